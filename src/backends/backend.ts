@@ -1,0 +1,96 @@
+/** What an embedded back end is: an HTTP application with the contract of the service that it stands in for. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
+
+export interface Backend {
+  /** The service that it stands in for; also the first path segment under which the worker serves it. */
+  readonly service: EmbeddableService
+  /** SQL scripts, oldest first. Each runs once, in a transaction of its own; never edit one that was released. */
+  readonly migrations: readonly string[]
+  /** Called once its tables exist. Must not start background work yet: see `OpenBackend.start`. */
+  open(context: BackendContext): OpenBackend
+}
+
+export interface OpenBackend {
+  /** Registers the routes on an encapsulated Fastify instance whose prefix is the service's name. */
+  routes(app: FastifyInstance): void
+  /** Starts background work, once every back end listens. */
+  start?(): void
+  /** Stops background work. The database is closed by the caller, afterwards. */
+  close?(): void | Promise<void>
+}
+
+export interface BackendContext {
+  /** One database for all back ends (WAL, synchronous=FULL); table names start with the capability: `definitions_pipelines`. */
+  readonly db: DatabaseSync
+  /** Milliseconds since the epoch; tests move it. */
+  readonly now: () => number
+  readonly log: FastifyBaseLogger
+  /** Calls another service over HTTP, embedded or external, just as the gateway would. */
+  readonly call: CallService
+  readonly settings: BackendSettings
+}
+
+/** Settings of the embedded back ends, as plain data that can be handed to a worker thread. */
+export interface BackendSettings {
+  /** Roles whose members are administrators, lower case. */
+  readonly adminRoles: readonly string[]
+  /** Time zone of cron triggers and execution windows, an IANA name. */
+  readonly timeZone: string
+  /** Service accounts from configuration, written to the store at start. */
+  readonly serviceAccounts: readonly { name: string; memberOf: string[] }[]
+}
+
+export interface ServiceCall {
+  method: string
+  /** Encoded path with query, relative to the service: `/pipelines/web/name/main?refresh=true`. */
+  path: string
+  /** Sent as JSON unless undefined. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export interface ServiceAnswer {
+  status: number
+  /** The parsed JSON body; undefined when empty; text when it is not JSON. */
+  body: unknown
+}
+
+/** @throws {Error} when the service cannot be reached. An error status is an answer, not an exception. */
+export type CallService = (service: ServiceName, call: ServiceCall) => Promise<ServiceAnswer>
+
+/** Who is calling, as the identity headers of the gateway say. */
+export interface Caller {
+  user: string | undefined
+  accounts: string[]
+  origin: string | undefined
+  /** Every X-SPINNAKER-* header as received, lower-case names, for passing on. */
+  identity: Record<string, string>
+}
+
+export function callerOf(request: FastifyRequest): Caller {
+  const identity: Record<string, string> = {}
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (name.startsWith('x-spinnaker-') && typeof value === 'string') identity[name] = value
+  }
+  return {
+    user: identity['x-spinnaker-user'],
+    accounts: (identity['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== ''),
+    origin: identity['x-spinnaker-user-origin'],
+    identity,
+  }
+}
+
+/** An error that a back end answers with; `fields` are merged into the body. */
+export class BackendError extends Error {
+  readonly status: number
+  readonly fields: Record<string, unknown>
+
+  constructor(status: number, message: string, fields: Record<string, unknown> = {}) {
+    super(message)
+    this.name = 'BackendError'
+    this.status = status
+    this.fields = fields
+  }
+}

@@ -1,0 +1,85 @@
+/** One HTTP server for all embedded back ends: runs their migrations, mounts each under its name, starts and stops them. */
+import { STATUS_CODES } from 'node:http'
+import type { DatabaseSync } from 'node:sqlite'
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
+import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from './backend.ts'
+import { BackendError } from './backend.ts'
+import { migrate } from './migrations.ts'
+
+export interface BackendServerOptions {
+  backends: readonly Backend[]
+  db: DatabaseSync
+  call: CallService
+  settings: BackendSettings
+  log: FastifyBaseLogger
+  now?: () => number
+}
+
+/** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
+const maxBodyBytes = 64 * 1024 * 1024
+
+/**
+ * Builds the server without listening. After `listen`, call `start` of the result so that background work begins.
+ * Closing the Fastify instance stops the back ends; the database stays open, its owner closes it.
+ */
+export function createBackendServer(options: BackendServerOptions): { server: FastifyInstance; start: () => void } {
+  const server = Fastify({
+    loggerInstance: options.log,
+    disableRequestLogging: true,
+    bodyLimit: maxBodyBytes,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 4096 },
+    forceCloseConnections: true,
+  })
+  acceptJson(server)
+  server.setErrorHandler<FastifyError>((error, _request, reply) => {
+    const status = error instanceof BackendError ? error.status : (error.statusCode ?? 500)
+    if (status >= 500) options.log.error({ err: error }, 'an embedded back end failed')
+    return reply.code(status).send(errorBody(status, error.message, error instanceof BackendError ? error.fields : {}))
+  })
+  server.setNotFoundHandler((request, reply) => {
+    reply.code(404).send(errorBody(404, `No ${request.method} operation has this path.`))
+  })
+
+  const opened: OpenBackend[] = []
+  for (const backend of options.backends) {
+    migrate(options.db, backend.service, backend.migrations)
+    const context: BackendContext = {
+      db: options.db,
+      now: options.now ?? Date.now,
+      log: options.log.child({ service: backend.service }),
+      call: options.call,
+      settings: options.settings,
+    }
+    const open = backend.open(context)
+    opened.push(open)
+    server.register(
+      (app, _options, done) => {
+        open.routes(app)
+        done()
+      },
+      { prefix: `/${backend.service}` },
+    )
+  }
+  server.addHook('onClose', async () => {
+    for (const backend of opened) await backend.close?.()
+  })
+  return { server, start: () => opened.forEach((backend) => void backend.start?.()) }
+}
+
+/** The error body of all embedded services. Times are ISO 8601; the path is never echoed. */
+function errorBody(status: number, message: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
+  return { timestamp: new Date().toISOString(), status, error: STATUS_CODES[status] ?? 'Error', message, ...fields }
+}
+
+/** Accepts JSON under every content type that its callers use, and an empty body as none. */
+function acceptJson(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    if (body === '') return done(null, undefined)
+    try {
+      done(null, JSON.parse(body as string))
+    } catch (error) {
+      done(new BackendError(400, `The body is not JSON: ${(error as Error).message}`))
+    }
+  })
+}

@@ -1,0 +1,107 @@
+/** Every error code of the gateway with its status and meaning, and the one class that carries them. */
+
+/**
+ * `shape` is the body that clients of Gate expect: `error` for faults found by the gateway's own code, `problem`
+ * (RFC 9457) for faults of the request itself, `message` for shed and limited requests.
+ */
+export type ErrorShape = 'error' | 'problem' | 'message'
+
+interface ErrorCodeEntry {
+  readonly status: number
+  readonly meaning: string
+  readonly shape?: ErrorShape
+}
+
+export const errorCodes = {
+  BAD_ARGUMENT: { status: 400, meaning: 'An argument is not usable; the message says which and why.' },
+  PATH_REFUSED: {
+    status: 400,
+    meaning:
+      'The path has a form that could mean two things: encoded slash, dot or percent, "//", ";", backslash, control character.',
+  },
+  MISSING_PARAMETER: { status: 400, shape: 'problem', meaning: 'A required query parameter is missing.' },
+  MISTYPED_PARAMETER: { status: 400, shape: 'problem', meaning: 'A parameter does not have the declared type.' },
+  MISSING_BODY: { status: 400, shape: 'problem', meaning: 'The operation needs a body and none was sent.' },
+  UNREADABLE_BODY: {
+    status: 400,
+    shape: 'problem',
+    meaning: 'The body is not well-formed JSON or YAML, or does not have the declared shape.',
+  },
+  TASK_FAILED: { status: 400, meaning: 'A definition was not saved: the task that does it failed or did not finish in time.' },
+  REDIRECT_REFUSED: { status: 400, meaning: 'The address given in "to" is not the configured address of the web UI.' },
+  LOGIN_REQUIRED: { status: 401, meaning: 'The request carries no session or credentials.' },
+  CREDENTIALS_REFUSED: { status: 401, meaning: 'The credentials are wrong, expired or revoked.' },
+  PERMISSION_DENIED: { status: 403, meaning: 'The user is known but may not do this.' },
+  ORIGIN_REFUSED: {
+    status: 403,
+    meaning: 'The page that sent the request is not allowed to use this gateway with the cookies of its visitor.',
+  },
+  NOT_FOUND: { status: 404, meaning: 'There is no such resource.' },
+  NO_ROUTE: { status: 404, shape: 'problem', meaning: 'No operation has this path.' },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    shape: 'problem',
+    meaning: 'The path exists, but not with this method; the Allow header lists those that do.',
+  },
+  NOT_ACCEPTABLE: {
+    status: 406,
+    shape: 'problem',
+    meaning: 'The answer exists as JSON and YAML only, and the Accept header names neither.',
+  },
+  CONFLICT: { status: 409, meaning: 'The resource is in a state that does not permit this.' },
+  BODY_TOO_LARGE: { status: 413, shape: 'problem', meaning: 'The body is larger than `http.maxBodyBytes`.' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, shape: 'problem', meaning: 'The body is neither JSON nor YAML.' },
+  RATE_LIMITED: { status: 429, shape: 'message', meaning: 'Too many requests from one user; try again later.' },
+  HEADERS_TOO_LARGE: { status: 431, shape: 'problem', meaning: 'The request line and headers exceed `http.maxHeaderBytes`.' },
+  UNEXPECTED: { status: 500, meaning: 'A defect of the gateway. The log has the cause under the request id.' },
+  UPSTREAM_FAILED: { status: 502, meaning: 'A service answered with an error; the status of the answer is that of the service.' },
+  UPSTREAM_UNREACHABLE: { status: 502, meaning: 'A service could not be reached, or broke off before it answered.' },
+  UPSTREAM_UNREADABLE: { status: 502, meaning: 'A service answered with something that the operation cannot read.' },
+  SESSIONS_UNAVAILABLE: { status: 503, meaning: 'The session store cannot be read or written; nobody is let in until it can.' },
+  LOGIN_UNAVAILABLE: {
+    status: 503,
+    meaning: 'The login cannot be completed because the permission service or a directory does not answer.',
+  },
+  SHUTTING_DOWN: { status: 503, meaning: 'This replica is stopping; ask again and a balancer picks another.' },
+  REQUEST_SHED: {
+    status: 503,
+    shape: 'message',
+    meaning: 'Low-priority requests of this kind are refused while the platform is overloaded.',
+  },
+  SERVICE_DISABLED: { status: 503, meaning: 'The service behind this operation is switched off in the configuration.' },
+  UPSTREAM_TIMEOUT: { status: 504, meaning: 'A service did not answer in time.' },
+} as const satisfies Record<string, ErrorCodeEntry>
+
+export type ErrorCode = keyof typeof errorCodes
+
+export interface ErrorDetails {
+  /** Reaches the log only. */
+  cause?: unknown
+  /** Replaces the status of the table, for errors that a service decided. */
+  status?: number
+  /** The service that failed, and the status that it answered with, if it answered. */
+  upstream?: { service: string; status?: number }
+  /** Fields merged last into the body, as Gate does for template errors. */
+  fields?: Record<string, unknown>
+  headers?: Record<string, string>
+}
+
+/** An error that may be shown to a client: `message` is for people, `cause` only for the log. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = 'GatewayError'
+    this.code = code
+    this.status = details.status ?? errorCodes[code].status
+    this.details = details
+  }
+}
+
+/** The body shape that belongs to an error code. */
+export function shapeOf(code: ErrorCode): ErrorShape {
+  return (errorCodes[code] as ErrorCodeEntry).shape ?? 'error'
+}

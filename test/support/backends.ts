@@ -1,0 +1,93 @@
+/** Starts embedded back ends inside the test's process, on a port of loopback, with a clock that the test moves. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import pino from 'pino'
+import type { Backend, BackendSettings, CallService, ServiceAnswer } from '../../src/backends/backend.ts'
+import { openDatabase } from '../../src/backends/database.ts'
+import { createBackendServer } from '../../src/backends/server.ts'
+import type { ServiceName } from '../../src/upstreams/services.ts'
+
+export interface BackendsOptions {
+  /** Milliseconds since the epoch. */
+  now?: () => number
+  settings?: Partial<BackendSettings>
+  /** Answers calls to services that are not among `backends`; by default they are unreachable. */
+  others?: CallService
+  /** A directory that outlives the test's servers, for restart tests; by default a temporary one. */
+  dataDir?: string
+}
+
+export interface Backends {
+  /** Base URL of one service, without a trailing slash. */
+  url(service: ServiceName): string
+  /** Sends JSON and parses the JSON answer. */
+  ask(
+    service: ServiceName,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<ServiceAnswer>
+  /** Stops the servers and closes the database, before the end of the test. */
+  stop(): Promise<void>
+}
+
+export async function startBackends(
+  t: TestContext,
+  backends: readonly Backend[],
+  options: BackendsOptions = {},
+): Promise<Backends> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'fairlead-backends-'))
+  const db = openDatabase(join(dataDir, 'backends.db'))
+  let base = ''
+  const ask: Backends['ask'] = async (service, method, path, body, headers = {}) => {
+    const answer = await fetch(`${base}/${service}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      redirect: 'manual',
+    })
+    const text = await answer.text()
+    return { status: answer.status, body: parse(text) }
+  }
+  const call: CallService = (service, request) => {
+    if (backends.some((backend) => backend.service === service)) {
+      return ask(service, request.method, request.path, request.body, request.headers)
+    }
+    if (options.others === undefined) throw new Error(`${service} is not reachable in this test`)
+    return options.others(service, request)
+  }
+  const { server, start } = createBackendServer({
+    backends,
+    db,
+    call,
+    now: options.now,
+    log: pino({ level: 'silent' }),
+    settings: { adminRoles: ['admins'], timeZone: 'UTC', serviceAccounts: [], ...options.settings },
+  })
+  base = await server.listen({ host: '127.0.0.1', port: 0 })
+  start()
+  let stopped = false
+  const stop = async () => {
+    if (stopped) return
+    stopped = true
+    await server.close()
+    db.close()
+  }
+  t.after(async () => {
+    await stop()
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+  })
+  return { url: (service) => `${base}/${service}`, ask, stop }
+}
+
+function parse(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
