@@ -69,6 +69,7 @@ export const errorCodes = {
     meaning: 'Low-priority requests of this kind are refused while the platform is overloaded.',
   },
   SERVICE_DISABLED: { status: 503, meaning: 'The service behind this operation is switched off in the configuration.' },
+  UPSTREAM_OVERLOADED: { status: 503, meaning: 'Too many requests are already waiting for a service that is too slow.' },
   UPSTREAM_TIMEOUT: { status: 504, meaning: 'A service did not answer in time.' },
 } as const satisfies Record<string, ErrorCodeEntry>
 

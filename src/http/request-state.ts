@@ -1,0 +1,50 @@
+/** What the gateway knows about one request: its id, who sends it, how it reached us, what it asks for. */
+import type { FastifyRequest } from 'fastify'
+
+/** Who is logged in. Never holds a password or a token of the identity provider. */
+export interface User {
+  username: string
+  email: string | null
+  firstName: string | null
+  lastName: string | null
+  /** Role names learnt at login, lower case. */
+  roles: string[]
+  /** Accounts that the user may write to, computed at login. */
+  allowedAccounts: string[]
+  /** The login method that established the user: `form`, `anonymous`, … */
+  method: string
+}
+
+export interface RequestState {
+  readonly requestId: string
+  readonly receivedAtMs: number
+  /** Path without query and without the context path, as it stood in the request line. */
+  readonly path: string
+  /** Client address, after trusted proxies. */
+  readonly clientAddress: string
+  /** `https` when the browser's connection is TLS, here or at a trusted proxy. */
+  readonly scheme: 'http' | 'https'
+  /** Scheme, host, port and context path as the browser sees them, without a trailing slash. */
+  readonly baseUrl: string
+  user: User | undefined
+  /** Application that the request is about, for the identity header; the path segment is used as it stands in the URL. */
+  application: string | undefined
+  /** Id of the operation that answers, once routed. */
+  operation: string | undefined
+  /** Calls made to services, in order, for the access log. */
+  readonly upstreamCalls: { service: string; status: number | undefined; durationMs: number }[]
+  /** Headers of the answer that steps have decided on: cookies, CORS. Sent on every answer, streamed ones included. */
+  readonly answerHeaders: Record<string, string | string[]>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    state: RequestState
+  }
+}
+
+/** A named step that every request passes before its operation; it throws a GatewayError to refuse. */
+export interface RequestStep {
+  readonly name: string
+  readonly run: (request: FastifyRequest, reply: import('fastify').FastifyReply) => Promise<void> | void
+}

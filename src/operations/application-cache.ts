@@ -1,0 +1,145 @@
+/** The list of applications, merged from the definition store and the infrastructure, and kept fresh in the background. */
+import type { FastifyBaseLogger } from 'fastify'
+import { anonymousIdentity } from '../upstreams/identity.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+
+/** Flat attributes of an application; `name` is lower-case. */
+export type Attributes = Record<string, unknown> & { name: string }
+
+export interface ApplicationCacheSettings {
+  /** Pause between the end of one refresh and the start of the next. */
+  refreshMs: number
+  /** Applications that only the infrastructure knows are left out. */
+  definitionsOnly: boolean
+  /** Keep only applications that use one of these accounts, or none; undefined keeps all. */
+  includedAccounts: readonly string[] | undefined
+}
+
+export interface ApplicationCache {
+  /** The merged list as of the last refresh, `[]` before the first. */
+  list(): readonly Attributes[]
+  /** The cached attributes of one application, by name without case. */
+  find(name: string): Attributes | undefined
+  /** Refreshes at once, unless a refresh runs, which is then waited for. Never fails. */
+  refresh(): Promise<void>
+  start(): void
+  close(): void
+}
+
+type Source = Extract<ServiceName, 'front50' | 'clouddriver'>
+
+/** @see operations contract, getAllApplicationsUsingGET */
+export function createApplicationCache(
+  upstreams: Upstreams,
+  settings: ApplicationCacheSettings,
+  log: FastifyBaseLogger,
+): ApplicationCache {
+  const halves: Record<Source, unknown[]> = { front50: [], clouddriver: [] }
+  let merged: readonly Attributes[] = []
+  let byName = new Map<string, Attributes>()
+  let running: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  async function load(source: Source, path: string, query: Record<string, string>): Promise<void> {
+    if (!upstreams.isEnabled(source)) return
+    try {
+      const answer = await upstreams.call(source, { path, query }, anonymousIdentity)
+      const body = answer.status === 404 ? [] : readJson(answer, source)
+      halves[source] = Array.isArray(body) ? body : []
+    } catch (error) {
+      // A failed refresh keeps the old half: a stale list serves the page, an empty one looks like lost data.
+      if (!closed) log.warn({ err: error, service: source }, 'the application list could not be refreshed')
+    }
+  }
+
+  async function refresh(): Promise<void> {
+    await Promise.all([
+      load('front50', '/v2/applications', { restricted: 'false' }),
+      load('clouddriver', '/applications', { restricted: 'false', expand: 'true' }),
+    ])
+    merged = mergeApplications(halves.front50, halves.clouddriver, settings)
+    byName = new Map(merged.map((attributes) => [attributes.name, attributes]))
+  }
+
+  function refreshOnce(): Promise<void> {
+    running ??= refresh().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  async function loop(): Promise<void> {
+    await refreshOnce()
+    if (!closed) timer = setTimeout(loop, settings.refreshMs).unref()
+  }
+
+  return {
+    list: () => merged,
+    find: (name) => byName.get(name.toLowerCase()),
+    refresh: refreshOnce,
+    start: () => void loop(),
+    close: () => {
+      closed = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Attributes of the definition store win; the accounts seen in the infrastructure replace the stored ones. */
+export function mergeApplications(
+  stored: readonly unknown[],
+  running: readonly unknown[],
+  settings: Pick<ApplicationCacheSettings, 'definitionsOnly' | 'includedAccounts'>,
+): Attributes[] {
+  const applications = new Map<string, Attributes>()
+  for (const entry of stored) {
+    const attributes = toAttributes(entry)
+    if (attributes !== undefined) applications.set(attributes.name, { ...applications.get(attributes.name), ...attributes })
+  }
+  for (const entry of running) {
+    const attributes = toAttributes(entry)
+    if (attributes === undefined || (settings.definitionsOnly && !applications.has(attributes.name))) continue
+    applications.set(attributes.name, mergeRunning(applications.get(attributes.name), attributes, accountsOf(entry)))
+  }
+  const all = [...applications.values()]
+  const included = settings.includedAccounts
+  return included === undefined ? all : all.filter((attributes) => usesAccount(attributes, included))
+}
+
+/** One application: attributes of the infrastructure fill gaps only; its accounts replace the stored ones if there are any. */
+export function mergeRunning(stored: Attributes | undefined, running: Attributes, accounts: readonly string[]): Attributes {
+  const merged: Attributes = { ...running }
+  for (const [name, value] of Object.entries(stored ?? {})) {
+    if (value !== null && value !== undefined) merged[name] = value
+  }
+  merged.name = running.name
+  if (accounts.length > 0) merged['accounts'] = accounts.join(',')
+  return merged
+}
+
+/** Flattens an application of either service: `attributes` are lifted, clusters dropped, the name lower-cased. */
+export function toAttributes(entry: unknown): Attributes | undefined {
+  if (typeof entry !== 'object' || entry === null) return undefined
+  const { attributes, clusters, clusterNames, ...rest } = entry as Record<string, unknown>
+  const flat = { ...(typeof attributes === 'object' ? (attributes as Record<string, unknown> | null) : {}), ...rest }
+  return typeof flat['name'] === 'string' && flat['name'].trim() !== ''
+    ? { ...flat, name: flat['name'].trim().toLowerCase() }
+    : undefined
+}
+
+/** Accounts in which the infrastructure sees clusters of the application. */
+export function accountsOf(entry: unknown): string[] {
+  const { clusters, clusterNames } = entry as { clusters?: unknown; clusterNames?: unknown }
+  const accounts = [clusters, clusterNames].flatMap((map) => (typeof map === 'object' && map !== null ? Object.keys(map) : []))
+  return [...new Set(accounts)]
+}
+
+function usesAccount(attributes: Attributes, included: readonly string[]): boolean {
+  const accounts = String(attributes['accounts'] ?? '')
+    .split(',')
+    .map((account) => account.trim())
+    .filter((account) => account !== '')
+  return accounts.length === 0 || accounts.some((account) => included.includes(account))
+}

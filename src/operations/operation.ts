@@ -1,0 +1,105 @@
+/** What an operation is: one entry of the public API, as data that routes, the API document and the contract tests read. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { z } from 'zod'
+import type { QueryValue } from '../http/encode-path.ts'
+import type { RequestState } from '../http/request-state.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import type { UpstreamAnswer, UpstreamCall } from '../upstreams/upstreams.ts'
+import type { Platform } from './platform.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+
+/**
+ * One operation. It has `forward` (one call, whose answer is streamed, or looked into by `pick`) or `handle` (a function,
+ * for several calls or a choice between them); never both.
+ */
+export interface Operation {
+  /** Operation id of the specification, kept for generated clients. */
+  readonly id: string
+  /** Section of the specification, or `beyond`. */
+  readonly section: string
+  readonly method: Method
+  /** Path with `{name}` for one segment; a final `/**` takes the rest of the path, slashes included, as `rest`. */
+  readonly path: string
+  readonly summary: string
+  /** Query parameters by name: text, integer, flag or list schemas of zod. Undeclared ones are ignored. */
+  readonly query?: Readonly<Record<string, z.ZodType>>
+  readonly body?: BodyRule
+  readonly forward?: Forward
+  readonly handle?: (request: OperationRequest, platform: Platform) => Promise<unknown>
+  /** With `forward`: reduces the parsed answer; undefined becomes an empty body. */
+  readonly pick?: (body: unknown, request: OperationRequest) => unknown
+  /** With `forward`: what a 404 of the service means here: another answer with status 200, or an own message. */
+  readonly on404?: { readonly answer: unknown } | { readonly message: (request: OperationRequest) => string }
+  /** With `forward`: the answer while the service is switched off, instead of SERVICE_DISABLED. */
+  readonly whenDisabled?: unknown
+  /** Status of success, 200 unless given. */
+  readonly success?: number
+  /** Documents the answer and never filters it; `nothing` makes the answer empty. */
+  readonly answer: z.ZodType
+  /** Errors beyond those that every operation has: status to meaning. */
+  readonly errors?: Readonly<Record<number, string>>
+}
+
+export interface BodyRule {
+  readonly schema: z.ZodType
+  readonly required: boolean
+  /** Also accepts text/plain, handed over as a string. */
+  readonly text?: boolean
+}
+
+export interface Forward {
+  readonly service: ServiceName
+  /** The operation's own method unless given. */
+  readonly method?: Method
+  /** Like the path of an operation; `{name}` is taken from the path, then from the query. `{rest}` keeps its slashes. */
+  readonly path: string
+  /** Declared query parameters that are passed on when given or defaulted. */
+  readonly query?: readonly string[]
+  /** Query parameters that are always sent. */
+  readonly constants?: Readonly<Record<string, string>>
+  /** Passes every undeclared query parameter on, first value only. */
+  readonly otherQuery?: boolean
+}
+
+export interface OperationRequest {
+  /** Decoded path values; `rest` for a final wildcard. */
+  readonly path: Readonly<Record<string, string>>
+  /** Declared query parameters, converted and defaulted. */
+  readonly query: Readonly<Record<string, QueryValue>>
+  /** Undeclared query parameters, first value of each. */
+  readonly otherQuery: Readonly<Record<string, string>>
+  /** The parsed body, if the operation declares one. */
+  readonly body: unknown
+  readonly headers: IncomingHttpHeaders
+  readonly state: RequestState
+  /** Asks a service with the caller's identity. Error statuses are answers. */
+  readonly call: (service: ServiceName, call: UpstreamCall) => Promise<UpstreamAnswer>
+  /** Asks and parses; undefined for an empty answer. @throws {GatewayError} for any status of 300 and above */
+  readonly json: (service: ServiceName, call: UpstreamCall) => Promise<unknown>
+}
+
+/** Returned by `handle` to decide more than the body. */
+export class DirectAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** A Buffer or text is sent as it is, under the content type among `headers`; anything else as JSON or YAML. */
+  readonly body: unknown
+
+  constructor(status: number, body?: unknown, headers: Readonly<Record<string, string>> = {}) {
+    this.status = status
+    this.body = body
+    this.headers = headers
+  }
+}
+
+/** Returned by `handle` to pass the answer of a service on as a stream. */
+export class StreamedAnswer {
+  readonly service: ServiceName
+  readonly call: UpstreamCall
+
+  constructor(service: ServiceName, call: UpstreamCall) {
+    this.service = service
+    this.call = call
+  }
+}

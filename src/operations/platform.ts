@@ -1,0 +1,21 @@
+/** The long-lived parts that operations may use besides the services: what the composition root hands to them. */
+
+import type { Login } from '../login/login.ts'
+import type { Permissions } from '../permissions/permissions.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
+import type { AccountCache } from './account-cache.ts'
+import type { ApplicationCache } from './application-cache.ts'
+import type { OperationSettings } from './settings.ts'
+
+export interface Platform {
+  readonly upstreams: Upstreams
+  readonly applications: ApplicationCache
+  readonly accounts: AccountCache
+  readonly permissions: Permissions
+  readonly login: Login
+  readonly settings: OperationSettings
+  /** Version of the package, for GET /version. */
+  readonly version: string
+  /** Every operation, for the API document. */
+  readonly operations: () => readonly import('./operation.ts').Operation[]
+}

@@ -1,0 +1,19 @@
+/** Schemas that many operations share: kinds of query parameters, and answers of services that are passed on. */
+import { z } from 'zod'
+
+export const text = z.string()
+/** A whole number in decimal digits. */
+export const integer = z.int().min(-2_147_483_648).max(2_147_483_647)
+/** true, false, on, off, yes, no, 1 or 0. */
+export const flag = z.boolean()
+/** Repeated or comma-separated. */
+export const list = z.array(z.string())
+
+export const AnyObject = z.looseObject({})
+export const AnyList = z.array(z.unknown())
+export const ObjectList = z.array(AnyObject)
+export const TextList = z.array(z.string())
+/** The answer has no body at all. */
+export const nothing = z.undefined().describe('Nothing: status 200, content length 0, no content type.')
+/** The path of a task or an execution that was started. */
+export const Ref = z.looseObject({ ref: z.string().describe('Path relative to the base URL: /tasks/{id} or /pipelines/{id}.') })

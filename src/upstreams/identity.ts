@@ -1,0 +1,30 @@
+/** The identity and tracing headers of a call to a service; nothing else of a client's request is passed on. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { RequestState } from '../http/request-state.ts'
+
+export type IdentityHeaders = Readonly<Record<string, string>>
+
+/** For calls that no client asked for: refreshes, health checks, login calls. */
+export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'anonymous' }
+
+/** @see HTTP conventions, section 1.1; the rows marked harden: accounts and unknown names never come from the client. */
+export function identityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
+  const identity: Record<string, string> = { 'X-SPINNAKER-REQUEST-ID': state.requestId }
+  if (state.user !== undefined) {
+    identity['X-SPINNAKER-USER'] = toHeaderValue(state.user.username)
+    if (state.user.allowedAccounts.length > 0)
+      identity['X-SPINNAKER-ACCOUNTS'] = toHeaderValue(state.user.allowedAccounts.join(','))
+  }
+  identity['X-SPINNAKER-USER-ORIGIN'] = String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'deck' : 'api'
+  const executionId = headers['x-spinnaker-execution-id']
+  if (typeof executionId === 'string') identity['X-SPINNAKER-EXECUTION-ID'] = executionId
+  const executionType = state.path === '/tasks' ? 'orchestration' : headers['x-spinnaker-execution-type']
+  if (typeof executionType === 'string') identity['X-SPINNAKER-EXECUTION-TYPE'] = executionType
+  if (state.application !== undefined) identity['X-SPINNAKER-APPLICATION'] = toHeaderValue(state.application)
+  return identity
+}
+
+/** Header values are printable ASCII; anything else is percent-encoded so that it arrives readable and unsplit. */
+function toHeaderValue(value: string): string {
+  return value.replace(/[^\x20-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()))
+}

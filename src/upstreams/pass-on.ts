@@ -1,0 +1,256 @@
+/** Passes the answer of a service on to the client as a stream: never buffered, never parsed, with back-pressure both ways. */
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { Transform } from 'node:stream'
+import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
+import type { Dispatcher } from 'undici'
+import { GatewayError } from '../errors.ts'
+import type { IdentityHeaders } from './identity.ts'
+import type { ServiceName } from './services.ts'
+import { mayRetry, toGatewayError, type UpstreamCall, type Upstreams, upstreamFailed } from './upstreams.ts'
+
+export interface PassOnOptions {
+  service: ServiceName
+  call: UpstreamCall
+  identity: IdentityHeaders
+  /** The raw answer to the client. Untouched when the promise is rejected. */
+  client: ServerResponse
+  /** Called once, when the answer of the service turned out to be good, just before the first byte is written. */
+  begin: () => Record<string, string | string[]>
+  /** Status for the client instead of that of the service. */
+  status?: number
+  /** The client understands gzip. */
+  gzip: boolean
+  /** The client asked with HEAD: headers only. */
+  headersOnly: boolean
+}
+
+/** Answers shorter than this are not worth compressing (HTTP conventions, section 3). */
+const minGzipBytes = 2048
+/** As much of an error body as is read to find its message. */
+const maxErrorBytes = 64 * 1024
+const maxRedirects = 5
+
+/**
+ * Resolves when the answer has been handed over completely or the client has gone away.
+ *
+ * @throws {GatewayError} before anything was written: SERVICE_DISABLED, UPSTREAM_OVERLOADED, UPSTREAM_UNREACHABLE,
+ * UPSTREAM_TIMEOUT, or UPSTREAM_FAILED with the error status of the service.
+ */
+export async function passOn(upstreams: Upstreams, options: PassOnOptions): Promise<void> {
+  const release = upstreams.enter(options.service)
+  try {
+    let call = options.call
+    for (let redirects = 0, attempts = upstreams.isEmbedded(options.service) ? 40 : 2; ; ) {
+      try {
+        const redirect = await dispatchOnce(upstreams, { ...options, call })
+        if (redirect === undefined) return
+        if (++redirects > maxRedirects) throw unfollowed(options.service)
+        call = { ...call, path: redirect, query: undefined }
+      } catch (error) {
+        if (
+          --attempts <= 0 ||
+          options.client.headersSent ||
+          call.rawBody !== undefined ||
+          !mayRetry(causeOf(error), call.method ?? 'GET')
+        )
+          throw error
+        if (upstreams.isEmbedded(options.service)) await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    }
+  } finally {
+    release()
+  }
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof GatewayError ? error.cause : error
+}
+
+function unfollowed(service: ServiceName): GatewayError {
+  return new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with a redirect that leads nowhere.`, {
+    upstream: { service },
+  })
+}
+
+/** One exchange. Resolves with a path to ask instead, when the service redirects within itself. */
+function dispatchOnce(upstreams: Upstreams, options: PassOnOptions): Promise<string | undefined> {
+  const { service, client } = options
+  const { dispatcher, options: request } = upstreams.target(
+    service,
+    { ...options.call, headers: { ...options.call.headers, 'accept-encoding': options.gzip ? 'gzip' : 'identity' } },
+    options.identity,
+  )
+  return new Promise((resolve, reject) => {
+    const exchange = new Exchange(
+      options,
+      request,
+      dispatcher.closed ? () => {} : (call) => upstreams.observe({ ...call, service }),
+      resolve,
+      reject,
+    )
+    if (client.destroyed)
+      return reject(new GatewayError('UPSTREAM_UNREACHABLE', 'The client went away.', { upstream: { service } }))
+    dispatcher.dispatch(request, exchange)
+  })
+}
+
+type Finished = (call: { method: string; status: number | undefined; durationMs: number; bytes: number }) => void
+
+/** Receives one answer from undici and writes it to the client. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #options: PassOnOptions
+  readonly #request: Dispatcher.DispatchOptions
+  readonly #finished: Finished
+  readonly #resolve: (redirect?: string) => void
+  readonly #reject: (error: unknown) => void
+  readonly #startedAtMs = performance.now()
+  #controller: Dispatcher.DispatchController | undefined
+  #transform: Transform | undefined
+  #errorBody: Buffer[] | undefined
+  #redirect: string | undefined
+  #status: number | undefined
+  #bytes = 0
+  #errorBytes = 0
+  #ended = false
+
+  constructor(
+    options: PassOnOptions,
+    request: Dispatcher.DispatchOptions,
+    finished: Finished,
+    resolve: (redirect?: string) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.#options = options
+    this.#request = request
+    this.#finished = finished
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    this.#options.client.once('close', this.#clientClosed)
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.#status = status
+    this.#controller = controller
+    if (status >= 400) {
+      this.#errorBody = []
+      return
+    }
+    if (status >= 300) {
+      this.#redirect = redirectPath(this.#request, headers.location)
+      if (this.#redirect === undefined) controller.abort(unfollowed(this.#options.service))
+      return
+    }
+    this.#writeHead(status, headers)
+    if (this.#options.headersOnly) controller.abort(new Error('headers are enough'))
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#errorBody !== undefined) {
+      this.#errorBytes += chunk.length
+      if (this.#errorBytes <= maxErrorBytes) this.#errorBody.push(chunk)
+      return
+    }
+    if (this.#redirect !== undefined || this.#options.headersOnly) return
+    this.#bytes += chunk.length
+    const sink = this.#transform ?? this.#options.client
+    if (!sink.write(chunk)) {
+      controller.pause()
+      sink.once('drain', () => controller.resume())
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#leave()
+    if (this.#errorBody !== undefined) {
+      this.#reject(upstreamFailed(this.#options.service, this.#status ?? 502, Buffer.concat(this.#errorBody).toString('utf8')))
+      return
+    }
+    if (this.#redirect !== undefined) {
+      this.#resolve(this.#redirect)
+      return
+    }
+    const sink = this.#transform ?? this.#options.client
+    sink.end()
+    this.#resolve()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#leave()
+    const { client, service, headersOnly } = this.#options
+    if (client.headersSent) {
+      // A cut-off answer must not look complete: the client sees the connection break.
+      if (!headersOnly) client.destroy()
+      this.#resolve()
+      return
+    }
+    this.#reject(toGatewayError(error, service))
+  }
+
+  #clientClosed = (): void => {
+    if (this.#ended) return
+    this.#controller?.abort(new Error('the client went away'))
+  }
+
+  #writeHead(status: number, headers: IncomingHttpHeaders): void {
+    const { client, begin, gzip, headersOnly } = this.#options
+    const out = begin()
+    const empty = status === 204 || status === 205 || headers['content-length'] === '0'
+    const encoding = headers['content-encoding']
+    if (!empty) out['content-type'] = toAnswerType(headers['content-type'])
+    const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
+    if (gzip) out['vary'] = out['vary'] === undefined ? 'Accept-Encoding' : `${out['vary']}, Accept-Encoding`
+    if (encoding === 'gzip' && !gzip) this.#transform = createGunzip()
+    else if (encoding !== undefined && encoding !== 'identity') out['content-encoding'] = encoding
+    else if (gzip && !empty && isCompressible(headers['content-type']) && (length === undefined || length > minGzipBytes)) {
+      this.#transform = createGzip({ level: zlibConstants.Z_BEST_SPEED })
+      out['content-encoding'] = 'gzip'
+    }
+    if (empty) out['content-length'] = '0'
+    else if (this.#transform === undefined && length !== undefined) out['content-length'] = String(length)
+    client.writeHead(this.#options.status ?? (status === 204 || status === 205 ? 200 : status), out)
+    if (headersOnly) {
+      client.end()
+      return
+    }
+    if (this.#transform !== undefined) {
+      this.#transform.pipe(client)
+      this.#transform.on('error', () => client.destroy())
+      client.once('close', () => this.#transform?.destroy())
+    }
+  }
+
+  #leave(): void {
+    this.#ended = true
+    this.#options.client.off('close', this.#clientClosed)
+    this.#finished({
+      method: this.#request.method,
+      status: this.#status,
+      durationMs: performance.now() - this.#startedAtMs,
+      bytes: this.#bytes,
+    })
+  }
+}
+
+/** JSON is named without a charset, as clients expect; HTML of a service is never served as HTML from the gateway's origin. */
+function toAnswerType(type: string | undefined): string {
+  if (type === undefined || /^application\/([\w.-]+\+)?json\b/i.test(type))
+    return type?.replace(/\s*;.*$/, '').toLowerCase() ?? 'application/json'
+  return /^text\/html\b/i.test(type) ? 'text/plain; charset=utf-8' : type
+}
+
+function isCompressible(type: string | undefined): boolean {
+  return type === undefined || /^text\/|json|xml|javascript|yaml/i.test(type)
+}
+
+/** Redirects are followed for reads and within the same service only: identity headers go nowhere else. */
+function redirectPath(request: Dispatcher.DispatchOptions, location: string | undefined): string | undefined {
+  if (location === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) return undefined
+  const origin = String(request.origin)
+  const url = URL.parse(location, origin + request.path)
+  return url === null || url.origin !== new URL(origin).origin ? undefined : url.pathname + url.search
+}

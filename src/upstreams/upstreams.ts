@@ -1,0 +1,306 @@
+/** One connection pool per service, and the two ways to use it: a call whose answer is read, and a stream that is passed on. */
+import type { Readable } from 'node:stream'
+import { gunzipSync } from 'node:zlib'
+import { type Dispatcher, Pool } from 'undici'
+import { GatewayError } from '../errors.ts'
+import { formatQuery, type QueryValue } from '../http/encode-path.ts'
+import { formatJson, parseJson } from '../http/json.ts'
+import type { IdentityHeaders } from './identity.ts'
+import type { ServiceAddress, ServiceName } from './services.ts'
+
+export interface UpstreamSettings {
+  /** Where each enabled service is; a service that is missing here is switched off. */
+  services: Partial<Record<ServiceName, ServiceAddress>>
+  connectTimeoutMs: number
+  /** Longest wait for the headers of an answer, and between two pieces of its body. */
+  readTimeoutMs: number
+  keepAliveMs: number
+  /** Connections per service. */
+  maxConnections: number
+  /** Calls per service that may wait or run at once; more are refused, so that a dead service costs bounded memory. */
+  maxPending: number
+  /** Largest answer that is read into memory. */
+  maxAnswerBytes: number
+}
+
+export interface UpstreamCall {
+  method?: Dispatcher.HttpMethod
+  /** Encoded path, relative to the base URL of the service; see `pathTo`. */
+  path: string
+  query?: Readonly<Record<string, QueryValue>>
+  /** Sent as JSON. */
+  body?: unknown
+  /** Sent as it is, instead of `body`. */
+  rawBody?: string | Buffer | Readable
+  headers?: Readonly<Record<string, string>>
+}
+
+export interface UpstreamAnswer {
+  status: number
+  headers: Readonly<Record<string, string | string[] | undefined>>
+  /** The answer as text; empty for 204. */
+  text: string
+}
+
+/** Told about every call once it is over; `status` is undefined when no answer came. */
+export type UpstreamObserver = (call: {
+  service: ServiceName
+  method: string
+  status: number | undefined
+  durationMs: number
+  bytes: number
+}) => void
+
+/** What `dispatch` hands to the code that passes an answer on. */
+export interface UpstreamTarget {
+  dispatcher: Pool
+  options: Dispatcher.DispatchOptions
+}
+
+export class Upstreams {
+  readonly #settings: UpstreamSettings
+  readonly #pools = new Map<
+    ServiceName,
+    { pool: Pool; address: ServiceAddress; basePath: string; origin: string; pending: number }
+  >()
+  readonly #observe: UpstreamObserver
+
+  constructor(settings: UpstreamSettings, observe: UpstreamObserver = () => {}) {
+    this.#settings = settings
+    this.#observe = observe
+  }
+
+  isEnabled(service: ServiceName): boolean {
+    return this.#settings.services[service] !== undefined
+  }
+
+  enabledServices(): ServiceName[] {
+    return Object.keys(this.#settings.services) as ServiceName[]
+  }
+
+  isEmbedded(service: ServiceName): boolean {
+    return this.#settings.services[service]?.kind === 'embedded'
+  }
+
+  /** The address of a service for the log; never for a client. */
+  describe(service: ServiceName): string {
+    const address = this.#settings.services[service]
+    return address === undefined ? 'off' : address.kind === 'embedded' ? 'embedded' : address.baseUrl
+  }
+
+  /**
+   * Asks a service and reads its whole answer. Error statuses are answers.
+   *
+   * @throws {GatewayError} SERVICE_DISABLED, UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT, UPSTREAM_UNREADABLE (too large)
+   */
+  async call(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<UpstreamAnswer> {
+    const startedAtMs = performance.now()
+    let status: number | undefined
+    let bytes = 0
+    const release = this.enter(service)
+    try {
+      const { dispatcher, options } = this.target(service, call, identity)
+      const answer = await this.#retry(service, options.method, () => dispatcher.request(options as Dispatcher.RequestOptions))
+      status = answer.statusCode
+      const body = await readBounded(answer.body, this.#settings.maxAnswerBytes, service)
+      bytes = body.length
+      const plain =
+        answer.headers['content-encoding'] === 'gzip'
+          ? gunzipSync(body, { maxOutputLength: this.#settings.maxAnswerBytes })
+          : body
+      return { status, headers: answer.headers, text: plain.toString('utf8') }
+    } catch (error) {
+      throw toGatewayError(error, service)
+    } finally {
+      release()
+      this.#observe({ service, method: call.method ?? 'GET', status, durationMs: performance.now() - startedAtMs, bytes })
+    }
+  }
+
+  /** Resolves a call to the pool and options that carry it out, for code that streams the answer. */
+  target(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): UpstreamTarget {
+    const entry = this.#entry(service)
+    const headers: Record<string, string> = {
+      ...identity,
+      accept: 'application/json',
+      'accept-encoding': 'gzip',
+      ...call.headers,
+    }
+    let body: Dispatcher.DispatchOptions['body'] = call.rawBody
+    if (call.body !== undefined) {
+      body = formatJson(call.body)
+      headers['content-type'] ??= 'application/json; charset=UTF-8'
+    }
+    return {
+      dispatcher: entry.pool,
+      options: {
+        origin: entry.origin,
+        path: entry.basePath + call.path + formatQuery(call.query ?? {}),
+        method: call.method ?? 'GET',
+        headers,
+        body,
+      },
+    }
+  }
+
+  /** Counts a call in; the result counts it out again. @throws {GatewayError} SERVICE_DISABLED, UPSTREAM_OVERLOADED */
+  enter(service: ServiceName): () => void {
+    const entry = this.#entry(service)
+    if (entry.pending >= this.#settings.maxPending) {
+      throw new GatewayError('UPSTREAM_OVERLOADED', `Too many requests are waiting for ${service}. Try again in a moment.`, {
+        upstream: { service },
+      })
+    }
+    entry.pending++
+    let left = false
+    return () => {
+      if (left) return
+      left = true
+      entry.pending--
+    }
+  }
+
+  observe(call: Parameters<UpstreamObserver>[0]): void {
+    this.#observe(call)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#pools.values()].map(({ pool }) => pool.destroy()))
+  }
+
+  #entry(service: ServiceName) {
+    const existing = this.#pools.get(service)
+    if (existing !== undefined) return existing
+    const address = this.#settings.services[service]
+    if (address === undefined) {
+      throw new GatewayError(
+        'SERVICE_DISABLED',
+        `${service} is switched off. Set services.${service}.enabled or services.${service}.baseUrl to use this.`,
+        {
+          upstream: { service },
+        },
+      )
+    }
+    const url = new URL(address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
+    const pool = new Pool(url.origin, {
+      connections: this.#settings.maxConnections,
+      headersTimeout: this.#settings.readTimeoutMs,
+      bodyTimeout: this.#settings.readTimeoutMs,
+      keepAliveTimeout: this.#settings.keepAliveMs,
+      allowH2: false,
+      connect: {
+        timeout: this.#settings.connectTimeoutMs,
+        ...(address.kind === 'embedded' && { socketPath: address.socketPath }),
+      },
+    })
+    const entry = { pool, address, origin: url.origin, basePath: url.pathname.replace(/\/+$/, ''), pending: 0 }
+    this.#pools.set(service, entry)
+    return entry
+  }
+
+  /** A read whose connection broke before an answer is asked once more; a restarting embedded service is waited for. */
+  async #retry<T>(service: ServiceName, method: string, send: () => Promise<T>): Promise<T> {
+    const attempts = this.isEmbedded(service) ? 40 : 2
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await send()
+      } catch (error) {
+        if (attempt >= attempts || !mayRetry(error, method)) throw error
+        if (this.isEmbedded(service)) await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    }
+  }
+}
+
+const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'EAI_AGAIN'])
+const brokenOff = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+/** Whether repeating cannot do something twice: nothing was sent, or it is a read. */
+export function mayRetry(error: unknown, method: string): boolean {
+  const code = codeOf(error)
+  return notSent.has(code) || (brokenOff.has(code) && (method === 'GET' || method === 'HEAD'))
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | undefined)?.code ?? '')
+}
+
+const timeouts = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
+
+/** Unreachable is 502, too slow is 504; the address stays in the log. */
+export function toGatewayError(error: unknown, service: ServiceName): GatewayError {
+  if (error instanceof GatewayError) return error
+  if (timeouts.has(codeOf(error))) {
+    return new GatewayError('UPSTREAM_TIMEOUT', `${service} did not answer in time.`, { upstream: { service }, cause: error })
+  }
+  return new GatewayError('UPSTREAM_UNREACHABLE', `${service} could not be reached, or broke off before it answered.`, {
+    upstream: { service },
+    cause: error,
+  })
+}
+
+async function readBounded(
+  body: AsyncIterable<Buffer> & { destroy(): unknown },
+  maxBytes: number,
+  service: ServiceName,
+): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > maxBytes) {
+      body.destroy()
+      throw new GatewayError('UPSTREAM_UNREADABLE', `The answer of ${service} is larger than ${maxBytes} bytes.`, {
+        upstream: { service },
+      })
+    }
+    chunks.push(chunk)
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+}
+
+/**
+ * The JSON of a successful answer; undefined when it is empty.
+ *
+ * @throws {GatewayError} UPSTREAM_FAILED with the status of the service, UPSTREAM_UNREADABLE
+ */
+export function readJson(answer: UpstreamAnswer, service: ServiceName): unknown {
+  if (answer.status >= 400) throw upstreamFailed(service, answer.status, answer.text)
+  if (answer.status >= 300) {
+    throw new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with a redirect, which is not followed.`, {
+      upstream: { service, status: answer.status },
+    })
+  }
+  if (answer.text.trim() === '') return undefined
+  try {
+    return parseJson(answer.text)
+  } catch (cause) {
+    throw new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with something that is not JSON.`, {
+      upstream: { service, status: answer.status },
+      cause,
+    })
+  }
+}
+
+/** The error of a service as clients of Gate expect it: same status, one line, and what the service said. */
+export function upstreamFailed(service: ServiceName, status: number, text: string, prefix = ''): GatewayError {
+  const said = parseErrorBody(text)
+  const message = typeof said?.['message'] === 'string' ? said['message'] : undefined
+  const errors = said?.['errors']
+  const lines = Array.isArray(errors) ? errors.filter((line): line is string => typeof line === 'string') : []
+  const told = message ?? (lines.length > 0 ? lines.join('; ') : undefined)
+  return new GatewayError('UPSTREAM_FAILED', `${prefix}${service} answered ${status}${told === undefined ? '.' : `: ${told}`}`, {
+    status,
+    upstream: { service, status },
+    ...(lines.length > 0 && { fields: { errors: lines } }),
+  })
+}
+
+function parseErrorBody(text: string): Record<string, unknown> | undefined {
+  try {
+    const body: unknown = JSON.parse(text)
+    return typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
