@@ -2,6 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
+import { formatJson, parseJson } from '../http/json.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from './backend.ts'
 import { BackendError } from './backend.ts'
 import { migrate } from './migrations.ts'
@@ -31,13 +32,16 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
     forceCloseConnections: true,
   })
   acceptJson(server)
+  server.setReplySerializer(formatJson)
   server.setErrorHandler<FastifyError>((error, _request, reply) => {
     const status = error instanceof BackendError ? error.status : (error.statusCode ?? 500)
     if (status >= 500) options.log.error({ err: error }, 'an embedded back end failed')
-    return reply.code(status).send(errorBody(status, error.message, error instanceof BackendError ? error.fields : {}))
+    return reply
+      .code(status)
+      .send(errorBody(status, error.message, { exception: error.name, ...(error instanceof BackendError ? error.fields : {}) }))
   })
   server.setNotFoundHandler((request, reply) => {
-    reply.code(404).send(errorBody(404, `No ${request.method} operation has this path.`))
+    reply.code(404).send(errorBody(404, `No ${request.method} operation has this path.`, { exception: 'NotFound' }))
   })
 
   const opened: OpenBackend[] = []
@@ -71,15 +75,15 @@ function errorBody(status: number, message: string, fields: Record<string, unkno
   return { timestamp: new Date().toISOString(), status, error: STATUS_CODES[status] ?? 'Error', message, ...fields }
 }
 
-/** Accepts JSON under every content type that its callers use, and an empty body as none. */
+/** Accepts JSON under every content type that its callers use, and an empty body as none. Numbers keep all their digits. */
 function acceptJson(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
     if (body === '') return done(null, undefined)
     try {
-      done(null, JSON.parse(body as string))
+      done(null, parseJson(body as string))
     } catch (error) {
-      done(new BackendError(400, `The body is not JSON: ${(error as Error).message}`))
+      done(new BackendError(400, `The body is not usable JSON: ${(error as Error).message}`))
     }
   })
 }

@@ -7,6 +7,7 @@ import pino from 'pino'
 import type { Backend, BackendSettings, CallService, ServiceAnswer } from '../../src/backends/backend.ts'
 import { openDatabase } from '../../src/backends/database.ts'
 import { createBackendServer } from '../../src/backends/server.ts'
+import { formatJson, parseJson } from '../../src/http/json.ts'
 import type { ServiceName } from '../../src/upstreams/services.ts'
 
 export interface BackendsOptions {
@@ -46,7 +47,7 @@ export async function startBackends(
     const answer = await fetch(`${base}/${service}${path}`, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? undefined : formatJson(body),
       redirect: 'manual',
     })
     const text = await answer.text()
@@ -86,7 +87,7 @@ export async function startBackends(
 function parse(text: string): unknown {
   if (text === '') return undefined
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return text
   }
