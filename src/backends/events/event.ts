@@ -1,0 +1,50 @@
+/** An event as the embedded event service works with it, whatever shape it arrived in. */
+import { randomUUID } from 'node:crypto'
+import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../json-values.ts'
+
+export interface Event {
+  /** UUID; travels to the trigger of every pipeline that the event starts. */
+  id: string
+  /** Lower case: `manual`, `webhook`, `git`, `docker`, `orca:pipeline:complete`, … Empty when the event has none. */
+  type: string
+  source: string
+  /** Names in lower case, first value of each. */
+  headers: Record<string, string>
+  attributes: JsonObject
+  content: JsonObject
+  /** The original body of a webhook; of other events, their content. */
+  payload: JsonObject
+  /** The original bytes of a webhook, which its signature covers. */
+  raw: Buffer | undefined
+  /** What an event of a registry or build service says that it made. */
+  artifact: JsonObject | undefined
+}
+
+/** Reads an event that was posted as such. Unknown fields are ignored (events contract, section 2). */
+export function toEvent(body: unknown): Event {
+  const details = objectOf(fieldOf(body, 'details'))
+  const content = objectOf(fieldOf(body, 'content'))
+  const payload = fieldOf(body, 'payload')
+  const artifact = fieldOf(body, 'artifact')
+  const rawContent = textOf(fieldOf(body, 'rawContent'))
+  return {
+    id: textOf(fieldOf(body, 'eventId')) ?? randomUUID(),
+    type: (textOf(details['type']) ?? '').toLowerCase(),
+    source: textOf(details['source']) ?? '',
+    headers: toHeaders(objectOf(details['requestHeaders'])),
+    attributes: objectOf(details['attributes']),
+    content,
+    payload: isObject(payload) ? payload : content,
+    raw: rawContent === undefined ? undefined : Buffer.from(rawContent),
+    artifact: isObject(artifact) ? artifact : undefined,
+  }
+}
+
+function toHeaders(headers: JsonObject): Record<string, string> {
+  const first: Record<string, string> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    const text = Array.isArray(value) ? value[0] : value
+    if (typeof text === 'string') first[name.toLowerCase()] = text
+  }
+  return first
+}

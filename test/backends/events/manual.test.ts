@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createEventsBackend } from '../../../src/backends/events/events.ts'
+import type { JsonObject } from '../../../src/backends/json-values.ts'
+import { startBackends } from '../../support/backends.ts'
+import { createRecording } from './recording.ts'
+
+const eventId = '7d1cbbd2-6c5b-4b3c-9a9c-1f2f7f1f9f10'
+const executionId = '01JC0000000000000000000001'
+
+async function startEvents(t: TestContext, pipelines: JsonObject[], dataDir?: string) {
+  const recording = createRecording(pipelines)
+  const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1 })
+  const backends = await startBackends(t, [events], { others: (service, call) => recording.call(service, call), dataDir })
+  const startManually = (pipelineNameOrId: string, trigger: JsonObject = {}) =>
+    backends.ask(
+      'echo',
+      'POST',
+      '/',
+      {
+        details: { type: 'manual' },
+        eventId,
+        content: { application: 'demo', pipelineNameOrId, user: 'ann', trigger: { ...trigger, eventId, executionId } },
+      },
+      { 'x-spinnaker-user': 'ann', 'x-spinnaker-accounts': 'dev' },
+    )
+  return { recording, backends, startManually }
+}
+
+const build = { application: 'demo', name: 'build', id: 'p1', stages: [] }
+
+for (const [scenario, nameOrId] of [
+  [1, 'build'],
+  [2, 'p1'],
+] as const) {
+  test(`events-scenario ${scenario}: a manual event for ${nameOrId} starts the pipeline under the ids that were handed out`, async (t) => {
+    const { recording, startManually } = await startEvents(t, [build])
+
+    const answer = await startManually(nameOrId, { type: 'manual', parameters: { a: '1' }, user: 'root' })
+
+    assert.deepEqual(answer, { status: 200, body: undefined })
+    await recording.untilStarts(1)
+    const { path, body, headers } = recording.starts[0]!
+    assert.equal(path, '/orchestrate')
+    assert.equal(body['id'], 'p1')
+    assert.equal(body['executionId'], executionId)
+    assert.deepEqual(body['trigger'], { type: 'manual', parameters: { a: '1' }, user: 'ann', eventId, executionId })
+    assert.equal(headers['x-spinnaker-user'], 'ann')
+    assert.equal(headers['x-spinnaker-accounts'], 'dev')
+  })
+}
+
+test('events-scenario 3: a manual event for an unknown pipeline is accepted and starts nothing', async (t) => {
+  const { recording, startManually } = await startEvents(t, [build])
+  assert.equal((await startManually('nope')).status, 200)
+  assert.equal((await startManually('BUILD')).status, 200)
+  assert.deepEqual(recording.starts, [])
+})
+
+test('events-scenario 4: a manual event for a disabled pipeline starts nothing', async (t) => {
+  const { recording, startManually } = await startEvents(t, [{ ...build, disabled: true }])
+  assert.equal((await startManually('build')).status, 200)
+  assert.deepEqual(recording.starts, [])
+})
+
+test('events-scenario 5: a manual start uses the definition as it is at that moment', async (t) => {
+  const { recording, startManually } = await startEvents(t, [build])
+  recording.pipelines[0] = { ...build, stages: [{ type: 'wait' }, { type: 'wait' }] }
+  await startManually('build')
+  await recording.untilStarts(1)
+  assert.equal((recording.starts[0]!.body['stages'] as unknown[]).length, 2)
+})
+
+test('events-scenario 6: notifications of a manual start follow those of the pipeline', async (t) => {
+  const { recording, startManually } = await startEvents(t, [{ ...build, notifications: [{ type: 'email', address: 'a' }] }])
+  await startManually('build', { notifications: [{ type: 'email', address: 'b' }] })
+  await recording.untilStarts(1)
+  assert.deepEqual(recording.starts[0]!.body['notifications'], [
+    { type: 'email', address: 'a' },
+    { type: 'email', address: 'b' },
+  ])
+})
+
+test('events-scenario 8: events without effect are accepted, text that is not JSON is refused', async (t) => {
+  const { backends, recording } = await startEvents(t, [build])
+  for (const body of [{ details: { type: 'unknown' } }, {}, [], 'text', { details: [], content: 7 }]) {
+    assert.deepEqual(await backends.ask('echo', 'POST', '/', body), { status: 200, body: undefined })
+  }
+  const lifecycle = { details: { type: 'orca:pipeline:complete', source: 'orca' }, content: { execution: {} } }
+  assert.equal((await backends.ask('echo', 'POST', '/', lifecycle)).status, 200)
+  const bad = await fetch(`${backends.url('echo')}/`, { method: 'POST', body: '{"details":' })
+  assert.equal(bad.status, 400)
+  assert.deepEqual(recording.starts, [])
+})
+
+test('events-scenario 20: a manual start with an unknown build is recorded as failed', async (t) => {
+  const { recording, startManually } = await startEvents(t, [build])
+  await startManually('build', { master: 'ci-main', job: 'app', buildNumber: 99 })
+  await recording.untilStarts(1)
+  assert.equal(recording.starts[0]!.path, '/fail')
+  assert.match(String(recording.starts[0]!.body['errorMessage']), /app 99 on ci-main/)
+})
+
+test('a manual start with a build gets its details, properties and artifacts', async (t) => {
+  const { recording, startManually } = await startEvents(t, [build])
+  recording.answer = (service, { path }) => {
+    if (service !== 'igor') return undefined
+    if (path === '/builds/status/7/ci-main?job=team%2Fjob%2Fapp') return { status: 200, body: { number: 7 } }
+    if (path === '/builds/properties/7/out.yml/ci-main?job=team%2Fjob%2Fapp') return { status: 200, body: { v: '1' } }
+    if (path.startsWith('/builds/artifacts/7/ci-main?job=team%2Fjob%2Fapp&propertyFile=out.yml')) {
+      return { status: 200, body: [{ type: 'jenkins/file' }] }
+    }
+    return undefined
+  }
+  await startManually('build', { master: 'ci-main', job: 'team/job/app', buildNumber: '7', propertyFile: 'out.yml' })
+  await recording.untilStarts(1)
+  const { path, body } = recording.starts[0]!
+  assert.equal(path, '/orchestrate')
+  assert.deepEqual(body['receivedArtifacts'], [{ type: 'jenkins/file' }])
+  assert.deepEqual((body['trigger'] as JsonObject)['buildInfo'], { number: 7 })
+  assert.deepEqual((body['trigger'] as JsonObject)['properties'], { v: '1' })
+})
+
+test('artifacts of a manual start that a registry knows better are completed, others stay as given', async (t) => {
+  const { recording, startManually } = await startEvents(t, [build])
+  recording.answer = (service, { path }) =>
+    service === 'igor' && path === '/artifacts/maven/lib/1' ? { status: 200, body: { name: 'lib', reference: 'r' } } : undefined
+  const other = { name: 'x', version: '1', location: 'elsewhere' }
+  await startManually('build', { artifacts: [{ name: 'lib', version: '1', location: 'maven' }, other, { name: 'plain' }] })
+  await recording.untilStarts(1)
+  assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [{ name: 'lib', reference: 'r' }, other, { name: 'plain' }])
+})
+
+test('a start that the orchestrator cannot take yet is sent again until it is taken, and only that long', async (t) => {
+  const { recording, startManually } = await startEvents(t, [build])
+  let asked = 0
+  recording.answer = (service) => {
+    if (service !== 'orca') return undefined
+    asked++
+    if (asked === 1) throw new Error('connection refused')
+    return asked === 2 ? { status: 503, body: {} } : undefined
+  }
+  assert.equal((await startManually('build')).status, 200)
+  await recording.untilStarts(1)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal(asked, 3)
+})
+
+test('a start that the orchestrator refuses for good is not sent again', async (t) => {
+  const { recording, startManually } = await startEvents(t, [build])
+  let asked = 0
+  recording.answer = (service) => {
+    if (service !== 'orca') return undefined
+    asked++
+    return { status: 400, body: { message: 'disabled' } }
+  }
+  await startManually('build')
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  assert.equal(asked, 1)
+})
+
+test('a start that was accepted survives a restart and keeps its execution id', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-events-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const before = await startEvents(t, [build], dataDir)
+  before.recording.answer = (service) => (service === 'orca' ? { status: 503, body: {} } : undefined)
+  await before.startManually('build')
+  await before.backends.stop()
+
+  const after = await startEvents(t, [build], dataDir)
+  await after.recording.untilStarts(1)
+  assert.equal(after.recording.starts[0]!.body['executionId'], executionId)
+})
+
+test('an event is refused, not lost, while the definitions cannot be read', async (t) => {
+  const { recording, startManually } = await startEvents(t, [build])
+  recording.answer = (service) => (service === 'front50' ? { status: 500, body: {} } : undefined)
+  assert.equal((await startManually('build')).status, 503)
+})
+
+test('events-scenario 34: lists of an installation where nothing is configured are empty', async (t) => {
+  const { backends } = await startEvents(t, [])
+  for (const path of ['/pubsub/subscriptions', '/notifications/metadata', '/installedPlugins']) {
+    assert.deepEqual(await backends.ask('echo', 'GET', path), { status: 200, body: [] })
+  }
+  assert.deepEqual((await backends.ask('echo', 'GET', '/quietPeriod')).body, {
+    enabled: false,
+    inQuietPeriod: false,
+    startTime: -1,
+    endTime: -1,
+  })
+})

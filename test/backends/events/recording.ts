@@ -1,0 +1,52 @@
+/** A definition store and an orchestrator that remember what they were asked, for tests of the event service. */
+import type { CallService, ServiceAnswer, ServiceCall } from '../../../src/backends/backend.ts'
+import type { JsonObject } from '../../../src/backends/json-values.ts'
+import type { ServiceName } from '../../../src/upstreams/services.ts'
+
+export interface Recording {
+  call: CallService
+  pipelines: JsonObject[]
+  /** Every request to the orchestrator, oldest first. */
+  starts: { path: string; body: JsonObject; headers: Record<string, string> }[]
+  /** Answers of any service, before the defaults: return undefined to fall through. */
+  answer?: (service: ServiceName, call: ServiceCall) => ServiceAnswer | undefined
+  /** Resolves once that many starts have arrived; fails after two seconds. */
+  untilStarts(count: number): Promise<void>
+}
+
+export function createRecording(pipelines: JsonObject[]): Recording {
+  const recording: Recording = {
+    pipelines,
+    starts: [],
+    call: async (service, call) => recording.answer?.(service, call) ?? answerOf(recording, service, call),
+    async untilStarts(count) {
+      const end = Date.now() + 2_000
+      while (recording.starts.length < count) {
+        if (Date.now() > end) throw new Error(`${recording.starts.length} starts arrived, not ${count}`)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    },
+  }
+  return recording
+}
+
+function answerOf(recording: Recording, service: ServiceName, { path, body, headers }: ServiceCall): ServiceAnswer {
+  if (service === 'orca') {
+    recording.starts.push({ path, body: body as JsonObject, headers: headers ?? {} })
+    return { status: 200, body: { ref: '/pipelines/X' } }
+  }
+  if (service === 'front50') {
+    const { pathname } = new URL(path, 'http://front50')
+    const single = /^\/pipelines\/([^/]+)\/get$/.exec(pathname)?.[1]
+    if (single !== undefined) {
+      const found = recording.pipelines.find((pipeline) => pipeline['id'] === decodeURIComponent(single))
+      return found === undefined ? { status: 404, body: {} } : { status: 200, body: found }
+    }
+    const application = /^\/pipelines\/([^/]+)$/.exec(pathname)?.[1]
+    const listed = recording.pipelines.filter(
+      (pipeline) => application === undefined || pipeline['application'] === decodeURIComponent(application),
+    )
+    return { status: 200, body: listed }
+  }
+  return { status: 404, body: { message: 'no such thing' } }
+}
