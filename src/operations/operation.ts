@@ -33,6 +33,8 @@ export interface Operation {
   readonly on404?: { readonly answer: unknown } | { readonly message: (request: OperationRequest) => string }
   /** With `forward`: the answer while the service is switched off, instead of SERVICE_DISABLED. */
   readonly whenDisabled?: unknown
+  /** With `forward`: while the service is switched off this is a 404 that names the setting, as if the path did not exist. */
+  readonly missingWhenDisabled?: boolean
   /** Status of success, 200 unless given. */
   readonly success?: number
   /** Documents the answer and never filters it; `nothing` makes the answer empty. */
@@ -46,13 +48,15 @@ export interface BodyRule {
   readonly required: boolean
   /** Also accepts text/plain, handed over as a string. */
   readonly text?: boolean
+  /** Accepts any content type and hands the bytes over as they came, as a Buffer; undefined when there are none. */
+  readonly raw?: boolean
 }
 
 export interface Forward {
   readonly service: ServiceName
   /** The operation's own method unless given. */
   readonly method?: Method
-  /** Like the path of an operation; `{name}` is taken from the path, then from the query. `{rest}` keeps its slashes. */
+  /** Like the path of an operation; `{name}` is taken from the path, then from the query. `{rest}` and `{+name}` keep their slashes. */
   readonly path: string
   /** Declared query parameters that are passed on when given or defaulted. */
   readonly query?: readonly string[]
