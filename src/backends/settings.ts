@@ -1,0 +1,68 @@
+/** What an operator may set about the embedded back ends. */
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { type SettingsReport, withoutEffect } from '../setting.ts'
+import type { BackendSettings } from './backend.ts'
+
+const ServiceAccount = z.strictObject({
+  name: z.string().min(1).describe('Name of the account.'),
+  memberOf: z.array(z.string()).default([]).describe('Its roles.'),
+})
+
+const timeZone = z.string().refine(isTimeZone, 'must be a time zone such as Europe/Berlin')
+
+export const BackendKeys = z.strictObject({
+  'data.dir': z.string().min(1).default('.fairlead').meta({
+    description: 'Directory that holds everything that has to survive a restart; relative to the working directory.',
+    env: 'FAIRLEAD_DATA_DIR',
+  }),
+  'default.timezone': timeZone
+    .optional()
+    .describe('Time zone of cron triggers and execution windows. Default: `global.spinnaker.timezone`, else UTC.'),
+  'global.spinnaker.timezone': timeZone.optional().describe('The same, as installers write it.'),
+  'fiat.admin.roles': z.array(z.string()).default(['admins']).describe('Roles whose members are administrators.'),
+  'service-accounts': z
+    .array(ServiceAccount)
+    .default([])
+    .describe('Service accounts of the embedded permission service, written to its store at start.'),
+  'fiat.account.manager.roles': withoutEffect('Roles that edit account definitions.'),
+  'fiat.allowAccessToUnknownApplications': withoutEffect('A rule of an external fiat.'),
+  'fiat.defaultToUnrestrictedUser': withoutEffect('A rule of an external fiat.'),
+  'fiat.restrictApplicationCreation': withoutEffect('A rule of an external fiat.'),
+  'fiat.executeFallback': withoutEffect('A rule of an external fiat.'),
+  'fiat.maxExpandedServiceAccounts': withoutEffect('A rule of an external fiat.'),
+  'fiat.role.orMode': withoutEffect('A rule of an external fiat.'),
+  'fiat.write-mode': withoutEffect('Synchronisation of an external fiat.'),
+  'fiat.getAllEnabled': withoutEffect('A rule of an external fiat.'),
+})
+export type BackendKeys = z.infer<typeof BackendKeys>
+
+/** Settings of the embedded back ends, and the directory that the whole process keeps its state in. */
+export interface EmbeddedSettings extends BackendSettings {
+  /** Absolute path. */
+  readonly dataDir: string
+}
+
+/** @param cwd The directory that a relative `data.dir` starts from. */
+export function toBackendSettings(keys: BackendKeys, report: SettingsReport, cwd: string): EmbeddedSettings {
+  const names = new Set<string>()
+  for (const { name } of keys['service-accounts']) {
+    if (names.has(name.toLowerCase())) report.problem('service-accounts', `the account "${name}" is listed twice`)
+    names.add(name.toLowerCase())
+  }
+  return {
+    dataDir: resolve(cwd, keys['data.dir']),
+    adminRoles: keys['fiat.admin.roles'].map((role) => role.trim().toLowerCase()).filter((role) => role !== ''),
+    timeZone: keys['default.timezone'] ?? keys['global.spinnaker.timezone'] ?? 'UTC',
+    serviceAccounts: keys['service-accounts'],
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,278 @@
+/** What an operator may set about the listener, the addresses that it believes, cross-origin rules and limits. */
+import { z } from 'zod'
+import { byteCount, duration, httpAddress, port, type SettingsReport, wholePattern, withoutEffect } from '../setting.ts'
+import type { CorsSettings } from './cors.ts'
+import type { OriginSettings } from './origin.ts'
+
+/** Peers whose forwarded headers are believed: private IPv4 ranges, link-local, loopback, unique local IPv6. */
+const privateAddresses = [
+  String.raw`10\.\d{1,3}\.\d{1,3}\.\d{1,3}`,
+  String.raw`192\.168\.\d{1,3}\.\d{1,3}`,
+  String.raw`169\.254\.\d{1,3}\.\d{1,3}`,
+  String.raw`127\.\d{1,3}\.\d{1,3}\.\d{1,3}`,
+  String.raw`100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d{1,3}\.\d{1,3}`,
+  String.raw`172\.(?:1[6-9]|2\d|3[01])\.\d{1,3}\.\d{1,3}`,
+  '0:0:0:0:0:0:0:1|::1|fe[89ab][0-9a-f]:.*|f[cd][0-9a-f]{2}:.*',
+].join('|')
+
+const contextPath = z.string().regex(/^(?:\/|(?:\/[A-Za-z0-9._~-]+)*\/?)$/, 'must be a path such as /gate')
+const headerName = z.string().regex(/^[A-Za-z0-9-]*$/, 'must be the name of a header')
+const tlsListener = 'TLS at the listener.'
+
+export const HttpKeys = z.strictObject({
+  'server.port': port.default(8084).describe('Port of the listener; 0 takes a free one.'),
+  'server.address': z
+    .string()
+    .optional()
+    .describe('Address of the listener. Default: 127.0.0.1 while every service is embedded, else 0.0.0.0.'),
+  'server.servlet.context-path': contextPath.default('').describe('Prefix of every path.'),
+  'server.context-path': contextPath.optional().describe('Older name of `server.servlet.context-path`.'),
+  'http.publicUrl': httpAddress
+    .optional()
+    .describe('Address of the gateway as browsers see it, with the context path. Default: derived from each request.'),
+  'http.maxBodyBytes': byteCount.prefault('10MB').describe('Largest body of a request.'),
+  'http.maxHeaderBytes': byteCount.prefault('32KB').describe('Largest request line and headers together.'),
+  'server.max-http-request-header-size': byteCount.optional().describe('The same in the words of Spring; wins where it is set.'),
+  'server.shutdown': z
+    .enum(['graceful', 'immediate'])
+    .default('graceful')
+    .describe('Whether running requests may finish when the gateway stops.'),
+  'spring.lifecycle.timeout-per-shutdown-phase': duration('ms').prefault('30s').describe('How long they may take.'),
+  'server.ssl.enabled': z.boolean().optional().describe('TLS at the listener; not supported yet, put a proxy in front.'),
+  'server.ssl.key-store': z.string().optional().describe('Not supported yet; see `server.ssl.enabled`.'),
+  'server.ssl.key-store-type': withoutEffect(tlsListener),
+  'server.ssl.key-store-password': withoutEffect(tlsListener),
+  'server.ssl.key-store-provider': withoutEffect(tlsListener),
+  'server.ssl.key-password': withoutEffect(tlsListener),
+  'server.ssl.key-alias': withoutEffect(tlsListener),
+  'server.ssl.trust-store': withoutEffect(tlsListener),
+  'server.ssl.trust-store-type': withoutEffect(tlsListener),
+  'server.ssl.trust-store-password': withoutEffect(tlsListener),
+  'server.ssl.trust-store-provider': withoutEffect(tlsListener),
+  'server.ssl.client-auth': withoutEffect(tlsListener),
+  'server.ssl.crlFile': withoutEffect(tlsListener),
+  'server.ssl.certificate': withoutEffect(tlsListener),
+  'server.ssl.certificate-private-key': withoutEffect(tlsListener),
+  'server.ssl.trust-certificate': withoutEffect(tlsListener),
+  'server.ssl.bundle': withoutEffect(tlsListener),
+  'server.ssl.ciphers': withoutEffect(tlsListener),
+  'server.ssl.enabled-protocols': withoutEffect(tlsListener),
+  'server.ssl.protocol': withoutEffect(tlsListener),
+  'ssl.blocklist.enabled': withoutEffect(tlsListener),
+  'default.apiPort': z.int().default(-1).describe('Extra port for client certificates; not supported yet.'),
+  'default.legacyServerPort': z.int().default(-1).describe('Extra port without TLS; not supported yet.'),
+  'default.legacyServerPortAuth': withoutEffect('Login on the extra port.'),
+  'default.tlsVersions': withoutEffect(tlsListener),
+  'default.cipherSuites': withoutEffect(tlsListener),
+  'server.forward-headers-strategy': z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(['native', 'framework', 'none']))
+    .optional()
+    .meta({
+      description:
+        'Whether the forwarded headers of trusted proxies are believed. Default: `native` in Kubernetes and when a header is named, else `none`.',
+      type: 'native, framework or none',
+    }),
+  'server.use-forward-headers': z.boolean().optional().describe('Older form: `true` means `native`.'),
+  'server.tomcat.remoteip.protocol-header': headerName
+    .optional()
+    .describe('Header with the scheme that the browser used. Default: `X-Forwarded-Proto`.'),
+  'server.tomcat.protocolHeader': headerName.optional().describe('Older name of `server.tomcat.remoteip.protocol-header`.'),
+  'server.tomcat.remoteip.protocol-header-https-value': withoutEffect('The header says "https".'),
+  'server.tomcat.protocolHeaderHttpsValue': withoutEffect('The header says "https".'),
+  'server.tomcat.remoteip.remote-ip-header': headerName
+    .optional()
+    .describe('Header with the address of the client. Default: `X-Forwarded-For`.'),
+  'server.tomcat.remoteIpHeader': headerName.optional().describe('Older name of `server.tomcat.remoteip.remote-ip-header`.'),
+  'server.tomcat.remoteip.port-header': headerName
+    .default('X-Forwarded-Port')
+    .describe('Header with the port that the browser used.'),
+  'server.tomcat.portHeader': headerName.optional().describe('Older name of `server.tomcat.remoteip.port-header`.'),
+  'server.tomcat.httpsServerPort': withoutEffect('Written as in old instructions; the port header is believed anyway.'),
+  'server.tomcat.remoteip.host-header': headerName
+    .default('X-Forwarded-Host')
+    .describe('Header with the host that the browser used.'),
+  'server.tomcat.remoteip.internal-proxies': wholePattern
+    .prefault(privateAddresses)
+    .describe('Addresses of the proxies that are trusted. Default: private, link-local and loopback addresses.'),
+  'server.tomcat.internalProxies': wholePattern.optional().describe('Older name of `server.tomcat.remoteip.internal-proxies`.'),
+  'server.tomcat.remoteip.trusted-proxies': withoutEffect('`internal-proxies` decides.'),
+  'services.deck.redirectHostPattern': wholePattern
+    .optional()
+    .describe('Hosts that a redirect may lead to and whose pages may call. Default: the host of the web UI alone.'),
+  'cors.allow-mode': z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(['regex', 'list']))
+    .prefault('regex')
+    .meta({ description: 'Whether a pattern or a list says which pages may call.', type: 'regex or list' }),
+  'cors.allowed-origins-pattern': wholePattern
+    .optional()
+    .describe('Origins of pages that may call the gateway with cookies. Default: see `services.deck.redirectHostPattern`.'),
+  'cors.allowed-origins': z
+    .array(z.string())
+    .default(['*'])
+    .describe('The same as a list, for the mode `list`; `*` means every page, without cookies.'),
+  'cors.expect-localhost': withoutEffect('Silences a warning of Gate.'),
+  'interceptors.responseHeader.fields': z
+    .array(z.string())
+    .default(['X-SPINNAKER-REQUEST-ID'])
+    .describe('Tracing headers that answers carry.'),
+  'url-handler.trailingSlash.enabled': z.boolean().default(true).describe('A slash at the end of a path is ignored.'),
+  'content.cachingFilter.enabled': withoutEffect('Fairlead sends the length of an answer where it knows it.'),
+  'rate-limit.enabled': z.boolean().default(false).describe('Limit the requests of each user.'),
+  'rate-limit.learning': z.boolean().default(true).describe('Count and label only, refuse nothing.'),
+  'rate-limit.capacity': z.int().min(1).default(60).describe('Requests in one period.'),
+  'rate-limit.rateSeconds': z.int().min(1).default(10).describe('Length of a period in seconds.'),
+  'rate-limit.capacityByPrincipal': z
+    .array(z.strictObject({ principal: z.string().describe('User.'), override: z.int().min(0).describe('Requests.') }))
+    .default([])
+    .describe('Other capacities for single users.'),
+  'rate-limit.capacityBySourceApp': z
+    .array(z.strictObject({ sourceApp: z.string().describe('Program.'), override: z.int().min(0).describe('Requests.') }))
+    .default([])
+    .describe('Other capacities for single client programs.'),
+  'rate-limit.rateSecondsByPrincipal': z
+    .array(z.strictObject({ principal: z.string().describe('User.'), override: z.int().min(1).describe('Seconds.') }))
+    .default([])
+    .describe('Other periods for single users.'),
+  'rate-limit.enforcing': z
+    .array(z.string())
+    .default([])
+    .describe('Users and programs (`app:name`) that are limited even while learning.'),
+  'rate-limit.ignoring': z.array(z.string()).default([]).describe('Users and programs (`app:name`) that are never limited.'),
+  'rate-limit.redis': withoutEffect('Counting in Redis.'),
+  'rate-limit.filter-order': withoutEffect('Fairlead limits after the login.'),
+  'rate-limit.order': withoutEffect('Fairlead limits after the login.'),
+  'requestShedding.enabled': z.boolean().default(false).describe('Refuse requests of low priority.'),
+  'requestShedding.paths': z.array(wholePattern).default([]).describe('Paths of such requests.'),
+  'requestShedding.chance': z.int().default(100).describe('Percentage of them that is refused.'),
+})
+export type HttpKeys = z.infer<typeof HttpKeys>
+
+export interface HttpSettings {
+  /** 0 takes a free port. */
+  port: number
+  address: string
+  maxBodyBytes: number
+  maxHeaderBytes: number
+  /** How long running requests may take when the gateway stops; 0 breaks them off. */
+  shutdownGraceMs: number
+  ignoreTrailingSlash: boolean
+  /** Lower-case names of tracing headers that answers carry. */
+  answerHeaders: string[]
+  cors: CorsSettings
+  origin: OriginSettings
+  rateLimit: RateLimitSettings
+  shedding: { enabled: boolean; paths: RegExp[]; chancePercent: number }
+}
+
+export interface RateLimitSettings {
+  enabled: boolean
+  learning: boolean
+  capacity: number
+  periodMs: number
+  /** User, or `app:` and the name of a client program, to the capacity. */
+  capacities: Record<string, number>
+  /** User to the length of the period. */
+  periodsMs: Record<string, number>
+  enforcing: string[]
+  ignoring: string[]
+}
+
+export interface HttpSurroundings {
+  /** Every service is embedded, and so nobody but this machine has to reach the listener. */
+  standalone: boolean
+  inKubernetes: boolean
+  uiUrl: string
+}
+
+export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings): HttpSettings {
+  refuseUnsupportedListeners(keys, report)
+  const contextPath = (keys['server.context-path'] ?? keys['server.servlet.context-path']).replace(/\/+$/, '')
+  return {
+    port: keys['server.port'],
+    address: keys['server.address'] || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
+    maxBodyBytes: keys['http.maxBodyBytes'],
+    maxHeaderBytes: keys['server.max-http-request-header-size'] ?? keys['http.maxHeaderBytes'],
+    shutdownGraceMs: keys['server.shutdown'] === 'immediate' ? 0 : keys['spring.lifecycle.timeout-per-shutdown-phase'],
+    ignoreTrailingSlash: keys['url-handler.trailingSlash.enabled'],
+    answerHeaders: keys['interceptors.responseHeader.fields'].map((name) => name.toLowerCase()),
+    cors: toCors(keys, surroundings.uiUrl),
+    origin: toOrigin(keys, contextPath, surroundings.inKubernetes),
+    rateLimit: toRateLimit(keys),
+    shedding: {
+      enabled: keys['requestShedding.enabled'],
+      paths: keys['requestShedding.paths'],
+      chancePercent: isPercentage(keys['requestShedding.chance']) ? keys['requestShedding.chance'] : 100,
+    },
+  }
+}
+
+/** A listener that should have been encrypted must not become a plain one by silence. */
+function refuseUnsupportedListeners(keys: HttpKeys, report: SettingsReport): void {
+  const tlsKey = keys['server.ssl.enabled'] === undefined ? 'server.ssl.key-store' : 'server.ssl.enabled'
+  if (keys['server.ssl.enabled'] ?? Boolean(keys['server.ssl.key-store'])) {
+    report.problem(
+      tlsKey,
+      'this version does not serve TLS itself: let a proxy in front do it, set server.ssl.enabled: false and ' +
+        'server.forward-headers-strategy: native',
+    )
+  }
+  for (const key of ['default.apiPort', 'default.legacyServerPort'] as const) {
+    if (keys[key] >= 0) report.problem(key, 'this version listens on server.port only; remove the key')
+  }
+}
+
+function toCors(keys: HttpKeys, uiUrl: string): CorsSettings {
+  return {
+    mode: keys['cors.allow-mode'],
+    allowedOriginsPattern: keys['cors.allowed-origins-pattern'],
+    uiHostPattern: keys['services.deck.redirectHostPattern'],
+    uiUrl,
+    allowedOrigins: keys['cors.allowed-origins'],
+  }
+}
+
+/** As in Spring, naming a header of the proxy is enough to have it believed. */
+function toOrigin(keys: HttpKeys, contextPath: string, inKubernetes: boolean): OriginSettings {
+  const scheme = keys['server.tomcat.remoteip.protocol-header'] ?? keys['server.tomcat.protocolHeader']
+  const address = keys['server.tomcat.remoteip.remote-ip-header'] ?? keys['server.tomcat.remoteIpHeader']
+  const trusted = keys['server.use-forward-headers'] ?? inKubernetes
+  const strategy = keys['server.forward-headers-strategy'] ?? (trusted ? 'native' : 'none')
+  return {
+    publicUrl: keys['http.publicUrl'],
+    contextPath,
+    trustForwarded: Boolean(scheme || address) || strategy !== 'none',
+    trustedProxies: keys['server.tomcat.internalProxies'] ?? keys['server.tomcat.remoteip.internal-proxies'],
+    headers: {
+      scheme: scheme || 'X-Forwarded-Proto',
+      address: address || 'X-Forwarded-For',
+      host: keys['server.tomcat.remoteip.host-header'] || 'X-Forwarded-Host',
+      port: (keys['server.tomcat.portHeader'] ?? keys['server.tomcat.remoteip.port-header']) || 'X-Forwarded-Port',
+    },
+  }
+}
+
+function toRateLimit(keys: HttpKeys): RateLimitSettings {
+  const byUser = keys['rate-limit.capacityByPrincipal'].map(({ principal, override }) => [principal, override] as const)
+  const byApp = keys['rate-limit.capacityBySourceApp'].map(({ sourceApp, override }) => [`app:${sourceApp}`, override] as const)
+  const periods = keys['rate-limit.rateSecondsByPrincipal'].map(
+    ({ principal, override }) => [principal, override * 1000] as const,
+  )
+  return {
+    enabled: keys['rate-limit.enabled'],
+    learning: keys['rate-limit.learning'],
+    capacity: keys['rate-limit.capacity'],
+    periodMs: keys['rate-limit.rateSeconds'] * 1000,
+    capacities: Object.fromEntries([...byUser, ...byApp]),
+    periodsMs: Object.fromEntries(periods),
+    enforcing: keys['rate-limit.enforcing'],
+    ignoring: keys['rate-limit.ignoring'],
+  }
+}
+
+function isPercentage(value: number): boolean {
+  return value >= 0 && value <= 100
+}

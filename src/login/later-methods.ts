@@ -1,0 +1,151 @@
+/**
+ * The keys of the login methods of Gate that this version does not have: known, so that a typing mistake in them is found,
+ * and refused once one of them is switched on, so that nobody is let in by silence.
+ */
+import { z } from 'zod'
+import { type SettingsReport, withoutEffect } from '../setting.ts'
+
+const oauth2 = 'Login by OAuth 2.0 or OpenID Connect.'
+const saml = 'Login by SAML 2.0.'
+const ldap = 'Login by LDAP.'
+const x509 = 'Login by client certificate.'
+const iap = "Login by Google's Identity-Aware Proxy."
+const header = 'Login by a header of something in front.'
+const apiTokens = 'Tokens for programs.'
+
+/** A switch or identifier that turns a method on. */
+const switchOf = (method: string) => z.boolean().default(false).describe(`${method} Not supported yet: has to be false.`)
+const identifierOf = (method: string) => z.string().optional().describe(`${method} Not supported yet: has to be left out.`)
+
+export const LaterMethodKeys = z.strictObject({
+  'spring.security.oauth2.client.registration': z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe(`${oauth2} Not supported yet: no registration may have a client-id.`),
+  'spring.security.oauth2.client.provider': withoutEffect(oauth2),
+  'spring.security.oauth2.resourceserver': withoutEffect(oauth2),
+  'security.oauth2.client.clientId': identifierOf(oauth2),
+  'security.oauth2.client.clientSecret': withoutEffect(oauth2),
+  'security.oauth2.client.scope': withoutEffect(oauth2),
+  'security.oauth2.client.preEstablishedRedirectUri': withoutEffect(oauth2),
+  'security.oauth2.client.useCurrentUri': withoutEffect(oauth2),
+  'security.oauth2.client.clientAuthenticationScheme': withoutEffect(oauth2),
+  'security.oauth2.client.authenticationScheme': withoutEffect(oauth2),
+  'security.oauth2.client.tokenName': withoutEffect(oauth2),
+  'security.oauth2.client.userAuthorizationUri': withoutEffect(oauth2),
+  'security.oauth2.client.accessTokenUri': withoutEffect(oauth2),
+  'security.oauth2.resource': withoutEffect(oauth2),
+  'security.oauth2.userInfoMapping': withoutEffect(oauth2),
+  'security.oauth2.userInfoRequirements': withoutEffect(oauth2),
+  'security.oauth2.providerRequirements': withoutEffect(oauth2),
+  'security.oauth2.provider': withoutEffect(oauth2),
+  'security.oauth2.sso': withoutEffect(oauth2),
+  'security.oauth2.enabled': switchOf(oauth2),
+  'security.oauth2.external-auth-token-filter': withoutEffect(oauth2),
+  'security.authn.enabled': withoutEffect('Switch of installers.'),
+  'security.authn.oauth2.enabled': switchOf(oauth2),
+  'security.authn.oauth2': withoutEffect(oauth2),
+  'security.authn.saml.enabled': switchOf(saml),
+  'security.authn.saml': withoutEffect(saml),
+  'security.authn.ldap.enabled': switchOf(ldap),
+  'security.authn.ldap': withoutEffect(ldap),
+  'security.authn.x509.enabled': switchOf(x509),
+  'security.authn.x509': withoutEffect(x509),
+  'security.authn.iap.enabled': switchOf(iap),
+  'security.authn.iap': withoutEffect(iap),
+  'security.authz': withoutEffect('Settings of installers; `services.fiat.enabled` decides.'),
+  'saml.enabled': switchOf(saml),
+  'saml.metadataUrl': withoutEffect(saml),
+  'saml.issuerId': withoutEffect(saml),
+  'saml.keyStore': withoutEffect(saml),
+  'saml.keyStorePassword': withoutEffect(saml),
+  'saml.keyStoreAliasName': withoutEffect(saml),
+  'saml.keyStoreType': withoutEffect(saml),
+  'saml.redirectProtocol': withoutEffect(saml),
+  'saml.redirectHostname': withoutEffect(saml),
+  'saml.redirectBasePath': withoutEffect(saml),
+  'saml.maxAuthenticationAge': withoutEffect(saml),
+  'saml.signatureDigest': withoutEffect(saml),
+  'saml.registrationId': withoutEffect(saml),
+  'saml.loginProcessingUrl': withoutEffect(saml),
+  'saml.signRequests': withoutEffect(saml),
+  'saml.signingCredentials': withoutEffect(saml),
+  'saml.requiredRoles': withoutEffect(saml),
+  'saml.sortRoles': withoutEffect(saml),
+  'saml.forceLowercaseRoles': withoutEffect(saml),
+  'saml.userAttributeMapping': withoutEffect(saml),
+  'spring.security.saml2': withoutEffect(saml),
+  'ldap.enabled': switchOf(ldap),
+  'ldap.url': withoutEffect(ldap),
+  'ldap.managerDn': withoutEffect(ldap),
+  'ldap.managerPassword': withoutEffect(ldap),
+  'ldap.userDnPattern': withoutEffect(ldap),
+  'ldap.userSearchBase': withoutEffect(ldap),
+  'ldap.userSearchFilter': withoutEffect(ldap),
+  'ldap.groupSearchBase': withoutEffect(ldap),
+  'ldap.groupSearchFilter': withoutEffect(ldap),
+  'ldap.groupRoleAttributes': withoutEffect(ldap),
+  'x509.enabled': switchOf(x509),
+  'x509.subject-principal-regex': withoutEffect(x509),
+  'x509.role-oid': withoutEffect(x509),
+  'x509.required-roles': withoutEffect(x509),
+  'x509.loginDebounce': withoutEffect(x509),
+  'google.iap.enabled': switchOf(iap),
+  'google.iap.audience': withoutEffect(iap),
+  'google.iap.jwtHeader': withoutEffect(iap),
+  'google.iap.issuerId': withoutEffect(iap),
+  'google.iap.iapVerifyKeyUrl': withoutEffect(iap),
+  'google.iap.issuedAtTimeAllowedSkew': withoutEffect(iap),
+  'google.iap.expirationTimeAllowedSkew': withoutEffect(iap),
+  'header.enabled': switchOf(header),
+  'header.serviceAccountCacheTimeoutMinutes': withoutEffect(header),
+  'api-tokens.enabled': switchOf(apiTokens),
+  'api-tokens.token-prefix': withoutEffect(apiTokens),
+  'api-tokens.token-random-bytes': withoutEffect(apiTokens),
+  'api-tokens.redis-key-prefix': withoutEffect(apiTokens),
+  'api-tokens.reject-check-interval-seconds': withoutEffect(apiTokens),
+  'api-tokens.max-user-token-lifetime-days': withoutEffect(apiTokens),
+  'api-tokens.max-service-account-token-lifetime-days': withoutEffect(apiTokens),
+  'api-tokens.allowed-minting-roles': withoutEffect(apiTokens),
+  'api-tokens.reject-if-no-principal-permissions': withoutEffect(apiTokens),
+})
+export type LaterMethodKeys = z.infer<typeof LaterMethodKeys>
+
+const switches = [
+  ['security.oauth2.enabled', 'OAuth 2.0'],
+  ['security.authn.oauth2.enabled', 'OAuth 2.0'],
+  ['saml.enabled', 'SAML'],
+  ['security.authn.saml.enabled', 'SAML'],
+  ['ldap.enabled', 'LDAP'],
+  ['security.authn.ldap.enabled', 'LDAP'],
+  ['x509.enabled', 'client certificates'],
+  ['security.authn.x509.enabled', 'client certificates'],
+  ['google.iap.enabled', 'Identity-Aware Proxy'],
+  ['security.authn.iap.enabled', 'Identity-Aware Proxy'],
+  ['header.enabled', 'a trusted header'],
+  ['api-tokens.enabled', 'API tokens'],
+] as const satisfies readonly (readonly [keyof LaterMethodKeys, string])[]
+
+/** Reports every method that is switched on; true when there is one. */
+export function refuseLaterMethods(keys: LaterMethodKeys, report: SettingsReport): boolean {
+  const refused: [key: string, method: string][] = switches.filter(([key]) => keys[key]).map(([key, method]) => [key, method])
+  if (keys['security.oauth2.client.clientId']) refused.push(['security.oauth2.client.clientId', 'OAuth 2.0'])
+  for (const [id, registration] of Object.entries(keys['spring.security.oauth2.client.registration'])) {
+    if (hasClientId(registration)) refused.push([`spring.security.oauth2.client.registration.${id}`, 'OAuth 2.0'])
+  }
+  for (const [key, method] of refused) {
+    report.problem(
+      key,
+      `this version does not support login by ${method} yet, and starting without it would change who is let in; ` +
+        'remove it to log in with the form',
+    )
+  }
+  return refused.length > 0
+}
+
+function hasClientId(registration: unknown): boolean {
+  if (typeof registration !== 'object' || registration === null) return false
+  return Object.entries(registration).some(
+    ([name, value]) => name.replaceAll(/[-_]/g, '').toLowerCase() === 'clientid' && value !== '' && value !== null,
+  )
+}

@@ -1,0 +1,79 @@
+/** What an operator may set about the login: who is let in, and by which method. */
+import { z } from 'zod'
+import { type SettingsReport, withoutEffect } from '../setting.ts'
+import { LaterMethodKeys, refuseLaterMethods } from './later-methods.ts'
+
+export const LoginKeys = z.strictObject({
+  ...LaterMethodKeys.shape,
+  'anonymous.enabled': z
+    .boolean()
+    .default(false)
+    .describe('Serve everyone without login as the user `anonymous`, as Gate does when no login method is configured.'),
+  'security.basicform.enabled': z
+    .boolean()
+    .optional()
+    .describe('Login with a form or HTTP Basic. Default: on, unless `anonymous.enabled` is set.'),
+  'fairlead.admin.user': z.string().min(1).default('admin').describe('Name of the administrator that the first start creates.'),
+  'fairlead.admin.password': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Password of that administrator; best given in the environment. Default: generated and printed once.'),
+  'spring.security.user.name': z.string().min(1).default('user').describe('Name of the one configured user.'),
+  'spring.security.user.password': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Password of the one configured user. Default: there is no such user.'),
+  'spring.security.user.roles': withoutEffect('The configured user has the role USER.'),
+  'security.user.name': z.string().min(1).optional().describe('Older name of `spring.security.user.name`.'),
+  'security.user.password': z.string().min(1).optional().describe('Older name of `spring.security.user.password`.'),
+  'security.user.roles': withoutEffect('The configured user has the role USER.'),
+  'security.user.role': withoutEffect('The configured user has the role USER.'),
+  'security.webhooks.defaultAuthEnabled': z.boolean().default(false).describe('Webhooks need a login too.'),
+  'security.basic.enabled': withoutEffect('Switch of early releases.'),
+  'security.filter-order': withoutEffect('Order of filters in the Java framework.'),
+  'security.debug': withoutEffect('Tracing of the Java framework.'),
+})
+export type LoginKeys = z.infer<typeof LoginKeys>
+
+export interface LoginSettings {
+  /** Everyone is served as the user `anonymous`; no login method is active then. */
+  anonymous: boolean
+  form: {
+    enabled: boolean
+    /** The one user of the configuration file, besides those of the user store. */
+    configuredUser: { name: string; password: string } | undefined
+  }
+  /** The administrator that a start on an empty data directory creates; without password one is generated. */
+  firstAdmin: { name: string; password: string | undefined }
+  webhooksNeedLogin: boolean
+}
+
+export function toLoginSettings(keys: LoginKeys, report: SettingsReport): LoginSettings {
+  const anonymous = keys['anonymous.enabled']
+  const others = refuseLaterMethods(keys, report)
+  if (anonymous && keys['security.basicform.enabled'] === true) {
+    report.problem(
+      'anonymous.enabled',
+      'anonymous access and security.basicform.enabled exclude each other; set one of them to false',
+    )
+  }
+  if (!anonymous && keys['security.basicform.enabled'] === false && !others) {
+    report.problem(
+      'security.basicform.enabled',
+      'nobody could log in: leave the key out, or set anonymous.enabled: true to serve everyone without login',
+    )
+  }
+  const password = keys['spring.security.user.password'] ?? keys['security.user.password']
+  const name = keys['security.user.name'] ?? keys['spring.security.user.name']
+  return {
+    anonymous,
+    form: {
+      enabled: !anonymous && keys['security.basicform.enabled'] !== false,
+      configuredUser: password === undefined ? undefined : { name, password },
+    },
+    firstAdmin: { name: keys['fairlead.admin.user'], password: keys['fairlead.admin.password'] },
+    webhooksNeedLogin: keys['security.webhooks.defaultAuthEnabled'],
+  }
+}

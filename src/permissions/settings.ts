@@ -1,0 +1,66 @@
+/** What an operator may set about the permissions that the gateway reads from fiat. */
+import { z } from 'zod'
+import { milliseconds, withoutEffect } from '../setting.ts'
+
+export const PermissionKeys = z.strictObject({
+  'services.fiat.cache.maxEntries': z.int().min(1).default(1000).describe('Users whose permissions are remembered.'),
+  'services.fiat.cache.expiresAfterWriteSeconds': z
+    .int()
+    .min(0)
+    .default(20)
+    .describe('Seconds that the permissions of a user are remembered.'),
+  'services.fiat.retry.initialBackoffMillis': milliseconds
+    .default(500)
+    .describe('Milliseconds before a failed permission lookup is repeated.'),
+  'services.fiat.retry.retryMultiplier': z.number().min(1).default(1.5).describe('Each further wait is longer by this factor.'),
+  'services.fiat.retry.maxBackoffMillis': milliseconds
+    .default(10_000)
+    .describe('Milliseconds after which a permission lookup is given up.'),
+  'services.fiat.legacyFallback': z
+    .boolean()
+    .default(false)
+    .describe('When fiat does not answer: allow what the accounts of the login allow, and unknown applications.'),
+  'services.fiat.refreshable': withoutEffect('Re-reading of switches at run time.'),
+  'fiat.session-filter.enabled': z
+    .boolean()
+    .default(true)
+    .describe('End the session of a user whom fiat definitely does not know.'),
+  'fiat.service-accounts.filter.enabled': z
+    .boolean()
+    .default(true)
+    .describe('Offer only the service accounts that may use the application asked for.'),
+  'fiat.service-accounts.filter.match-authorizations': z
+    .array(z.enum(['READ', 'WRITE', 'EXECUTE', 'CREATE']))
+    .default(['WRITE', 'EXECUTE'])
+    .describe('A service account is offered when it has one of these on the application.'),
+  'fiat.enabled': withoutEffect('Switch of Gate that is read at run time; `services.fiat.enabled` decides.'),
+  'fiat.grantedAuthorities.enabled': withoutEffect('Authorities of the Java security framework.'),
+})
+export type PermissionKeys = z.infer<typeof PermissionKeys>
+
+export interface PermissionSettings {
+  cacheMaxEntries: number
+  cacheTtlMs: number
+  retry: { initialBackoffMs: number; multiplier: number; maxElapsedMs: number }
+  legacyFallback: boolean
+  sessionFilter: boolean
+  serviceAccountFilter: { enabled: boolean; matchAuthorizations: string[] }
+}
+
+export function toPermissionSettings(keys: PermissionKeys): PermissionSettings {
+  return {
+    cacheMaxEntries: keys['services.fiat.cache.maxEntries'],
+    cacheTtlMs: keys['services.fiat.cache.expiresAfterWriteSeconds'] * 1000,
+    retry: {
+      initialBackoffMs: keys['services.fiat.retry.initialBackoffMillis'],
+      multiplier: keys['services.fiat.retry.retryMultiplier'],
+      maxElapsedMs: keys['services.fiat.retry.maxBackoffMillis'],
+    },
+    legacyFallback: keys['services.fiat.legacyFallback'],
+    sessionFilter: keys['fiat.session-filter.enabled'],
+    serviceAccountFilter: {
+      enabled: keys['fiat.service-accounts.filter.enabled'],
+      matchAuthorizations: keys['fiat.service-accounts.filter.match-authorizations'],
+    },
+  }
+}

@@ -1,0 +1,104 @@
+/** What an operator may set about sessions and their cookie. */
+import { z } from 'zod'
+import { duration, milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
+
+export const SessionKeys = z.strictObject({
+  'server.session.timeoutInSeconds': z.int().min(1).default(3600).describe('Seconds without a request that end a session.'),
+  'server.servlet.session.timeout': duration('s')
+    .optional()
+    .describe('The same as a length of time; wins over `server.session.timeoutInSeconds`.'),
+  'sessions.absoluteHours': z
+    .int()
+    .min(0)
+    .default(168)
+    .describe('Hours after the login that end a session however busy it is; 0 means never, as in Gate.'),
+  'server.servlet.session.cookie.name': z
+    .string()
+    .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, 'must be a cookie name: letters, digits, dash, dot, underscore')
+    .default('SESSION')
+    .describe('Name of the cookie.'),
+  'server.servlet.session.cookie.domain': z
+    .string()
+    .regex(/^[A-Za-z0-9.-]*$/, 'must be a host name')
+    .optional()
+    .describe('Domain of the cookie. Default: the host of the gateway alone.'),
+  'server.servlet.session.cookie.secure': z
+    .boolean()
+    .optional()
+    .describe('Whether the cookie is for HTTPS only. Default: yes, where the request came by HTTPS.'),
+  'server.servlet.session.cookie.max-age': duration('s')
+    .optional()
+    .describe('Lifetime of the cookie. Default: until the browser closes.'),
+  'server.servlet.session.cookie.same-site': z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(['none', 'lax', 'strict']))
+    .optional()
+    .meta({ description: 'SameSite attribute of the cookie. Default: left out.', type: 'none, lax or strict' }),
+  'server.servlet.session.cookie.path': withoutEffect('The cookie is valid below the context path.'),
+  'server.servlet.session.cookie.http-only': withoutEffect('The cookie is always out of reach of scripts.'),
+  'server.servlet.session.persistent': withoutEffect('Sessions always survive a restart.'),
+  'server.servlet.session.tracking-modes': withoutEffect('Sessions are tracked by cookie only.'),
+  'redis.connection': z
+    .string()
+    .regex(/^(rediss?|unix):\/\//, 'must be an address such as redis://redis.example:6379')
+    .optional()
+    .describe('Redis that replicas share. Default: none.'),
+  'redis.timeout': milliseconds.default(2000).describe('Milliseconds to wait for Redis.'),
+  'redis.configuration.secure': withoutEffect('Fairlead never sends CONFIG to Redis.'),
+  'redis.useRelaxedHealthIndicator': withoutEffect('How Redis counts for the health of Gate.'),
+  'redis.port': withoutEffect('Part of `redis.connection` in other services.'),
+  'redis.host': withoutEffect('Part of `redis.connection` in other services.'),
+  'redis.enabled': withoutEffect('Switch of other services.'),
+  'redis.poolConfig': withoutEffect('Connection pool of the Java client.'),
+  'redis.connectionPrevious': withoutEffect('Migration of other services.'),
+  'redis.cluster-enabled': withoutEffect('Switch of other services.'),
+})
+export type SessionKeys = z.infer<typeof SessionKeys>
+
+export interface SessionSettings {
+  idleMs: number
+  /** Milliseconds after the login; undefined means that only idleness ends a session. */
+  absoluteMs: number | undefined
+  cookie: {
+    name: string
+    domain: string | undefined
+    /** `auto`: as the request. */
+    secure: boolean | 'auto'
+    /** Undefined: until the browser closes. */
+    maxAgeSeconds: number | undefined
+    sameSite: 'none' | 'lax' | 'strict' | undefined
+  }
+  /** What `redis.connection` says; a session store in Redis uses it where there is one. */
+  redis: { url: string; timeoutMs: number } | undefined
+}
+
+export function toSessionSettings(keys: SessionKeys, report: SettingsReport): SessionSettings {
+  const secure = keys['server.servlet.session.cookie.secure'] ?? 'auto'
+  const sameSite = keys['server.servlet.session.cookie.same-site']
+  const maxAgeMs = keys['server.servlet.session.cookie.max-age']
+  const redisUrl = keys['redis.connection']
+  const idleMs = keys['server.servlet.session.timeout'] ?? keys['server.session.timeoutInSeconds'] * 1000
+  if (idleMs < 1000) report.problem('server.servlet.session.timeout', 'must be a second at least')
+  if (sameSite === 'none' && secure === false) {
+    report.problem('server.servlet.session.cookie.same-site', 'browsers accept "none" only with cookie.secure: true')
+  }
+  if (redisUrl) {
+    report.notice(
+      'redis.connection is read but not used by this version: sessions are kept in the data directory, ' +
+        'so a balancer in front of several replicas has to send a client to the same one.',
+    )
+  }
+  return {
+    idleMs,
+    absoluteMs: keys['sessions.absoluteHours'] === 0 ? undefined : keys['sessions.absoluteHours'] * 3_600_000,
+    cookie: {
+      name: keys['server.servlet.session.cookie.name'],
+      domain: keys['server.servlet.session.cookie.domain'] || undefined,
+      secure,
+      maxAgeSeconds: maxAgeMs === undefined ? undefined : Math.floor(maxAgeMs / 1000),
+      sameSite,
+    },
+    redis: redisUrl ? { url: redisUrl, timeoutMs: keys['redis.timeout'] } : undefined,
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * The kinds of values that settings have. Each capability lists its settings in `settings.ts` beside its code: an object
+ * whose keys are the full names, as an operator writes them, and whose values say type, default and meaning.
+ */
+import { z } from 'zod'
+
+/** What a capability may say while it turns the keys that operators write into its own settings. */
+export interface SettingsReport {
+  /** A mistake: the start is refused. File and line of the key are added by the configuration. */
+  problem(key: string, message: string): void
+  /** Worth a line at each start. */
+  notice(message: string): void
+  /** Whether any source sets this key, or one below it. */
+  isSet(key: string): boolean
+}
+
+/** What can be said about a setting besides its description; see `meta` of zod. */
+export interface SettingNotes {
+  description?: string
+  /** Shown as the type in the reference, where the schema alone does not tell. */
+  type?: string
+  /** `none`: known, so that Gate's files load, but without effect; neither resolved nor checked. */
+  effect?: 'none'
+  /** A short environment variable, besides the long form of the key. */
+  env?: string
+  /** `${name}` that nothing defines stays as it is: the setting is a template that is filled later. */
+  template?: true
+}
+
+/** A key of Gate that Fairlead knows and does not need. */
+export function withoutEffect(description: string): z.ZodOptional<z.ZodUnknown> {
+  return z.unknown().optional().meta({ description, effect: 'none' })
+}
+
+/** An absolute http or https address; the result has no trailing slash. */
+export const httpAddress = z
+  .string()
+  .refine(isHttpAddress, 'must be an absolute address such as http://orca.example:8083')
+  .transform((text) => text.replace(/\/+$/, ''))
+  .meta({ type: 'address' })
+
+export const port = z.int().min(0).max(65535)
+
+export const milliseconds = z.int().min(0)
+
+/** A length of time, `30m`, `PT30M` or a plain number in `unit`; the result is in milliseconds. */
+export function duration(unit: 's' | 'ms'): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> {
+  return z
+    .string()
+    .transform((text, context) => {
+      const parsed = parseDuration(text, unit)
+      if (parsed === undefined) context.addIssue('must be a length of time such as 30s, 15m or PT1H')
+      return parsed ?? z.NEVER
+    })
+    .meta({ type: `duration (plain numbers: ${unit})` })
+}
+
+/** A number of bytes, also as `10MB` or `512KB` (powers of 1024). */
+export const byteCount = z
+  .string()
+  .transform((text, context) => {
+    const parsed = parseByteCount(text)
+    if (parsed === undefined) context.addIssue('must be a number of bytes such as 10485760 or 10MB')
+    return parsed ?? z.NEVER
+  })
+  .meta({ type: 'bytes' })
+
+/** A regular expression in Java's dialect, which must match the whole text. */
+export const wholePattern = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return parseJavaPattern(text)
+    } catch (error) {
+      context.addIssue(`must be a regular expression: ${(error as Error).message}`)
+      return z.NEVER
+    }
+  })
+  .meta({ type: 'regular expression' })
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function parseDuration(text: string, unit: 's' | 'ms'): number | undefined {
+  const simple = /^(\d{1,12})\s*(ms|s|m|h|d)?$/i.exec(text.trim())
+  if (simple) return Number(simple[1]) * (unitMs[(simple[2] ?? unit).toLowerCase()] as number)
+  const iso = /^P(?:(\d{1,9})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:\.\d{1,3})?)S)?)?$/i.exec(text.trim())
+  if (!iso || text.trim().length < 3) return undefined
+  const [days, hours, minutes, seconds] = iso.slice(1).map((part) => Number(part ?? 0)) as [number, number, number, number]
+  return Math.round(days * 86_400_000 + hours * 3_600_000 + minutes * 60_000 + seconds * 1000)
+}
+
+function parseByteCount(text: string): number | undefined {
+  const match = /^(\d{1,12})\s*(B|KB|MB|GB)?$/i.exec(text.trim())
+  if (!match) return undefined
+  const power = { B: 0, KB: 1, MB: 2, GB: 3 }[(match[2] ?? 'B').toUpperCase()] ?? 0
+  return Number(match[1]) * 1024 ** power
+}
+
+function isHttpAddress(text: string): boolean {
+  if (!/^https?:\/\/[^/\s]/i.test(text)) return false
+  return URL.canParse(text) && !/[\s\\]/.test(text)
+}
+
+/**
+ * Translates what operators wrote for Gate: a leading `(?i)` becomes a flag, and the result matches whole texts only.
+ *
+ * @throws {Error} when the pattern uses what only Java has (possessive quantifiers, atomic groups, `\Q…\E`), or is malformed.
+ */
+export function parseJavaPattern(text: string): RegExp {
+  const flags = /^\(\?([im]+)\)/.exec(text)
+  const source = flags ? text.slice(flags[0].length) : text
+  const foreign = /\(\?>|(?:[*+?]|\{\d+(?:,\d*)?\})\+|\\[QEGAZz]|\(\?[a-zA-Z]+\)|&&\[/.exec(
+    source.replaceAll(/\\[^QEGAZz]/g, '  '),
+  )
+  if (foreign) throw new Error(`"${foreign[0]}" is not supported here; write the pattern without it`)
+  return new RegExp(`^(?:${source})$`, flags?.[1] ?? '')
+}

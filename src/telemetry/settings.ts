@@ -1,0 +1,42 @@
+/** What an operator may set about the log and the health of the gateway. */
+import { z } from 'zod'
+import { withoutEffect } from '../setting.ts'
+
+const levels = {
+  trace: 'trace',
+  debug: 'debug',
+  info: 'info',
+  warn: 'warn',
+  error: 'error',
+  fatal: 'fatal',
+  off: 'silent',
+} as const
+
+export type LogLevel = (typeof levels)[keyof typeof levels]
+
+export const TelemetryKeys = z.strictObject({
+  'logging.level.root': z
+    .string()
+    .transform((text) => (text.toLowerCase() === 'false' ? 'off' : text.toLowerCase()))
+    .pipe(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'off']))
+    .prefault('info')
+    .meta({
+      description: 'What is logged: this level and what is more severe.',
+      type: 'trace, debug, info, warn, error, fatal or off',
+    }),
+  'logging.level': withoutEffect('Levels of single Java loggers.'),
+  healthCheckableServices: z
+    .array(z.string())
+    .default(['orca', 'clouddriver', 'echo', 'igor', 'flex', 'front50', 'mahe', 'mine', 'keel'])
+    .describe('Services whose health is asked, where they are enabled.'),
+})
+export type TelemetryKeys = z.infer<typeof TelemetryKeys>
+
+export interface TelemetrySettings {
+  logLevel: LogLevel
+  healthCheckedServices: string[]
+}
+
+export function toTelemetrySettings(keys: TelemetryKeys): TelemetrySettings {
+  return { logLevel: levels[keys['logging.level.root']], healthCheckedServices: keys['healthCheckableServices'] }
+}

@@ -1,0 +1,254 @@
+/** What an operator may set about the services behind the gateway and the HTTP client that calls them. */
+import { z } from 'zod'
+import { httpAddress, milliseconds, port, type SettingsReport, withoutEffect } from '../setting.ts'
+import { isEmbeddable, type ServiceName, serviceNames } from './services.ts'
+
+const Shard = z.strictObject({
+  baseUrl: httpAddress.describe('Address of the instance.'),
+  priority: z.int().default(1).describe('Among the instances whose selector matches, the highest number wins.'),
+  config: z.record(z.string(), z.unknown()).default({}).describe('Selector (`selectorClass`) and what it needs.'),
+})
+
+/** The keys that every service has; one schema, so that the reference prints them once. */
+const service = {
+  baseUrl: z
+    .string()
+    .transform((text, context) => {
+      if (text === 'embedded') return text
+      const parsed = httpAddress.safeParse(text)
+      if (parsed.success) return parsed.data
+      context.addIssue('must be an absolute address such as http://orca.example:8083, or the word embedded')
+      return z.NEVER
+    })
+    .optional()
+    .meta({
+      description:
+        'Address of the service, or `embedded` for the stand-in inside Fairlead. ' +
+        'Without address, clouddriver, echo, fiat, front50, igor, orca and rosco are embedded, the others disabled.',
+      type: 'address or `embedded`',
+    }),
+  enabled: z
+    .boolean()
+    .optional()
+    .describe(
+      '`false` switches the service off; operations that need it answer accordingly. Default: on where it has an address.',
+    ),
+  host: z.string().optional().describe('Host of the service; used when `baseUrl` is not set.'),
+  port: port.optional().describe('Port of the service; used when `baseUrl` is not set.'),
+  protocol: z
+    .enum(['http', 'https'])
+    .optional()
+    .describe('Protocol for `host` and `port`. Default: `services.default.protocol`.'),
+  connectTimeoutMs: milliseconds
+    .optional()
+    .describe('Milliseconds to establish a connection to this service. Default: `okHttpClient.connectTimeoutMs`.'),
+  readTimeoutMs: milliseconds
+    .optional()
+    .describe('Milliseconds without a byte from this service. Default: `okHttpClient.readTimeoutMs`.'),
+  'shards.baseUrl': httpAddress.optional().describe('Address, where a service is configured through its shards only.'),
+  'shards.baseUrls': z
+    .array(Shard)
+    .default([])
+    .describe('Several instances of orca, clouddriver or rosco, and when each is used.'),
+  config: z
+    .record(z.string(), z.unknown())
+    .default({})
+    .describe('Further settings of the service, such as `dynamicEndpoints`; a free map.'),
+  vipAddress: withoutEffect('Name in a service registry; Fairlead uses addresses.'),
+} as const
+
+type ServiceField = keyof typeof service
+type ServiceShape = { [K in `services.${ServiceName}.${ServiceField}`]: (typeof service)[LastField<K>] }
+type LastField<K extends string> = K extends `services.${ServiceName}.${infer F extends ServiceField}` ? F : never
+
+function serviceKeys(): ServiceShape {
+  const entries = serviceNames.flatMap((name) =>
+    Object.entries(service).map(([field, schema]) => [`services.${name}.${field}`, schema] as const),
+  )
+  return Object.fromEntries(entries) as unknown as ServiceShape
+}
+
+export const UpstreamKeys = z.strictObject({
+  ...serviceKeys(),
+  'services.default.protocol': z
+    .enum(['http', 'https'])
+    .default('http')
+    .describe('Protocol of services that are given by host and port.'),
+  'services.deck.baseUrl': httpAddress
+    .prefault('http://localhost:9000')
+    .describe('Address of the web UI: target of redirects, and the origin that may use cookies.'),
+  'okHttpClient.connectTimeoutMs': milliseconds.default(5000).describe('Milliseconds to establish a connection.'),
+  'okHttpClient.readTimeoutMs': milliseconds
+    .default(120_000)
+    .describe('Milliseconds without a byte from a service; 0 waits for ever.'),
+  'okHttpClient.writeTimeoutMs': withoutEffect('Fairlead stops writing when the service stops reading.'),
+  'okHttpClient.connectionPool.maxIdleConnections': z
+    .int()
+    .min(0)
+    .default(15)
+    .describe('Idle connections kept for each service.'),
+  'okHttpClient.connectionPool.keepAliveDurationMs': milliseconds
+    .default(30_000)
+    .describe('Milliseconds that an idle connection is kept.'),
+  'okHttpClient.maxRequests': z.int().min(1).default(100).describe('Concurrent requests to all services together.'),
+  'okHttpClient.maxRequestsPerHost': z.int().min(1).default(100).describe('Concurrent requests to one service; more wait.'),
+  'okHttpClient.retryOnConnectionFailure': z
+    .boolean()
+    .default(true)
+    .describe('Repeat a request whose connection failed before anything was sent.'),
+  'okHttpClient.propagateSpinnakerHeaders': z
+    .boolean()
+    .default(true)
+    .describe('Send identity and tracing headers (`X-SPINNAKER-*`) to the services.'),
+  'okHttpClient.additionalHeaders': z
+    .array(z.string())
+    .default([])
+    .describe('Further `X-SPINNAKER-*` headers of clients to pass on.'),
+  'okHttpClient.keyStore': z.string().optional().describe('PKCS12 file with the client certificate for calls to services.'),
+  'okHttpClient.keyStoreType': z.string().default('PKCS12').describe('Type of `keyStore`.'),
+  'okHttpClient.keyStorePassword': z.string().optional().describe('Password of `keyStore`.'),
+  'okHttpClient.trustStore': z.string().optional().describe('PKCS12 file with the authorities that sign the services.'),
+  'okHttpClient.trustStoreType': z.string().default('PKCS12').describe('Type of `trustStore`.'),
+  'okHttpClient.trustStorePassword': z.string().optional().describe('Password of `trustStore`.'),
+  'okHttpClient.refreshableKeys.enabled': withoutEffect('Reloading of key stores.'),
+  'okHttpClient.refreshableKeys.refreshPeriod': withoutEffect('Reloading of key stores.'),
+  'okHttpClient.tlsVersions': withoutEffect('Fairlead speaks TLS 1.2 and 1.3.'),
+  'okHttpClient.cipherSuites': withoutEffect('Fairlead uses the suites that Node considers safe.'),
+  'okHttpClient.secureRandomInstanceType': withoutEffect('A setting of the Java runtime.'),
+  'okHttpClient.interceptor': withoutEffect('Filter of header names; Fairlead passes a fixed list.'),
+  'okHttpClient.logging': withoutEffect('Wire logging of the Java client.'),
+  'okHttpClient.skipLogging': withoutEffect('Wire logging of the Java client.'),
+  'dynamic-routing.enabled': z.boolean().default(false).describe('Choose among the shards of clouddriver by request.'),
+  'dynamic-routing.clouddriver.enabled': z
+    .boolean()
+    .default(false)
+    .describe('Choose among the shards of clouddriver by request; both switches are needed.'),
+})
+export type UpstreamKeys = z.infer<typeof UpstreamKeys>
+
+export interface ServiceShard {
+  baseUrl: string
+  priority: number
+  config: Record<string, unknown>
+}
+
+/** One service. `kind` says where it is; the other fields have a meaning only where it is enabled. */
+export interface ServiceSettings {
+  kind: 'embedded' | 'external' | 'disabled'
+  /** Address of an external service without trailing slash, also known for a disabled one; else undefined. */
+  baseUrl: string | undefined
+  /** Instances besides `baseUrl`, empty in most installations. */
+  shards: ServiceShard[]
+  config: Record<string, unknown>
+  connectTimeoutMs: number
+  readTimeoutMs: number
+}
+
+export type ServicesSettings = Record<ServiceName, ServiceSettings>
+
+export interface OkHttpClientSettings {
+  connectTimeoutMs: number
+  /** 0 waits for ever. */
+  readTimeoutMs: number
+  maxIdleConnections: number
+  keepAliveMs: number
+  maxRequests: number
+  maxRequestsPerHost: number
+  retryOnConnectionFailure: boolean
+  propagateSpinnakerHeaders: boolean
+  /** Lower-case names. */
+  additionalHeaders: string[]
+  routeClouddriver: boolean
+}
+
+export interface ConfiguredUpstreams {
+  services: ServicesSettings
+  okHttpClient: OkHttpClientSettings
+  /** Address of the web UI, without trailing slash. */
+  uiBaseUrl: string
+  /** Every enabled service is embedded. */
+  standalone: boolean
+}
+
+/** Keys to settings: an address makes a service external, `enabled: false` switches it off, otherwise it is embedded. */
+export function toConfiguredUpstreams(keys: UpstreamKeys, report: SettingsReport): ConfiguredUpstreams {
+  const services = Object.fromEntries(serviceNames.map((name) => [name, toService(name, keys, report)])) as ServicesSettings
+  const external = serviceNames.filter((name) => services[name].kind === 'external')
+  const embedded = serviceNames.filter((name) => services[name].kind === 'embedded')
+  if (external.length > 0 && embedded.length > 0) {
+    report.notice(
+      `${external.join(', ')} ${external.length > 1 ? 'are' : 'is'} external; ${embedded.join(', ')} ` +
+        'without an address stay embedded. Set services.<name>.baseUrl, or services.<name>.enabled: false to switch one off.',
+    )
+  }
+  refuseKeyStores(keys, report)
+  return {
+    services,
+    okHttpClient: toOkHttpClient(keys),
+    uiBaseUrl: keys['services.deck.baseUrl'],
+    standalone: external.length === 0,
+  }
+}
+
+function toService(name: ServiceName, keys: UpstreamKeys, report: SettingsReport): ServiceSettings {
+  const shards = keys[`services.${name}.shards.baseUrls`]
+  const address = keys[`services.${name}.baseUrl`] ?? composeAddress(name, keys) ?? keys[`services.${name}.shards.baseUrl`]
+  const baseUrl = address === 'embedded' ? undefined : (address ?? shards[0]?.baseUrl)
+  const settings: ServiceSettings = {
+    kind: 'disabled',
+    baseUrl,
+    shards,
+    config: keys[`services.${name}.config`],
+    connectTimeoutMs: keys[`services.${name}.connectTimeoutMs`] ?? keys['okHttpClient.connectTimeoutMs'],
+    readTimeoutMs: keys[`services.${name}.readTimeoutMs`] ?? keys['okHttpClient.readTimeoutMs'],
+  }
+  const enabled = keys[`services.${name}.enabled`]
+  if (address === 'embedded' && !isEmbeddable(name)) {
+    report.problem(`services.${name}.baseUrl`, `must be an address: there is no embedded ${name}`)
+  }
+  if (enabled === false) return settings
+  if (baseUrl !== undefined) return { ...settings, kind: 'external' }
+  if (isEmbeddable(name)) return { ...settings, kind: 'embedded' }
+  if (enabled === true && address === undefined) {
+    report.problem(
+      `services.${name}.enabled`,
+      `there is no embedded ${name}: set services.${name}.baseUrl, or services.${name}.enabled: false`,
+    )
+  }
+  return settings
+}
+
+function composeAddress(name: ServiceName, keys: UpstreamKeys): string | undefined {
+  const host = keys[`services.${name}.host`]
+  const portNumber = keys[`services.${name}.port`]
+  if (!host && portNumber === undefined) return undefined
+  const protocol = keys[`services.${name}.protocol`] ?? keys['services.default.protocol']
+  return `${protocol}://${host || 'localhost'}${portNumber === undefined ? '' : `:${portNumber}`}`
+}
+
+function toOkHttpClient(keys: UpstreamKeys): OkHttpClientSettings {
+  return {
+    connectTimeoutMs: keys['okHttpClient.connectTimeoutMs'],
+    readTimeoutMs: keys['okHttpClient.readTimeoutMs'],
+    maxIdleConnections: keys['okHttpClient.connectionPool.maxIdleConnections'],
+    keepAliveMs: keys['okHttpClient.connectionPool.keepAliveDurationMs'],
+    maxRequests: keys['okHttpClient.maxRequests'],
+    maxRequestsPerHost: keys['okHttpClient.maxRequestsPerHost'],
+    retryOnConnectionFailure: keys['okHttpClient.retryOnConnectionFailure'],
+    propagateSpinnakerHeaders: keys['okHttpClient.propagateSpinnakerHeaders'],
+    additionalHeaders: keys['okHttpClient.additionalHeaders'].map((name) => name.toLowerCase()),
+    routeClouddriver: keys['dynamic-routing.enabled'] && keys['dynamic-routing.clouddriver.enabled'],
+  }
+}
+
+/** A client certificate that is configured and not shown would look like a broken service; better to say so at once. */
+function refuseKeyStores(keys: UpstreamKeys, report: SettingsReport): void {
+  for (const key of ['okHttpClient.keyStore', 'okHttpClient.trustStore'] as const) {
+    if (!keys[key]) continue
+    report.problem(
+      key,
+      'this version cannot present or check certificates from a key store; remove the key, ' +
+        'and name authorities in the environment variable NODE_EXTRA_CA_CERTS',
+    )
+  }
+}
