@@ -1,0 +1,28 @@
+/** Artifacts: files that a pipeline refers to. Without artifact accounts, only those that carry their content can be read. */
+import { BackendError } from '../backend.ts'
+import { fieldOf, textOf } from '../json-values.ts'
+import { type InfrastructureRoute, none, notFound } from './route.ts'
+
+/** `embedded/base64` artifacts are their own content and need no account. */
+const content: InfrastructureRoute['answer'] = (request) => {
+  const type = textOf(fieldOf(request.body, 'type'))
+  const reference = textOf(fieldOf(request.body, 'reference'))
+  if (type === 'embedded/base64' && reference !== undefined) return Buffer.from(reference, 'base64')
+  const account = textOf(fieldOf(request.body, 'artifactAccount'))
+  throw new BackendError(
+    400,
+    account === undefined
+      ? `An artifact of type ${type ?? '(none)'} needs an artifact account, and the request names none.`
+      : `The artifact account "${account}" does not exist: this installation has no artifact accounts.`,
+  )
+}
+
+export const artifactRoutes: InfrastructureRoute[] = [
+  { method: 'GET', path: '/artifacts/credentials', answer: none },
+  { method: 'PUT', path: '/artifacts/fetch', answer: content },
+  { method: 'GET', path: '/artifacts/account/:account/names', answer: none },
+  { method: 'GET', path: '/artifacts/account/:account/versions', answer: none },
+  { method: 'GET', path: '/artifacts/content-address/:application/:hash', answer: notFound('Artifact', 'application', 'hash') },
+  { method: 'GET', path: '/v1/data/static/:id', answer: notFound('Data', 'id') },
+  { method: 'GET', path: '/v1/data/adhoc/:group/:bucket/*', answer: notFound('Object', 'group', 'bucket', '*') },
+]
