@@ -1,15 +1,27 @@
-/** The login as the rest of the gateway sees it: a request step that finds the user, and what the /auth operations need. */
+/** The login as the rest of the gateway sees it: request steps that find the user, and what the /auth operations need. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { RequestStep } from '../http/request-state.ts'
+import type { RequestState, RequestStep } from '../http/request-state.ts'
 
 export interface Login {
   /** False when everyone is served as the user anonymous. */
   readonly active: boolean
   /** Names of the methods that guard the listener, for the start-up line. */
   readonly methods: readonly string[]
-  /** Steps, in order, that find the user of a request and refuse protected paths without one. */
+  /**
+   * Steps, in order, that find the user of a request and refuse protected paths without one. A step that answers the
+   * request itself, with a redirect to the login, has sent the reply when it returns.
+   */
   readonly steps: readonly RequestStep[]
-  /** Adds the login page and callbacks. */
+  /** Adds the login page and callbacks, as routes below the context path. */
   mount(server: FastifyInstance): void
+  /**
+   * Ends the session that the headers name, tells the permission service, and has the answer clear the cookie.
+   *
+   * @throws {GatewayError} SESSIONS_UNAVAILABLE
+   */
+  logout(state: RequestState, headers: IncomingHttpHeaders): Promise<void>
+  /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  endAllSessions(): Promise<number>
   close(): Promise<void> | void
 }

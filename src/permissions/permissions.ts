@@ -22,18 +22,40 @@ export interface ResourceView {
   readonly authorizations: readonly Authorization[]
 }
 
+/** The answer to "what may this user do": nobody knows the user, and nobody can say, are different things. */
+export type PermissionAnswer =
+  | { kind: 'view'; view: PermissionView }
+  | { kind: 'unknown' }
+  | { kind: 'unavailable'; cause: unknown }
+
+/** How a login method tells the permission service about a login (authentication contract, section 2.0). */
+export interface LoginReport {
+  /** `roles`: always with the roles learnt; `roles-if-any`: without a body when there are none. */
+  readonly call: 'roles' | 'roles-if-any'
+  readonly attempts: number
+}
+
 export interface Permissions {
   /** Whether a permission service decides; while it is off, every check passes and nobody is administrator. */
   readonly enabled: boolean
-  /** The cached view (20 s); undefined when the service cannot say, which means no rights. */
+  /** Whether a user whom the service definitely does not know loses the session. */
+  readonly sessionFilter: boolean
+  /** The cached answer (20 s), or a fresh one. Never fails. */
+  lookUp(user: User): Promise<PermissionAnswer>
+  /** The cached view; undefined when the service knows no such user or cannot say, which means no rights. */
   viewOf(user: User): Promise<PermissionView | undefined>
   isAdmin(user: User | undefined): Promise<boolean>
   /** Whether the user holds the authorization on an application; names are compared without case. */
   mayOnApplication(user: User, application: string, authorization: Authorization): Promise<boolean>
   /** Reports a login with the roles learnt, drops the cached view. @throws {GatewayError} LOGIN_UNAVAILABLE */
-  reportLogin(user: User): Promise<void>
+  reportLogin(user: User, report?: LoginReport): Promise<void>
   /** Drops the user's permissions in the service and the cached view. Failures are logged. */
   reportLogout(username: string): Promise<void>
+  /**
+   * Names of the service accounts that the user may use; with an application, those that may use it, or all of the
+   * user's when none fits or nobody can say (authentication contract, section 4.9). Never fails.
+   */
+  serviceAccountsOf(user: User, application?: string): Promise<string[]>
   /** Asks the service to re-read roles. @throws {GatewayError} UPSTREAM_FAILED with its status */
   syncRoles(): Promise<void>
   close(): void

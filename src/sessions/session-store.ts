@@ -1,0 +1,23 @@
+/** What a store of sessions does. It sees hashes of identifiers and opaque text, so a stolen copy opens no session. */
+
+export interface StoredSession {
+  readonly content: string
+  /** Milliseconds since the epoch; the store may forget the session from then on. */
+  readonly expiresAtMs: number
+  /** Somebody is logged in. The others are forgotten first when there are too many. */
+  readonly loggedIn: boolean
+}
+
+/** Every function rejects when the store cannot be asked; the caller turns that into SESSIONS_UNAVAILABLE. */
+export interface SessionStore {
+  load(key: string): Promise<StoredSession | undefined>
+  insert(key: string, session: StoredSession): Promise<void>
+  /** False when the session is gone meanwhile: a late writer never brings an ended session back. */
+  update(key: string, session: StoredSession): Promise<boolean>
+  /** Moves the end of a session; false when it is gone. */
+  touch(key: string, expiresAtMs: number): Promise<boolean>
+  remove(key: string): Promise<void>
+  /** Forgets everybody's session and says how many there were. */
+  removeAll(): Promise<number>
+  close(): void | Promise<void>
+}

@@ -1,0 +1,73 @@
+/** What a session holds, and its text form in a store: JSON with a version, checked when it is read. */
+import { z } from 'zod'
+
+const maxPendingLogins = 10
+
+const UserContent = z.object({
+  username: z.string().min(1),
+  email: z.string().nullable(),
+  firstName: z.string().nullable(),
+  lastName: z.string().nullable(),
+  roles: z.array(z.string()),
+  allowedAccounts: z.array(z.string()),
+  method: z.string().min(1),
+})
+
+/** A login that was started at an identity provider and has not come back yet; never a token. */
+const PendingLogin = z.object({
+  method: z.string(),
+  startedAtMs: z.number(),
+  values: z.record(z.string(), z.string()),
+})
+export type PendingLogin = z.infer<typeof PendingLogin>
+
+const SessionContent = z.object({
+  version: z.literal(1),
+  user: UserContent.optional(),
+  /** Milliseconds since the epoch; the absolute limit counts from here. */
+  loggedInAtMs: z.number().optional(),
+  /** What the login method said about the credential; once it says otherwise, the session is over. */
+  credentialStamp: z.string().optional(),
+  /** Path and query that the browser asked for before the login, without context path. */
+  savedPath: z.string().startsWith('/').optional(),
+  /** By the `state` or request id that comes back from the provider. */
+  pendingLogins: z.record(z.string(), PendingLogin).optional(),
+})
+export type SessionContent = z.infer<typeof SessionContent>
+
+export interface Session {
+  /** SHA-256 of the identifier in hexadecimal: the name of the session in the store. */
+  readonly key: string
+  readonly content: SessionContent
+  readonly expiresAtMs: number
+}
+
+export const emptySession: SessionContent = { version: 1 }
+
+export function formatSession(content: SessionContent): string {
+  return JSON.stringify(content)
+}
+
+/** Undefined for whatever this version cannot read: such a session is no session. */
+export function parseSession(text: string): SessionContent | undefined {
+  try {
+    return SessionContent.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds a started login; the oldest give way, so that tabs that were left alone do not add up. */
+export function withPendingLogin(content: SessionContent, id: string, pending: PendingLogin): SessionContent {
+  const all = Object.entries(content.pendingLogins ?? {}).filter(([other]) => other !== id)
+  const newest = all.sort(([, a], [, b]) => a.startedAtMs - b.startedAtMs).slice(-(maxPendingLogins - 1))
+  return { ...content, pendingLogins: Object.fromEntries([...newest, [id, pending]]) }
+}
+
+/** A started login may be completed once: whoever asks for it takes it out. */
+export function withoutPendingLogin(content: SessionContent, id: string): SessionContent {
+  return {
+    ...content,
+    pendingLogins: Object.fromEntries(Object.entries(content.pendingLogins ?? {}).filter(([other]) => other !== id)),
+  }
+}

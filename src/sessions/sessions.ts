@@ -1,0 +1,211 @@
+/** Sessions: found by the cookie of a request, started, changed and ended; with limits in time and a short memory in front. */
+import { createHash, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
+import { type CookieRules, formatClearedCookie, formatSessionCookie, parseSessionCookie } from './session-cookie.ts'
+import type { SessionStore, StoredSession } from './session-store.ts'
+import type { SessionSettings } from './settings.ts'
+import { openSqliteSessionStore } from './sqlite-session-store.ts'
+
+export interface SessionsOptions {
+  settings: SessionSettings
+  store: SessionStore
+  /** Empty, or a prefix such as `/api/v1`. */
+  contextPath: string
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now?: () => number
+}
+
+/** A session that was just started, with the identifier that only the browser gets to keep. */
+export interface StartedSession {
+  readonly session: Session
+  readonly id: string
+}
+
+/** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. */
+const rememberedMs = 3000
+const maxRemembered = 10_000
+
+interface Remembered {
+  /** Undefined: ended here, so that a slower reader of the store does not bring it back. */
+  session: Session | undefined
+  untilMs: number
+}
+
+export class Sessions {
+  readonly #settings: SessionSettings
+  readonly #store: SessionStore
+  readonly #cookie: CookieRules
+  readonly #log: FastifyBaseLogger
+  readonly #now: () => number
+  readonly #remembered = new Map<string, Remembered>()
+
+  constructor({ settings, store, contextPath, log, now = Date.now }: SessionsOptions) {
+    this.#settings = settings
+    this.#store = store
+    this.#cookie = { settings: settings.cookie, contextPath }
+    this.#log = log
+    this.#now = now
+  }
+
+  /**
+   * The live session of a `Cookie` header. Whatever cannot be read is no session.
+   *
+   * @throws {GatewayError} SESSIONS_UNAVAILABLE when the store cannot be asked
+   */
+  async find(cookieHeader: string | undefined): Promise<Session | undefined> {
+    for (const id of parseSessionCookie(cookieHeader, this.#settings.cookie.name)) {
+      const session = await this.#load(toKey(id))
+      if (session !== undefined) return session
+    }
+    return undefined
+  }
+
+  /** Starts a session under a fresh identifier; one that a client chose is never adopted. @throws SESSIONS_UNAVAILABLE */
+  async start(content: SessionContent): Promise<StartedSession> {
+    const id = randomBytes(32).toString('base64url')
+    const session: Session = { key: toKey(id), content, expiresAtMs: this.#endOf(content) }
+    await ask(() => this.#store.insert(session.key, toStored(session)))
+    this.#remember(session.key, session)
+    return { session, id }
+  }
+
+  /**
+   * Changes what a session holds, starting from what it holds now. Undefined when it has ended meanwhile.
+   *
+   * @throws {GatewayError} SESSIONS_UNAVAILABLE
+   */
+  async change(session: Session, change: (content: SessionContent) => SessionContent): Promise<Session | undefined> {
+    this.#forget(session.key)
+    const current = await this.#load(session.key)
+    if (current === undefined) return undefined
+    const content = change(current.content)
+    const changed: Session = { key: session.key, content, expiresAtMs: this.#endOf(content) }
+    const written = await ask(() => this.#store.update(changed.key, toStored(changed)))
+    this.#remember(changed.key, written ? changed : undefined)
+    return written ? changed : undefined
+  }
+
+  /** Ends `old` and starts another session with a new identifier: what a login does. @throws SESSIONS_UNAVAILABLE */
+  async replace(old: Session | undefined, content: SessionContent): Promise<StartedSession> {
+    if (old !== undefined) await this.end(old)
+    return this.start(content)
+  }
+
+  /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  async end(session: Session): Promise<void> {
+    await ask(() => this.#store.remove(session.key))
+    this.#remember(session.key, undefined)
+  }
+
+  /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  async endAll(): Promise<number> {
+    const ended = await ask(() => this.#store.removeAll())
+    for (const key of this.#remembered.keys()) this.#remember(key, undefined)
+    return ended
+  }
+
+  /** The value of `Set-Cookie`. `secure`: the browser's connection is TLS. */
+  cookie(id: string, secure: boolean): string {
+    return formatSessionCookie(id, secure, this.#cookie)
+  }
+
+  clearedCookie(secure: boolean): string {
+    return formatClearedCookie(secure, this.#cookie)
+  }
+
+  close(): void | Promise<void> {
+    return this.#store.close()
+  }
+
+  async #load(key: string): Promise<Session | undefined> {
+    const session = await this.#read(key)
+    const nowMs = this.#now()
+    if (session === undefined || session.expiresAtMs <= nowMs || this.#isTooOld(session.content)) return undefined
+    return this.#touch(session)
+  }
+
+  async #read(key: string): Promise<Session | undefined> {
+    const before = this.#remembered.get(key)
+    if (before !== undefined && before.untilMs > this.#now()) return before.session
+    const stored = await ask(() => this.#store.load(key))
+    const meanwhile = this.#remembered.get(key)
+    if (meanwhile !== undefined && meanwhile.session === undefined && meanwhile.untilMs > this.#now()) return undefined
+    const content = stored && parseSession(stored.content)
+    if (stored === undefined || content === undefined) return undefined
+    const session: Session = { key, content, expiresAtMs: stored.expiresAtMs }
+    this.#remember(key, session)
+    return session
+  }
+
+  /** The end is moved in memory at once, and in the store only when that is worth a write. */
+  async #touch(session: Session): Promise<Session | undefined> {
+    const expiresAtMs = this.#endOf(session.content)
+    const touchIntervalMs = Math.min(60_000, this.#settings.idleMs / 20)
+    if (expiresAtMs - session.expiresAtMs < touchIntervalMs) return session
+    const touched = { ...session, expiresAtMs }
+    try {
+      if (!(await this.#store.touch(session.key, expiresAtMs))) {
+        this.#remember(session.key, undefined)
+        return undefined
+      }
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the session store did not take a sign of life')
+      return session
+    }
+    if (this.#remembered.get(session.key)?.session !== undefined) this.#remember(session.key, touched)
+    return touched
+  }
+
+  #endOf(content: SessionContent): number {
+    const idleEnd = this.#now() + this.#settings.idleMs
+    const { absoluteMs } = this.#settings
+    return absoluteMs === undefined || content.loggedInAtMs === undefined
+      ? idleEnd
+      : Math.min(idleEnd, content.loggedInAtMs + absoluteMs)
+  }
+
+  /** Checked against the settings of today, in case the limit was lowered since. */
+  #isTooOld(content: SessionContent): boolean {
+    const { absoluteMs } = this.#settings
+    return absoluteMs !== undefined && content.loggedInAtMs !== undefined && content.loggedInAtMs + absoluteMs <= this.#now()
+  }
+
+  #remember(key: string, session: Session | undefined): void {
+    this.#remembered.delete(key)
+    this.#remembered.set(key, { session, untilMs: this.#now() + rememberedMs })
+    if (this.#remembered.size > maxRemembered) {
+      const [oldest] = this.#remembered.keys()
+      if (oldest !== undefined) this.#remembered.delete(oldest)
+    }
+  }
+
+  #forget(key: string): void {
+    if (this.#remembered.get(key)?.session !== undefined) this.#remembered.delete(key)
+  }
+}
+
+/** Sessions in the data directory, file `sessions.db`. */
+export function openSessions(options: Omit<SessionsOptions, 'store'> & { dataDir: string }): Sessions {
+  const { dataDir, log, now = Date.now } = options
+  return new Sessions({ ...options, store: openSqliteSessionStore(join(dataDir, 'sessions.db'), { log, now }) })
+}
+
+function toKey(id: string): string {
+  return createHash('sha256').update(id).digest('hex')
+}
+
+function toStored({ content, expiresAtMs }: Session): StoredSession {
+  return { content: formatSession(content), expiresAtMs, loggedIn: content.user !== undefined }
+}
+
+async function ask<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question()
+  } catch (cause) {
+    throw new GatewayError('SESSIONS_UNAVAILABLE', 'The session store does not answer. Try again in a moment.', { cause })
+  }
+}

@@ -1,0 +1,166 @@
+/** Sessions in a SQLite file: they survive a restart, a crash and, once somebody has logged in or out, a power failure. */
+import { renameSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type { FastifyBaseLogger } from 'fastify'
+import type { SessionStore, StoredSession } from './session-store.ts'
+
+export interface SqliteSessionStoreOptions {
+  /** Milliseconds since the epoch. */
+  now: () => number
+  log: FastifyBaseLogger
+  /** Sessions in which nobody is logged in yet; beyond that the oldest go. */
+  maxAnonymous?: number
+  sweepIntervalMs?: number
+}
+
+/** Another layout of the table gets another name: what a different version has written is neither read nor in the way. */
+const schema = `
+  CREATE TABLE IF NOT EXISTS sessions_1 (
+    key TEXT PRIMARY KEY,
+    content TEXT NOT NULL,
+    expires_at_ms INTEGER NOT NULL,
+    logged_in INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS sessions_1_by_end ON sessions_1 (logged_in, expires_at_ms);
+`
+
+const sweepChunk = 2000
+
+export function openSqliteSessionStore(file: string, options: SqliteSessionStoreOptions): SessionStore {
+  const store = new SqliteSessionStore(openFile(file, options.log), options)
+  store.start(options.sweepIntervalMs ?? 30_000)
+  return store
+}
+
+class SqliteSessionStore implements SessionStore {
+  readonly #db: DatabaseSync
+  readonly #options: SqliteSessionStoreOptions
+  readonly #statements: ReturnType<typeof prepare>
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(db: DatabaseSync, options: SqliteSessionStoreOptions) {
+    this.#db = db
+    this.#options = options
+    this.#statements = prepare(db)
+  }
+
+  start(sweepIntervalMs: number): void {
+    this.#timer = setInterval(() => this.#sweep(), sweepIntervalMs).unref()
+  }
+
+  async load(key: string): Promise<StoredSession | undefined> {
+    const row = this.#statements.load.get(key)
+    if (row === undefined) return undefined
+    return { content: String(row['content']), expiresAtMs: Number(row['expires_at_ms']), loggedIn: row['logged_in'] === 1 }
+  }
+
+  async insert(key: string, session: StoredSession): Promise<void> {
+    this.#write(session.loggedIn, () =>
+      this.#statements.insert.run(key, session.content, session.expiresAtMs, session.loggedIn ? 1 : 0),
+    )
+  }
+
+  async update(key: string, session: StoredSession): Promise<boolean> {
+    return this.#write(session.loggedIn, () =>
+      this.#statements.update.run(session.content, session.expiresAtMs, session.loggedIn ? 1 : 0, key),
+    )
+  }
+
+  async touch(key: string, expiresAtMs: number): Promise<boolean> {
+    return this.#write(false, () => this.#statements.touch.run(expiresAtMs, key))
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#write(true, () => this.#statements.remove.run(key))
+  }
+
+  async removeAll(): Promise<number> {
+    let removed = 0
+    this.#write(true, () => {
+      const result = this.#statements.removeAll.run()
+      removed = Number(result.changes)
+      return result
+    })
+    return removed
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    if (this.#db.isOpen) this.#db.close()
+  }
+
+  /**
+   * Every commit survives the end of the process. One that says who is logged in waits for the disk besides; a saved
+   * address or a sign of life does not, so that a crowd without login costs no disk.
+   */
+  #write(durably: boolean, run: () => { changes: number | bigint }): boolean {
+    this.#db.exec(durably ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL')
+    return Number(run().changes) > 0
+  }
+
+  /** In small pieces, because requests wait meanwhile. */
+  #sweep(): void {
+    try {
+      this.#write(false, () => this.#statements.removeExpired.run(this.#options.now(), sweepChunk))
+      const anonymous = Number(this.#statements.countAnonymous.get()?.['count'] ?? 0)
+      const surplus = anonymous - (this.#options.maxAnonymous ?? 100_000)
+      if (surplus > 0) this.#write(false, () => this.#statements.removeAnonymous.run(surplus))
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'expired sessions could not be removed')
+    }
+  }
+}
+
+function prepare(db: DatabaseSync) {
+  return {
+    load: db.prepare('SELECT content, expires_at_ms, logged_in FROM sessions_1 WHERE key = ?'),
+    insert: db.prepare('INSERT INTO sessions_1 (key, content, expires_at_ms, logged_in) VALUES (?, ?, ?, ?)'),
+    update: db.prepare('UPDATE sessions_1 SET content = ?, expires_at_ms = ?, logged_in = ? WHERE key = ?'),
+    touch: db.prepare('UPDATE sessions_1 SET expires_at_ms = ? WHERE key = ?'),
+    remove: db.prepare('DELETE FROM sessions_1 WHERE key = ?'),
+    removeAll: db.prepare('DELETE FROM sessions_1'),
+    removeExpired: db.prepare(
+      `DELETE FROM sessions_1 WHERE key IN (
+         SELECT key FROM sessions_1 WHERE logged_in IN (0, 1) AND expires_at_ms <= ? LIMIT ?)`,
+    ),
+    countAnonymous: db.prepare('SELECT count(*) AS count FROM sessions_1 WHERE logged_in = 0'),
+    removeAnonymous: db.prepare(
+      'DELETE FROM sessions_1 WHERE key IN (SELECT key FROM sessions_1 WHERE logged_in = 0 ORDER BY expires_at_ms LIMIT ?)',
+    ),
+  }
+}
+
+/** A file that is no database any more costs everybody a login, not the start of the gateway. */
+function openFile(file: string, log: FastifyBaseLogger): DatabaseSync {
+  try {
+    return openDatabase(file)
+  } catch (error) {
+    if (!isUnreadableFile(error)) throw error
+    const aside = `${file}.unreadable`
+    renameSync(file, aside)
+    for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true })
+    log.warn({ err: error, file, aside }, 'the session file was unreadable and has been put aside; everybody has to log in again')
+    return openDatabase(file)
+  }
+}
+
+function openDatabase(file: string): DatabaseSync {
+  const db = new DatabaseSync(file)
+  try {
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 1000')
+    db.exec(schema)
+    prepare(db)
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+const sqliteCorrupt = 11
+const sqliteNotADatabase = 26
+
+function isUnreadableFile(error: unknown): boolean {
+  const code = (error as { errcode?: unknown }).errcode
+  return code === sqliteCorrupt || code === sqliteNotADatabase
+}
