@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { formatJson } from '../http/json.ts'
 import type { OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 
@@ -32,6 +33,16 @@ export interface PollLimits {
 const submissionType = { 'content-type': 'application/context+json' }
 const firstPollMs = 50
 const ended: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED_CONTINUE', 'SKIPPED', 'TERMINAL', 'CANCELED', 'STOPPED'])
+
+/** How jobs carry definitions and other documents: their JSON text, UTF-8, base64. */
+export function toBase64Json(value: unknown): string {
+  return Buffer.from(formatJson(value)).toString('base64')
+}
+
+/** The name that jobs carry as `user`. */
+export function callerOf(request: OperationRequest): string {
+  return request.state.user?.username ?? 'anonymous'
+}
 
 /** Submits a task without waiting. @throws {GatewayError} the orchestrator's refusal */
 export function submitTask(request: OperationRequest, task: TaskSubmission): Promise<unknown> {

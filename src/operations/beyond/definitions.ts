@@ -1,0 +1,196 @@
+/** Definitions across applications: lists, revisions, strategies, the order that the web UI shows, and saving many at once. */
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
+import { callerOf, runTask, type Task, toBase64Json, variableOf } from '../task-polling.ts'
+
+const Order = z.looseObject({
+  application: z.string().min(1),
+  idsToIndices: z.record(z.string(), z.int()).describe('Place of each definition, counted from 0.'),
+})
+
+const Move = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
+
+const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
+
+export const definitionOperations: Operation[] = [
+  {
+    id: 'getAllPipelineConfigsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineConfigs',
+    summary: 'Pipeline definitions of all applications that the caller may read.',
+    forward: { service: 'front50', path: '/pipelines' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getPipelineConfigHistoryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineConfigs/{pipelineConfigId}/history',
+    summary: 'Revisions of a pipeline definition, newest first. An unknown definition has none.',
+    query: { limit: integer.default(20) },
+    forward: { service: 'front50', path: '/pipelines/{pipelineConfigId}/history', query: ['limit'] },
+    // Asked for one revision, the store says 404 where it otherwise lists none; Terraform takes the empty list for "gone".
+    on404: { answer: [] },
+    answer: ObjectList,
+  },
+  {
+    id: 'convertPipelineConfigToPipelineTemplateUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineConfigs/{pipelineConfigId}/convertToTemplate',
+    summary: 'A pipeline definition, rewritten as the text of a template.',
+    handle: convertToTemplate,
+    answer: z.string(),
+    errors: { 404: 'There is no such definition.' },
+  },
+  {
+    id: 'getAllStrategyConfigsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/strategyConfigs',
+    summary: 'Deployment strategies of all applications that the caller may read.',
+    forward: { service: 'front50', path: '/strategies' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getStrategyConfigHistoryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/strategyConfigs/{strategyConfigId}/history',
+    summary: 'Revisions of a deployment strategy, newest first. An unknown strategy has none.',
+    query: { limit: integer.default(20) },
+    forward: { service: 'front50', path: '/strategies/{strategyConfigId}/history', query: ['limit'] },
+    on404: { answer: [] },
+    answer: ObjectList,
+  },
+  {
+    id: 'saveStrategyUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/strategies',
+    summary: 'Creates a deployment strategy, or replaces the one with the same id.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'front50', path: '/strategies' },
+    answer: nothing,
+  },
+  {
+    id: 'moveStrategyUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/strategies/move',
+    summary: 'Renames a deployment strategy.',
+    body: { schema: Move, required: true },
+    forward: { service: 'front50', path: '/strategies/move' },
+    answer: nothing,
+  },
+  {
+    id: 'updateStrategyUsingPUT',
+    section: 'beyond',
+    method: 'PUT',
+    path: '/strategies/{id}',
+    summary: 'Replaces a deployment strategy.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'front50', path: '/strategies/{id}' },
+    answer: AnyObject,
+  },
+  {
+    id: 'deleteStrategyUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/strategies/{application}/{strategyName}',
+    summary: 'Deletes a deployment strategy.',
+    forward: { service: 'front50', path: '/strategies/{application}/{strategyName}' },
+    answer: nothing,
+  },
+  {
+    id: 'reorderPipelinesUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/actions/pipelines/reorder',
+    summary: 'Stores the order of the pipelines of an application, and answers when it is stored.',
+    body: { schema: Order, required: true },
+    handle: (request, platform) => reorder(request, platform, false),
+    answer: AnyObject.describe('The finished task.'),
+    errors: taskFailures,
+  },
+  {
+    id: 'reorderStrategiesUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/actions/strategies/reorder',
+    summary: 'Stores the order of the deployment strategies of an application, and answers when it is stored.',
+    body: { schema: Order, required: true },
+    handle: (request, platform) => reorder(request, platform, true),
+    answer: AnyObject.describe('The finished task.'),
+    errors: taskFailures,
+  },
+  {
+    id: 'bulksavePipelineUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/pipelines/bulksave',
+    summary: 'Saves many pipeline definitions at once, and reports which of them were refused.',
+    query: { application: text.default('bulk_save_placeholder_app') },
+    body: { schema: ObjectList, required: true },
+    handle: savePipelines,
+    answer: AnyObject.describe('Counts and names of the saved definitions; the refused ones, each with its `errorMsg`.'),
+    errors: taskFailures,
+  },
+]
+
+/** @see Orchestration contract, section 6.1: each field is base64 of its own JSON. */
+function reorder(request: OperationRequest, platform: Platform, isStrategy: boolean): Promise<Task> {
+  const { application, idsToIndices } = request.body as z.infer<typeof Order>
+  return runTask(request, platform, {
+    application,
+    description: `Reorder ${isStrategy ? 'strategies' : 'pipelines'}`,
+    job: [
+      {
+        type: 'reorderPipelines',
+        application: toBase64Json(application),
+        idsToIndices: toBase64Json(idsToIndices),
+        isStrategy: toBase64Json(isStrategy),
+        user: callerOf(request),
+      },
+    ],
+  })
+}
+
+async function savePipelines(request: OperationRequest, platform: Platform): Promise<unknown> {
+  const { bulkSavePolls, bulkSavePollIntervalMs } = platform.settings
+  const job = {
+    type: 'savePipeline',
+    pipelines: toBase64Json(request.body),
+    isBulkSavingPipelines: true,
+    user: callerOf(request),
+  }
+  const task = await runTask(
+    request,
+    platform,
+    { application: request.query['application'] as string, description: 'Bulk save pipelines', job: [job] },
+    { polls: bulkSavePolls, intervalMs: bulkSavePollIntervalMs },
+  )
+  return variableOf(task, 'bulksave') ?? {}
+}
+
+/** @throws {GatewayError} NOT_FOUND */
+async function convertToTemplate(request: OperationRequest): Promise<string> {
+  const id = request.path['pipelineConfigId'] as string
+  const stored = await request.call('front50', { path: pathTo`/pipelines/${id}/get` })
+  if (stored.status === 404) throw new GatewayError('NOT_FOUND', `There is no pipeline definition with the id ${id}.`)
+  if (stored.status >= 400) throw upstreamFailed('front50', stored.status, stored.text)
+  const converted = await request.call('orca', {
+    method: 'POST',
+    path: '/convertPipelineToTemplate',
+    rawBody: stored.text,
+    headers: { 'content-type': 'application/json; charset=UTF-8' },
+  })
+  if (converted.status >= 400) throw upstreamFailed('orca', converted.status, converted.text)
+  return converted.text
+}

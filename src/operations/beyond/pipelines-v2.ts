@@ -1,0 +1,52 @@
+/** Starting a stored pipeline by way of the event service, which is how the web UI starts one. */
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { createExecutionId } from '../../backends/events/execution-id.ts'
+import { GatewayError } from '../../errors.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject } from '../schemas.ts'
+import { callerOf } from '../task-polling.ts'
+
+export const pipelineV2Operations: Operation[] = [
+  {
+    id: 'invokePipelineConfigViaEchoUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/pipelines/v2/{application}/{pipelineNameOrId}',
+    summary: 'Starts a stored pipeline in the background. The execution appears under the id in `ref` shortly after.',
+    body: { schema: AnyObject.describe('The trigger: type, user, parameters, artifacts, dryRun, …'), required: false },
+    handle: startPipeline,
+    success: 202,
+    answer: z.object({ eventId: z.uuid(), ref: z.string().describe('/pipelines/{execution id}') }),
+    errors: { 403: 'The caller lacks EXECUTE on the application.' },
+  },
+]
+
+/**
+ * Whether the pipeline exists is not asked: the event service finds it, and reports nothing if it does not.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED
+ * @see Events contract, section 4.1
+ */
+async function startPipeline(request: OperationRequest, platform: Platform): Promise<{ eventId: string; ref: string }> {
+  const { application, pipelineNameOrId } = request.path as { application: string; pipelineNameOrId: string }
+  await checkMayExecute(request, platform, application)
+  const eventId = randomUUID()
+  const executionId = createExecutionId(Date.now())
+  request.state.application = application
+  const trigger = { ...(request.body as object | undefined), eventId, executionId }
+  const content = { application, pipelineNameOrId, user: callerOf(request), trigger }
+  await request.json('echo', { method: 'POST', path: '/', body: { details: { type: 'manual' }, eventId, content } })
+  return { eventId, ref: `/pipelines/${executionId}` }
+}
+
+async function checkMayExecute(request: OperationRequest, platform: Platform, application: string): Promise<void> {
+  if (!platform.permissions.enabled) return
+  const { user } = request.state
+  if (user !== undefined && (await platform.permissions.mayOnApplication(user, application, 'EXECUTE'))) return
+  throw new GatewayError(
+    'PERMISSION_DENIED',
+    `You may not start pipelines of ${application}: that needs EXECUTE on the application. Ask its owner for a role that has it.`,
+  )
+}

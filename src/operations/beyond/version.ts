@@ -1,0 +1,15 @@
+/** The version of the gateway, which command lines ask for before anything else. */
+import { z } from 'zod'
+import type { Operation } from '../operation.ts'
+
+export const versionOperations: Operation[] = [
+  {
+    id: 'getVersionUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/version',
+    summary: 'The version of this gateway.',
+    handle: async (_request, platform) => ({ version: platform.version }),
+    answer: z.object({ version: z.string() }),
+  },
+]
