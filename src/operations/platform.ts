@@ -2,6 +2,8 @@
 
 import type { Login } from '../login/login.ts'
 import type { Permissions } from '../permissions/permissions.ts'
+import type { Health } from '../telemetry/health.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { ApplicationCache } from './application-cache.ts'
@@ -16,6 +18,8 @@ export interface Platform {
   readonly settings: OperationSettings
   /** Version of the package, for GET /version. */
   readonly version: string
-  /** Every operation, for the API document. */
-  readonly operations: () => readonly import('./operation.ts').Operation[]
+  readonly health: Health
+  readonly metrics: Metrics
+  /** The OpenAPI document of everything that is served. */
+  readonly describeApi: (baseUrl: string) => Record<string, unknown>
 }

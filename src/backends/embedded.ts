@@ -1,0 +1,106 @@
+/** Starts the worker thread of the embedded back ends, watches it, and starts it again when it dies. */
+import { createHash } from 'node:crypto'
+import { mkdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { FastifyBaseLogger } from 'fastify'
+import type { EmbeddableService, ServiceAddress, ServiceName } from '../upstreams/services.ts'
+import type { BackendSettings } from './backend.ts'
+import type { WorkerInput, WorkerMessage } from './worker.ts'
+
+export interface EmbeddedOptions {
+  dataDir: string
+  socketPath: string
+  embedded: readonly EmbeddableService[]
+  services: Partial<Record<ServiceName, ServiceAddress>>
+  settings: BackendSettings
+  log: FastifyBaseLogger
+}
+
+export interface Embedded {
+  /** Whether the worker listens right now. */
+  isListening(): boolean
+  /** Resolves when the worker listens for the first time; rejects when it cannot start at all. */
+  readonly ready: Promise<void>
+  close(): Promise<void>
+}
+
+/** The longest pause between two starts of a worker that keeps dying. */
+const maxPauseMs = 30_000
+/** How long a worker may take to finish what it does before it is ended. */
+const stopMs = 5_000
+
+/** The path of a Unix socket may have about a hundred bytes; a deep data directory gets one in the temporary directory. */
+export function socketPathFor(dataDir: string): string {
+  const path = join(dataDir, 'backends.sock')
+  if (Buffer.byteLength(path) < 100) return path
+  const dir = join(tmpdir(), `fairlead-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`)
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  return join(dir, 'backends.sock')
+}
+
+export function startEmbedded(options: EmbeddedOptions): Embedded {
+  const input: WorkerInput = {
+    dataDir: options.dataDir,
+    socketPath: options.socketPath,
+    embedded: options.embedded,
+    services: options.services,
+    settings: options.settings,
+    logLevel: options.log.level ?? 'info',
+  }
+  const file = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+  const first = Promise.withResolvers<void>()
+  first.promise.catch(() => {})
+  let worker: Worker
+  let listening = false
+  let everListened = false
+  let closing = false
+  let pauseMs = 100
+  let timer: NodeJS.Timeout | undefined
+
+  function start(): void {
+    worker = new Worker(file, { workerData: input, name: 'backends' })
+    let failure: unknown
+    worker.on('message', (message: WorkerMessage) => {
+      if (message.kind === 'log') return writeLog(options.log, message)
+      listening = true
+      everListened = true
+      pauseMs = 100
+      first.resolve()
+    })
+    worker.on('error', (error) => {
+      failure = error
+    })
+    worker.once('exit', () => {
+      listening = false
+      if (closing) return
+      if (!everListened) return first.reject(failure)
+      options.log.error({ err: failure, pauseMs }, 'the embedded back ends stopped and are started again')
+      timer = setTimeout(start, pauseMs)
+      pauseMs = Math.min(pauseMs * 2, maxPauseMs)
+    })
+  }
+
+  async function close(): Promise<void> {
+    closing = true
+    clearTimeout(timer)
+    const exited = new Promise<void>((resolve) => {
+      worker.once('exit', () => resolve())
+    })
+    if (worker.threadId === -1) return
+    worker.postMessage('stop')
+    const limit = setTimeout(() => void worker.terminate(), stopMs)
+    await exited
+    clearTimeout(limit)
+    rmSync(options.socketPath, { force: true })
+  }
+
+  start()
+  return { isListening: () => listening, ready: first.promise, close }
+}
+
+function writeLog(log: FastifyBaseLogger, message: Extract<WorkerMessage, { kind: 'log' }>): void {
+  const level = message.level as 'info' | 'warn' | 'error' | 'debug' | 'trace' | 'fatal'
+  log[level](message.fields, message.text)
+}

@@ -1,0 +1,93 @@
+/** Writes answers: the headers that every answer carries, JSON or YAML bodies, compression of what is worth it. */
+import { promisify } from 'node:util'
+import { gzip as gzipCallback } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { toErrorAnswer } from './error-answer.ts'
+import { formatJson } from './json.ts'
+import { acceptsGzip, parseAccept } from './parse-accept.ts'
+
+const gzip = promisify(gzipCallback)
+const minGzipBytes = 2048
+
+const securityHeaders = {
+  'cache-control': 'no-cache, no-store, max-age=0, must-revalidate',
+  pragma: 'no-cache',
+  expires: '0',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'x-xss-protection': '0',
+} as const
+
+/** Names of the request headers that are echoed, `interceptors.responseHeader.fields`; only the request id by default. */
+export type EchoedHeaders = readonly string[]
+
+/**
+ * Headers of every answer, streamed ones included: security, request id, and what steps decided.
+ *
+ * @see authentication contract, section 1.13; HTTP conventions, section 1.3
+ */
+export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders): Record<string, string | string[]> {
+  const { state } = request
+  const headers: Record<string, string | string[]> = { ...securityHeaders, ...state.answerHeaders }
+  if (state.scheme === 'https') headers['strict-transport-security'] = 'max-age=31536000 ; includeSubDomains'
+  for (const name of echoed) {
+    const value = name.toLowerCase() === 'x-spinnaker-request-id' ? state.requestId : request.headers[name.toLowerCase()]
+    if (typeof value === 'string') headers[name] = value
+  }
+  return headers
+}
+
+/**
+ * Sends a value as JSON or YAML, as the client prefers. Undefined and null become an empty body without a content type.
+ * The format must have been agreed on before: an unacceptable Accept header falls back to JSON here.
+ */
+export async function sendValue(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  value: unknown,
+): Promise<FastifyReply> {
+  if (value === undefined || value === null) return reply.code(status).header('content-length', '0').send('')
+  const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
+  const text = yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value)
+  return sendBytes(request, reply, status, Buffer.from(text), yaml ? 'application/x-yaml' : 'application/json')
+}
+
+/** Sends bytes under a content type, compressed if the client allows it and it is worth it. */
+export async function sendBytes(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  bytes: Buffer,
+  contentType: string,
+): Promise<FastifyReply> {
+  reply.code(status).header('content-type', contentType)
+  if (bytes.length <= minGzipBytes || !acceptsGzip(request.headers['accept-encoding'])) {
+    return reply.header('content-length', String(bytes.length)).send(bytes)
+  }
+  const packed = await gzip(bytes)
+  const vary = request.state.answerHeaders['vary']
+  return reply
+    .headers({
+      'content-encoding': 'gzip',
+      vary: vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`,
+      'content-length': String(packed.length),
+    })
+    .send(packed)
+}
+
+/** Sends any thrown value as an error answer. @returns the classified error, for the log */
+export async function sendError(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  thrown: unknown,
+): Promise<ReturnType<typeof toErrorAnswer>['error']> {
+  const answer = toErrorAnswer(thrown, request.state.requestId, request.state.path)
+  reply.headers(answer.headers)
+  if (parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml') {
+    await sendValue(request, reply, answer.status, answer.body)
+  } else {
+    await sendBytes(request, reply, answer.status, Buffer.from(formatJson(answer.body)), answer.contentType)
+  }
+  return answer.error
+}

@@ -1,0 +1,35 @@
+/** Refuses paths that two programs could read differently, before routing and before any rule about open paths. */
+import { GatewayError } from '../errors.ts'
+
+/** Encoded slash, backslash, dot, semicolon, percent, or control character. */
+const encodedForms = /%(?:2f|5c|2e|3b|25|[01][0-9a-f]|7f)/i
+/** What a URL path may not contain unencoded, plus `;`, which some servers read as the start of parameters. */
+const rawForms = /[^\x21-\x7e]|[;\\"<>[\]^`{|}#]/
+const dotSegments = /(?:^|\/)\.{1,2}(?:\/|$)/
+
+/**
+ * @param path The path as it stands in the request line, without the query.
+ * @throws {GatewayError} PATH_REFUSED
+ * @see authentication contract, section 1.16
+ */
+export function checkPath(path: string): void {
+  if (!path.startsWith('/')) throw refused('it does not start with a slash')
+  if (path.includes('//')) throw refused('it has two slashes in a row')
+  if (rawForms.test(path)) throw refused('it has a character that must be percent-encoded, or ";" or "\\"')
+  if (encodedForms.test(path)) throw refused('it has an encoded slash, dot, semicolon, backslash, percent or control character')
+  if (dotSegments.test(path)) throw refused('it has a "." or ".." segment')
+  if (path.includes('%') && !isDecodable(path)) throw refused('its percent-encoding is not valid UTF-8')
+}
+
+function refused(reason: string): GatewayError {
+  return new GatewayError('PATH_REFUSED', `The path is refused because ${reason}. Send each name as one percent-encoded segment.`)
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}

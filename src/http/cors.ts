@@ -1,0 +1,71 @@
+/** Cross-origin rules: which pages may call the gateway with the cookies of their visitor, and the answers to preflights. */
+import type { FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import type { RequestStep } from './request-state.ts'
+
+export interface CorsSettings {
+  mode: 'regex' | 'list'
+  /** Matches a whole Origin value. */
+  allowedOriginsPattern: RegExp | undefined
+  /** Matches the whole host of an Origin, when there is no pattern for origins. */
+  uiHostPattern: RegExp | undefined
+  /** Address of the web UI: its origin is allowed when there is no pattern at all. */
+  uiUrl: string
+  /** Origins of the list mode; `*` allows every origin, without credentials. */
+  allowedOrigins: readonly string[]
+}
+
+const methods = 'POST, GET, OPTIONS, DELETE, PUT, PATCH'
+const allowedHeaders = 'x-requested-with, content-type, authorization, X-RateLimit-App, X-Spinnaker-Priority'
+
+/** @see authentication contract, section 1.11; HTTP conventions, section 1.4 */
+export function applyCors(settings: CorsSettings): RequestStep {
+  const uiOrigin = URL.parse(settings.uiUrl)?.origin
+  return {
+    name: 'applyCors',
+    run(request) {
+      const origin = request.headers.origin
+      const allowed = origin !== undefined && isAllowedOrigin(origin, settings, uiOrigin)
+      if (settings.mode === 'list') {
+        if (origin === undefined) return
+        if (!allowed && !settings.allowedOrigins.includes('*') && !isSameOrigin(origin, request)) {
+          throw new GatewayError(
+            'ORIGIN_REFUSED',
+            'Pages of this origin may not call the gateway. Add the origin to cors.allowedOrigins.',
+          )
+        }
+      }
+      const headers = request.state.answerHeaders
+      headers['access-control-allow-origin'] = allowed ? origin : '*'
+      if (allowed || settings.mode === 'regex') headers['access-control-allow-credentials'] = 'true'
+      headers['access-control-allow-methods'] = methods
+      headers['access-control-allow-headers'] = allowedHeaders
+      headers['access-control-max-age'] = '3600'
+      headers['access-control-expose-headers'] = 'X-AUTH-REDIRECT-URL'
+      headers['vary'] = 'Origin'
+    },
+  }
+}
+
+/** Whether the rule that is configured first accepts the origin. */
+export function isAllowedOrigin(origin: string, settings: CorsSettings, uiOrigin = URL.parse(settings.uiUrl)?.origin): boolean {
+  if (settings.mode === 'list') return settings.allowedOrigins.includes(origin)
+  if (settings.allowedOriginsPattern !== undefined) return settings.allowedOriginsPattern.test(origin)
+  const url = URL.parse(origin)
+  if (url === null || url.origin !== origin) return false
+  if (settings.uiHostPattern !== undefined) return settings.uiHostPattern.test(url.hostname)
+  return origin === uiOrigin
+}
+
+function isSameOrigin(origin: string, request: FastifyRequest): boolean {
+  return URL.parse(request.state.baseUrl)?.origin === origin
+}
+
+/** A preflight names the method that it asks about; any other OPTIONS request is not one. */
+export function isPreflight(request: FastifyRequest): boolean {
+  return (
+    request.method === 'OPTIONS' &&
+    request.headers.origin !== undefined &&
+    request.headers['access-control-request-method'] !== undefined
+  )
+}

@@ -1,0 +1,79 @@
+/** How a request reached the gateway: client address, scheme and base URL, through proxies that are trusted, and no others. */
+import type { IncomingMessage } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+
+export interface OriginSettings {
+  /** The address that browsers use, when it is configured; it then replaces everything derived. Without a trailing slash. */
+  publicUrl: string | undefined
+  /** Prefix of every path, such as `/gate`, or empty. */
+  contextPath: string
+  /** Whether headers of trusted peers are believed at all. */
+  trustForwarded: boolean
+  /** Matches the whole address of a peer whose headers are believed. */
+  trustedProxies: RegExp
+  headers: { scheme: string; address: string; host: string; port: string }
+}
+
+export interface Origin {
+  clientAddress: string
+  scheme: 'http' | 'https'
+  baseUrl: string
+}
+
+/** @see authentication contract, section 1.15 */
+export function originOf(raw: IncomingMessage, settings: OriginSettings): Origin {
+  const peer = plainAddress(raw.socket.remoteAddress ?? '')
+  const trusted = settings.trustForwarded && settings.trustedProxies.test(peer)
+  const forwarded = (name: string) => (trusted ? firstValue(raw.headers[name.toLowerCase()]) : undefined)
+  const clientAddress = trusted
+    ? clientOf(raw.headers[settings.headers.address.toLowerCase()], peer, settings.trustedProxies)
+    : peer
+  if (settings.publicUrl !== undefined) {
+    return { clientAddress, scheme: settings.publicUrl.startsWith('https:') ? 'https' : 'http', baseUrl: settings.publicUrl }
+  }
+  const direct = (raw.socket as Partial<TLSSocket>).encrypted === true ? 'https' : 'http'
+  const claimed = forwarded(settings.headers.scheme)?.toLowerCase()
+  const scheme = claimed === 'https' || claimed === 'http' ? claimed : direct
+  const host = withPort(forwarded(settings.headers.host) ?? raw.headers.host, forwarded(settings.headers.port), scheme)
+  return { clientAddress, scheme, baseUrl: `${scheme}://${host ?? localHost(raw)}${settings.contextPath}` }
+}
+
+/** IPv4 addresses that arrive on an IPv6 socket are written as IPv4. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice(7) : address
+}
+
+function firstValue(value: string | string[] | undefined): string | undefined {
+  const first = String(value ?? '')
+    .split(',')[0]
+    ?.trim()
+  return first === '' ? undefined : first
+}
+
+/** The last address of the list that is not one of our own proxies: earlier ones are what a stranger wrote. */
+function clientOf(header: string | string[] | undefined, peer: string, trustedProxies: RegExp): string {
+  const hops = String(header ?? '')
+    .split(',')
+    .map((hop) => plainAddress(hop.trim()))
+    .filter((hop) => hop !== '')
+  for (const hop of hops.reverse()) {
+    if (!trustedProxies.test(hop)) return hop
+  }
+  return hops.at(-1) ?? peer
+}
+
+const hostForm = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
+
+/** A host with the port that a proxy names, the default port left out; undefined when it is no host at all. */
+function withPort(host: string | undefined, port: string | undefined, scheme: string): string | undefined {
+  if (host === undefined || !hostForm.test(host)) return undefined
+  const url = URL.parse(`${scheme}://${host}`)
+  if (url === null) return undefined
+  if (port !== undefined && /^\d{1,5}$/.test(port)) url.port = port
+  return url.host
+}
+
+function localHost(raw: IncomingMessage): string {
+  const address = plainAddress(raw.socket.localAddress ?? '127.0.0.1')
+  return `${address.includes(':') ? `[${address}]` : address}:${raw.socket.localPort ?? 80}`
+}

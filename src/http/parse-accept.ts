@@ -1,0 +1,53 @@
+/** Chooses the media type of an answer from the Accept header. */
+
+export type AnswerFormat = 'json' | 'yaml' | 'text'
+
+const formats: Readonly<Record<string, AnswerFormat>> = {
+  '*/*': 'json',
+  'application/*': 'json',
+  'application/json': 'json',
+  'application/problem+json': 'json',
+  'application/x-yaml': 'yaml',
+  'application/yaml': 'yaml',
+  'application/x-yml': 'yaml',
+  'text/yaml': 'yaml',
+  'text/x-yaml': 'yaml',
+  'text/plain': 'text',
+  'text/html': 'text',
+  'text/*': 'text',
+}
+
+/**
+ * The preferred format among `offered`; JSON when the header is missing; undefined when none of them is acceptable.
+ *
+ * @see RFC 9110, section 12.5.1; HTTP conventions, section 3
+ */
+export function parseAccept(header: string | undefined, offered: readonly AnswerFormat[]): AnswerFormat | undefined {
+  if (header === undefined || header === '' || header === '*/*' || header === 'application/json') return 'json'
+  let best: AnswerFormat | undefined
+  let bestWeight = 0
+  for (const range of header.split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const format = formats[type] ?? (type.endsWith('+json') ? 'json' : undefined)
+    if (format === undefined || !offered.includes(format)) continue
+    const weight = weightOf(parameters)
+    if (weight > bestWeight) {
+      best = format
+      bestWeight = weight
+    }
+  }
+  return best
+}
+
+function weightOf(parameters: readonly string[]): number {
+  const given = parameters.find((parameter) => parameter.startsWith('q='))
+  const weight = given === undefined ? 1 : Number(given.slice(2))
+  return Number.isFinite(weight) ? weight : 0
+}
+
+/** Whether gzip is among the codings that the client accepts. */
+export function acceptsGzip(header: string | string[] | undefined): boolean {
+  if (header === undefined) return false
+  const match = /(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=([\d.]+))?\s*(?:,|$)/i.exec(String(header))
+  return match !== null && Number(match[1] ?? 1) > 0
+}

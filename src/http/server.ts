@@ -1,0 +1,147 @@
+/** The HTTP server: how requests are received, which steps they pass, and how everything that goes wrong is answered. */
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
+import { type OriginSettings, originOf } from './origin.ts'
+import type { RequestState, RequestStep } from './request-state.ts'
+
+export interface HttpServerOptions {
+  log: FastifyBaseLogger
+  origin: OriginSettings
+  maxHeaderBytes: number
+  echoedHeaders: EchoedHeaders
+  /** Steps that every request passes, in order. */
+  steps: readonly RequestStep[]
+  /** Told about every request once its answer is over, and about every error that was answered. */
+  onAnswered: (request: FastifyRequest, status: number, bytes: number) => void
+  onError: (request: FastifyRequest, error: GatewayError) => void
+  /** Methods that exist for a path, for 405 and OPTIONS. */
+  methodsOf: (path: string) => string[]
+}
+
+/** Marks a request whose path lies outside the context path; no operation can have it. */
+const outside = Symbol('outside the context path')
+
+export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+  const { contextPath } = options.origin
+  const server = Fastify({
+    loggerInstance: options.log,
+    disableRequestLogging: true,
+    http: { maxHeaderSize: options.maxHeaderBytes },
+    routerOptions: { maxParamLength: 8192 },
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    requestIdHeader: false,
+    genReqId: (raw) => requestIdOf(raw as unknown as IncomingMessage),
+    rewriteUrl: (raw) => {
+      const { path, query } = splitUrl(raw.url ?? '/')
+      const inner = innerPath(path, contextPath)
+      if (inner === undefined) Object.assign(raw, { [outside]: true })
+      return (inner ?? '/') + query
+    },
+    frameworkErrors: (error, request, reply) => {
+      request.state = createState(request, options.origin)
+      void sendError(request, reply, error)
+    },
+    clientErrorHandler: answerClientError,
+  })
+  server.decorateRequest('state')
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('*', (_request, _payload, done) => done(null))
+
+  server.addHook('onRequest', async (request, reply) => {
+    request.state = createState(request, options.origin)
+    if (outside in request.raw) throw noRoute(request)
+    for (const step of options.steps) {
+      const running = step.run(request, reply)
+      if (running !== undefined) await running
+      if (reply.sent) return reply
+    }
+  })
+  server.addHook('onSend', (request, reply, _payload, done) => {
+    for (const [name, value] of Object.entries(commonHeaders(request, options.echoedHeaders))) {
+      if (!reply.hasHeader(name)) reply.header(name, value)
+    }
+    done()
+  })
+  server.addHook('onResponse', (request, reply, done) => {
+    options.onAnswered(request, reply.raw.statusCode, Number(reply.raw.getHeader('content-length') ?? 0))
+    done()
+  })
+  server.setErrorHandler(async (thrown, request, reply) => {
+    options.onError(request, await sendError(request, reply, thrown))
+    return reply
+  })
+  server.setNotFoundHandler((request) => {
+    const methods = options.methodsOf(request.state.path)
+    if (methods.length === 0) throw noRoute(request)
+    throw new GatewayError('METHOD_NOT_ALLOWED', `${request.method} is not offered here; ${methods.join(', ')} are.`, {
+      headers: { allow: methods.join(', ') },
+    })
+  })
+  return server
+}
+
+function noRoute(request: FastifyRequest): GatewayError {
+  return new GatewayError('NO_ROUTE', `No operation has this path (${request.method}). GET /openapi.json lists all of them.`)
+}
+
+function splitUrl(url: string): { path: string; query: string } {
+  const mark = url.indexOf('?')
+  return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark) }
+}
+
+/** The path below the context path, one trailing slash removed; undefined when it lies outside. */
+function innerPath(path: string, contextPath: string): string | undefined {
+  if (path !== contextPath && !path.startsWith(`${contextPath}/`)) return undefined
+  const inner = path.slice(contextPath.length) || '/'
+  return inner.length > 1 && inner.endsWith('/') && !inner.endsWith('//') ? inner.slice(0, -1) : inner
+}
+
+function createState(request: FastifyRequest, settings: OriginSettings): RequestState {
+  const { path } = splitUrl(request.url)
+  return {
+    ...originOf(request.raw, settings),
+    requestId: request.id,
+    receivedAtMs: performance.now(),
+    path,
+    user: undefined,
+    application: /^\/applications\/([^/]+)/.exec(path)?.[1],
+    operation: undefined,
+    upstreamCalls: [],
+    answerHeaders: {},
+  }
+}
+
+/** A client may name its request; anything that could break a header or a log line is replaced. */
+function requestIdOf(raw: IncomingMessage): string {
+  const given = raw.headers['x-spinnaker-request-id']
+  if (typeof given === 'string' && /^[\x21-\x7e]{1,200}$/.test(given)) return given
+  const execution = raw.headers['x-spinnaker-execution-id']
+  return typeof execution === 'string' && /^[\w-]{1,100}$/.test(execution) ? `${execution}:${randomUUID()}` : randomUUID()
+}
+
+/** Requests that are not HTTP, or whose headers are too large, are answered on the socket and the connection ends. */
+function answerClientError(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  const [status, reason, code, message] = tooLarge
+    ? [
+        431,
+        'Request Header Fields Too Large',
+        'HEADERS_TOO_LARGE',
+        'The request line and headers are too large. Send fewer or shorter headers and parameters.',
+      ]
+    : timedOut
+      ? [408, 'Request Timeout', 'REQUEST_TIMEOUT', 'The request was not complete in time. Send it again.']
+      : [400, 'Bad Request', 'BAD_ARGUMENT', 'The request is not well-formed HTTP. Encode the path and send valid headers.']
+  const body = JSON.stringify({ timestamp: Date.now(), status, error: reason, message, code })
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

@@ -1,0 +1,63 @@
+/** Steps of every request that need nothing but the request: refuse ambiguous paths, drop forged identity, answer OPTIONS. */
+import { checkPath } from './check-path.ts'
+import { isPreflight } from './cors.ts'
+import type { RequestStep } from './request-state.ts'
+
+/** @see authentication contract, section 1.16 */
+export const refuseAmbiguousPath: RequestStep = {
+  name: 'refuseAmbiguousPath',
+  run: (request) => checkPath(request.state.path),
+}
+
+/** Identity and tracing headers that a client may send; every other `X-SPINNAKER-*` header is dropped. */
+const accepted = new Set([
+  'x-spinnaker-request-id',
+  'x-spinnaker-execution-id',
+  'x-spinnaker-execution-type',
+  'x-spinnaker-priority',
+  'x-spinnaker-token',
+])
+const harmless = /^[\x20-\x7e]{1,500}$/
+
+/**
+ * Drops what would let a client speak for somebody else: `X-SPINNAKER-*` headers that the gateway writes itself, also when
+ * spelled with underscores, which some servers read as hyphens, and tracing values that do not fit a header.
+ */
+export const dropForgedIdentity: RequestStep = {
+  name: 'dropForgedIdentity',
+  run(request) {
+    const { headers } = request.raw
+    for (const name in headers) {
+      if (name.charCodeAt(0) !== 120) continue
+      const spinnaker = name.startsWith('x-spinnaker-') || /^x[-_]spinnaker[-_]/.test(name)
+      if (spinnaker && (!accepted.has(name) || !harmless.test(String(headers[name])))) delete headers[name]
+      else if (name.includes('_')) delete headers[name]
+    }
+  },
+}
+
+/** Paths whose OPTIONS is an operation of its own; it runs only for a logged-in user, and never for a preflight. */
+const optionsOperations = /^\/pipelines\/[^/]+\/evaluateExpression$/
+
+/** Preflights and other OPTIONS requests are answered without login and never execute anything. */
+export function answerOptions(methodsOf: (path: string) => string[]): RequestStep {
+  return {
+    name: 'answerOptions',
+    run(request, reply) {
+      if (request.method !== 'OPTIONS') return
+      const { answerHeaders, path } = request.state
+      if (isPreflight(request)) {
+        answerHeaders['vary'] = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'
+        void reply.code(200).header('content-length', '0').send('')
+        return
+      }
+      if (optionsOperations.test(path)) return
+      const methods = methodsOf(path)
+      if (methods.length === 0) return
+      void reply
+        .code(200)
+        .headers({ allow: methods.join(', '), 'content-length': '0' })
+        .send('')
+    },
+  }
+}

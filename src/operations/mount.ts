@@ -1,0 +1,242 @@
+/** Turns the list of operations into routes. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../http/answer.ts'
+import type { QueryValue } from '../http/encode-path.ts'
+import { formatJson } from '../http/json.ts'
+import { acceptsGzip, parseAccept } from '../http/parse-accept.ts'
+import { bodyTypeOf, hasBody, readBody, readBytes, unsupported } from '../http/read-body.ts'
+import { identityOf } from '../upstreams/identity.ts'
+import { passOn } from '../upstreams/pass-on.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import { readJson, type UpstreamCall } from '../upstreams/upstreams.ts'
+import { DirectAnswer, type Forward, type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
+import { checkServicePresent } from './optional-service.ts'
+import { createQueryRules, parseQuery, type QueryRule } from './parse-query.ts'
+import { fillPath, toRoute } from './path-pattern.ts'
+import type { Platform } from './platform.ts'
+import { nothing } from './schemas.ts'
+
+export interface MountSettings {
+  maxBodyBytes: number
+  echoedHeaders: EchoedHeaders
+}
+
+/** Adds a route for every operation, and HEAD for every GET. */
+export function mountOperations(
+  server: FastifyInstance,
+  operations: readonly Operation[],
+  platform: Platform,
+  settings: MountSettings,
+): void {
+  const own = new Set(operations.filter(({ method }) => method === 'HEAD').map(({ path }) => toRoute(path)))
+  for (const operation of operations) {
+    const url = toRoute(operation.path)
+    const rules = createQueryRules(operation.query)
+    const handler = (request: FastifyRequest, reply: FastifyReply) =>
+      answer({ operation, rules, request, reply, platform, settings })
+    const method = operation.method === 'GET' && !own.has(url) ? ['GET', 'HEAD'] : operation.method
+    server.route({ method, url, handler })
+  }
+}
+
+interface Asked {
+  operation: Operation
+  rules: readonly QueryRule[]
+  request: FastifyRequest
+  reply: FastifyReply
+  platform: Platform
+  settings: MountSettings
+}
+
+async function answer(asked: Asked): Promise<FastifyReply> {
+  const { operation, rules, request, platform } = asked
+  request.state.operation = operation.id
+  if (parseAccept(request.headers.accept, ['json', 'yaml', 'text']) === undefined) {
+    throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
+  }
+  const mark = request.url.indexOf('?')
+  const { query, otherQuery } = parseQuery(rules, new URLSearchParams(mark === -1 ? '' : request.url.slice(mark)))
+  const operationRequest = createOperationRequest(asked, query, otherQuery)
+
+  if (operation.forward !== undefined) return answerForward(asked, operation.forward, operationRequest)
+  if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
+  const body = operation.body === undefined ? undefined : await readDeclaredBody(asked)
+  const value = await operation.handle({ ...operationRequest, body }, platform)
+  return answerValue(asked, value)
+}
+
+function createOperationRequest(
+  asked: Asked,
+  query: Record<string, QueryValue>,
+  otherQuery: Record<string, string>,
+): OperationRequest {
+  const { request, platform } = asked
+  const { '*': rest, ...path } = request.params as Record<string, string>
+  const call = (service: ServiceName, upstreamCall: UpstreamCall) => callAs(request, platform, service, upstreamCall)
+  return {
+    path: rest === undefined ? path : { ...path, rest },
+    query,
+    otherQuery,
+    body: undefined,
+    headers: request.headers,
+    state: request.state,
+    call,
+    json: async (service, upstreamCall) => readJson(await call(service, upstreamCall), service),
+  }
+}
+
+function callAs(request: FastifyRequest, platform: Platform, service: ServiceName, call: UpstreamCall) {
+  const startedAtMs = performance.now()
+  const record = { service, status: undefined as number | undefined, durationMs: 0 }
+  request.state.upstreamCalls.push(record)
+  return platform.upstreams
+    .call(service, call, identityOf(request.state, request.headers))
+    .then((answered) => {
+      record.status = answered.status
+      return answered
+    })
+    .finally(() => {
+      record.durationMs = Math.round(performance.now() - startedAtMs)
+    })
+}
+
+/** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
+async function readDeclaredBody({ operation, request, settings }: Asked): Promise<unknown> {
+  const rule = operation.body
+  if (rule?.raw) {
+    const bytes = await readBytes(request.raw, settings.maxBodyBytes)
+    return bytes.length === 0 ? undefined : bytes
+  }
+  const body = await readBody(request.raw, { maxBytes: settings.maxBodyBytes, text: rule?.text })
+  if (body === undefined || body === null) {
+    if (rule?.required) throw missingBody()
+    return undefined
+  }
+  const checked = rule?.schema.safeParse(body)
+  if (checked !== undefined && !checked.success) {
+    const [issue] = checked.error.issues
+    const where = issue === undefined || issue.path.length === 0 ? 'The body' : `"${issue.path.join('.')}" in the body`
+    throw new GatewayError('UNREADABLE_BODY', `${where} is not usable: ${issue?.message ?? 'wrong shape'}.`)
+  }
+  return body
+}
+
+function missingBody(): GatewayError {
+  return new GatewayError('MISSING_BODY', 'This operation needs a body. Send a JSON or YAML document.')
+}
+
+async function answerForward(asked: Asked, forward: Forward, operationRequest: OperationRequest): Promise<FastifyReply> {
+  const { operation, request, reply, platform } = asked
+  if (operation.missingWhenDisabled) checkServicePresent(platform, forward.service)
+  if ('whenDisabled' in operation && !platform.upstreams.isEnabled(forward.service))
+    return sendValue(request, reply, 200, operation.whenDisabled)
+  const call = toCall(operation, forward, operationRequest)
+  const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
+  const looksInto = operation.pick !== undefined || operation.on404 !== undefined || operation.answer === nothing || yaml
+  if (operation.body !== undefined) await attachBody(asked, call, looksInto)
+  if (!looksInto) return stream(asked, forward.service, call)
+
+  const answered = await operationRequest.call(forward.service, call)
+  if (answered.status === 404 && operation.on404 !== undefined) {
+    if ('answer' in operation.on404) return sendValue(request, reply, 200, operation.on404.answer)
+    throw new GatewayError('NOT_FOUND', operation.on404.message(operationRequest), {
+      upstream: { service: forward.service, status: 404 },
+    })
+  }
+  if (operation.answer === nothing && operation.pick === undefined) {
+    if (answered.status >= 300) readJson(answered, forward.service)
+    return sendValue(request, reply, operation.success ?? 200, undefined)
+  }
+  const body = readJson(answered, forward.service)
+  return sendValue(
+    request,
+    reply,
+    operation.success ?? 200,
+    operation.pick === undefined ? body : operation.pick(body, operationRequest),
+  )
+}
+
+function toCall(operation: Operation, forward: Forward, { path, query, otherQuery }: OperationRequest): UpstreamCall {
+  const sent: Record<string, QueryValue> = { ...forward.constants }
+  for (const name of forward.query ?? []) sent[name] = query[name]
+  if (forward.otherQuery) {
+    for (const [name, value] of Object.entries(otherQuery)) sent[name] ??= value
+  }
+  const method = forward.method ?? operation.method
+  return {
+    method: method === 'OPTIONS' ? 'GET' : method,
+    path: fillPath(forward.path, (name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))),
+    query: sent,
+  }
+}
+
+/** A JSON body goes on as a stream of bytes; YAML is read and rewritten. */
+async function attachBody(asked: Asked, call: UpstreamCall, read: boolean): Promise<void> {
+  const { operation, request, settings } = asked
+  const type = bodyTypeOf(request.headers['content-type'])
+  if (!hasBody(request.raw)) {
+    if (operation.body?.required) throw missingBody()
+    return
+  }
+  if (type === 'other') throw unsupported(request.headers['content-type'])
+  if (read || type !== 'json') {
+    call.rawBody = formatJson(await readDeclaredBody(asked))
+    call.headers = { 'content-type': 'application/json' }
+    return
+  }
+  const length = request.headers['content-length']
+  if (length === undefined || Number(length) > settings.maxBodyBytes) {
+    // Without a length the limit could only be noticed halfway through the call.
+    call.rawBody = formatJson(await readDeclaredBody(asked))
+    call.headers = { 'content-type': 'application/json' }
+    return
+  }
+  call.rawBody = request.raw
+  call.headers = { 'content-type': 'application/json', 'content-length': length }
+}
+
+/** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */
+async function stream(
+  { operation, request, reply, platform, settings }: Asked,
+  service: ServiceName,
+  call: UpstreamCall,
+): Promise<FastifyReply> {
+  const startedAtMs = performance.now()
+  const record = { service, status: undefined as number | undefined, durationMs: 0 }
+  request.state.upstreamCalls.push(record)
+  try {
+    await passOn(platform.upstreams, {
+      service,
+      call: { ...call, method: call.method === 'HEAD' ? 'GET' : call.method },
+      identity: identityOf(request.state, request.headers),
+      client: reply.raw,
+      begin: () => {
+        reply.hijack()
+        return commonHeaders(request, settings.echoedHeaders)
+      },
+      status: operation.success,
+      gzip: acceptsGzip(request.headers['accept-encoding']),
+      headersOnly: request.method === 'HEAD',
+    })
+    record.status = 200
+  } catch (error) {
+    record.status = (error as Partial<GatewayError>).details?.upstream?.status
+    throw error
+  } finally {
+    record.durationMs = Math.round(performance.now() - startedAtMs)
+  }
+  return reply
+}
+
+async function answerValue(asked: Asked, value: unknown): Promise<FastifyReply> {
+  const { operation, request, reply } = asked
+  if (value instanceof StreamedAnswer) return stream(asked, value.service, value.call)
+  if (!(value instanceof DirectAnswer)) return sendValue(request, reply, operation.success ?? 200, value)
+  reply.headers(value.headers)
+  const contentType = value.headers['content-type']
+  if (contentType !== undefined && (typeof value.body === 'string' || Buffer.isBuffer(value.body))) {
+    return sendBytes(request, reply, value.status, Buffer.from(value.body), contentType)
+  }
+  return sendValue(request, reply, value.status, value.body)
+}

@@ -1,0 +1,119 @@
+/** The gateway about itself: health for balancers, metrics, the API document and its reference page, the version. */
+import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { referencePage, referenceScript } from './reference-page.ts'
+import { AnyObject, flag, text } from './schemas.ts'
+
+const Status = z.strictObject({
+  status: z.enum(['UP', 'DOWN']),
+  waitingFor: z.array(z.string()).optional().describe('What readiness waits for.'),
+})
+
+export const systemOperations: Operation[] = [
+  {
+    id: 'healthUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/health',
+    summary: 'Health for balancers, without login: 503 while the gateway or, if asked for, a service is down.',
+    query: {
+      downstreamServices: flag.default(false).describe('Counts the last known health of the services.'),
+      checkDownstreamServices: flag.default(false).describe('Has the services checked again in the next cycle.'),
+    },
+    answer: Status,
+    errors: { 503: 'Down.' },
+    handle: answerHealth,
+  },
+  {
+    id: 'livenessUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/health/liveness',
+    summary: 'Whether the process runs: always UP when it can answer.',
+    answer: Status,
+    handle: async () => ({ status: 'UP' }),
+  },
+  {
+    id: 'readinessUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/health/readiness',
+    summary: 'Whether requests may be sent here, and what is waited for if not.',
+    answer: Status,
+    errors: { 503: 'Not ready; `waitingFor` says why.' },
+    handle: answerReadiness,
+  },
+  {
+    id: 'metricsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/spectator/metrics',
+    summary: 'Metrics in the text format of Prometheus, without login, where Gate has its own.',
+    answer: z.string(),
+    handle: answerMetrics,
+  },
+  {
+    id: 'prometheusUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/metrics',
+    summary: 'The same metrics, for a logged-in user.',
+    answer: z.string(),
+    handle: answerMetrics,
+  },
+  ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map(
+    (path, index): Operation => ({
+      id: `apiDocumentUsingGET${index === 0 ? '' : index}`,
+      section: 'beyond',
+      method: 'GET',
+      path,
+      summary: 'This document: OpenAPI 3.1 of everything that is served.',
+      answer: AnyObject,
+      handle: async (request, platform) => platform.describeApi(request.state.baseUrl),
+    }),
+  ),
+  ...['/swagger-ui/index.html', '/swagger-ui.html', '/reference'].map(
+    (path, index): Operation => ({
+      id: `apiReferenceUsingGET${index === 0 ? '' : index}`,
+      section: 'beyond',
+      method: 'GET',
+      path,
+      summary: 'A page to browse the API.',
+      answer: z.string(),
+      handle: async (request) => referencePage(request.state.baseUrl),
+    }),
+  ),
+  {
+    id: 'apiReferenceScriptUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/swagger-ui/{file}',
+    summary: 'The script of the page to browse the API.',
+    answer: text,
+    errors: { 404: 'There is no such file.' },
+    handle: async (request) => {
+      if (request.path['file'] === 'reference.js') return referenceScript()
+      throw new GatewayError('NOT_FOUND', 'There is no such file; the reference page is at /swagger-ui/index.html.')
+    },
+  },
+]
+
+async function answerHealth(request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
+  if (request.query['checkDownstreamServices']) platform.health.recheck()
+  const down =
+    platform.health.waitingFor().includes('shutdown') ||
+    (request.query['downstreamServices'] && platform.health.failingServices().length > 0)
+  return new DirectAnswer(down ? 503 : 200, { status: down ? 'DOWN' : 'UP' })
+}
+
+async function answerReadiness(_request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
+  const waitingFor = platform.health.waitingFor()
+  return waitingFor.length === 0 ? new DirectAnswer(200, { status: 'UP' }) : new DirectAnswer(503, { status: 'DOWN', waitingFor })
+}
+
+async function answerMetrics(_request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
+  const { contentType, text: exposition } = await platform.metrics.print()
+  return new DirectAnswer(200, exposition, { 'content-type': contentType })
+}

@@ -1,0 +1,71 @@
+/** Liveness, readiness and health: whether the process runs, whether it may be sent requests, and what it waits for. */
+import type { FastifyBaseLogger } from 'fastify'
+import { anonymousIdentity } from '../upstreams/identity.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
+
+export interface Health {
+  /** What readiness waits for; empty when the gateway is ready. */
+  waitingFor(): string[]
+  /** Marks the gateway as stopping: readiness fails from now on, so that balancers turn away. */
+  stop(): void
+  /** Last known result of the downstream checks: services that did not answer well. */
+  failingServices(): string[]
+  /** Checks downstream services again in the next cycle. */
+  recheck(): void
+  start(): void
+  close(): void
+}
+
+export interface HealthOptions {
+  upstreams: Upstreams
+  checkedServices: readonly string[]
+  /** Named conditions that must hold before requests may come. */
+  conditions: Readonly<Record<string, () => boolean>>
+  intervalMs: number
+  log: FastifyBaseLogger
+}
+
+/** @see HTTP conventions, section 5.3: once all services were healthy the checks stop until they are asked for again. */
+export function createHealth(options: HealthOptions): Health {
+  const services = options.upstreams.enabledServices().filter((service) => options.checkedServices.includes(service))
+  const failing = new Set<ServiceName>()
+  let allWereHealthy = false
+  let stopping = false
+  let timer: NodeJS.Timeout | undefined
+
+  async function check(service: ServiceName): Promise<void> {
+    const answer = await options.upstreams.call(service, { path: '/health' }, anonymousIdentity).catch(() => undefined)
+    const healthy = answer !== undefined && answer.status < 400
+    if (!healthy && !failing.has(service)) options.log.warn({ service, status: answer?.status }, 'a service is not healthy')
+    if (healthy) failing.delete(service)
+    else failing.add(service)
+  }
+
+  async function checkAll(): Promise<void> {
+    if (allWereHealthy) return
+    await Promise.all(services.map(check))
+    allWereHealthy = failing.size === 0
+  }
+
+  return {
+    waitingFor: () => [
+      ...(stopping ? ['shutdown'] : []),
+      ...Object.entries(options.conditions)
+        .filter(([, holds]) => !holds())
+        .map(([name]) => name),
+    ],
+    stop: () => {
+      stopping = true
+    },
+    failingServices: () => [...failing],
+    recheck: () => {
+      allWereHealthy = false
+    },
+    start: () => {
+      void checkAll()
+      timer = setInterval(() => void checkAll(), options.intervalMs).unref()
+    },
+    close: () => clearInterval(timer),
+  }
+}

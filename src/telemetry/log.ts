@@ -1,0 +1,46 @@
+/** The structured log: JSON lines on standard output, without secrets. */
+import type { FastifyRequest } from 'fastify'
+import pino, { type Logger } from 'pino'
+import type { GatewayError } from '../errors.ts'
+
+export function createLog(level: string): Logger {
+  return pino({
+    level,
+    base: undefined,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+  })
+}
+
+/** One line per request, once its answer is over. The query is left out: it may hold a secret of somebody's script. */
+export function logAccess(log: Logger, request: FastifyRequest, status: number, durationMs: number): void {
+  const { state } = request
+  const calls = state.upstreamCalls
+  log.info(
+    {
+      requestId: state.requestId,
+      method: request.method,
+      path: state.path,
+      status,
+      durationMs: Math.round(durationMs * 10) / 10,
+      ...(state.operation !== undefined && { operation: state.operation }),
+      ...(state.user !== undefined && { user: state.user.username }),
+      address: state.clientAddress,
+      ...(calls.length > 0 && { upstream: calls.map((call) => `${call.service} ${call.status ?? 'none'} ${call.durationMs}ms`) }),
+    },
+    'request',
+  )
+}
+
+/** Errors of clients are in the access line; what an operator can mend gets a line with its cause. */
+export function logError(log: Logger, request: FastifyRequest, error: GatewayError): void {
+  if (error.status < 500) return
+  const fields = {
+    requestId: request.state.requestId,
+    code: error.code,
+    upstream: error.details.upstream,
+    err: error.cause ?? error,
+  }
+  if (error.code === 'UNEXPECTED') log.error(fields, error.message)
+  else log.warn(fields, error.message)
+}
