@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that some tests talk to: a directory, Redis, a browser and nginx. Installs only what is
+# missing, starts no service, and asks nothing. Anywhere but on Debian with root it says what will be skipped instead.
+set -euo pipefail
+
+# Each package and the program that it brings; test/support/debian.ts looks for the same programs.
+packages=(slapd:slapd ldap-utils:ldapadd redis-server:redis-server chromium:chromium nginx-light:nginx)
+PATH=$PATH:/usr/sbin:/sbin
+
+missing=()
+for entry in "${packages[@]}"; do
+  command -v "${entry#*:}" >/dev/null || missing+=("${entry%%:*}")
+done
+if [ ${#missing[@]} -eq 0 ]; then exit 0; fi
+
+if [ ! -e /etc/debian_version ] || [ "$(id -u)" -ne 0 ]; then
+  echo "Tests that need these packages are skipped; they are installed only on Debian, by root: ${missing[*]}"
+  exit 0
+fi
+
+echo "Installing for the tests: ${missing[*]}"
+# A policy of 101 keeps package scripts from starting what they install.
+if [ ! -e /usr/sbin/policy-rc.d ]; then
+  printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+  chmod +x /usr/sbin/policy-rc.d
+  trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+fi
+export DEBIAN_FRONTEND=noninteractive
+wait_for_lock=(-o DPkg::Lock::Timeout=300)
+if [[ " ${missing[*]} " == *' slapd '* ]]; then
+  echo 'slapd slapd/no_configuration boolean true' | debconf-set-selections
+fi
+apt-get -qq "${wait_for_lock[@]}" update
+apt-get -qq "${wait_for_lock[@]}" install --yes --no-install-recommends "${missing[@]}" >/dev/null

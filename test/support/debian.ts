@@ -1,0 +1,36 @@
+/** Programs that tests start but npm does not bring: a directory, Redis, a browser, nginx. */
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+/** `scripts/install-test-packages.sh` installs the packages that hold them. */
+export type Program = 'slapd' | 'ldapadd' | 'redis-server' | 'chromium' | 'nginx'
+
+/**
+ * The path of a program that the test cannot do without. Where it is missing the test is skipped and must return; in CI
+ * nothing may be skipped, so it fails.
+ *
+ * @throws {Error} in CI, when the program is missing.
+ */
+export function needs(t: TestContext, program: Program): string | undefined {
+  const path = findProgram(program)
+  if (path !== undefined) return path
+  if (process.env['CI'] === 'true') throw new Error(`${program} is missing: run scripts/install-test-packages.sh as root`)
+  t.skip(`${program} is not installed`)
+  return undefined
+}
+
+/** Daemons live in `sbin`, which the PATH of an ordinary user does not name. */
+export function findProgram(program: Program): string | undefined {
+  const folders = [...(process.env['PATH'] ?? '').split(':'), '/usr/local/sbin', '/usr/sbin', '/sbin']
+  return folders.map((folder) => join(folder, program)).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
