@@ -7,13 +7,20 @@ import { formatQuery, type QueryValue } from '../http/encode-path.ts'
 import { formatJson, parseJson } from '../http/json.ts'
 import type { IdentityHeaders } from './identity.ts'
 import type { ServiceAddress, ServiceName } from './services.ts'
+import { createChooser, criteriaOf, type Shard } from './shards.ts'
 
 export interface UpstreamSettings {
   /** Where each enabled service is; a service that is missing here is switched off. */
   services: Partial<Record<ServiceName, ServiceAddress>>
+  /** Several instances of one service; they replace its address in `services`. */
+  shards?: Partial<Record<ServiceName, readonly Shard[]>>
   connectTimeoutMs: number
-  /** Longest wait for the headers of an answer, and between two pieces of its body. */
+  /** Longest wait for the headers of an answer, and between two pieces of its body; 0 waits for ever. */
   readTimeoutMs: number
+  /** Timeouts of single services, instead of the two above. */
+  timeouts?: Partial<Record<ServiceName, { connectTimeoutMs: number; readTimeoutMs: number }>>
+  /** `okHttpClient.propagateSpinnakerHeaders`: whether identity and tracing headers are sent at all. */
+  sendIdentity?: boolean
   keepAliveMs: number
   /** Connections per service. */
   maxConnections: number
@@ -33,6 +40,8 @@ export interface UpstreamCall {
   /** Sent as it is, instead of `body`. */
   rawBody?: string | Buffer | Readable
   headers?: Readonly<Record<string, string>>
+  /** Region, where instances are chosen by it. */
+  location?: string
 }
 
 export interface UpstreamAnswer {
@@ -57,17 +66,30 @@ export interface UpstreamTarget {
   options: Dispatcher.DispatchOptions
 }
 
+interface Connection {
+  pool: Pool
+  origin: string
+  basePath: string
+}
+
 export class Upstreams {
   readonly #settings: UpstreamSettings
-  readonly #pools = new Map<
-    ServiceName,
-    { pool: Pool; address: ServiceAddress; basePath: string; origin: string; pending: number }
-  >()
   readonly #observe: UpstreamObserver
+  readonly #connections = new Map<string, Connection>()
+  readonly #pending = new Map<ServiceName, number>()
+  readonly #choosers = new Map<ServiceName, ReturnType<typeof createChooser>>()
 
   constructor(settings: UpstreamSettings, observe: UpstreamObserver = () => {}) {
     this.#settings = settings
     this.#observe = observe
+    for (const [service, shards] of Object.entries(settings.shards ?? {})) {
+      if (shards.length > 0) this.#choosers.set(service as ServiceName, createChooser(shards))
+    }
+  }
+
+  /** Calls that wait or run, per service. */
+  pending(): Iterable<[ServiceName, number]> {
+    return this.#pending.entries()
   }
 
   isEnabled(service: ServiceName): boolean {
@@ -119,7 +141,7 @@ export class Upstreams {
 
   /** Resolves a call to the pool and options that carry it out, for code that streams the answer. */
   target(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): UpstreamTarget {
-    const entry = this.#entry(service)
+    const entry = this.#connection(service, call, identity)
     const headers: Record<string, string> = {
       ...identity,
       accept: 'application/json',
@@ -145,18 +167,19 @@ export class Upstreams {
 
   /** Counts a call in; the result counts it out again. @throws {GatewayError} SERVICE_DISABLED, UPSTREAM_OVERLOADED */
   enter(service: ServiceName): () => void {
-    const entry = this.#entry(service)
-    if (entry.pending >= this.#settings.maxPending) {
+    if (!this.isEnabled(service)) throw switchedOff(service)
+    const pending = this.#pending.get(service) ?? 0
+    if (pending >= this.#settings.maxPending) {
       throw new GatewayError('UPSTREAM_OVERLOADED', `Too many requests are waiting for ${service}. Try again in a moment.`, {
         upstream: { service },
       })
     }
-    entry.pending++
+    this.#pending.set(service, pending + 1)
     let left = false
     return () => {
       if (left) return
       left = true
-      entry.pending--
+      this.#pending.set(service, (this.#pending.get(service) ?? 1) - 1)
     }
   }
 
@@ -165,37 +188,33 @@ export class Upstreams {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map(({ pool }) => pool.destroy()))
+    await Promise.all([...this.#connections.values()].map(({ pool }) => pool.destroy()))
   }
 
-  #entry(service: ServiceName) {
-    const existing = this.#pools.get(service)
-    if (existing !== undefined) return existing
+  #connection(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Connection {
     const address = this.#settings.services[service]
-    if (address === undefined) {
-      throw new GatewayError(
-        'SERVICE_DISABLED',
-        `${service} is switched off. Set services.${service}.enabled or services.${service}.baseUrl to use this.`,
-        {
-          upstream: { service },
-        },
-      )
-    }
-    const url = new URL(address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
+    if (address === undefined) throw switchedOff(service)
+    const chosen = this.#choosers.get(service)?.(criteriaOf(identity, call.location))
+    const baseUrl = chosen ?? (address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
+    const key = `${service} ${baseUrl}`
+    const existing = this.#connections.get(key)
+    if (existing !== undefined) return existing
+    const url = new URL(baseUrl)
+    const timeouts = this.#settings.timeouts?.[service] ?? this.#settings
     const pool = new Pool(url.origin, {
       connections: this.#settings.maxConnections,
-      headersTimeout: this.#settings.readTimeoutMs,
-      bodyTimeout: this.#settings.readTimeoutMs,
+      headersTimeout: timeouts.readTimeoutMs,
+      bodyTimeout: timeouts.readTimeoutMs,
       keepAliveTimeout: this.#settings.keepAliveMs,
       allowH2: false,
       connect: {
-        timeout: this.#settings.connectTimeoutMs,
-        ...(address.kind === 'embedded' && { socketPath: address.socketPath }),
+        timeout: timeouts.connectTimeoutMs,
+        ...(address.kind === 'embedded' && chosen === undefined && { socketPath: address.socketPath }),
       },
     })
-    const entry = { pool, address, origin: url.origin, basePath: url.pathname.replace(/\/+$/, ''), pending: 0 }
-    this.#pools.set(service, entry)
-    return entry
+    const connection = { pool, origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') }
+    this.#connections.set(key, connection)
+    return connection
   }
 
   /** A read whose connection broke before an answer is asked once more; a restarting embedded service is waited for. */
@@ -210,6 +229,11 @@ export class Upstreams {
       }
     }
   }
+}
+
+function switchedOff(service: ServiceName): GatewayError {
+  const message = `${service} is switched off. Set services.${service}.enabled or services.${service}.baseUrl to use this.`
+  return new GatewayError('SERVICE_DISABLED', message, { upstream: { service } })
 }
 
 const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'EAI_AGAIN'])
