@@ -1,0 +1,214 @@
+/** Applications: their routes, the fields that the store owns, and what disappears together with one. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { formatJson } from '../../http/json.ts'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import { applicationKey } from './notifications.ts'
+import { isRestricted } from './permissions.ts'
+import { removePipeline } from './pipeline-removal.ts'
+import {
+  checkArray,
+  checkBody,
+  missing,
+  optionalFlag,
+  optionalText,
+  param,
+  queryCount,
+  refusal,
+  sendHistory,
+  userOf,
+} from './requests.ts'
+import { containment, rankByCloseness } from './search.ts'
+
+const TrafficGuard = z.looseObject({
+  account: optionalText,
+  location: optionalText,
+  stack: optionalText,
+  detail: optionalText,
+  enabled: optionalFlag,
+})
+
+const ApplicationFields = z.looseObject({
+  name: optionalText,
+  email: optionalText,
+  description: optionalText,
+  cloudProviders: z.union([z.string(), z.array(z.string())]).nullish(),
+  trafficGuards: z.array(TrafficGuard).nullish(),
+})
+
+/** Broken rules of an application. They have a body of their own (contract, section 2.4). */
+export class InvalidApplication extends Error {
+  readonly errors: string[]
+
+  constructor(errors: string[]) {
+    super('Validation failed')
+    this.errors = errors
+  }
+}
+
+/** Query parameters of the list that are not attributes to search in. */
+const notFilters = new Set(['restricted', 'pageSize'])
+
+export function applicationRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { applications } = definitions
+
+  app.get('/v2/applications', (request) => {
+    const filters = filtersOf(request)
+    const all = applications.all().sort((a, b) => compareText(String(a['name']), String(b['name'])))
+    const found = filters.length === 0 ? all : rankByCloseness(all, (application) => closeness(application, filters))
+    return found.slice(0, queryCount(request, 'pageSize')).map((application) => withPermissions(definitions, application))
+  })
+
+  app.get('/v2/applications/:name', (request) => {
+    const found = applications.get(foldName(param(request, 'name')))
+    if (found === undefined) throw missing(`application "${param(request, 'name')}"`)
+    return withPermissions(definitions, found)
+  })
+
+  app.post('/v2/applications', (request) => {
+    const body = checkBody(ApplicationFields, request.body)
+    return definitions.write(() => {
+      const key = foldName(body.name ?? '')
+      if (key !== '' && applications.has(key)) throw refusal(`An application named "${body.name}" exists already.`)
+      return withPermissions(definitions, save(definitions, checkRules(toApplication(body, {})), request))
+    })
+  })
+
+  app.patch('/v2/applications/:name', (request) => update(definitions, request, mergeStored))
+  app.put('/v2/applications/:name', (request) => update(definitions, request, () => ({})))
+
+  app.delete('/v2/applications/:name', (request, reply) => {
+    definitions.write(() => removeApplication(definitions, foldName(param(request, 'name')), userOf(request)))
+    return reply.code(204).send()
+  })
+
+  app.get('/v2/applications/:name/history', (request, reply) =>
+    sendHistory(request, reply, applications, foldName(param(request, 'name'))),
+  )
+
+  app.post('/v2/applications/batch/applications', (request, reply) => {
+    const bodies = checkArray(request.body).map((body) => checkBody(ApplicationFields, body))
+    if (bodies.some((body) => foldName(body.name ?? '') === '')) throw refusal('Every application needs a name.')
+    definitions.write(() => {
+      for (const body of bodies) save(definitions, toApplication(body, {}), request)
+    })
+    return reply.send()
+  })
+}
+
+type ApplicationBody = z.infer<typeof ApplicationFields> & JsonObject
+
+/** Changes or creates the application of the path; `base` gives the fields that stay when the body lacks them. */
+function update(definitions: Definitions, request: FastifyRequest, base: (stored: JsonObject, body: JsonObject) => JsonObject) {
+  const body = checkBody(ApplicationFields, request.body)
+  const key = foldName(param(request, 'name'))
+  if (foldName(body.name ?? '') !== key) {
+    throw refusal(`The name in the body, "${body.name ?? ''}", is not that of the path, "${param(request, 'name')}".`)
+  }
+  return definitions.write(() => {
+    const stored = definitions.applications.get(key) ?? {}
+    return withPermissions(definitions, save(definitions, checkRules(toApplication(body, base(stored, body))), request))
+  })
+}
+
+/** Free attributes merge one level deep; the three that everyone has also stay when the body says null. */
+function mergeStored(stored: JsonObject, body: JsonObject): JsonObject {
+  const kept: JsonObject = { ...stored }
+  for (const field of Object.keys(body)) if (body[field] != null || !keptWhenNull.includes(field)) delete kept[field]
+  return kept
+}
+
+const keptWhenNull = ['description', 'email', 'cloudProviders', 'trafficGuards']
+
+/** The document to store: the body over `base`, with the fields of the model in their stored form. */
+function toApplication(body: ApplicationBody, base: JsonObject): JsonObject {
+  const merged: JsonObject = { ...body, ...base }
+  const { permissions: _kept_elsewhere, createTs: _owned, ...attributes } = merged
+  const providers = merged['cloudProviders']
+  const guards = (merged['trafficGuards'] ?? []) as JsonObject[]
+  return {
+    ...attributes,
+    name: (body.name ?? '').trim().toUpperCase(),
+    email: merged['email'] ?? null,
+    description: merged['description'] ?? null,
+    cloudProviders: Array.isArray(providers) ? providers.join(',') : (providers ?? null),
+    trafficGuards: guards.map((guard) => ({ ...guard, enabled: guard['enabled'] ?? true })),
+  }
+}
+
+function checkRules(application: JsonObject): JsonObject {
+  const errors: string[] = []
+  if (application['name'] === '') errors.push('An application needs a name.')
+  if (String(application['email'] ?? '').trim() === '') errors.push('An application needs an email address.')
+  if (errors.length > 0) throw new InvalidApplication(errors)
+  return application
+}
+
+/** Writes the application; the moment of its creation is kept from what is stored. */
+function save({ applications }: Definitions, application: JsonObject, request: FastifyRequest): JsonObject {
+  const key = foldName(String(application['name']))
+  const createTs = applications.get(key)?.['createTs']
+  return applications.put(key, createTs === undefined ? application : { ...application, createTs }, userOf(request))
+}
+
+/** Permissions are shown on an application only when they restrict it (contract, section 2.1). */
+function withPermissions({ permissions }: Definitions, application: JsonObject): JsonObject {
+  const record = permissions.get(foldName(String(application['name'])))
+  return record !== undefined && isRestricted(record) ? { ...application, permissions: record['permissions'] } : application
+}
+
+/** Removes an application and everything that belongs to it, except its permission record (contract, section 2.3). */
+function removeApplication(definitions: Definitions, key: string, user: string): void {
+  if (!definitions.applications.remove(key)) return
+  for (const project of definitions.projects.all()) leaveProject(definitions, project, key, user)
+  definitions.notifications.remove(applicationKey(key))
+  for (const store of [definitions.pipelines, definitions.strategies]) {
+    for (const pipeline of store.ofApplication(key)) removePipeline(definitions, store, pipeline)
+  }
+}
+
+function leaveProject({ projects }: Definitions, project: JsonObject, application: string, user: string): void {
+  const config = project['config'] as { applications?: string[] | null; clusters?: JsonObject[] | null } | null | undefined
+  const isOther = (name: string) => foldName(name) !== application
+  const members = config?.applications ?? []
+  const clusters = (config?.clusters ?? []).map((cluster) => ({
+    ...cluster,
+    ...(Array.isArray(cluster['applications']) ? { applications: (cluster['applications'] as string[]).filter(isOther) } : {}),
+  }))
+  const left = members.filter(isOther)
+  const isNamed = left.length < members.length
+  if (!isNamed && formatJson(clusters) === formatJson(config?.clusters ?? [])) return
+  const key = foldName(String(project['id']))
+  if (isNamed && left.length === 0) projects.remove(key)
+  else projects.put(key, { ...project, config: { ...config, ...(isNamed ? { applications: left } : {}), clusters } }, user)
+}
+
+interface Filter {
+  attribute: string
+  value: string
+}
+
+function filtersOf(request: FastifyRequest): Filter[] {
+  const query = Object.entries(request.query as Record<string, string | string[]>)
+  return query
+    .filter(([attribute]) => !notFilters.has(attribute))
+    .flatMap(([attribute, values]) => [values].flat().map((value) => ({ attribute, value })))
+}
+
+/** How closely an application matches all filters; undefined when one of them does not hold. */
+function closeness(application: JsonObject, filters: readonly Filter[]): number | undefined {
+  let total = 0
+  for (const { attribute, value } of filters) {
+    const stored = Object.hasOwn(application, attribute) ? application[attribute] : undefined
+    if (stored === undefined || stored === null) return undefined
+    const match = containment(typeof stored === 'string' ? stored : formatJson(stored), value)
+    if (match === undefined) return undefined
+    total += match
+  }
+  return total
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

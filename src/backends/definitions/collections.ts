@@ -1,0 +1,79 @@
+/** The collections of the definition store, how each finds and stamps its documents, and writing to them as one unit. */
+import type { BackendContext } from '../backend.ts'
+import { inTransaction } from '../database.ts'
+import { type Collection, DocumentStore, foldName, type JsonObject } from './document-store.ts'
+
+export interface Definitions {
+  readonly applications: DocumentStore
+  readonly permissions: DocumentStore
+  readonly pipelines: DocumentStore
+  readonly strategies: DocumentStore
+  readonly projects: DocumentStore
+  readonly snapshots: DocumentStore
+  readonly serviceAccounts: DocumentStore
+  readonly notifications: DocumentStore
+  readonly templates: DocumentStore
+  /** Runs `work` so that all its writes happen or none. */
+  write<T>(work: () => T): T
+  readonly context: BackendContext
+}
+
+/** Who is recorded as author when a request does not say. */
+export const anonymous = 'anonymous'
+
+const nowhere = () => ({})
+const updatedAsText = (_document: JsonObject, ms: number) => ({ updateTs: String(ms) })
+const modifiedAsNumber = (_document: JsonObject, ms: number) => ({ lastModified: ms })
+
+const inApplication = (document: JsonObject) => ({
+  application: foldName(String(document['application'])),
+  name: foldName(String(document['name'])),
+})
+
+const collections = {
+  applications: {
+    kind: 'application',
+    place: nowhere,
+    stamp: (document, ms) => ({ createTs: document['createTs'] ?? String(ms), updateTs: String(ms) }),
+  },
+  permissions: { kind: 'application-permission', place: nowhere, stamp: modifiedAsNumber },
+  pipelines: { kind: 'pipeline', place: inApplication, stamp: updatedAsText },
+  strategies: { kind: 'strategy', place: inApplication, stamp: updatedAsText },
+  projects: {
+    kind: 'project',
+    place: (document) => ({ name: foldName(String(document['name'])) }),
+    stamp: (document, ms) => ({ createTs: document['createTs'] ?? ms, updateTs: ms }),
+  },
+  snapshots: { kind: 'snapshot', place: nowhere, stamp: (_document, ms) => ({ timestamp: ms, lastModified: ms }) },
+  serviceAccounts: { kind: 'service-account', place: nowhere, stamp: modifiedAsNumber },
+  notifications: { kind: 'notification', place: nowhere, stamp: modifiedAsNumber },
+  templates: { kind: 'pipeline-template', place: nowhere, stamp: updatedAsText },
+} as const satisfies Record<string, Collection>
+
+export type CollectionName = keyof typeof collections
+
+/** The collection that holds objects of a kind, as an administrator names it: `PIPELINE`, `pipelines`, `service_account`. */
+export function collectionOfKind(kind: string): CollectionName | undefined {
+  const wanted = kind.toLowerCase().replace(/[_\s]/g, '-')
+  const names = Object.keys(collections) as CollectionName[]
+  return names.find(
+    (name) => [collections[name].kind, name.toLowerCase()].includes(wanted) || `${collections[name].kind}s` === wanted,
+  )
+}
+
+export function createDefinitions(context: BackendContext): Definitions {
+  const store = (name: CollectionName) => new DocumentStore(context.db, collections[name], context.now)
+  return {
+    applications: store('applications'),
+    permissions: store('permissions'),
+    pipelines: store('pipelines'),
+    strategies: store('strategies'),
+    projects: store('projects'),
+    snapshots: store('snapshots'),
+    serviceAccounts: store('serviceAccounts'),
+    notifications: store('notifications'),
+    templates: store('templates'),
+    write: (work) => inTransaction(context.db, work),
+    context,
+  }
+}

@@ -1,0 +1,59 @@
+/** The embedded definition store: applications, pipelines and all else that people and tools declare. */
+import type { FastifyInstance } from 'fastify'
+import type { Backend } from '../backend.ts'
+import { applicationRoutes, InvalidApplication } from './applications.ts'
+import { createDefinitions } from './collections.ts'
+import { documentMigrations } from './document-store.ts'
+import { notificationRoutes } from './notifications.ts'
+import { refuseOtherMethods } from './offered-methods.ts'
+import { permissionRoutes } from './permissions.ts'
+import { pipelineRoutes } from './pipelines.ts'
+import { projectRoutes } from './projects.ts'
+import { recoveryRoutes } from './recovery.ts'
+import { saveConfiguredAccounts, serviceAccountRoutes } from './service-accounts.ts'
+import { snapshotRoutes } from './snapshots.ts'
+import { strategyRoutes } from './strategies.ts'
+import { templateRoutes } from './templates.ts'
+import { versionedTemplateRoutes } from './versioned-templates.ts'
+
+/** Families that only special deployments of an external store use; here they are empty. */
+const emptyLists = ['/v2/tags', '/deliveries', '/pluginInfo', '/pluginBinaries', '/credentials', '/installedPlugins']
+
+const allRoutes = [
+  applicationRoutes,
+  permissionRoutes,
+  pipelineRoutes,
+  strategyRoutes,
+  projectRoutes,
+  snapshotRoutes,
+  serviceAccountRoutes,
+  notificationRoutes,
+  templateRoutes,
+  versionedTemplateRoutes,
+  recoveryRoutes,
+]
+
+export const definitionsBackend: Backend = {
+  service: 'front50',
+  migrations: documentMigrations,
+  open(context) {
+    const definitions = createDefinitions(context)
+    saveConfiguredAccounts(definitions)
+    return {
+      routes(app) {
+        refuseOtherMethods(app)
+        answerInvalidApplications(app)
+        for (const addRoutes of allRoutes) addRoutes(app, definitions)
+        for (const path of emptyLists) app.get(path, () => [])
+      },
+    }
+  },
+}
+
+/** Broken rules of an application have a body without `message` and with a text as `status` (contract, section 2.4). */
+function answerInvalidApplications(app: FastifyInstance): void {
+  app.setErrorHandler((error, _request, reply) => {
+    if (!(error instanceof InvalidApplication)) throw error
+    return reply.code(400).send({ error: error.message, errors: error.errors, status: 'BAD_REQUEST' })
+  })
+}

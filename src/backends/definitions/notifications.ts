@@ -1,0 +1,56 @@
+/** Notifications of applications, and one global record: who is told what about executions. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import { checkArray, checkBody, optionalText, param, refusal, sendTexts, userOf } from './requests.ts'
+
+const NotificationFields = z.looseObject({ application: optionalText })
+
+const globalKey = 'global'
+
+export function notificationRoutes(app: FastifyInstance, { notifications, write }: Definitions): void {
+  const put = (key: string, document: JsonObject, user: string) => write(() => notifications.put(key, document, user))
+
+  app.get('/notifications', (_request, reply) => sendTexts(reply, notifications.texts()))
+
+  app.get('/notifications/global', () => notifications.get(globalKey) ?? {})
+  app.post('/notifications/global', (request, reply) => {
+    put(globalKey, checkBody(NotificationFields, request.body), userOf(request))
+    return reply.send()
+  })
+
+  app.get('/notifications/:type/:name', (request) => notifications.get(keyOf(request)) ?? {})
+  app.post('/notifications/:type/:name', (request, reply) => {
+    const key = keyOf(request)
+    const body = checkBody(NotificationFields, request.body)
+    put(key, key === globalKey ? body : { ...body, application: param(request, 'name') }, userOf(request))
+    return reply.send()
+  })
+  app.delete('/notifications/:type/:name', (request, reply) => {
+    const key = keyOf(request)
+    write(() => notifications.remove(key))
+    return reply.send()
+  })
+
+  app.post('/notifications/batchUpdate', (request, reply) => {
+    const records = checkArray(request.body).map((body) => checkBody(NotificationFields, body))
+    if (records.some((record) => !record.application?.trim())) throw refusal('Every record needs the field "application".')
+    write(() => {
+      for (const record of records) notifications.put(applicationKey(record.application as string), record, userOf(request))
+    })
+    return reply.send()
+  })
+}
+
+/** The key of an application's record; it disappears with the application. */
+export function applicationKey(application: string): string {
+  return `application/${foldName(application)}`
+}
+
+function keyOf(request: FastifyRequest): string {
+  const type = param(request, 'type').toLowerCase()
+  if (type === 'global') return globalKey
+  if (type === 'application') return applicationKey(param(request, 'name'))
+  throw refusal(`The kind of notifications must be "application" or "global", not "${param(request, 'type')}".`)
+}

@@ -1,0 +1,80 @@
+/** Permissions of applications: which roles may do what. The application itself need not exist yet. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import { checkBody, optionalText, param, refusal, sendText, userOf } from './requests.ts'
+import { refreshRoles } from './role-refresh.ts'
+
+const roles = z.array(z.string()).nullish()
+const PermissionFields = z.looseObject({
+  name: optionalText,
+  permissions: z.strictObject({ READ: roles, WRITE: roles, EXECUTE: roles, CREATE: roles }).nullish(),
+  requiredGroupMembership: roles,
+})
+type PermissionFields = z.infer<typeof PermissionFields>
+type Granted = Record<string, string[]>
+
+/** Whether a permission record keeps anyone out. */
+export function isRestricted(record: JsonObject): boolean {
+  return Object.keys(record['permissions'] as Granted).length > 0
+}
+
+export function permissionRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { permissions, applications } = definitions
+
+  app.get('/permissions/applications', () => {
+    const records = permissions.all()
+    const known = new Set(records.map((record) => foldName(String(record['name']))))
+    const open = applications.all().filter((application) => !known.has(foldName(String(application['name']))))
+    return [...records, ...open.map((application) => generatedRecord(application['name']))]
+  })
+
+  app.get('/permissions/applications/:name', (request, reply) =>
+    sendText(reply, permissions.text(foldName(param(request, 'name'))), `permission record of "${param(request, 'name')}"`),
+  )
+
+  const save = async (request: FastifyRequest) => {
+    const name = param(request, 'name')
+    const body = checkBody(PermissionFields, request.body)
+    const given = body.name || name
+    if (foldName(given) !== foldName(name)) {
+      throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
+    }
+    const record = { name: given, permissions: grantedBy(body) }
+    const before = rolesOf(permissions.get(foldName(name)))
+    const stored = definitions.write(() => permissions.put(foldName(name), record, userOf(request)))
+    await refreshRoles(definitions, [...before, ...rolesOf(record)])
+    return stored
+  }
+  app.post('/permissions/applications/:name', save)
+  app.put('/permissions/applications/:name', save)
+
+  app.delete('/permissions/applications/:name', async (request: FastifyRequest, reply: FastifyReply) => {
+    const key = foldName(param(request, 'name'))
+    const before = permissions.get(key)
+    definitions.write(() => permissions.remove(key))
+    if (before !== undefined) await refreshRoles(definitions, rolesOf(before))
+    return reply.send()
+  })
+}
+
+/** Roles are compared trimmed and in lower case; an authorization without roles vanishes. */
+function grantedBy(body: PermissionFields): Granted {
+  const legacy = body.requiredGroupMembership ?? []
+  const sent = body.permissions ?? { READ: legacy, WRITE: legacy }
+  const granted: Granted = {}
+  for (const [authorization, names] of Object.entries(sent)) {
+    const kept = new Set((names ?? []).map((role) => role.trim().toLowerCase()).filter((role) => role !== ''))
+    if (kept.size > 0) granted[authorization] = [...kept]
+  }
+  return granted
+}
+
+function rolesOf(record: JsonObject | undefined): string[] {
+  return record === undefined ? [] : Object.values(record['permissions'] as Granted).flat()
+}
+
+function generatedRecord(name: unknown): JsonObject {
+  return { name, permissions: {}, lastModified: -1, lastModifiedBy: 'auto-generated' }
+}

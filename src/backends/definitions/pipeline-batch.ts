@@ -1,0 +1,57 @@
+/** Saving many pipelines at once: the good ones are written together, the others are reported (contract, section 4.7). */
+import { BackendError } from '../backend.ts'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import { checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
+import { isJsonObject } from './requests.ts'
+
+interface BatchReport {
+  successful_pipelines_count: number
+  successful_pipelines: string[]
+  failed_pipelines_count: number
+  failed_pipelines: JsonObject[]
+}
+
+export function saveBatch(
+  definitions: Definitions,
+  entries: readonly unknown[],
+  { staleCheck, user }: { staleCheck: boolean; user: string },
+): BatchReport {
+  return definitions.write(() => {
+    const failed: JsonObject[] = []
+    const accepted: JsonObject[] = []
+    const taken = { ids: new Set<string>(), names: new Set<string>() }
+    for (const entry of entries) {
+      try {
+        const pipeline = checkPipeline(definitions, checkPipelineTypes(entry), { staleCheck })
+        checkAgainstBatch(pipeline, taken)
+        accepted.push(pipeline)
+      } catch (error) {
+        if (!(error instanceof BackendError)) throw error
+        failed.push({ ...(isJsonObject(entry) ? entry : { submitted: entry }), errorMsg: error.message })
+      }
+    }
+    for (const pipeline of accepted) definitions.pipelines.put(foldName(String(pipeline['id'])), pipeline, user)
+    return {
+      successful_pipelines_count: accepted.length,
+      successful_pipelines: accepted.map((pipeline) => String(pipeline['name'])),
+      failed_pipelines_count: failed.length,
+      failed_pipelines: failed,
+    }
+  })
+}
+
+/** Entries are written after all were checked, so two of one batch must be compared with each other here. */
+function checkAgainstBatch(pipeline: JsonObject, taken: { ids: Set<string>; names: Set<string> }): void {
+  const id = foldName(String(pipeline['id']))
+  const name = JSON.stringify([foldName(String(pipeline['application'])), foldName(String(pipeline['name']))])
+  if (taken.ids.has(id)) throw new BackendError(400, `An earlier entry of the batch has the same id, "${pipeline['id']}".`)
+  if (taken.names.has(name)) {
+    throw new BackendError(
+      400,
+      `An earlier entry of the batch has the same name, "${pipeline['name']}", in the application "${pipeline['application']}".`,
+    )
+  }
+  taken.ids.add(id)
+  taken.names.add(name)
+}

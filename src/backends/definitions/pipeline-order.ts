@@ -1,0 +1,59 @@
+/** The order in which pipelines or strategies of an application are shown, and changing it (contract, section 4.6). */
+import { z } from 'zod'
+import type { Definitions } from './collections.ts'
+import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
+import { checkBody, incomplete, missing, optionalText, refusal } from './requests.ts'
+
+/** Those with an index first, by index; ties and the others by name ignoring case, or by id when there is no name. */
+export function inOrder(pipelines: readonly JsonObject[]): JsonObject[] {
+  const sortable = pipelines.map((pipeline) => ({
+    pipeline,
+    index: typeof pipeline['index'] === 'number' ? pipeline['index'] : Number.POSITIVE_INFINITY,
+    name: String(pipeline['name'] ?? pipeline['id']).toLowerCase(),
+  }))
+  sortable.sort((a, b) => compare(a.index, b.index) || compare(a.name, b.name))
+  return sortable.map(({ pipeline }) => pipeline)
+}
+
+/** Numbers them 0..n-1 in the answer: clients save a list again that has gaps. */
+export function reindexed(pipelines: readonly JsonObject[]): JsonObject[] {
+  return pipelines.map((pipeline, index) => ({ ...pipeline, index }))
+}
+
+function compare(a: number | string, b: number | string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+const ReorderFields = z.looseObject({ application: optionalText, idsToIndices: z.record(z.string(), z.int()).nullish() })
+
+/** Sets the index of each listed pipeline: all of them, or none when one of them cannot be. */
+export function reorder({ write }: Definitions, store: DocumentStore, body: unknown, user: string): void {
+  const { application, idsToIndices } = checkBody(ReorderFields, body)
+  if (application == null || application === '') throw refusal('The field "application" is missing.')
+  if (idsToIndices == null) throw refusal('The field "idsToIndices" is missing.')
+  write(() => {
+    const found = Object.entries(idsToIndices).map(([id, index]) => {
+      const pipeline = store.get(foldName(id))
+      if (pipeline === undefined) throw missing(`definition with the id "${id}"`)
+      if (pipeline['application'] !== application) throw refusal(`"${id}" does not belong to the application "${application}".`)
+      return { ...pipeline, index }
+    })
+    for (const pipeline of found) store.put(foldName(String((pipeline as JsonObject)['id'])), pipeline, user)
+  })
+}
+
+const MoveFields = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
+
+/** Gives a pipeline or strategy another name and keeps everything else (contract, section 4.5). */
+export function move({ write }: Definitions, store: DocumentStore, body: unknown, user: string): void {
+  const { application, from, to } = checkBody(MoveFields, body)
+  if (to.trim() === '') throw incomplete('The new name must not be blank.')
+  write(() => {
+    const found = store.named(from, application)[0]
+    if (found === undefined) throw missing(`definition named "${from}" in the application "${application}"`)
+    const key = foldName(String(found['id']))
+    const isTaken = store.named(to, application).some((other) => other['id'] !== found['id'])
+    if (isTaken) throw refusal(`The name "${to}" is taken in the application "${application}".`)
+    store.put(key, { ...found, name: to.trim() }, user)
+  })
+}

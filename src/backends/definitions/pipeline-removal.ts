@@ -1,0 +1,21 @@
+/** Removing a pipeline or strategy together with the service account that was made for it. */
+import type { FastifyRequest } from 'fastify'
+import type { Definitions } from './collections.ts'
+import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
+import { missing, param } from './requests.ts'
+import { removeManagedAccount } from './service-accounts.ts'
+
+/** Belongs into the caller's transaction. */
+export function removePipeline(definitions: Definitions, store: DocumentStore, pipeline: JsonObject): void {
+  store.remove(foldName(String(pipeline['id'])))
+  removeManagedAccount(definitions, String(pipeline['id']))
+}
+
+/** The pipeline or strategy that a path names by application and name. @throws {BackendError} 404 */
+export function namedByPath(request: FastifyRequest, store: DocumentStore): JsonObject {
+  const application = param(request, 'application')
+  const name = param(request, 'name')
+  const found = store.named(name, application)[0]
+  if (found === undefined) throw missing(`definition named "${name}" in the application "${application}"`)
+  return found
+}

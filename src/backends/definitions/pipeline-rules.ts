@@ -1,0 +1,103 @@
+/** What a pipeline or strategy must fulfil to be saved, and what the store fills in (contract, section 4.4). */
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import type { Definitions } from './collections.ts'
+import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
+import { checkBody, incomplete, isTrue, jsonObject, optionalFlag, optionalObjects, optionalText, refusal } from './requests.ts'
+import { describeStageCycle } from './stage-cycle.ts'
+import { missingTemplate } from './template-references.ts'
+
+const PipelineFields = z.looseObject({
+  id: optionalText,
+  name: optionalText,
+  application: optionalText,
+  schema: optionalText,
+  type: optionalText,
+  stages: optionalObjects,
+  triggers: optionalObjects,
+  parameterConfig: optionalObjects,
+  expectedArtifacts: optionalObjects,
+  notifications: optionalObjects,
+  index: z.number().nullish(),
+  disabled: optionalFlag,
+  limitConcurrent: optionalFlag,
+  keepWaitingPipelines: optionalFlag,
+  maxConcurrentExecutions: z.number().nullish(),
+  spelEvaluator: optionalText,
+  description: optionalText,
+  locked: jsonObject.nullish(),
+  regenerateCronTriggerIds: optionalFlag,
+  updateTs: z.union([z.string(), z.number()]).nullish(),
+})
+
+/** A pipeline as it was sent, of the declared types but not yet according to the rules. */
+export type PipelineBody = z.infer<typeof PipelineFields> & JsonObject
+
+/** @throws {BackendError} 400 when a field has the wrong type. */
+export function checkPipelineTypes(body: unknown): PipelineBody {
+  return checkBody(PipelineFields, body)
+}
+
+/** @throws {BackendError} 422 when application or name are blank (rule 1). */
+export function checkMandatoryFields(pipeline: PipelineBody): void {
+  for (const field of ['application', 'name'] as const) {
+    if ((pipeline[field] ?? '').trim() === '')
+      throw incomplete(`A pipeline needs the field "${field}", and it must not be blank.`)
+  }
+}
+
+/**
+ * Applies every rule and answers the document to store, with its id.
+ *
+ * @throws {BackendError} 400 or 422 with what is wrong.
+ */
+export function checkPipeline(definitions: Definitions, body: PipelineBody, { staleCheck }: { staleCheck: boolean }): JsonObject {
+  checkMandatoryFields(body)
+  const absent = missingTemplate(definitions, body)
+  if (absent !== undefined) throw refusal(`The pipeline uses the template "${absent}", which does not exist.`)
+  if (staleCheck) checkFresh(definitions.pipelines, body)
+  const cycle = describeStageCycle(body.stages ?? [])
+  if (cycle !== undefined) throw refusal(cycle, [cycle])
+  const pipeline = toDocument(definitions.pipelines, body)
+  checkNameIsFree(definitions.pipelines, pipeline)
+  return pipeline
+}
+
+/** The document to store: name trimmed, id and cron trigger ids filled in, input flags taken out. */
+export function toDocument(store: DocumentStore, body: PipelineBody): JsonObject {
+  const { regenerateCronTriggerIds, errorMsg: _output, index, ...kept } = body
+  const isNew = (body.id ?? '') === ''
+  const stored = isNew ? undefined : store.get(foldName(body.id as string))
+  return {
+    ...kept,
+    ...(index == null ? {} : { index }),
+    id: isNew ? randomUUID() : (stored?.['id'] ?? body.id),
+    name: (body.name ?? '').trim(),
+    schema: body.schema || '1',
+    triggers: (body.triggers ?? []).map((trigger) => withCronId(trigger, isNew || isTrue(regenerateCronTriggerIds))),
+  }
+}
+
+function withCronId(trigger: JsonObject, isForced: boolean): JsonObject {
+  const hasId = trigger['id'] != null && trigger['id'] !== ''
+  return trigger['type'] === 'cron' && (isForced || !hasId) ? { ...trigger, id: randomUUID() } : trigger
+}
+
+/** @throws {BackendError} 400 when another pipeline of the application has the name, ignoring case (rule 8). */
+export function checkNameIsFree(store: DocumentStore, pipeline: JsonObject): void {
+  const name = String(pipeline['name'])
+  const application = String(pipeline['application'])
+  const key = foldName(String(pipeline['id']))
+  const isTaken = store.named(name, application).some((other) => foldName(String(other['id'])) !== key)
+  if (isTaken) throw refusal(`A pipeline named "${name}" exists already in the application "${application}".`)
+}
+
+/** Refuses a save that is based on an older version than the stored one (contract, section 4.9). */
+function checkFresh(store: DocumentStore, body: PipelineBody): void {
+  const token = String(body.updateTs ?? '')
+  if ((body.id ?? '') === '' || token === '') return
+  const storedMs = store.modifiedMs(foldName(body.id as string))
+  if (storedMs === undefined || String(storedMs) === token) return
+  const message = `The pipeline was changed by someone else: this save is based on ${token}, the stored version is ${storedMs}.`
+  throw refusal(message, [message])
+}

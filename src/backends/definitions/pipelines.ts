@@ -1,0 +1,120 @@
+/** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import { saveBatch } from './pipeline-batch.ts'
+import { isEnabled, isFiltering, passes, type TriggerFilter, triggeredBy } from './pipeline-filters.ts'
+import { inOrder, move, reindexed, reorder } from './pipeline-order.ts'
+import { namedByPath, removePipeline } from './pipeline-removal.ts'
+import { checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
+import {
+  checkArray,
+  missing,
+  param,
+  queryCount,
+  queryFlag,
+  queryTexts,
+  refusal,
+  sendHistory,
+  sendText,
+  sendTexts,
+  userOf,
+} from './requests.ts'
+
+export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): void {
+  pipelineReads(app, definitions)
+  pipelineWrites(app, definitions)
+}
+
+function pipelineReads(app: FastifyInstance, { pipelines }: Definitions): void {
+  app.get('/pipelines', (request, reply) => {
+    const filter = filterOf(request)
+    if (!isFiltering(filter)) return sendTexts(reply, pipelines.texts())
+    return reply.send(pipelines.all().filter((pipeline) => passes(pipeline, filter)))
+  })
+
+  app.get('/pipelines/:application', (request) =>
+    listOfApplication(request, pipelines.ofApplication(param(request, 'application'))),
+  )
+
+  app.get('/pipelines/:application/name/:name', (request) => namedByPath(request, pipelines))
+
+  app.get('/pipelines/:id/get', (request, reply) =>
+    sendText(reply, pipelines.text(foldName(param(request, 'id'))), `pipeline with the id "${param(request, 'id')}"`),
+  )
+
+  app.get('/pipelines/:id/history', (request, reply) => sendHistory(request, reply, pipelines, foldName(param(request, 'id'))))
+
+  app.get('/pipelines/triggeredBy/:id/:status', (request) =>
+    triggeredBy(pipelines, param(request, 'id'), param(request, 'status')),
+  )
+}
+
+function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
+  const { pipelines, write } = definitions
+  const staleCheckOf = (request: FastifyRequest) => queryFlag(request, 'staleCheck') ?? false
+
+  const save = (request: FastifyRequest): JsonObject => {
+    const body = checkPipelineTypes(request.body)
+    const pipeline = checkPipeline(definitions, body, { staleCheck: staleCheckOf(request) })
+    return pipelines.put(foldName(String(pipeline['id'])), pipeline, userOf(request))
+  }
+
+  app.post('/pipelines', (request) => write(() => save(request)))
+
+  app.put('/pipelines/:id', (request) =>
+    write(() => {
+      checkIdOfPath(request)
+      if (!pipelines.has(foldName(param(request, 'id')))) throw missing(`pipeline with the id "${param(request, 'id')}"`)
+      return save(request)
+    }),
+  )
+
+  app.delete('/pipelines/:application/:name', (request, reply) => {
+    write(() => removePipeline(definitions, pipelines, namedByPath(request, pipelines)))
+    return reply.send()
+  })
+
+  app.post('/pipelines/batchUpdate', (request) =>
+    saveBatch(definitions, checkArray(request.body), { staleCheck: staleCheckOf(request), user: userOf(request) }),
+  )
+
+  app.post('/pipelines/move', (request, reply) => {
+    move(definitions, pipelines, request.body, userOf(request))
+    return reply.send()
+  })
+
+  app.post('/actions/pipelines/reorder', (request, reply) => {
+    reorder(definitions, pipelines, request.body, userOf(request))
+    return reply.send()
+  })
+}
+
+/** @throws {BackendError} 400 when the id in the body is not that of the path. */
+export function checkIdOfPath(request: FastifyRequest): void {
+  const id = param(request, 'id')
+  const sent = checkPipelineTypes(request.body).id ?? ''
+  if (foldName(sent) !== foldName(id)) throw refusal(`The id in the body, "${sent}", is not that of the path, "${id}".`)
+}
+
+function filterOf(request: FastifyRequest): TriggerFilter {
+  const types = queryTexts(request, 'triggerTypes')
+    .flatMap((list) => list.split(','))
+    .filter((type) => type !== '')
+  return {
+    enabledPipelines: queryFlag(request, 'enabledPipelines'),
+    enabledTriggers: queryFlag(request, 'enabledTriggers'),
+    triggerTypes: types.length === 0 ? undefined : types,
+  }
+}
+
+/** Filter, order, limit, then number: the index counts what is in the answer. */
+function listOfApplication(request: FastifyRequest, pipelines: JsonObject[]): JsonObject[] {
+  const enabled = queryFlag(request, 'enabledPipelines')
+  const namePart = (queryTexts(request, 'pipelineNameFilter')[0] ?? '').toLowerCase()
+  const kept = pipelines.filter(
+    (pipeline) =>
+      (enabled === undefined || isEnabled(pipeline) === enabled) && String(pipeline['name']).toLowerCase().includes(namePart),
+  )
+  return reindexed(inOrder(kept).slice(0, queryCount(request, 'pipelineLimit')))
+}

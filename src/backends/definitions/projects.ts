@@ -1,0 +1,130 @@
+/** Projects: named groups of applications, clusters and pipelines that a dashboard shows together. */
+
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import {
+  checkArray,
+  checkBody,
+  incomplete,
+  jsonObject,
+  missing,
+  optionalText,
+  param,
+  queryCount,
+  queryTexts,
+  refusal,
+  userOf,
+} from './requests.ts'
+import { containment, rankByCloseness } from './search.ts'
+
+const names = z.array(z.string()).nullish()
+const Cluster = z.looseObject({ account: optionalText, stack: optionalText, detail: optionalText, applications: names })
+const ProjectFields = z.looseObject({
+  id: optionalText,
+  name: optionalText,
+  email: optionalText,
+  config: z
+    .looseObject({
+      applications: names,
+      clusters: z.array(Cluster).nullish(),
+      pipelineConfigs: z.array(jsonObject).nullish(),
+    })
+    .nullish(),
+})
+type Project = z.infer<typeof ProjectFields> & JsonObject
+
+/** What a filter of the list looks at. */
+const filterTexts: Record<string, (project: Project) => (string | null | undefined)[]> = {
+  name: (project) => [project.name],
+  email: (project) => [project.email],
+  applications: (project) => project.config?.applications ?? [],
+  account: (project) => clustersOf(project).map((cluster) => cluster.account),
+  stack: (project) => clustersOf(project).map((cluster) => cluster.stack),
+  detail: (project) => clustersOf(project).map((cluster) => cluster.detail),
+}
+
+export function projectRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { projects, write } = definitions
+
+  app.get('/v2/projects', (request) => filtered(request, projects.all()).slice(0, queryCount(request, 'pageSize')))
+
+  app.get('/v2/projects/search', (request) => {
+    const wanted = queryTexts(request, 'q')[0]
+    if (wanted === undefined) throw refusal('The parameter "q" is missing.')
+    return projects.all().filter((project) => {
+      const texts = [...(filterTexts['name']?.(project) ?? []), ...(filterTexts['applications']?.(project) ?? [])]
+      return texts.some((text) => containment(text ?? '', wanted) !== undefined)
+    })
+  })
+
+  app.get('/v2/projects/:nameOrId', (request) => {
+    const nameOrId = param(request, 'nameOrId')
+    const found = projects.named(nameOrId)[0] ?? projects.get(foldName(nameOrId))
+    if (found === undefined) throw missing(`project "${nameOrId}"`)
+    return found
+  })
+
+  app.post('/v2/projects', (request) => {
+    const body = checkBody(ProjectFields, request.body)
+    return write(() => {
+      if (body.id && projects.has(foldName(body.id))) throw refusal(`A project with the id "${body.id}" exists already.`)
+      return save(definitions, body, body.id || randomUUID(), userOf(request))
+    })
+  })
+
+  app.put('/v2/projects/:id', (request) => {
+    const body = checkBody(ProjectFields, request.body)
+    return write(() => {
+      const stored = projects.get(foldName(param(request, 'id')))
+      if (stored === undefined) throw missing(`project with the id "${param(request, 'id')}"`)
+      return save(definitions, body, String(stored['id']), userOf(request))
+    })
+  })
+
+  app.delete('/v2/projects/:id', (request, reply) => {
+    write(() => projects.remove(foldName(param(request, 'id'))))
+    return reply.code(202).send()
+  })
+
+  app.post('/v2/projects/batchUpdate', (request, reply) => {
+    const bodies = checkArray(request.body).map((body) => checkBody(ProjectFields, body))
+    write(() => {
+      for (const body of bodies) save(definitions, body, body.id || randomUUID(), userOf(request))
+    })
+    return reply.code(202).send()
+  })
+}
+
+/** Writes the project under `id`; the moment of its creation is kept from what is stored. */
+function save({ projects }: Definitions, body: Project, id: string, user: string): JsonObject {
+  const { createTs: _owned, ...fields } = body
+  const key = foldName(id)
+  const name = (body.name ?? '').trim()
+  if (name === '') throw incomplete('A project needs a name.')
+  if (projects.named(name).some((other) => foldName(String(other['id'])) !== key)) {
+    throw refusal(`A project named "${name}" exists already.`)
+  }
+  const createTs = projects.get(key)?.['createTs']
+  return projects.put(key, { ...fields, id, name, ...(createTs === undefined ? {} : { createTs }) }, user)
+}
+
+/** Filters are alternatives: a project stays when any of them matches, the closest first. */
+function filtered(request: FastifyRequest, projects: Project[]): Project[] {
+  const filters = Object.entries(filterTexts).flatMap(([parameter, textsOf]) => {
+    const wanted = queryTexts(request, parameter).flatMap((value) => (parameter === 'applications' ? value.split(',') : [value]))
+    return wanted.filter((part) => part !== '').map((part) => ({ part, textsOf }))
+  })
+  if (filters.length === 0) return projects
+  return rankByCloseness(projects, (project) => {
+    const matches = filters.flatMap(({ part, textsOf }) => textsOf(project).map((text) => containment(text ?? '', part)))
+    const found = matches.filter((match) => match !== undefined)
+    return found.length === 0 ? undefined : Math.max(...found)
+  })
+}
+
+function clustersOf(project: Project): z.infer<typeof Cluster>[] {
+  return project.config?.clusters ?? []
+}

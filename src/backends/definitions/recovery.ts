@@ -1,0 +1,29 @@
+/** Brings back a deleted definition from its history, for administrators. */
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { collectionOfKind, type Definitions } from './collections.ts'
+import { foldName } from './document-store.ts'
+import { checkBody, missing, refusal } from './requests.ts'
+
+const RecoverFields = z.looseObject({ objectType: z.string(), objectId: z.string() })
+
+export function recoveryRoutes(app: FastifyInstance, definitions: Definitions): void {
+  app.post('/admin/recover', (request, reply) => {
+    const { objectType, objectId } = checkBody(RecoverFields, request.body)
+    const collection = collectionOfKind(objectType)
+    if (collection === undefined) throw refusal(`There are no objects of the type "${objectType}".`)
+    const store = definitions[collection]
+    const key = foldName(objectId)
+    definitions.write(() => {
+      if (store.has(key)) return
+      store.revive(key)
+      const revived = store.get(key)
+      if (revived === undefined) throw missing(`version of ${objectType} "${objectId}" to recover`)
+      // The name may have been given to another one since.
+      const { name, application } = revived as { name?: string; application?: string }
+      const namesakes = store.named(name ?? '', application)
+      if (namesakes.length > 1) throw refusal(`The name "${name}" is taken: rename the other ${objectType} first.`)
+    })
+    return reply.send()
+  })
+}

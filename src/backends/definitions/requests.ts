@@ -1,0 +1,107 @@
+/** Reads what a request to the definition store carries, and refuses what does not have the declared type. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { isRawNumber } from '../../http/json.ts'
+import { BackendError, callerOf } from '../backend.ts'
+import { anonymous } from './collections.ts'
+import type { DocumentStore, JsonObject } from './document-store.ts'
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value)
+}
+
+/** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
+export const jsonObject = z.custom<JsonObject>(isJsonObject, 'an object is expected')
+export const optionalText = z.string().nullish()
+export const optionalObjects = z.array(jsonObject).nullish()
+/** Older clients send booleans as text. */
+export const optionalFlag = z.union([z.boolean(), z.string().regex(/^(true|false)$/i)]).nullish()
+
+/** Whether a boolean that may have arrived as text is true. */
+export function isTrue(value: unknown): boolean {
+  return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
+}
+
+/**
+ * Checks a body without copying it, so that unknown fields and large numbers stay as they are.
+ *
+ * @throws {BackendError} 400 that names each field of the wrong type.
+ */
+export function checkBody<T>(schema: z.ZodType<T>, body: unknown): T & JsonObject {
+  if (!isJsonObject(body)) throw refusal('The body must be a JSON object.')
+  const checked = schema.safeParse(body)
+  if (checked.success) return body as T & JsonObject
+  const faults = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+  throw refusal(`The body does not have the declared types. ${faults.join('; ')}`)
+}
+
+/** @throws {BackendError} 400 when the body is not an array. */
+export function checkArray(body: unknown): unknown[] {
+  if (!Array.isArray(body)) throw refusal('The body must be a JSON array.')
+  return body
+}
+
+/** A rule is broken; `errors` lists each broken rule where there may be several. */
+export function refusal(message: string, errors?: string[]): BackendError {
+  return new BackendError(400, message, { exception: 'InvalidRequest', ...(errors === undefined ? {} : { errors }) })
+}
+
+export function missing(what: string): BackendError {
+  return new BackendError(404, `There is no ${what}.`, { exception: 'NotFound' })
+}
+
+/** The object lacks a field that it cannot be without. */
+export function incomplete(message: string): BackendError {
+  return new BackendError(422, message, { exception: 'InvalidEntity' })
+}
+
+/** The value of a path variable, decoded. */
+export function param(request: FastifyRequest, name: string): string {
+  return (request.params as Record<string, string>)[name] as string
+}
+
+export function userOf(request: FastifyRequest): string {
+  return callerOf(request).user || anonymous
+}
+
+/** All values of a query parameter, in order. */
+export function queryTexts(request: FastifyRequest, name: string): string[] {
+  const value = (request.query as Record<string, string | string[] | undefined>)[name]
+  return value === undefined ? [] : [value].flat()
+}
+
+/** A boolean query parameter; undefined when absent or empty. */
+export function queryFlag(request: FastifyRequest, name: string): boolean | undefined {
+  const text = queryTexts(request, name)[0]?.toLowerCase()
+  if (text === undefined || text === '') return undefined
+  if (text !== 'true' && text !== 'false') throw refusal(`The parameter "${name}" must be true or false.`)
+  return text === 'true'
+}
+
+/** A whole number from 0 in the query; undefined when absent or empty. */
+export function queryCount(request: FastifyRequest, name: string): number | undefined {
+  const text = queryTexts(request, name)[0]
+  if (text === undefined || text === '') return undefined
+  if (!/^\d{1,15}$/.test(text)) throw refusal(`The parameter "${name}" must be a whole number.`)
+  return Number(text)
+}
+
+/** Answers with an array of stored texts; nothing is parsed. */
+export function sendTexts(reply: FastifyReply, texts: readonly string[]): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(`[${texts.join(',')}]`)
+}
+
+/** Answers with one stored text. @throws {BackendError} 404 when there is none. */
+export function sendText(reply: FastifyReply, text: string | undefined, what: string): FastifyReply {
+  if (text === undefined) throw missing(what)
+  return reply.type('application/json; charset=utf-8').send(text)
+}
+
+/** Answers the versions of an object, newest first. `limit=1` asks for the live object instead (contract, section 1.4). */
+export function sendHistory(request: FastifyRequest, reply: FastifyReply, store: DocumentStore, key: string): FastifyReply {
+  const limit = queryCount(request, 'limit') ?? 20
+  if (limit !== 1) return sendTexts(reply, store.history(key, limit))
+  const current = store.text(key)
+  if (current === undefined) throw missing(`live object with the id "${key}"`)
+  return sendTexts(reply, [current])
+}

@@ -1,0 +1,14 @@
+/** Tells the authorization service that what some roles may do has changed. */
+import type { Definitions } from './collections.ts'
+
+/** A refresh that fails is logged only: what was asked for has been saved, and roles are also refreshed periodically. */
+export async function refreshRoles({ context }: Definitions, roles: readonly string[]): Promise<void> {
+  const affected = [...new Set(roles)]
+  if (affected.length === 0) return
+  try {
+    const answer = await context.call('fiat', { method: 'POST', path: '/roles/sync', body: affected })
+    if (answer.status >= 400) context.log.warn({ status: answer.status, roles: affected }, 'the roles were not refreshed')
+  } catch (error) {
+    context.log.warn({ err: error, roles: affected }, 'the authorization service was not told about changed roles')
+  }
+}

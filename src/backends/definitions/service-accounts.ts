@@ -1,0 +1,64 @@
+/** Service accounts: names under which triggers run pipelines, with the roles that they are members of. */
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { anonymous, type Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import { checkBody, missing, param, refusal, sendTexts, userOf } from './requests.ts'
+import { refreshRoles } from './role-refresh.ts'
+
+const ServiceAccountFields = z.looseObject({ name: z.string(), memberOf: z.array(z.string()).nullish() })
+
+export function serviceAccountRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { serviceAccounts, context } = definitions
+
+  app.get('/serviceAccounts', (_request, reply) => sendTexts(reply, serviceAccounts.texts()))
+
+  app.get('/serviceAccounts/tokenEligible', () =>
+    context.settings.serviceAccounts
+      .filter(({ name }) => name.trim() !== '')
+      .map(({ name, memberOf }) => ({ name, memberOf: [...memberOf] })),
+  )
+
+  app.post('/serviceAccounts', async (request) => {
+    const body = checkBody(ServiceAccountFields, request.body)
+    const key = foldName(body.name)
+    if (key === '') throw refusal('A service account needs a name.')
+    const before = serviceAccounts.get(key)
+    const account = { ...body, memberOf: body.memberOf ?? [] }
+    const stored = definitions.write(() => serviceAccounts.put(key, account, userOf(request)))
+    await refreshRoles(definitions, [...rolesOf(before), ...account.memberOf])
+    return stored
+  })
+
+  app.delete('/serviceAccounts/:name', async (request, reply) => {
+    const key = foldName(param(request, 'name'))
+    const before = serviceAccounts.get(key)
+    if (before === undefined) throw missing(`service account "${param(request, 'name')}"`)
+    definitions.write(() => serviceAccounts.remove(key))
+    await refreshRoles(definitions, rolesOf(before))
+    return reply.send()
+  })
+}
+
+/** Removes the account that was made for one pipeline, if there is one. Belongs into the caller's transaction. */
+export function removeManagedAccount({ serviceAccounts }: Definitions, pipelineId: string): void {
+  serviceAccounts.remove(foldName(`${pipelineId}@managed-service-account`))
+}
+
+/** Writes the configured accounts into the store; the configuration wins over what is stored. */
+export function saveConfiguredAccounts(definitions: Definitions): void {
+  const { serviceAccounts, context } = definitions
+  definitions.write(() => {
+    for (const { name, memberOf } of context.settings.serviceAccounts) {
+      const key = foldName(name)
+      if (key === '') continue
+      const stored = serviceAccounts.get(key)
+      const isCurrent = stored !== undefined && rolesOf(stored).join('\n') === memberOf.join('\n')
+      if (!isCurrent) serviceAccounts.put(key, { ...stored, name, memberOf: [...memberOf] }, anonymous)
+    }
+  })
+}
+
+function rolesOf(account: JsonObject | undefined): string[] {
+  return account === undefined ? [] : (account['memberOf'] as string[])
+}

@@ -1,0 +1,54 @@
+/** Snapshots: what the infrastructure of an application in one account was at a moment. All of them are kept. */
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { parseJson } from '../../http/json.ts'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import {
+  checkBody,
+  incomplete,
+  jsonObject,
+  missing,
+  optionalText,
+  param,
+  queryCount,
+  refusal,
+  sendHistory,
+  sendText,
+  userOf,
+} from './requests.ts'
+
+const SnapshotFields = z.looseObject({
+  application: optionalText,
+  account: optionalText,
+  infrastructure: jsonObject.nullish(),
+  configLang: z.literal('TERRAFORM').nullish(),
+})
+
+export function snapshotRoutes(app: FastifyInstance, { snapshots, write }: Definitions): void {
+  app.get('/snapshots/:id', (request, reply) =>
+    sendText(reply, snapshots.text(foldName(param(request, 'id'))), `snapshot "${param(request, 'id')}"`),
+  )
+
+  app.get('/snapshots/:id/history', (request, reply) => sendHistory(request, reply, snapshots, foldName(param(request, 'id'))))
+
+  app.get('/snapshots/:id/:timestamp', (request) => {
+    const timestamp = param(request, 'timestamp')
+    if (!/^\d{1,15}$/.test(timestamp)) throw refusal(`"${timestamp}" is not a timestamp in milliseconds.`)
+    const versions = snapshots.history(foldName(param(request, 'id')), queryCount(request, 'limit') ?? 20)
+    const found = versions
+      .map((text) => parseJson(text) as JsonObject)
+      .find((version) => version['timestamp'] === Number(timestamp))
+    if (found === undefined) throw missing(`snapshot "${param(request, 'id')}" of ${timestamp}`)
+    return found
+  })
+
+  app.post('/snapshots', (request, reply) => {
+    const body = checkBody(SnapshotFields, request.body)
+    const { application, account } = body
+    if (!application?.trim() || !account?.trim()) throw incomplete('A snapshot needs "application" and "account".')
+    const id = `${application}-${account}`
+    write(() => snapshots.put(foldName(id), { ...body, id }, userOf(request)))
+    return reply.send()
+  })
+}

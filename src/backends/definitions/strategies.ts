@@ -1,0 +1,75 @@
+/** Deployment strategies: pipelines in a collection of their own, with fewer rules (contract, section 5). */
+import type { FastifyInstance } from 'fastify'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import { inOrder, move, reorder } from './pipeline-order.ts'
+import { namedByPath, removePipeline } from './pipeline-removal.ts'
+import { checkMandatoryFields, checkNameIsFree, checkPipelineTypes, type PipelineBody, toDocument } from './pipeline-rules.ts'
+import { checkIdOfPath } from './pipelines.ts'
+import { checkArray, missing, param, refusal, sendHistory, sendTexts, userOf } from './requests.ts'
+
+export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { strategies, write } = definitions
+
+  app.get('/strategies', (_request, reply) => sendTexts(reply, strategies.texts()))
+  app.get('/strategies/:application', (request) => inOrder(strategies.ofApplication(param(request, 'application'))))
+  app.get('/strategies/:id/history', (request, reply) => sendHistory(request, reply, strategies, foldName(param(request, 'id'))))
+
+  const save = (body: PipelineBody, user: string) => {
+    checkMandatoryFields(body)
+    const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }
+    return strategies.put(foldName(String(strategy['id'])), strategy, user)
+  }
+
+  app.post('/strategies', (request, reply) => {
+    write(() => {
+      const body = checkPipelineTypes(request.body)
+      if (!body.id) checkExactNameIsFree(definitions, body)
+      save(body, userOf(request))
+    })
+    return reply.send()
+  })
+
+  app.put('/strategies/:id', (request) =>
+    write(() => {
+      checkIdOfPath(request)
+      if (!strategies.has(foldName(param(request, 'id')))) throw missing(`strategy with the id "${param(request, 'id')}"`)
+      const body = checkPipelineTypes(request.body)
+      checkMandatoryFields(body)
+      checkNameIsFree(strategies, body)
+      return save(body, userOf(request))
+    }),
+  )
+
+  app.delete('/strategies/:application/:name', (request, reply) => {
+    write(() => removePipeline(definitions, strategies, namedByPath(request, strategies)))
+    return reply.send()
+  })
+
+  app.post('/strategies/batchUpdate', (request, reply) => {
+    const bodies = checkArray(request.body).map(checkPipelineTypes)
+    write(() => {
+      for (const body of bodies) save(body, userOf(request))
+    })
+    return reply.send()
+  })
+
+  app.post('/strategies/move', (request, reply) => {
+    move(definitions, strategies, request.body, userOf(request))
+    return reply.send()
+  })
+
+  app.post('/actions/strategies/reorder', (request, reply) => {
+    reorder(definitions, strategies, request.body, userOf(request))
+    return reply.send()
+  })
+}
+
+/** A strategy that is sent without id may differ from another in case only. */
+function checkExactNameIsFree({ strategies }: Definitions, body: PipelineBody): void {
+  const name = (body.name ?? '').trim()
+  const application = body.application ?? ''
+  if (strategies.named(name, application).some((other) => other['name'] === name)) {
+    throw refusal(`A strategy named "${name}" exists already in the application "${application}".`)
+  }
+}

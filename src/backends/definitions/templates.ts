@@ -1,0 +1,127 @@
+/** Pipeline templates of the first schema, and what both schemas share: scopes and the pipelines that depend on a template. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import {
+  checkBody,
+  incomplete,
+  missing,
+  optionalText,
+  param,
+  queryFlag,
+  queryTexts,
+  refusal,
+  sendText,
+  userOf,
+} from './requests.ts'
+import { parentOf, templateOf } from './template-references.ts'
+
+export const TemplateFields = z.looseObject({
+  id: optionalText,
+  schema: optionalText,
+  tag: optionalText,
+  source: optionalText,
+  metadata: z.looseObject({ scopes: z.array(z.string()).nullish() }).nullish(),
+})
+
+export function templateRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { templates, write } = definitions
+
+  app.get('/pipelineTemplates', (request) => inScopes(request, templates.all()))
+
+  app.get('/pipelineTemplates/:id', (request, reply) =>
+    sendText(reply, templates.text(foldName(param(request, 'id'))), `pipeline template "${param(request, 'id')}"`),
+  )
+
+  app.get('/pipelineTemplates/:id/dependentPipelines', (request) => {
+    const id = param(request, 'id')
+    const ids = queryFlag(request, 'recursive') ? [id, ...descendantsOf(definitions, id)] : [id]
+    return pipelinesUsing(definitions, ids)
+  })
+
+  app.post('/pipelineTemplates', (request, reply) => {
+    const body = checkBody(TemplateFields, request.body)
+    const id = checkTemplateId(body)
+    write(() => {
+      if (templates.has(foldName(id))) throw refusal(`A pipeline template with the id "${id}" exists already.`)
+      templates.put(foldName(id), body, userOf(request))
+    })
+    return reply.send()
+  })
+
+  app.put('/pipelineTemplates/:id', (request) => {
+    const body = checkBody(TemplateFields, request.body)
+    const id = param(request, 'id')
+    if (foldName(body.id ?? '') !== foldName(id))
+      throw refusal(`The id in the body, "${body.id ?? ''}", is not that of the path, "${id}".`)
+    return write(() => {
+      if (!templates.has(foldName(id))) throw missing(`pipeline template "${id}"`)
+      return templates.put(foldName(id), body, userOf(request))
+    })
+  })
+
+  app.delete('/pipelineTemplates/:id', (request, reply) => {
+    const id = param(request, 'id')
+    write(() => {
+      const heirs = descendantsOf(definitions, id)
+      checkUnused(definitions, [id, ...heirs])
+      if (heirs.length > 0) throw refusal(`The template "${id}" is extended by: ${heirs.join(', ')}.`)
+      if (!templates.remove(foldName(id))) throw missing(`pipeline template "${id}"`)
+    })
+    return reply.send()
+  })
+}
+
+/** @throws {BackendError} 422 when the template has no id. */
+export function checkTemplateId(template: z.infer<typeof TemplateFields>): string {
+  if (!template.id?.trim()) throw incomplete('A pipeline template needs an id.')
+  return template.id
+}
+
+/** Templates that belong to any of the scopes asked for, ignoring case; all of them when none is asked for. */
+export function inScopes(request: FastifyRequest, templates: JsonObject[]): JsonObject[] {
+  const wanted = new Set(
+    queryTexts(request, 'scopes')
+      .flatMap((list) => list.toLowerCase().split(','))
+      .filter((scope) => scope !== ''),
+  )
+  if (wanted.size === 0) return templates
+  return templates.filter((template) => {
+    const { scopes } = (template['metadata'] ?? {}) as { scopes?: string[] | null }
+    return scopes?.some((scope) => wanted.has(scope.toLowerCase())) === true
+  })
+}
+
+/** Pipelines that are instances of any of these templates, as written in their reference, ignoring case. */
+export function pipelinesUsing({ pipelines }: Definitions, ids: readonly string[], toId = (used: string) => used): JsonObject[] {
+  const wanted = new Set(ids.map(foldName))
+  return pipelines.containing('"templatedPipeline"').filter((pipeline) => {
+    const used = templateOf(pipeline)
+    return used !== undefined && wanted.has(foldName(toId(used)))
+  })
+}
+
+/** @throws {BackendError} 400 when a pipeline is an instance of one of the templates. */
+export function checkUnused(definitions: Definitions, ids: readonly string[]): void {
+  const users = pipelinesUsing(definitions, ids)
+  if (users.length === 0) return
+  throw refusal(`Pipelines depend on this template: ${users.map((pipeline) => pipeline['id']).join(', ')}.`)
+}
+
+/** Ids of the templates that extend a template, directly or through others. */
+function descendantsOf({ templates }: Definitions, id: string): string[] {
+  const heirs = new Map<string, string>()
+  const parents = [foldName(id)]
+  const all = templates.all()
+  for (let parent = parents.pop(); parent !== undefined; parent = parents.pop()) {
+    for (const template of all) {
+      const key = foldName(String(template['id']))
+      if (heirs.has(key) || foldName(parentOf(template) ?? '') !== parent) continue
+      heirs.set(key, String(template['id']))
+      parents.push(key)
+    }
+  }
+  heirs.delete(foldName(id))
+  return [...heirs.values()]
+}

@@ -1,0 +1,112 @@
+/** Pipeline templates of the second schema: versions of one template under tags, and under the digest of their content. */
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { formatJson } from '../../http/json.ts'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import { checkBody, isJsonObject, missing, param, queryTexts, refusal, userOf } from './requests.ts'
+import { undecorated } from './template-references.ts'
+import { checkTemplateId, checkUnused, inScopes, pipelinesUsing, TemplateFields } from './templates.ts'
+
+const tags = ['latest', 'stable', 'unstable', 'experimental', 'test', 'canary']
+
+export function versionedTemplateRoutes(app: FastifyInstance, definitions: Definitions): void {
+  const { templates, write } = definitions
+
+  app.get('/v2/pipelineTemplates', (request) => inScopes(request, templates.all()))
+
+  app.get('/v2/pipelineTemplates/versions', (request) => {
+    const versions = inScopes(request, templates.all()).filter((template) => template['schema'] === 'v2')
+    // A Map groups ids of any spelling; fromEntries defines properties, so that no id can reach a prototype.
+    return Object.fromEntries(Map.groupBy(versions, (template) => String(template['id'])))
+  })
+
+  app.get('/v2/pipelineTemplates/:id', (request) => {
+    const id = versionOf(request)
+    const found = templates.get(foldName(id))
+    if (found === undefined) throw missing(`pipeline template "${id}"`)
+    const { tag: _tag, digest: _digest, ...template } = found
+    return template
+  })
+
+  app.get('/v2/pipelineTemplates/:id/dependentPipelines', (request) => {
+    const id = param(request, 'id')
+    // Without tag or digest, pipelines that use any version depend on the template.
+    return pipelinesUsing(definitions, [id], undecorated(id) === id ? undecorated : undefined)
+  })
+
+  app.post('/v2/pipelineTemplates', (request, reply) => {
+    const body = checkBody(TemplateFields, request.body)
+    const id = undecorated(checkTemplateId(body))
+    const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
+    write(() => {
+      if (templates.has(foldName(versionId(id, tag))))
+        throw refusal(`The pipeline template "${versionId(id, tag)}" exists already.`)
+      saveVersion(definitions, { ...body, id }, tag, userOf(request))
+    })
+    return reply.send()
+  })
+
+  app.put('/v2/pipelineTemplates/:id', (request) => {
+    const body = checkBody(TemplateFields, request.body)
+    const id = undecorated(param(request, 'id'))
+    if (body.id != null && foldName(undecorated(body.id)) !== foldName(id)) {
+      throw refusal(`The id in the body, "${body.id}", is not that of the path, "${id}".`)
+    }
+    const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
+    return write(() => {
+      const isKnown = [undefined, ...tags].some((one) => templates.has(foldName(versionId(id, one))))
+      if (!isKnown) throw missing(`pipeline template "${id}"`)
+      return saveVersion(definitions, { ...body, id }, tag, userOf(request))
+    })
+  })
+
+  app.delete('/v2/pipelineTemplates/:id', (request, reply) => {
+    const id = versionOf(request)
+    write(() => {
+      checkUnused(definitions, [id])
+      if (!templates.remove(foldName(id))) throw missing(`pipeline template "${id}"`)
+    })
+    return reply.send()
+  })
+}
+
+/** Writes the version that was asked for, the `latest` tag, and a copy under the digest unless that content is known. */
+function saveVersion({ templates }: Definitions, template: JsonObject, tag: string | undefined, user: string): JsonObject {
+  const { tag: _tag, digest: _digest, updateTs: _updated, lastModifiedBy: _by, ...content } = template
+  const id = String(content['id'])
+  const digest = createHash('sha256')
+    .update(formatJson(sorted(content)))
+    .digest('hex')
+  const asked = templates.put(foldName(versionId(id, tag)), tag === undefined ? content : { ...content, tag }, user)
+  if (tag !== 'latest') templates.put(foldName(versionId(id, 'latest')), { ...content, tag: 'latest' }, user)
+  const digestKey = foldName(`${id}@sha256:${digest}`)
+  if (!templates.has(digestKey)) templates.put(digestKey, { ...content, digest }, user)
+  return asked
+}
+
+/** The same content in the same order of keys, so that equal templates have equal digests. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isJsonObject(value)) return value
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]))
+}
+
+function checkTag(tag: string | undefined): string | undefined {
+  if (tag === undefined || tags.includes(tag)) return tag
+  throw refusal(`The tag "${tag}" is not supported. Use one of ${tags.join(', ')}.`)
+}
+
+/** The version that a path asks for with `tag` or `digest`. */
+function versionOf(request: FastifyRequest): string {
+  const id = param(request, 'id')
+  const tag = queryTexts(request, 'tag')[0] || undefined
+  const digest = queryTexts(request, 'digest')[0] || undefined
+  if (tag !== undefined && digest !== undefined) throw refusal('Ask for a template by "tag" or by "digest", not by both.')
+  return digest === undefined ? versionId(id, checkTag(tag)) : `${id}@sha256:${digest}`
+}
+
+function versionId(id: string, tag: string | undefined): string {
+  return tag === undefined ? id : `${id}:${tag}`
+}
