@@ -1,0 +1,44 @@
+/** What the installation can do: expression functions, deployment monitors, the quiet period, subscriptions to messages. */
+import type { Operation } from '../operation.ts'
+import { AnyObject, ObjectList } from '../schemas.ts'
+
+export const capabilityOperations: Operation[] = [
+  {
+    id: 'getDeploymentMonitorsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/capabilities/deploymentMonitors',
+    summary: 'Deployment monitors that the orchestrator knows.',
+    forward: { service: 'orca', path: '/capabilities/deploymentMonitors' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getExpressionCapabilitiesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/capabilities/expressions',
+    summary: 'Functions that pipeline expressions may call.',
+    forward: { service: 'orca', path: '/capabilities/expressions' },
+    answer: AnyObject,
+  },
+  {
+    id: 'getQuietPeriodStateUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/capabilities/quietPeriod',
+    summary: 'Whether automatic starts are held back now, and from when to when.',
+    forward: { service: 'echo', path: '/quietPeriod' },
+    whenDisabled: {},
+    answer: AnyObject,
+  },
+  {
+    id: 'getSubscriptionsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pubsub/subscriptions',
+    summary: 'Subscriptions whose messages may start pipelines.',
+    forward: { service: 'echo', path: '/pubsub/subscriptions' },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+]

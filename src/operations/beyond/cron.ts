@@ -1,0 +1,53 @@
+/** Timer expressions, checked while somebody types one. */
+import { z } from 'zod'
+import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { text } from '../schemas.ts'
+
+const CronVerdict = z.looseObject({
+  valid: z.boolean(),
+  description: z.string().optional().describe('The expression in words, when it is valid.'),
+  message: z.string().optional().describe('What is wrong with it, when it is not.'),
+})
+type CronVerdict = z.infer<typeof CronVerdict>
+
+export const cronOperations: Operation[] = [
+  {
+    id: 'validateCronExpressionUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/cron/validate',
+    summary: 'Says whether a timer expression is valid. A wrong one is an answer, not an error.',
+    query: { expression: text },
+    handle: validate,
+    answer: CronVerdict,
+  },
+]
+
+async function validate(request: OperationRequest, platform: Platform): Promise<CronVerdict> {
+  if (!platform.upstreams.isEnabled('echo')) {
+    return { valid: false, message: 'Timer expressions cannot be checked: echo is switched off.' }
+  }
+  const answer = await request.call('echo', {
+    path: '/validateCronExpression',
+    query: { cronExpression: request.query['expression'] },
+  })
+  if (answer.status === 400) return { valid: false, message: messageOf(answer.text) }
+  if (answer.status >= 400) throw upstreamFailed('echo', answer.status, answer.text)
+  return { ...parseObject(answer.text), valid: true }
+}
+
+function messageOf(body: string): string {
+  const { message } = parseObject(body)
+  return typeof message === 'string' ? message : 'The expression is not valid.'
+}
+
+function parseObject(body: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}

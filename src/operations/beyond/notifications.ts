@@ -1,0 +1,79 @@
+/** Notification settings of applications, the kinds that exist, and answers of chat tools to interactive messages. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { z } from 'zod'
+import { pathTo } from '../../http/encode-path.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { AnyObject, nothing, ObjectList } from '../schemas.ts'
+
+const settingsPath = '/notifications/{type}/{application}'
+
+export const notificationOperations: Operation[] = [
+  {
+    id: 'getNotificationConfigsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: settingsPath,
+    summary: 'Notification settings of an application, by kind. `type` is `application`; an unknown application has none: `{}`.',
+    forward: { service: 'front50', path: settingsPath },
+    answer: AnyObject,
+  },
+  {
+    id: 'saveNotificationConfigUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: settingsPath,
+    summary: 'Replaces the notification settings of an application.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'front50', path: settingsPath },
+    answer: nothing,
+  },
+  {
+    id: 'deleteNotificationConfigUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: settingsPath,
+    summary: 'Removes the notification settings of an application.',
+    forward: { service: 'front50', path: settingsPath },
+    answer: nothing,
+  },
+  {
+    id: 'getNotificationTypeMetadataUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/notifications/metadata',
+    summary: 'Kinds of notification that the event service adds to the built-in ones.',
+    forward: { service: 'echo', path: '/notifications/metadata' },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+  {
+    id: 'processNotificationCallbackUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/notifications/callbacks/{source}',
+    summary: 'Receives a click on a button of a chat message. Open: the event service checks the signature.',
+    body: { schema: z.unknown(), required: false, raw: true },
+    handle: async (request) =>
+      relayCallback(request, 'echo', pathTo`/notifications/callbacks/${request.path['source'] as string}`),
+    answer: z.unknown(),
+  },
+]
+
+/** Relays body and headers, which together carry the signature of the chat tool. */
+export function relayCallback(request: OperationRequest, service: ServiceName, path: string): StreamedAnswer {
+  const rawBody = (request.body as Buffer | undefined) ?? Buffer.alloc(0)
+  return new StreamedAnswer(service, { method: 'POST', path, rawBody, headers: relayedHeaders(request.headers) })
+}
+
+/** Belong to this connection, or to whoever is logged in here. */
+const ownHeaders =
+  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length|accept|accept-encoding|cookie|authorization|x-spinnaker-.*|x-forwarded-.*|forwarded)$/
+
+function relayedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const relayed: Record<string, string> = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', accept: '*/*' }
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string' && !ownHeaders.test(name)) relayed[name] = value
+  }
+  return relayed
+}

@@ -1,0 +1,35 @@
+/** Projects: groups of applications with their clusters and pipelines. They are changed by tasks (POST /tasks). */
+import type { Operation } from '../operation.ts'
+import { AnyObject, ObjectList } from '../schemas.ts'
+
+export const projectOperations: Operation[] = [
+  {
+    id: 'allUsingGET3',
+    section: 'beyond',
+    method: 'GET',
+    path: '/projects',
+    summary: 'All projects.',
+    forward: { service: 'front50', path: '/v2/projects' },
+    on404: { answer: [] },
+    answer: ObjectList,
+  },
+  {
+    id: 'getProjectUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/projects/{id}',
+    summary: 'One project, by name or id.',
+    forward: { service: 'front50', path: '/v2/projects/{id}' },
+    on404: { message: ({ path }) => `There is no project with the name or id ${path['id']}.` },
+    answer: AnyObject,
+  },
+  {
+    id: 'getProjectClustersUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/projects/{id}/clusters',
+    summary: 'Clusters of a project, each with the instances of its applications.',
+    forward: { service: 'clouddriver', path: '/projects/{id}/clusters' },
+    answer: ObjectList,
+  },
+]
