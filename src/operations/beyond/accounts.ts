@@ -1,0 +1,62 @@
+/** Accounts that are kept in the infrastructure service's own store and may change while it runs. */
+import { z } from 'zod'
+import { pathTo } from '../../http/encode-path.ts'
+import type { UpstreamCall } from '../../upstreams/upstreams.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
+
+const AccountDefinition = z.looseObject({ name: z.string(), type: z.string().describe('Cloud provider.') })
+
+export const accountOperations: Operation[] = [
+  {
+    id: 'getAccountsByTypeUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/credentials/type/{accountType}',
+    summary: 'Stored account definitions of one cloud provider, ordered by name.',
+    query: {
+      limit: integer.optional(),
+      startingAccountName: text.optional().describe('The first name of the page.'),
+    },
+    forward: { service: 'clouddriver', path: '/credentials/type/{accountType}', query: ['limit', 'startingAccountName'] },
+    answer: ObjectList,
+  },
+  {
+    id: 'createAccountUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/credentials',
+    summary: 'Stores a new account definition.',
+    body: { schema: AccountDefinition, required: true },
+    handle: (request, platform) => change(request, platform, { method: 'POST', path: '/credentials', body: request.body }),
+    answer: AnyObject,
+  },
+  {
+    id: 'updateAccountUsingPUT',
+    section: 'beyond',
+    method: 'PUT',
+    path: '/credentials',
+    summary: 'Replaces a stored account definition.',
+    body: { schema: AccountDefinition, required: true },
+    handle: (request, platform) => change(request, platform, { method: 'PUT', path: '/credentials', body: request.body }),
+    answer: AnyObject,
+  },
+  {
+    id: 'deleteAccountUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/credentials/{accountName}',
+    summary: 'Deletes a stored account definition.',
+    handle: (request, platform) =>
+      change(request, platform, { method: 'DELETE', path: pathTo`/credentials/${request.path['accountName'] as string}` }),
+    answer: nothing,
+  },
+]
+
+/** The list of accounts is read again at once, so that whoever made the change sees it. */
+async function change(request: OperationRequest, platform: Platform, call: UpstreamCall): Promise<unknown> {
+  const answer = await request.json('clouddriver', call)
+  await platform.accounts.refresh()
+  return answer
+}

@@ -1,0 +1,79 @@
+/** Artifacts: the accounts that hold them, their names and versions, and their content. */
+import { z } from 'zod'
+import { type Operation, StreamedAnswer } from '../operation.ts'
+import { AnyObject, ObjectList, TextList, text } from '../schemas.ts'
+
+const storedPath = '/artifacts/content-address/{application}/{hash}'
+
+export const artifactOperations: Operation[] = [
+  {
+    id: 'getArtifactCredentialsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/artifacts/credentials',
+    summary: 'Accounts from which artifacts can be fetched.',
+    forward: { service: 'clouddriver', path: '/artifacts/credentials' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getArtifactUsingPUT',
+    section: 'beyond',
+    method: 'PUT',
+    path: '/artifacts/fetch',
+    summary: 'The content of an artifact.',
+    body: { schema: AnyObject.describe('The artifact, with `artifactAccount`.'), required: true },
+    handle: async ({ body }) =>
+      new StreamedAnswer('clouddriver', { method: 'PUT', path: '/artifacts/fetch', body, headers: { accept: '*/*' } }),
+    answer: z.unknown().describe('The bytes of the artifact.'),
+  },
+  {
+    id: 'getArtifactNamesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/artifacts/account/{accountName}/names',
+    summary: 'Names of the artifacts of an account.',
+    query: { type: text },
+    forward: { service: 'clouddriver', path: '/artifacts/account/{accountName}/names', query: ['type'] },
+    answer: TextList,
+  },
+  {
+    id: 'getArtifactVersionsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/artifacts/account/{accountName}/versions',
+    summary: 'Versions of one artifact of an account.',
+    query: { type: text, artifactName: text },
+    forward: { service: 'clouddriver', path: '/artifacts/account/{accountName}/versions', query: ['type', 'artifactName'] },
+    answer: TextList,
+  },
+  {
+    id: 'getPackageVersionsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/artifacts/{provider}/{packageName}',
+    summary: 'Versions of a package that the build service has seen.',
+    query: { releaseStatus: text.optional() },
+    forward: { service: 'igor', path: '/artifacts/{provider}/{packageName}', query: ['releaseStatus'] },
+    whenDisabled: [],
+    answer: TextList,
+  },
+  {
+    id: 'getPackageArtifactUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/artifacts/{provider}/{packageName}/{version}',
+    summary: 'One version of a package.',
+    forward: { service: 'igor', path: '/artifacts/{provider}/{packageName}/{version}' },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'getStoredArtifactUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: storedPath,
+    summary: 'An artifact that a pipeline stored, by the hash of its content.',
+    forward: { service: 'clouddriver', path: storedPath },
+    answer: AnyObject,
+  },
+]

@@ -1,0 +1,71 @@
+/** Builds, with the job as a query parameter so that its slashes need no care. */
+import type { Operation, OperationRequest } from '../operation.ts'
+import { AnyObject, ObjectList, TextList, text } from '../schemas.ts'
+
+const job = text.describe('Name of the job, with slashes as they are.')
+
+const missing = (what: string) => ({
+  message: ({ path, query }: OperationRequest) =>
+    `${what} ${[...Object.values(path), query['job']].filter(Boolean).join(', ')} is not known to the build service.`,
+})
+
+export const buildOperations: Operation[] = [
+  {
+    id: 'getBuildMastersUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds',
+    summary: 'Names of build hosts.',
+    query: { type: text.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },
+    forward: { service: 'igor', path: '/masters', query: ['type'] },
+    whenDisabled: [],
+    answer: TextList,
+  },
+  {
+    id: 'getJobsForBuildMasterUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds/{buildMaster}/jobs',
+    summary: 'Names of the jobs of a build host.',
+    forward: { service: 'igor', path: '/jobs/{buildMaster}' },
+    whenDisabled: [],
+    on404: missing('The build host'),
+    answer: TextList,
+  },
+  {
+    id: 'getJobConfigUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds/{buildMaster}/job',
+    summary: 'Configuration of a job.',
+    query: { job },
+    forward: { service: 'igor', path: '/jobs/{buildMaster}/{+job}' },
+    whenDisabled: {},
+    on404: missing('The job'),
+    answer: AnyObject,
+  },
+  {
+    id: 'getBuildsUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds/{buildMaster}/builds',
+    summary: 'Builds of a job, newest first.',
+    query: { job },
+    forward: { service: 'igor', path: '/builds/all/{buildMaster}/{+job}' },
+    whenDisabled: [],
+    on404: missing('The job'),
+    answer: ObjectList,
+  },
+  {
+    id: 'getBuildUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds/{buildMaster}/build/{number}',
+    summary: 'One build of a job.',
+    query: { job },
+    forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{+job}' },
+    whenDisabled: {},
+    on404: missing('The build'),
+    answer: AnyObject,
+  },
+]

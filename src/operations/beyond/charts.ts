@@ -1,0 +1,50 @@
+/** Helm charts that registries hold, looked up as images are. */
+import { z } from 'zod'
+import type { Operation } from '../operation.ts'
+import { integer, ObjectList, text } from '../schemas.ts'
+
+const provider = text.default('aws').describe('Cloud provider whose registries are asked.')
+
+export const chartOperations: Operation[] = [
+  {
+    id: 'findChartsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/charts/find',
+    summary: 'Charts whose name contains a text; every other query parameter is a filter.',
+    query: {
+      provider,
+      q: text.optional(),
+      region: text.optional(),
+      account: text.optional(),
+      count: integer.optional().describe('Longest list that is wanted.'),
+    },
+    forward: {
+      service: 'clouddriver',
+      path: '/{provider}/charts/find',
+      query: ['q', 'region', 'account', 'count'],
+      otherQuery: true,
+    },
+    answer: ObjectList,
+  },
+  {
+    id: 'findChartTagsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/charts/tags',
+    summary: 'Versions of a chart.',
+    query: { provider, account: text, repository: text },
+    forward: { service: 'clouddriver', path: '/{provider}/charts/tags', query: ['account', 'repository'] },
+    answer: z.array(z.string()),
+  },
+  {
+    id: 'getChartDetailsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/charts/{account}/{region}/{imageId}',
+    summary: 'One chart.',
+    query: { provider },
+    forward: { service: 'clouddriver', path: '/{provider}/charts/{account}/{region}/{imageId}' },
+    answer: ObjectList,
+  },
+]

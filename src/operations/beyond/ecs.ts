@@ -1,0 +1,78 @@
+/** Lookups that only the forms for Amazon ECS and for service brokers need. */
+import { z } from 'zod'
+import type { Operation } from '../operation.ts'
+import { AnyObject, ObjectList, text } from '../schemas.ts'
+
+const descriptionsPath = '/ecs/ecsClusterDescriptions/{account}/{region}'
+
+export const ecsOperations: Operation[] = [
+  {
+    id: 'getAllEcsClustersUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/ecs/ecsClusters',
+    summary: 'ECS clusters.',
+    forward: { service: 'clouddriver', path: '/ecs/ecsClusters' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getAllEcsClusterDescriptionsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: descriptionsPath,
+    summary: 'ECS clusters of a region, with their capacity providers.',
+    forward: { service: 'clouddriver', path: descriptionsPath },
+    answer: ObjectList,
+  },
+  {
+    id: 'getAllEcsMetricAlarmsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/ecs/cloudMetrics/alarms',
+    summary: 'Metric alarms that ECS services may scale on.',
+    forward: { service: 'clouddriver', path: '/ecs/cloudMetrics/alarms' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getAllEcsSecretsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/ecs/secrets',
+    summary: 'Names of secrets that ECS tasks may use.',
+    forward: { service: 'clouddriver', path: '/ecs/secrets' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getAllEcsServiceDiscoveryRegistriesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/ecs/serviceDiscoveryRegistries',
+    summary: 'Registries in which ECS services may be entered.',
+    forward: { service: 'clouddriver', path: '/ecs/serviceDiscoveryRegistries' },
+    answer: ObjectList,
+  },
+  {
+    id: 'listServiceBrokerServicesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/servicebroker/{account}/services',
+    summary: 'Services that a broker offers in a region.',
+    query: { cloudProvider: text.optional(), region: text },
+    forward: { service: 'clouddriver', path: '/servicebroker/{account}/services', query: ['cloudProvider', 'region'] },
+    answer: z.array(AnyObject),
+  },
+  {
+    id: 'getServiceInstanceUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/servicebroker/{account}/serviceInstance',
+    summary: 'One service instance that a broker made.',
+    query: { cloudProvider: text, region: text, serviceInstanceName: text },
+    forward: {
+      service: 'clouddriver',
+      path: '/servicebroker/{account}/serviceInstance',
+      query: ['cloudProvider', 'region', 'serviceInstanceName'],
+    },
+    answer: AnyObject,
+  },
+]

@@ -1,0 +1,167 @@
+/** What runs in the clouds, beyond clusters: managers of server groups, manifests, functions, keys, certificates, metrics. */
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { AnyObject, list, ObjectList, text } from '../schemas.ts'
+
+const eventsPath = '/applications/{application}/serverGroups/{account}/{serverGroupName}/events'
+const metricsPath = '/cloudMetrics/{cloudProvider}/{account}/{region}'
+const manifestPath = '/manifests/{account}/{location}/{name}'
+
+const ofApplications: Operation[] = [
+  {
+    id: 'getServerGroupManagersForApplicationUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/applications/{application}/serverGroupManagers',
+    summary: 'Managers of server groups, such as Kubernetes deployments.',
+    forward: { service: 'clouddriver', path: '/applications/{application}/serverGroupManagers' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getApplicationRawResourcesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/applications/{application}/rawResources',
+    summary: 'Resources of an application that fit no other list.',
+    forward: { service: 'clouddriver', path: '/applications/{application}/rawResources' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getApplicationFunctionsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/applications/{application}/functions',
+    summary: 'Serverless functions of an application.',
+    forward: { service: 'clouddriver', path: '/applications/{application}/functions' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getServerGroupEventsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: eventsPath,
+    summary: 'What the cloud reported about a server group.',
+    query: { region: text, provider: text },
+    forward: { service: 'clouddriver', path: eventsPath, query: ['region', 'provider'] },
+    answer: ObjectList,
+  },
+]
+
+const ofAccounts: Operation[] = [
+  {
+    id: 'getFunctionsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/functions',
+    summary: 'Serverless functions, of all accounts unless one is named.',
+    query: { functionName: text.optional(), region: text.optional(), account: text.optional() },
+    forward: { service: 'clouddriver', path: '/functions', query: ['functionName', 'region', 'account'] },
+    answer: ObjectList,
+  },
+  {
+    id: 'findServerGroupsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/serverGroups',
+    summary: 'Server groups of several applications, or those with the given ids.',
+    query: {
+      applications: list.optional(),
+      ids: list.optional().describe('Each `account:region:name`.'),
+      cloudProvider: text.optional(),
+    },
+    handle: findServerGroups,
+    answer: ObjectList,
+    errors: { 400: 'Both or neither of `applications` and `ids` are given.' },
+  },
+  {
+    id: 'getManifestUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: manifestPath,
+    summary: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
+    forward: { service: 'clouddriver', path: manifestPath },
+    on404: { message: ({ path }) => `There is no manifest ${path['name']} at ${path['location']} in ${path['account']}.` },
+    answer: AnyObject,
+  },
+  {
+    id: 'getKeyPairsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/keyPairs',
+    summary: 'SSH key pairs.',
+    forward: { service: 'clouddriver', path: '/keyPairs' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getCertificatesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/certificates',
+    summary: 'Server certificates of all cloud providers.',
+    forward: { service: 'clouddriver', path: '/certificates' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getCertificatesByProviderUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/certificates/{cloudProvider}',
+    summary: 'Server certificates of one cloud provider.',
+    forward: { service: 'clouddriver', path: '/certificates/{cloudProvider}' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getRolesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/roles/{cloudProvider}',
+    summary: 'Roles that instances of a cloud provider may take on.',
+    forward: { service: 'clouddriver', path: '/roles/{cloudProvider}' },
+    answer: ObjectList,
+  },
+  {
+    id: 'findCloudMetricsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: metricsPath,
+    summary: 'Metrics of a region; every query parameter is a filter.',
+    forward: { service: 'clouddriver', path: metricsPath, otherQuery: true },
+    answer: ObjectList,
+  },
+  {
+    id: 'getCloudMetricStatisticsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: `${metricsPath}/{metricName}/statistics`,
+    summary: 'Values of a metric over time; every other query parameter is a filter.',
+    query: { startTime: text.optional(), endTime: text.optional() },
+    forward: {
+      service: 'clouddriver',
+      path: `${metricsPath}/{metricName}/statistics`,
+      query: ['startTime', 'endTime'],
+      otherQuery: true,
+    },
+    answer: AnyObject,
+  },
+  {
+    id: 'getStorageUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/storage',
+    summary: 'Names of storage accounts. Deprecated.',
+    forward: { service: 'clouddriver', path: '/storage' },
+    answer: z.array(z.unknown()),
+  },
+]
+
+export const infrastructureOperations: Operation[] = [...ofApplications, ...ofAccounts]
+
+/** @throws {GatewayError} BAD_ARGUMENT */
+async function findServerGroups({ query }: OperationRequest): Promise<StreamedAnswer> {
+  const { applications, ids, cloudProvider } = query
+  if ((applications === undefined) === (ids === undefined)) {
+    throw new GatewayError('BAD_ARGUMENT', 'Give either "applications" or "ids" (account:region:name), and not both.')
+  }
+  return new StreamedAnswer('clouddriver', { path: '/serverGroups', query: { applications, ids, cloudProvider } })
+}

@@ -1,0 +1,122 @@
+/** Continuous-integration services and package repositories, as the build service knows them. An absent one has nothing. */
+import type { Operation } from '../operation.ts'
+import { AnyObject, nothing, ObjectList, TextList, text } from '../schemas.ts'
+
+const teamsPath = '/concourse/{buildMaster}/teams'
+const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`
+
+/** A list that is empty while the build service, or the integration within it, is off. */
+const optionalList = { section: 'beyond', method: 'GET', whenDisabled: [], on404: { answer: [] }, answer: TextList } as const
+
+export const integrationOperations: Operation[] = [
+  {
+    ...optionalList,
+    id: 'getArtifactoryNamesUsingGET',
+    path: '/artifactory/names',
+    summary: 'Artifactory servers.',
+    forward: { service: 'igor', path: '/artifactory/names' },
+  },
+  {
+    ...optionalList,
+    id: 'getNexusNamesUsingGET',
+    path: '/nexus/names',
+    summary: 'Nexus servers.',
+    forward: { service: 'igor', path: '/nexus/names' },
+  },
+  {
+    ...optionalList,
+    id: 'getCodeBuildAccountsUsingGET',
+    path: '/codebuild/accounts',
+    summary: 'AWS CodeBuild accounts.',
+    forward: { service: 'igor', path: '/codebuild/accounts' },
+  },
+  {
+    ...optionalList,
+    id: 'getCodeBuildProjectsUsingGET',
+    path: '/codebuild/projects/{account}',
+    summary: 'Projects of an AWS CodeBuild account.',
+    forward: { service: 'igor', path: '/codebuild/projects/{account}' },
+  },
+  {
+    ...optionalList,
+    id: 'getGoogleCloudBuildAccountsUsingGET',
+    path: '/gcb/accounts',
+    summary: 'Google Cloud Build accounts.',
+    forward: { service: 'igor', path: '/gcb/accounts' },
+  },
+  {
+    ...optionalList,
+    id: 'getGoogleCloudBuildTriggersUsingGET',
+    path: '/gcb/triggers/{account}',
+    summary: 'Triggers of a Google Cloud Build account.',
+    forward: { service: 'igor', path: '/gcb/triggers/{account}' },
+    answer: ObjectList,
+  },
+  {
+    ...optionalList,
+    id: 'getConcourseTeamsUsingGET',
+    path: teamsPath,
+    summary: 'Teams of a Concourse server.',
+    forward: { service: 'igor', path: teamsPath },
+  },
+  {
+    ...optionalList,
+    id: 'getConcoursePipelinesUsingGET',
+    path: concoursePipelinesPath,
+    summary: 'Pipelines of a Concourse team.',
+    forward: { service: 'igor', path: concoursePipelinesPath },
+  },
+  {
+    ...optionalList,
+    id: 'getConcourseJobsUsingGET',
+    path: `${concoursePipelinesPath}/{pipeline}/jobs`,
+    summary: 'Jobs of a Concourse pipeline.',
+    forward: { service: 'igor', path: `${concoursePipelinesPath}/{pipeline}/jobs` },
+  },
+  {
+    ...optionalList,
+    id: 'getConcourseResourcesUsingGET',
+    path: `${concoursePipelinesPath}/{pipeline}/resources`,
+    summary: 'Resources of a Concourse pipeline.',
+    forward: { service: 'igor', path: `${concoursePipelinesPath}/{pipeline}/resources` },
+  },
+  {
+    ...optionalList,
+    id: 'getCiBuildsUsingGET',
+    path: '/ci/builds',
+    summary: 'Builds of a source repository.',
+    query: {
+      projectKey: text.optional(),
+      repoSlug: text.optional(),
+      completionStatus: text.optional(),
+      buildNumber: text.optional(),
+      commitId: text.optional(),
+    },
+    forward: {
+      service: 'igor',
+      path: '/ci/builds',
+      query: ['projectKey', 'repoSlug', 'completionStatus', 'buildNumber', 'commitId'],
+    },
+    answer: ObjectList,
+  },
+  {
+    id: 'getCiBuildOutputUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/ci/builds/{buildId}/output',
+    summary: 'Log of a build.',
+    forward: { service: 'igor', path: '/ci/builds/{buildId}/output' },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'stageExecutionUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/concourse/stage/start',
+    summary: 'Tells a waiting Concourse stage which build it became.',
+    query: { stageId: text, job: text, buildNumber: text },
+    forward: { service: 'orca', path: '/concourse/stage/start', query: ['stageId', 'job', 'buildNumber'] },
+    answer: nothing,
+  },
+]

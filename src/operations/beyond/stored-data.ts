@@ -1,0 +1,48 @@
+/** Data that operators keep in storage of the infrastructure service, passed on as it is. */
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { encodeSegments, pathTo } from '../../http/encode-path.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { text } from '../schemas.ts'
+
+const content = z.unknown().describe('The stored bytes, with the content type that the service gives; HTML comes as text.')
+
+export const storedDataOperations: Operation[] = [
+  {
+    id: 'getStaticDataUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v1/data/static/{id}',
+    summary: 'Data that an operator stored under an id.',
+    query: { expectedContentType: text.default('application/json') },
+    handle: streamStatic,
+    answer: content,
+    errors: { 400: '`expectedContentType` is not a content type.' },
+  },
+  {
+    id: 'getAdhocDataUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v1/data/adhoc/{groupId}/{bucketId}/**',
+    summary: 'An object of a bucket, by its name; slashes belong to the name.',
+    handle: streamAdhoc,
+    answer: content,
+  },
+]
+
+async function streamStatic({ path, query }: OperationRequest): Promise<StreamedAnswer> {
+  const { id } = path as { id: string }
+  const type = query['expectedContentType'] as string
+  if (!/^[\w.+-]+\/[\w.+-]+$/.test(type)) {
+    throw new GatewayError('BAD_ARGUMENT', '"expectedContentType" must be a content type such as application/json.')
+  }
+  return new StreamedAnswer('clouddriver', { path: pathTo`/v1/data/static/${id}`, headers: { accept: `${type}, */*` } })
+}
+
+async function streamAdhoc({ path }: OperationRequest): Promise<StreamedAnswer> {
+  const { groupId, bucketId, rest } = path as { groupId: string; bucketId: string; rest: string }
+  return new StreamedAnswer('clouddriver', {
+    path: `${pathTo`/v1/data/adhoc/${groupId}/${bucketId}`}/${encodeSegments(rest)}`,
+    headers: { accept: '*/*' },
+  })
+}
