@@ -1,0 +1,66 @@
+/** Who may start now, who waits, and who is next: concurrency limits per stored pipeline (orchestration contract, 4.8). */
+
+import { hasInitialStage, startExecution } from './machine/advance.ts'
+import { completeExecution } from './machine/completion.ts'
+import { cancelExecution } from './machine/operations.ts'
+import { resume } from './machine/restart.ts'
+import type { Execution } from './model.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+
+const engineName = 'spinnaker'
+/** A further one that would have to wait is cancelled at once. */
+const mostWaiting = 50
+
+/** Starts an execution that is stored and not started, or restarts one that was reset; parks it when its limit is reached. */
+export function startOrPark(unit: UnitOfWork, execution: Execution): void {
+  const { turn } = unit
+  if (execution.startTimeExpiry !== undefined && turn.now > execution.startTimeExpiry) {
+    cancelExecution(execution, engineName, 'It could not start before its start time expired.', turn)
+  } else if (isLimitReached(unit, execution)) {
+    park(unit, execution)
+  } else if (execution.engine.restartStageId !== undefined) {
+    resume(execution, turn)
+  } else if (!hasInitialStage(execution)) {
+    completeExecution(execution, 'TERMINAL', turn)
+  } else {
+    startExecution(execution, turn)
+  }
+}
+
+function isLimitReached(unit: UnitOfWork, execution: Execution): boolean {
+  const limit = execution.limitConcurrent ? 1 : execution.maxConcurrentExecutions
+  if (limit <= 0 || execution.pipelineConfigId === undefined) return false
+  return unit.countRunning(execution.pipelineConfigId, execution.id) >= limit
+}
+
+function park(unit: UnitOfWork, execution: Execution): void {
+  const waiting = unit.parked(execution.pipelineConfigId as string).filter((id) => id !== execution.id)
+  execution.status = 'NOT_STARTED'
+  if (waiting.length >= mostWaiting) {
+    cancelExecution(execution, engineName, `${mostWaiting} executions of this pipeline are waiting already.`, unit.turn)
+    return
+  }
+  execution.startTime = undefined
+  execution.engine.parkedAt ??= unit.turn.nextId()
+}
+
+/**
+ * Lets waiting executions of a pipeline start as far as its limit permits: the oldest first when waiting ones are kept,
+ * else the newest, and the others are cancelled.
+ */
+export function releaseWaiting(unit: UnitOfWork, configId: string, keepsWaiting: boolean): void {
+  const waiting = unit.parked(configId)
+  if (!keepsWaiting) {
+    const newest = waiting.pop()
+    for (const id of waiting.splice(0)) {
+      const reason = 'A newer execution of the same pipeline superseded it while it was waiting.'
+      cancelExecution(unit.require(id), engineName, reason, unit.turn)
+    }
+    if (newest !== undefined) waiting.push(newest)
+  }
+  for (const id of waiting) {
+    const execution = unit.require(id)
+    if (isLimitReached(unit, execution)) return
+    startOrPark(unit, execution)
+  }
+}

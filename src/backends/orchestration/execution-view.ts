@@ -1,0 +1,73 @@
+/** How executions look to others: the whole record, the unexpanded form of lists, and the task view (sections 2.4, 3.4). */
+import type { Execution, JsonObject, Stage } from './model.ts'
+import { isJsonObject } from './model.ts'
+
+/** The record without the engine's notes; stages sorted by reference as text. Null members are left out when it is written. */
+export function executionView(execution: Execution): JsonObject {
+  const { engine: _notes, stages, ...shown } = execution
+  return { ...shown, stages: [...stages].sort(byReference).map(stageView) }
+}
+
+function byReference(one: Stage, other: Stage): number {
+  return one.refId < other.refId ? -1 : one.refId > other.refId ? 1 : 0
+}
+
+export function stageView(stage: Stage): JsonObject {
+  const { engine: _notes, tasks, ...shown } = stage
+  return { ...shown, tasks: tasks.map(({ engine: _taskNotes, ...task }) => task) }
+}
+
+export function unexpandedView(execution: Execution): JsonObject {
+  const view = executionView(execution)
+  const stages = (view['stages'] as JsonObject[]).map((stage) => ({
+    ...stage,
+    context: unexpandedContext(stage['context']),
+    outputs: {},
+    tasks: [],
+  }))
+  return { ...view, stages, trigger: withoutParentStages(execution.trigger) }
+}
+
+function unexpandedContext(context: unknown): JsonObject {
+  return isJsonObject(context) && context['group'] !== undefined ? { group: context['group'] } : {}
+}
+
+function withoutParentStages(trigger: unknown): unknown {
+  if (!isJsonObject(trigger) || !isJsonObject(trigger['parentExecution'])) return trigger
+  const parent = trigger['parentExecution']
+  return { ...trigger, parentExecution: { ...parent, stages: [], trigger: withoutParentStages(parent['trigger']) } }
+}
+
+export function taskView(execution: Execution): JsonObject {
+  const { id, application, status, buildTime, startTime, endTime, description } = execution
+  return {
+    id,
+    name: description,
+    application,
+    status,
+    buildTime,
+    startTime,
+    endTime,
+    variables: mergedVariables(execution.stages),
+    steps: execution.stages.flatMap((stage) => stageView(stage)['tasks']),
+    execution: executionView(execution),
+  }
+}
+
+/** Later stages win, unless they bring nothing where there was something. */
+function mergedVariables(stages: readonly Stage[]): { key: string; value: unknown }[] {
+  const variables = new Map<string, unknown>()
+  for (const { context } of stages) {
+    for (const [key, value] of Object.entries(context)) {
+      if (value === null || value === undefined) continue
+      if (!variables.has(key) || !isEmpty(value) || isEmpty(variables.get(key))) variables.set(key, value)
+    }
+  }
+  return [...variables].map(([key, value]) => ({ key, value }))
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return true
+  if (Array.isArray(value)) return value.length === 0
+  return isJsonObject(value) && Object.keys(value).length === 0
+}

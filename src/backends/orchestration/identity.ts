@@ -1,0 +1,40 @@
+/** In whose name a stage acts (orchestration contract, 1.2). */
+import { ancestorsOf } from './machine/graph.ts'
+import type { Execution, Stage } from './model.ts'
+import { isTrue } from './model.ts'
+
+export interface Identity {
+  user: string | undefined
+  allowedAccounts: string[]
+}
+
+/** The user of the execution, or of the nearest judgment before the stage that hands its own over. */
+export function identityOf(execution: Execution, stage: Stage | undefined): Identity {
+  const judgment =
+    stage === undefined
+      ? undefined
+      : ancestorsOf(execution, stage).find(
+          (each) =>
+            each.type === 'manualJudgment' &&
+            each.status === 'SUCCEEDED' &&
+            each.lastModified !== undefined &&
+            isTrue(each.context['propagateAuthenticationContext']),
+        )
+  if (judgment?.lastModified !== undefined) {
+    return { user: judgment.lastModified.user, allowedAccounts: judgment.lastModified.allowedAccounts }
+  }
+  return { user: execution.authentication.user, allowedAccounts: execution.authentication.allowedAccounts }
+}
+
+export function identityHeaders(execution: Execution, stage?: Stage): Record<string, string> {
+  const { user, allowedAccounts } = identityOf(execution, stage)
+  const headers: Record<string, string> = {
+    ...execution.engine.headers,
+    'x-spinnaker-accounts': allowedAccounts.join(','),
+    'x-spinnaker-execution-id': execution.id,
+    'x-spinnaker-execution-type': execution.type.toLowerCase(),
+    'x-spinnaker-application': encodeURIComponent(execution.application),
+  }
+  if (user !== undefined) headers['x-spinnaker-user'] = user
+  return headers
+}

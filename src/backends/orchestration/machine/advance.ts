@@ -1,0 +1,149 @@
+/**
+ * Moves an execution as far as it goes without waiting: starts what may start, completes what is done
+ * (orchestration contract, 4.2 and 4.3). It looks at state only, so it may be called at any time and as often as one likes.
+ */
+import { evaluateStageContext, isStageEnabled } from '../expressions/stage-evaluation.ts'
+import type { Execution, Stage, Task } from '../model.ts'
+import { isTopLevel, isTrue } from '../model.ts'
+import { isActive, isComplete, isFine, isHalt } from '../statuses.ts'
+import { checkCompletion } from './completion.ts'
+import { errorRecord, failureStatus, StageError } from './failure.ts'
+import { areRequisitesFine, childrenOf, parentOf } from './graph.ts'
+import { createTasks, injectStages } from './new-stage.ts'
+import { plannedBeforeStages } from './planning.ts'
+import { completeStage } from './stage-completion.ts'
+import { recordEvent, type Turn } from './turn.ts'
+
+export function advance(execution: Execution, turn: Turn): void {
+  let hasMoved = true
+  while (hasMoved) {
+    hasMoved = false
+    for (const stage of [...execution.stages]) {
+      if (!isActive(execution.status)) return
+      if (execution.stages.includes(stage) && advanceStage(execution, stage, turn)) hasMoved = true
+    }
+  }
+}
+
+function advanceStage(execution: Execution, stage: Stage, turn: Turn): boolean {
+  if (stage.status === 'NOT_STARTED') {
+    if (!mayStart(execution, stage)) return false
+    startStage(execution, stage, turn)
+    return true
+  }
+  return stage.status === 'RUNNING' && progressStage(execution, stage, turn)
+}
+
+function mayStart(execution: Execution, stage: Stage): boolean {
+  if (execution.canceled || !areRequisitesFine(execution, stage)) return false
+  const parent = parentOf(execution, stage)
+  if (parent === undefined) return true
+  if (parent.status !== 'RUNNING') return false
+  return stage.syntheticStageOwner === 'STAGE_BEFORE' || parent.tasks.every((task) => isComplete(task.status))
+}
+
+function startStage(execution: Execution, stage: Stage, turn: Turn): void {
+  const isTooLate = stage.startTimeExpiry !== undefined && turn.now > stage.startTimeExpiry
+  if (isTooLate || !isStageEnabled(execution, stage, turn.now)) {
+    skipStage(execution, stage, turn)
+    return
+  }
+  stage.status = 'RUNNING'
+  stage.startTime = turn.now
+  planStage(execution, stage, turn)
+  recordEvent(turn, { phase: 'starting', execution, stage })
+}
+
+function skipStage(execution: Execution, stage: Stage, turn: Turn): void {
+  stage.status = 'SKIPPED'
+  stage.endTime = turn.now
+  recordEvent(turn, { phase: 'skipped', execution, stage })
+  checkCompletion(execution, stage, turn)
+}
+
+/** A plan that fails gives the stage its failure status; an unknown type is terminal whatever the failure options say. */
+function planStage(execution: Execution, stage: Stage, turn: Turn): void {
+  const name = typeof stage.context['alias'] === 'string' ? stage.context['alias'] : stage.type
+  const type = turn.stageTypes.get(name)
+  try {
+    evaluateStageContext(execution, stage, turn)
+    if (type === undefined) throw new StageError([`There is no stage type "${name}" on this platform.`])
+    const steps = type.chooseSteps?.(stage, execution) ?? type.steps
+    const before = plannedBeforeStages(execution, stage, type)
+    stage.tasks = createTasks(name, steps)
+    if (type.isSkippable?.(stage)) stage.context['canManuallySkip'] = true
+    injectStages(execution, stage, 'STAGE_BEFORE', before.stages, turn.nextId, before.firstNumber)
+  } catch (error) {
+    stage.context['exception'] = errorRecord(error, stage.name, turn.now)
+    stage.context['beforeStagePlanningFailed'] = true
+    stage.engine.planningFailed = true
+    completeStage(execution, stage, type === undefined ? 'TERMINAL' : failureStatus(stage), turn)
+  }
+}
+
+function progressStage(execution: Execution, stage: Stage, turn: Turn): boolean {
+  const before = childrenOf(execution, stage, 'STAGE_BEFORE')
+  if (endsPlan(before)) return finish(execution, stage, turn)
+  if (!before.every((child) => isFine(child.status))) return false
+
+  if (stage.tasks.some((task) => isHalt(task.status))) return finish(execution, stage, turn)
+  if (stage.tasks.some((task) => isActive(task.status))) return false
+  const next = stage.tasks.find((task) => task.status === 'NOT_STARTED')
+  if (next !== undefined) return startTask(next, turn)
+
+  if (!stage.engine.afterStagesPlanned) return planAfterStages(execution, stage, turn)
+  const after = childrenOf(execution, stage, 'STAGE_AFTER')
+  if (endsPlan(after) || after.every((child) => isFine(child.status))) return finish(execution, stage, turn)
+  return false
+}
+
+/** A halted child completes its parent; so does one that failed and goes on, unless its siblings may too (section 4.3). */
+function endsPlan(children: readonly Stage[]): boolean {
+  return children.some(
+    (child) =>
+      isHalt(child.status) ||
+      (child.status === 'FAILED_CONTINUE' && !isTrue(child.context['allowSiblingStagesToContinueOnFailure'])),
+  )
+}
+
+function startTask(task: Task, turn: Turn): true {
+  task.status = 'RUNNING'
+  task.startTime = turn.now
+  task.engine = { run: turn.nextId(), dueAt: turn.now }
+  return true
+}
+
+function planAfterStages(execution: Execution, stage: Stage, turn: Turn): true {
+  stage.engine.afterStagesPlanned = true
+  const type = turn.stageTypes.get(stage.type)
+  try {
+    const after = type?.afterStages?.(stage, execution) ?? []
+    injectStages(execution, stage, 'STAGE_AFTER', after, turn.nextId)
+  } catch (error) {
+    stage.context['exception'] = errorRecord(error, stage.name, turn.now)
+    stage.context['afterStagePlanningFailed'] = true
+    stage.engine.planningFailed = true
+    completeStage(execution, stage, failureStatus(stage), turn)
+  }
+  return true
+}
+
+function finish(execution: Execution, stage: Stage, turn: Turn): true {
+  completeStage(execution, stage, undefined, turn)
+  return true
+}
+
+/** Starts an execution that has not begun; a restart has its own way. */
+export function startExecution(execution: Execution, turn: Turn): void {
+  execution.status = 'RUNNING'
+  execution.canceled = false
+  execution.startTime = turn.now
+  execution.engine.parkedAt = undefined
+  recordEvent(turn, { phase: 'starting', execution })
+  advance(execution, turn)
+}
+
+/** Whether any stage could be the first. */
+export function hasInitialStage(execution: Execution): boolean {
+  return execution.stages.some((stage) => isTopLevel(stage) && stage.requisiteStageRefIds.length === 0)
+}

@@ -1,0 +1,70 @@
+/** Makes the records of stages and tasks. */
+import type { Execution, JsonObject, Stage, Task } from '../model.ts'
+import type { NewStage, Step } from '../stages/stage-type.ts'
+
+export interface StageParts {
+  id: string
+  refId: string
+  type: string
+  name?: string
+  requisiteStageRefIds: string[]
+  context: JsonObject
+  startTimeExpiry?: number
+}
+
+export function createStage(parts: StageParts): Stage {
+  return {
+    ...parts,
+    name: parts.name ?? parts.type,
+    status: 'NOT_STARTED',
+    outputs: {},
+    tasks: [],
+    engine: {},
+  }
+}
+
+/**
+ * Injects synthetic stages around a stage: those before it stand ahead of it in the list, those after it behind it, so that
+ * the list reads in the order of running. The injected execution window takes number 0 (section 3.2).
+ */
+export function injectStages(
+  execution: Execution,
+  parent: Stage,
+  owner: 'STAGE_BEFORE' | 'STAGE_AFTER',
+  added: readonly NewStage[],
+  nextId: () => string,
+  firstNumber = 1,
+): Stage[] {
+  const mark = owner === 'STAGE_BEFORE' ? '<' : '>'
+  const refOf = (position: number) => `${parent.refId}${mark}${firstNumber + position}`
+  const stages = added.map((parts, position) => ({
+    ...createStage({
+      id: nextId(),
+      refId: refOf(position),
+      type: parts.type,
+      name: parts.name,
+      context: parts.context,
+      requisiteStageRefIds: (parts.requires ?? []).map(refOf),
+    }),
+    parentStageId: parent.id,
+    syntheticStageOwner: owner,
+  }))
+  const at = execution.stages.indexOf(parent)
+  execution.stages.splice(owner === 'STAGE_BEFORE' ? at : at + 1, 0, ...stages)
+  return stages
+}
+
+export function createTasks(stageType: string, steps: readonly Step[]): Task[] {
+  return steps.map((step, index) => ({
+    id: String(index + 1),
+    name: step.name,
+    implementingClass: `${stageType}.${step.name}`,
+    status: 'NOT_STARTED',
+    stageStart: index === 0,
+    stageEnd: index === steps.length - 1,
+    loopStart: false,
+    loopEnd: false,
+    taskExceptionDetails: {},
+    engine: {},
+  }))
+}

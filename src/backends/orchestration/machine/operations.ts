@@ -1,0 +1,110 @@
+/** What people do to a running execution: cancel, pause, resume, change a stage, skip one (orchestration contract, 4.7). */
+import type { Execution, JsonObject, Stage } from '../model.ts'
+import { isTrue } from '../model.ts'
+import { isActive, isComplete } from '../statuses.ts'
+import { advance } from './advance.ts'
+import { announceCompletion, checkCompletion, completeExecution } from './completion.ts'
+import { descendantsOf, topLevelOf } from './graph.ts'
+import { pauseTask, wakeTasks } from './run-task.ts'
+import { recordEvent, type Turn } from './turn.ts'
+
+/** A complete execution keeps its status, and who ended it is not overwritten. */
+export function cancelExecution(execution: Execution, canceledBy: string, reason: string | undefined, turn: Turn): void {
+  if (isComplete(execution.status)) return
+  execution.canceled = true
+  execution.canceledBy = canceledBy
+  if (reason !== undefined && reason !== '') execution.cancellationReason = reason
+  if (isActive(execution.status)) completeExecution(execution, 'CANCELED', turn)
+  else {
+    execution.status = 'CANCELED'
+    execution.engine.parkedAt = undefined
+    announceCompletion(execution, turn)
+  }
+}
+
+/** Tasks in the middle of a call are paused when it has come back. */
+export function pauseExecution(execution: Execution, pausedBy: string, turn: Turn, isInFlight: (run: string) => boolean): void {
+  if (execution.type !== 'PIPELINE' || execution.status !== 'RUNNING') return
+  execution.status = 'PAUSED'
+  execution.paused = { pausedBy, pauseTime: turn.now, paused: true, pausedMs: 0 }
+  for (const stage of execution.stages) {
+    for (const task of stage.tasks) {
+      if (task.status === 'RUNNING' && !isInFlight(task.engine.run ?? '')) pauseTask(execution, stage, task)
+    }
+  }
+}
+
+export function resumeExecution(execution: Execution, resumedBy: string, turn: Turn): void {
+  const { paused } = execution
+  if (execution.status !== 'PAUSED' || paused === undefined) return
+  execution.status = 'RUNNING'
+  execution.paused = { ...paused, resumedBy, resumeTime: turn.now, paused: false, pausedMs: turn.now - paused.pauseTime }
+  for (const stage of execution.stages) {
+    if (stage.status === 'PAUSED') stage.status = 'RUNNING'
+    for (const task of stage.tasks) {
+      if (task.status !== 'PAUSED') continue
+      task.status = 'RUNNING'
+      task.engine.dueAt = turn.now
+    }
+  }
+  advance(execution, turn)
+}
+
+export interface Modifier {
+  user: string
+  allowedAccounts: string[]
+}
+
+/** Merges keys into the stage's context, and wakes every running task so that the change takes effect at once. */
+export function patchStage(execution: Execution, stage: Stage, changes: JsonObject, modifier: Modifier, turn: Turn): void {
+  stage.context = { ...stage.context, ...changes, lastModifiedBy: modifier.user }
+  stage.lastModified = { ...modifier, lastModifiedTime: turn.now }
+  if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status))
+    skipManually(execution, stage, turn)
+  else wakeTasks(execution, turn.now)
+}
+
+export function maySkipManually(stage: Stage): boolean {
+  return isTrue(stage.context['canManuallySkip'])
+}
+
+function skipManually(execution: Execution, stage: Stage, turn: Turn): void {
+  const top = topLevelOf(execution, stage)
+  for (const each of [top, ...descendantsOf(execution, top)]) {
+    if (['SUCCEEDED', 'TERMINAL', 'FAILED_CONTINUE'].includes(each.status)) continue
+    each.status = 'SKIPPED'
+    each.endTime = turn.now
+    for (const task of each.tasks) {
+      if (!isActive(task.status)) continue
+      task.status = 'SKIPPED'
+      task.endTime = turn.now
+      task.engine = {}
+    }
+    recordEvent(turn, { phase: 'skipped', execution, stage: each })
+  }
+  checkCompletion(execution, top, turn)
+  advance(execution, turn)
+}
+
+/** The administrator's last resort: rewrites the record and runs nothing. */
+export function forceCancel(execution: Execution, canceledBy: string, turn: Turn): void {
+  const wasComplete = isComplete(execution.status)
+  for (const stage of execution.stages) {
+    if (!isActive(stage.status)) continue
+    stage.status = 'CANCELED'
+    stage.endTime = turn.now
+    for (const task of stage.tasks) {
+      task.status = 'CANCELED'
+      task.endTime ??= turn.now
+      task.engine = {}
+    }
+  }
+  if (wasComplete) return
+  execution.canceled = true
+  execution.canceledBy = canceledBy
+  execution.cancellationReason = `Force canceled by the administrator ${canceledBy}.`
+  execution.status = 'CANCELED'
+  execution.endTime = turn.now
+  execution.engine.parkedAt = undefined
+  announceCompletion(execution, turn)
+}

@@ -1,0 +1,66 @@
+/** Runs a stage and what follows it once more (orchestration contract, 4.7, "restart stage"). */
+import type { Execution, JsonObject, Stage } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import { isComplete } from '../statuses.ts'
+import { advance } from './advance.ts'
+import { descendantsOf, downstreamOf, topLevelStages } from './graph.ts'
+import { recordEvent, type Turn } from './turn.ts'
+
+/** Only a stage that is complete, or has not started, can be restarted. */
+export function mayRestart(stage: Stage): boolean {
+  return isComplete(stage.status) || stage.status === 'NOT_STARTED'
+}
+
+/** Puts the stage and everything complete downstream of it back to the start, without starting anything. */
+export function resetForRestart(execution: Execution, stage: Stage, restartedBy: string, turn: Turn): void {
+  if (!isComplete(stage.status)) return
+  const { exception, ...context } = stage.context
+  stage.context = { ...context, restartDetails: { restartedBy, restartTime: turn.now, previousException: exception } }
+  for (const each of [stage, ...downstreamOf(execution, stage)]) {
+    if (isComplete(each.status)) resetStage(execution, each, turn)
+  }
+}
+
+function resetStage(execution: Execution, stage: Stage, turn: Turn): void {
+  const dropped = new Set(descendantsOf(execution, stage))
+  execution.stages = execution.stages.filter((each) => !dropped.has(each))
+  const {
+    exception: _exception,
+    beforeStagePlanningFailed: _before,
+    afterStagePlanningFailed: _after,
+    ...context
+  } = stage.context
+  stage.context = { ...context, expressionEvaluationSummary: undefined }
+  stage.status = 'NOT_STARTED'
+  stage.startTime = undefined
+  stage.endTime = undefined
+  stage.scheduledTime = undefined
+  stage.tasks = []
+  stage.engine = {}
+  turn.stageTypes.get(stage.type)?.prepareRestart?.(stage)
+}
+
+/** Lets a reset execution run again. */
+export function resume(execution: Execution, turn: Turn): void {
+  if (execution.status !== 'PAUSED') execution.status = 'RUNNING'
+  execution.canceled = false
+  execution.canceledBy = undefined
+  execution.startTime = turn.now
+  execution.endTime = undefined
+  execution.engine.parkedAt = undefined
+  execution.engine.restartStageId = undefined
+  recordEvent(turn, { phase: 'starting', execution })
+  advance(execution, turn)
+}
+
+/** A restart brings the preconditions of the definition as it is now stored (section 2.6, E14). */
+export function replacePreconditions(execution: Execution, definition: JsonObject): void {
+  const stages = Array.isArray(definition['stages']) ? definition['stages'] : []
+  for (const wanted of stages) {
+    if (!isJsonObject(wanted) || wanted['type'] !== 'checkPreconditions') continue
+    const stage = topLevelStages(execution).find((each) => each.refId === String(wanted['refId']))
+    if (stage !== undefined && stage.type === 'checkPreconditions') {
+      stage.context = { ...stage.context, preconditions: wanted['preconditions'] }
+    }
+  }
+}

@@ -1,0 +1,188 @@
+/** Decides what happens to a task whose time has come, and records what came out of it (orchestration contract, 4.6). */
+import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
+import type { Execution, JsonObject, Stage, Task } from '../model.ts'
+import { isJsonObject, isTrue } from '../model.ts'
+import type { Step, TaskResult } from '../stages/stage-type.ts'
+import { isComplete, type Status } from '../statuses.ts'
+import { advance } from './advance.ts'
+import { errorRecord, failureStatus, RetryableError, StageError } from './failure.ts'
+import { remainingMs, timeoutOf } from './timeout.ts'
+import type { Turn } from './turn.ts'
+
+const defaultPollMs = 1000
+const longestPollMs = 120_000
+/** How often a task may be handed out anew because the process ended while it ran. */
+const mostRedeliveries = 5
+
+export interface TaskRun {
+  execution: Execution
+  stage: Stage
+  task: Task
+  step: Step
+}
+
+export function stepOf(stage: Stage, task: Task, turn: Turn): Step | undefined {
+  const name = typeof stage.context['alias'] === 'string' ? stage.context['alias'] : stage.type
+  return turn.stageTypes.get(name)?.steps.find((step) => step.name === task.name)
+}
+
+/** Tasks that have to be handed out now. Those that end without being handed out, such as by a timeout, are dealt with here. */
+export function takeDueTasks(execution: Execution, turn: Turn, isInFlight: (run: string) => boolean): TaskRun[] {
+  const runs: TaskRun[] = []
+  for (const stage of [...execution.stages]) {
+    for (const task of stage.tasks) {
+      const { run, dueAt } = task.engine
+      if (task.status !== 'RUNNING' || run === undefined || isInFlight(run) || (dueAt ?? 0) > turn.now) continue
+      const step = prepareRun(execution, stage, task, turn)
+      if (step !== undefined) runs.push({ execution, stage, task, step })
+    }
+  }
+  advance(execution, turn)
+  return runs.filter((run) => run.task.status === 'RUNNING')
+}
+
+function prepareRun(execution: Execution, stage: Stage, task: Task, turn: Turn): Step | undefined {
+  if (execution.status === 'PAUSED') {
+    pauseTask(execution, stage, task)
+    return undefined
+  }
+  const step = stepOf(stage, task, turn)
+  if (step === undefined) {
+    failTask(stage, task, new StageError([`This version does not know the step "${task.name}" of "${stage.type}".`]), turn)
+    return undefined
+  }
+  if (task.engine.begun) {
+    const text = `The step "${task.name}" was interrupted and cannot be repeated safely; check its effect, then restart the stage.`
+    failTask(stage, task, new StageError([text]), turn)
+    return undefined
+  }
+  if (remainingMs(execution, stage, task, step, turn.now) < 0) {
+    timeOut(execution, stage, task, step, turn)
+    return undefined
+  }
+  evaluateStageContext(execution, stage, turn)
+  if (step.runsOnce) task.engine.begun = true
+  return step
+}
+
+/** The stage and those above it show that nothing moves. */
+export function pauseTask(execution: Execution, stage: Stage, task: Task): void {
+  task.status = 'PAUSED'
+  task.engine.dueAt = undefined
+  let above: Stage | undefined = stage
+  while (above !== undefined) {
+    above.status = 'PAUSED'
+    const { parentStageId }: Stage = above
+    above = execution.stages.find((each) => each.id === parentStageId)
+  }
+}
+
+function timeOut(execution: Execution, stage: Stage, task: Task, step: Step, turn: Turn): void {
+  if (isTrue(stage.context['markSuccessfulOnTimeout'])) {
+    endTask(task, 'SUCCEEDED', turn)
+    return
+  }
+  const seconds = Math.round((timeoutOf(execution, stage, step).limitMs ?? 0) / 1000)
+  const error = new StageError([`The step "${task.name}" did not end within ${seconds} s.`])
+  error.name = 'TimeoutException'
+  failTask(stage, task, error, turn)
+}
+
+/** Records what a task answered. `undefined` results of abandoned runs never get here: see the caller. */
+export function applyResult(run: TaskRun, result: TaskResult, turn: Turn): void {
+  const { execution, stage, task, step } = run
+  task.engine.begun = undefined
+  task.engine.redeliveries = undefined
+  mergeResult(stage, result)
+  evaluateStageContext(execution, stage, turn)
+  const status = statusFor(stage, result.status)
+  if (status === 'RUNNING') {
+    task.engine.dueAt = nextLook(execution, stage, task, step, result.pollMs, turn.now)
+  } else {
+    endTask(task, status, turn)
+  }
+  advance(execution, turn)
+}
+
+function mergeResult(stage: Stage, result: TaskResult): void {
+  stage.context = { ...stage.context, ...result.context }
+  const outputs: JsonObject = { ...stage.outputs, ...result.outputs }
+  // A later stage must not inherit the time limit of this one.
+  stage.outputs = { ...outputs, stageTimeoutMs: undefined }
+}
+
+function statusFor(stage: Stage, status: Status): Status {
+  if (status === 'TERMINAL') return failureStatus(stage)
+  return status === 'CANCELED' ? failureStatus(stage, 'CANCELED') : status
+}
+
+/** Records that a task threw. */
+export function applyFailure(run: TaskRun, error: unknown, turn: Turn): void {
+  const { execution, stage, task, step } = run
+  task.engine.begun = undefined
+  if (error instanceof RetryableError) {
+    task.engine.dueAt = nextLook(execution, stage, task, step, undefined, turn.now)
+    return
+  }
+  failTask(stage, task, error, turn)
+  advance(execution, turn)
+}
+
+function failTask(stage: Stage, task: Task, error: unknown, turn: Turn): void {
+  const record = errorRecord(error, task.name, turn.now)
+  const kept = isJsonObject(stage.context['exception']) ? stage.context['exception'] : {}
+  stage.context['exception'] = { ...kept, ...record }
+  task.taskExceptionDetails = { ...task.taskExceptionDetails, exception: record }
+  endTask(task, failureStatus(stage), turn)
+}
+
+function endTask(task: Task, status: Status, turn: Turn): void {
+  task.status = status
+  task.endTime = isComplete(status) ? turn.now : undefined
+  task.engine = {}
+}
+
+/** The next look comes no later than the moment at which the task is out of time. */
+function nextLook(execution: Execution, stage: Stage, task: Task, step: Step, asked: number | undefined, now: number): number {
+  const backOff = Number(stage.context['backoffPeriodMs'] ?? 0) || 0
+  const pause = asked ?? Math.max(step.pollMs ?? defaultPollMs, Math.min(backOff, longestPollMs))
+  return now + Math.min(pause, remainingMs(execution, stage, task, step, now) + 1)
+}
+
+/** Called once for each task that was being run when the process ended; counts, and gives up on one that keeps ending it. */
+export function redeliver(execution: Execution, turn: Turn): void {
+  for (const stage of execution.stages) {
+    for (const task of stage.tasks) {
+      if (task.status !== 'RUNNING' || (task.engine.dueAt ?? 0) > turn.now) continue
+      task.engine.redeliveries = (task.engine.redeliveries ?? 0) + 1
+      if (task.engine.redeliveries <= mostRedeliveries) continue
+      const text = `The step "${task.name}" was abandoned: the engine ended ${mostRedeliveries} times while it ran.`
+      const record = errorRecord(new StageError([text]), task.name, turn.now)
+      stage.context['exception'] = record
+      task.taskExceptionDetails = { exception: record }
+      endTask(task, 'TERMINAL', turn)
+    }
+  }
+  advance(execution, turn)
+}
+
+/** Makes every running task be looked at now. */
+export function wakeTasks(execution: Execution, now: number): void {
+  for (const stage of execution.stages) {
+    for (const task of stage.tasks) if (task.status === 'RUNNING') task.engine.dueAt = now
+  }
+}
+
+/** When the engine has to look at the execution next; tasks in flight announce themselves. */
+export function nextDue(execution: Execution, isInFlight: (run: string) => boolean): number | undefined {
+  const times = execution.engine.followUps.filter((each) => !isInFlight(each.id)).map((each) => each.dueAt)
+  if (!isComplete(execution.status)) {
+    for (const { tasks } of execution.stages) {
+      for (const { status, engine } of tasks) {
+        if (status !== 'RUNNING' || engine.dueAt === undefined || isInFlight(engine.run ?? '')) continue
+        times.push(engine.dueAt)
+      }
+    }
+  }
+  return times.length === 0 ? undefined : Math.min(...times)
+}

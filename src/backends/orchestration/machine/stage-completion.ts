@@ -1,0 +1,61 @@
+/** Ends a stage: its result from children and tasks, the error texts it keeps, and what is still active below it. */
+import type { Execution, Stage } from '../model.ts'
+import { isJsonObject, isTrue } from '../model.ts'
+import { isActive, isHalt, type Status } from '../statuses.ts'
+import { checkCompletion } from './completion.ts'
+import { appendErrors, errorTexts, failureStatus } from './failure.ts'
+import { childrenOf, descendantsOf } from './graph.ts'
+import { recordEvent, type Turn } from './turn.ts'
+
+/** @param status Given when the result does not follow from children and tasks. */
+export function completeStage(execution: Execution, stage: Stage, status: Status | undefined, turn: Turn): void {
+  keepErrors(stage)
+  const isRefused = isTrue(stage.context['failOnFailedExpressions']) && failedExpressions(stage).length > 0
+  stage.status = isRefused ? 'TERMINAL' : (status ?? stageResult(execution, stage))
+  stage.endTime = turn.now
+  for (const child of descendantsOf(execution, stage)) cancelStage(execution, child, turn)
+  recordEvent(turn, { phase: isHalt(stage.status) ? 'failed' : 'complete', execution, stage })
+  checkCompletion(execution, stage, turn)
+}
+
+/** Section 4.3, "stage result". */
+function stageResult(execution: Execution, stage: Stage): Status {
+  const found = [...childrenOf(execution, stage), ...stage.tasks].map((each) => each.status)
+  if (found.length === 0) return 'SKIPPED'
+  if (found.includes('TERMINAL')) return failureStatus(stage)
+  for (const status of ['STOPPED', 'CANCELED', 'FAILED_CONTINUE'] as const) if (found.includes(status)) return status
+  return 'SUCCEEDED'
+}
+
+/** Section 7.5: expressions that failed are told in the error record, even when the stage succeeds. */
+function keepErrors(stage: Stage): void {
+  const texts = stage.tasks
+    .filter((task) => task.status === 'FAILED_CONTINUE')
+    .flatMap((task) => errorTexts(task.taskExceptionDetails['exception']))
+  texts.push(...failedExpressions(stage))
+  if (texts.length > 0) appendErrors(stage, texts)
+}
+
+function failedExpressions(stage: Stage): string[] {
+  const summary = stage.context['expressionEvaluationSummary']
+  if (!isJsonObject(summary)) return []
+  return Object.values(summary)
+    .flat()
+    .flatMap((entry) => (isJsonObject(entry) && typeof entry['description'] === 'string' ? [entry['description']] : []))
+}
+
+/** Ends an active stage and its tasks as CANCELED; what it started elsewhere is undone by its type afterwards. */
+export function cancelStage(execution: Execution, stage: Stage, turn: Turn): void {
+  if (!isActive(stage.status)) return
+  stage.status = 'CANCELED'
+  stage.endTime = turn.now
+  for (const task of stage.tasks) {
+    if (!isActive(task.status)) continue
+    task.status = 'CANCELED'
+    task.endTime = turn.now
+    task.engine = {}
+  }
+  recordEvent(turn, { phase: 'failed', execution, stage })
+  if (turn.stageTypes.get(stage.type)?.onCancel === undefined) return
+  execution.engine.followUps.push({ id: turn.nextId(), kind: 'cancel-stage', stageId: stage.id, dueAt: turn.now, attempts: 0 })
+}

@@ -1,0 +1,153 @@
+/**
+ * The record of a run as the engine keeps it (orchestration contract, section 3). The `engine` members are the engine's own
+ * notes; they are stored with the record and never shown.
+ */
+import type { Status } from './statuses.ts'
+
+export type JsonObject = Record<string, unknown>
+
+export type ExecutionType = 'PIPELINE' | 'ORCHESTRATION'
+
+export interface Trigger extends JsonObject {
+  type: string
+  user: string
+  parameters: JsonObject
+  artifacts: unknown[]
+  notifications: unknown[]
+  rebake: boolean
+  dryRun: boolean
+  strategy: boolean
+  correlationId?: string
+}
+
+export interface Execution {
+  type: ExecutionType
+  id: string
+  rootId: string
+  application: string
+  name?: string
+  description?: string
+  status: Status
+  buildTime: number
+  startTime?: number
+  endTime?: number
+  startTimeExpiry?: number
+  canceled: boolean
+  canceledBy?: string
+  cancellationReason?: string
+  paused?: PausedDetails
+  limitConcurrent: boolean
+  maxConcurrentExecutions: number
+  keepWaitingPipelines: boolean
+  pipelineConfigId?: string
+  origin: string
+  authentication: { user?: string; allowedAccounts: string[] }
+  trigger: Trigger
+  stages: Stage[]
+  notifications: unknown[]
+  initialConfig: JsonObject
+  systemNotifications: unknown[]
+  spelEvaluator: string
+  templateVariables?: JsonObject
+  source?: JsonObject
+  additionalHeaders: JsonObject
+  engine: ExecutionNotes
+}
+
+export interface PausedDetails {
+  pausedBy: string
+  pauseTime: number
+  resumedBy?: string
+  resumeTime?: number
+  paused: boolean
+  pausedMs: number
+}
+
+export interface Stage {
+  id: string
+  refId: string
+  type: string
+  name: string
+  status: Status
+  startTime?: number
+  endTime?: number
+  startTimeExpiry?: number
+  scheduledTime?: number
+  context: JsonObject
+  outputs: JsonObject
+  tasks: Task[]
+  requisiteStageRefIds: string[]
+  parentStageId?: string
+  syntheticStageOwner?: 'STAGE_BEFORE' | 'STAGE_AFTER'
+  lastModified?: { user: string; allowedAccounts: string[]; lastModifiedTime: number }
+  additionalMetricTags?: JsonObject
+  engine: StageNotes
+}
+
+export interface Task {
+  id: string
+  name: string
+  implementingClass: string
+  status: Status
+  startTime?: number
+  endTime?: number
+  stageStart: boolean
+  stageEnd: boolean
+  loopStart: boolean
+  loopEnd: boolean
+  taskExceptionDetails: JsonObject
+  engine: TaskNotes
+}
+
+export interface ExecutionNotes {
+  /** X-SPINNAKER-* headers of the submission, passed on with every call made for this execution. */
+  headers: Record<string, string>
+  /** Its place among those that wait for their turn: a ULID made when it was parked. */
+  parkedAt?: string
+  /** The top-level stage that starts it again once its turn comes, when what was parked is a restart. */
+  restartStageId?: string
+  /** Work that outlives the state change that caused it; done at least once. */
+  followUps: FollowUp[]
+}
+
+export interface FollowUp {
+  id: string
+  kind: 'start-dependents' | 'cancel-stage'
+  stageId?: string
+  /** Milliseconds since the epoch. */
+  dueAt: number
+  attempts: number
+}
+
+export interface StageNotes {
+  afterStagesPlanned?: boolean
+  planningFailed?: boolean
+}
+
+export interface TaskNotes {
+  /** Names one start of the task, so that the result of an abandoned start is recognised. */
+  run?: string
+  /** When to look at it (again), milliseconds since the epoch. */
+  dueAt?: number
+  /** It was handed to a task that must not be repeated blindly. */
+  begun?: boolean
+  /** How often it was handed out anew because the process had ended meanwhile. */
+  redeliveries?: number
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isTopLevel(stage: Stage): boolean {
+  return stage.parentStageId === undefined
+}
+
+/** Settings in a stage's context may be booleans or their texts. */
+export function isTrue(value: unknown): boolean {
+  return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
+}
+
+export function isFalse(value: unknown): boolean {
+  return value === false || (typeof value === 'string' && value.toLowerCase() === 'false')
+}

@@ -1,0 +1,97 @@
+/** The embedded orchestration engine: stands in for `orca`. */
+import { STATUS_CODES } from 'node:http'
+import type { FastifyError, FastifyInstance } from 'fastify'
+import { parseJson } from '../../http/json.ts'
+import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
+import { Engine } from './engine.ts'
+import { createUlids } from './ids.ts'
+import type { Execution, JsonObject } from './model.ts'
+import { executionRoutes } from './routes/executions.ts'
+import { submitRoutes } from './routes/submit.ts'
+import { taskRoutes } from './routes/tasks.ts'
+import { orchestrationMigrations } from './schema.ts'
+import { stageTypes } from './stages/registry.ts'
+import { openExecutionStore } from './store.ts'
+import { preparePipeline } from './submission/prepare-pipeline.ts'
+import type { SubmissionSources } from './submission/sources.ts'
+
+export const orchestrationBackend: Backend = {
+  service: 'orca',
+  migrations: orchestrationMigrations,
+  open: openOrchestration,
+}
+
+function openOrchestration(context: BackendContext): OpenBackend {
+  const { db, now, log, call } = context
+  const store = openExecutionStore(db)
+  const nextId = createUlids(now)
+  const sources: SubmissionSources = {
+    now,
+    nextId,
+    call,
+    log,
+    findExecution: (id) => store.load(id),
+    newestRun: (configId) => store.newestOfConfig(configId, 1, undefined)[0],
+  }
+  const engine = new Engine({
+    db,
+    store,
+    stageTypes,
+    now,
+    nextId,
+    call,
+    log,
+    prepareExecution: (definition, parent, headers) => prepareChild(definition, parent, headers, sources),
+    publish: () => {},
+  })
+  return {
+    routes(app) {
+      answerErrors(app, context)
+      acceptJson(app)
+      app.addHook('onRequest', async () => engine.drain())
+      submitRoutes(app, engine, sources)
+      taskRoutes(app, engine, context)
+      executionRoutes(app, engine, context)
+    },
+    start: () => engine.start(),
+    close: () => engine.stop(),
+  }
+}
+
+async function prepareChild(
+  definition: JsonObject,
+  parent: Execution,
+  headers: Record<string, string>,
+  sources: SubmissionSources,
+): Promise<Execution> {
+  const user = headers['x-spinnaker-user']
+  const accounts = (headers['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== '')
+  const prepared = await preparePipeline(definition, { user, accounts, origin: parent.origin, identity: headers }, sources)
+  if (prepared.kind === 'run') return prepared.execution
+  throw new BackendError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
+}
+
+/** The error body of this service: its time is in milliseconds (orchestration contract, 1.3). */
+function answerErrors(app: FastifyInstance, { log, now }: BackendContext): void {
+  app.setErrorHandler<FastifyError>((error, _request, reply) => {
+    const status = error instanceof BackendError ? error.status : (error.statusCode ?? 500)
+    if (status >= 500) log.error({ err: error }, 'a request to the orchestration engine failed')
+    const fields = error instanceof BackendError ? error.fields : {}
+    return reply
+      .code(status)
+      .send({ timestamp: now(), status, error: STATUS_CODES[status] ?? 'Error', message: error.message, ...fields })
+  })
+}
+
+/** JSON under every content type, large integers kept. */
+function acceptJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    if (body === '') return done(null, undefined)
+    try {
+      done(null, parseJson(body as string))
+    } catch (error) {
+      done(new BackendError(400, `The body is not usable JSON: ${(error as Error).message}`))
+    }
+  })
+}

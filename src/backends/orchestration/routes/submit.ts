@@ -1,0 +1,68 @@
+/** Starting work: pipelines and ad-hoc tasks (orchestration contract, 2.2 and 2.9). */
+import type { FastifyInstance } from 'fastify'
+import { BackendError, type Caller, callerOf } from '../../backend.ts'
+import type { Engine } from '../engine.ts'
+import type { JsonObject } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import { failedExecution, preparePipeline } from '../submission/prepare-pipeline.ts'
+import { prepareTask } from '../submission/prepare-task.ts'
+import { checkStageList, referencedStages } from '../submission/references.ts'
+import type { SubmissionSources } from '../submission/sources.ts'
+import { normaliseTrigger } from '../submission/trigger.ts'
+
+export function submitRoutes(app: FastifyInstance, engine: Engine, sources: SubmissionSources): void {
+  app.post('/orchestrate', (request) => startPipeline(request.body, callerOf(request), engine, sources))
+
+  app.post('/ops', (request) => {
+    const task = prepareTask(request.body, callerOf(request), sources)
+    return { ref: `/tasks/${engine.transact((unit) => unit.submit(task)).id}` }
+  })
+
+  app.post('/plan', (request) => startPipeline({ ...bodyOf(request.body), plan: true }, callerOf(request), engine, sources))
+
+  app.post<{ Params: { configId: string } }>('/orchestrate/:configId', async (request) => {
+    const definition = await storedDefinition(request.params.configId, callerOf(request), sources)
+    return startPipeline({ ...definition, trigger: bodyOf(request.body) }, callerOf(request), engine, sources)
+  })
+
+  app.post<{ Params: { configId: string } }>('/plan/:configId', async (request) => {
+    const definition = await storedDefinition(request.params.configId, callerOf(request), sources)
+    return startPipeline({ ...definition, trigger: bodyOf(request.body), plan: true }, callerOf(request), engine, sources)
+  })
+
+  app.post('/fail', (request, reply) => {
+    const body = bodyOf(request.body)
+    const caller = callerOf(request)
+    const trigger = normaliseTrigger(body['trigger'], { user: caller.user, findExecution: sources.findExecution })
+    const stages = referencedStages(checkStageList(body['stages'], 'stages'))
+    const execution = failedExecution({ ...body, trigger, stages }, String(body['errorMessage'] ?? ''), caller, sources)
+    engine.transact((unit) => unit.load(execution.id) ?? unit.insert(execution))
+    return reply.send()
+  })
+}
+
+async function startPipeline(body: unknown, caller: Caller, engine: Engine, sources: SubmissionSources): Promise<JsonObject> {
+  const known =
+    isJsonObject(body) && typeof body['executionId'] === 'string' ? sources.findExecution(body['executionId']) : undefined
+  if (known !== undefined) return { ref: `/pipelines/${known.id}` }
+  const prepared = await preparePipeline(body, caller, sources)
+  if (prepared.kind === 'plan') return prepared.definition
+  if (prepared.kind === 'failed') {
+    engine.transact((unit) => unit.load(prepared.execution.id) ?? unit.insert(prepared.execution))
+    throw new BackendError(400, prepared.message)
+  }
+  return { ref: `/pipelines/${engine.transact((unit) => unit.submit(prepared.execution)).id}` }
+}
+
+function bodyOf(body: unknown): JsonObject {
+  if (body === undefined || body === null) return {}
+  if (!isJsonObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
+  return body
+}
+
+async function storedDefinition(configId: string, caller: Caller, sources: SubmissionSources): Promise<JsonObject> {
+  const path = `/pipelines/${encodeURIComponent(configId)}/get`
+  const answer = await sources.call('front50', { method: 'GET', path, headers: caller.identity })
+  if (answer.status === 200 && isJsonObject(answer.body)) return answer.body
+  throw new BackendError(answer.status === 404 ? 404 : 500, `There is no stored pipeline with the id ${configId}.`)
+}

@@ -1,0 +1,67 @@
+/** Ad-hoc tasks: reading, cancelling, deleting (orchestration contract, 2.3). */
+import type { FastifyInstance } from 'fastify'
+import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
+import type { Engine } from '../engine.ts'
+import { taskView } from '../execution-view.ts'
+import { historyMs } from '../history.ts'
+import { cancelExecution } from '../machine/operations.ts'
+import { isComplete } from '../statuses.ts'
+import { sendRecord, wantedStatuses, wholeNumber } from './answers.ts'
+
+interface TaskListQuery {
+  page?: string
+  limit?: string
+  statuses?: string
+}
+
+const defaultLimit = 3500
+
+export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: BackendContext): void {
+  const { store } = engine.options
+
+  const list = (application: string | undefined, query: TaskListQuery) => {
+    const limit = Math.max(wholeNumber(query.limit, 'limit', defaultLimit), 0)
+    const page = Math.max(wholeNumber(query.page, 'page', 1), 1)
+    const statuses = wantedStatuses(query.statuses)
+    return store
+      .tasks({ application, startedSince: now() - historyMs, statuses, limit, offset: (page - 1) * limit })
+      .map(taskView)
+  }
+
+  app.get<{ Params: { id: string } }>('/tasks/:id', (request, reply) => {
+    const task = engine.read(request.params.id, 'ORCHESTRATION')
+    return sendRecord(reply, taskView(task))
+  })
+
+  app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => sendRecord(reply, list(undefined, request.query)))
+
+  app.get<{ Params: { application: string }; Querystring: TaskListQuery }>('/applications/:application/tasks', (request, reply) =>
+    sendRecord(reply, list(request.params.application, request.query)),
+  )
+
+  app.delete<{ Params: { id: string } }>('/tasks/:id', (request, reply) => {
+    engine.transact((unit) => {
+      const task = unit.require(request.params.id, 'ORCHESTRATION')
+      if (!isComplete(task.status)) throw new BackendError(409, 'The task is still running; cancel it first.')
+      unit.remove(task.id)
+    })
+    return reply.send()
+  })
+
+  app.put<{ Params: { id: string } }>('/tasks/:id/cancel', (request, reply) => {
+    const canceledBy = callerOf(request).user ?? 'anonymous'
+    engine.transact((unit) => cancelExecution(unit.require(request.params.id, 'ORCHESTRATION'), canceledBy, undefined, unit.turn))
+    return reply.code(202).send()
+  })
+
+  app.put('/tasks/cancel', (request, reply) => {
+    const ids = request.body
+    if (!Array.isArray(ids)) throw new BackendError(400, 'The body must be an array of task ids.')
+    const canceledBy = callerOf(request).user ?? 'anonymous'
+    engine.transact((unit) => {
+      const tasks = ids.map((id) => unit.require(String(id), 'ORCHESTRATION'))
+      for (const task of tasks) cancelExecution(task, canceledBy, undefined, unit.turn)
+    })
+    return reply.code(202).send()
+  })
+}

@@ -1,0 +1,31 @@
+/** The tables of the orchestration engine. */
+
+export const orchestrationMigrations: readonly string[] = [
+  `
+  CREATE TABLE orchestration_executions (
+    id             TEXT PRIMARY KEY,
+    type           TEXT NOT NULL,
+    application    TEXT NOT NULL,
+    config_id      TEXT,
+    status         TEXT NOT NULL,
+    complete       INTEGER NOT NULL,
+    correlation_id TEXT,
+    build_time     INTEGER NOT NULL,
+    start_time     INTEGER,
+    -- Place among those that wait for their turn, NULL when it does not wait.
+    parked_at      TEXT,
+    -- When the engine has to look at it next, NULL when only a request can move it.
+    next_due       INTEGER,
+    -- The record without its trigger, which never changes and may hold a whole parent execution.
+    body           TEXT NOT NULL,
+    trigger        TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX orchestration_executions_by_config ON orchestration_executions (config_id, id) WHERE config_id IS NOT NULL;
+  CREATE INDEX orchestration_executions_by_application ON orchestration_executions (application, type, start_time);
+  CREATE INDEX orchestration_executions_by_correlation ON orchestration_executions (correlation_id, type)
+    WHERE correlation_id IS NOT NULL;
+  CREATE INDEX orchestration_executions_parked ON orchestration_executions (config_id, parked_at) WHERE parked_at IS NOT NULL;
+  CREATE INDEX orchestration_executions_incomplete ON orchestration_executions (status, config_id) WHERE complete = 0;
+  CREATE INDEX orchestration_executions_due ON orchestration_executions (next_due) WHERE next_due IS NOT NULL;
+  `,
+]

@@ -1,0 +1,97 @@
+/** What a stage type is: its steps, its synthetic stages and its peculiarities, as data and small functions. */
+
+import type { ServiceName } from '../../../upstreams/services.ts'
+import type { ServiceAnswer } from '../../backend.ts'
+import type { Execution, JsonObject, Stage } from '../model.ts'
+import type { Status } from '../statuses.ts'
+
+export interface StageType {
+  readonly type: string
+  /** The stage's own tasks, in order. */
+  readonly steps: readonly Step[]
+  /** Picks among `steps`; all by default. */
+  chooseSteps?(stage: Stage, execution: Execution): readonly Step[]
+  /** Injected ahead of the tasks; those that require none of their siblings run in parallel. */
+  beforeStages?(stage: Stage, execution: Execution): NewStage[]
+  /** Injected once the tasks are done. */
+  afterStages?(stage: Stage, execution: Execution): NewStage[]
+  /** Forgets, before a restart, what must not carry over; the stage is already reset otherwise. */
+  prepareRestart?(stage: Stage): void
+  /** Called after the stage was cancelled; repeated until it succeeds, so it must be idempotent. */
+  onCancel?(context: TaskContext): Promise<void>
+  /** Whether people may skip the stage while it runs. */
+  isSkippable?(stage: Stage): boolean
+  /** Context keys that expressions leave alone. */
+  unevaluatedKeys?(stage: Stage, execution: Execution): readonly string[]
+}
+
+/** One task of a stage. It is run at least once: a step that must not be repeated after a crash says so. */
+export interface Step {
+  readonly name: string
+  execute(context: TaskContext): TaskResult | Promise<TaskResult>
+  /** Pause before the next look while the result is RUNNING; 1 s by default. */
+  readonly pollMs?: number
+  /** Longest time from the task's start; none by default. */
+  readonly timeoutMs?: number
+  /** The stage's `stageTimeoutMs` replaces `timeoutMs`. */
+  readonly timeoutFollowsStage?: boolean
+  /** After a crash in the middle of it the step fails instead of being repeated. */
+  readonly runsOnce?: boolean
+  /** Runs within the step of the state machine: synchronous, without calls to others. */
+  readonly isPoll?: boolean
+}
+
+export interface TaskContext {
+  /** Snapshots: changing them changes nothing. */
+  readonly execution: Execution
+  readonly stage: Stage
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** A context key, or else the output of the nearest ancestor that has it. */
+  read(key: string): unknown
+  /** Evaluates text with `${}` as the stage sees it. */
+  evaluate(text: string): unknown
+  /**
+   * Calls another service as the user that the stage runs as.
+   *
+   * @param expected Error statuses that the step deals with itself.
+   * @throws {RetryableError} when the call is worth repeating (section 5.3): the step runs again after its pause.
+   * @throws {CollaboratorError} when the service answers with any other error.
+   */
+  call(service: ServiceName, request: CollaboratorRequest, expected?: readonly number[]): Promise<ServiceAnswer>
+  /** Another execution of this engine. */
+  findExecution(id: string): Execution | undefined
+  /** Builds a run of a stored pipeline, not yet started: hand it to `TaskResult.start`. */
+  prepareExecution(definition: JsonObject): Promise<Execution>
+  cancelExecution(id: string, canceledBy: string, reason: string | undefined): void
+  readonly newId: () => string
+}
+
+export interface CollaboratorRequest {
+  method: string
+  path: string
+  body?: unknown
+}
+
+export interface TaskResult {
+  status: Status
+  /** Merged into the stage's context, key by key; `undefined` removes a key. */
+  context?: JsonObject
+  /** Merged into the stage's outputs. */
+  outputs?: JsonObject
+  /** Pause before the next look; overrides the step's. */
+  pollMs?: number
+  /** Started in the same transaction that records the result; its id and name reach `context` as executionId and executionName. */
+  start?: Execution
+}
+
+/** A stage that a stage type injects; reference, requisites by position and identity are given by the engine. */
+export interface NewStage {
+  type: string
+  name: string
+  context: JsonObject
+  /** Positions, from 0, of the siblings that it requires. */
+  requires?: readonly number[]
+}
+
+export type StageTypes = ReadonlyMap<string, StageType>

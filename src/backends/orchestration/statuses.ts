@@ -1,0 +1,50 @@
+/** The statuses of executions, stages and tasks, and what each one means for those around it (orchestration contract, 3.6). */
+
+interface StatusMeaning {
+  readonly complete: boolean
+  /** What follows in the same branch does not run. */
+  readonly halt: boolean
+}
+
+const running: StatusMeaning = { complete: false, halt: false }
+const fine: StatusMeaning = { complete: true, halt: false }
+const halted: StatusMeaning = { complete: true, halt: true }
+
+export const statuses = {
+  NOT_STARTED: running,
+  BUFFERED: running,
+  RUNNING: running,
+  PAUSED: running,
+  SUSPENDED: running,
+  REDIRECT: running,
+  SUCCEEDED: fine,
+  FAILED_CONTINUE: fine,
+  SKIPPED: fine,
+  TERMINAL: halted,
+  CANCELED: halted,
+  STOPPED: halted,
+} as const satisfies Record<string, StatusMeaning>
+
+export type Status = keyof typeof statuses
+
+export function isStatus(name: string): name is Status {
+  return Object.hasOwn(statuses, name)
+}
+
+export function isComplete(status: Status): boolean {
+  return statuses[status].complete
+}
+
+export function isHalt(status: Status): boolean {
+  return statuses[status].halt
+}
+
+/** Complete, and what requires it may run. */
+export function isFine(status: Status): boolean {
+  return statuses[status].complete && !statuses[status].halt
+}
+
+/** Begun and not complete. */
+export function isActive(status: Status): boolean {
+  return !statuses[status].complete && status !== 'NOT_STARTED' && status !== 'BUFFERED'
+}

@@ -1,0 +1,173 @@
+/** Executions in SQLite: one row each, written whole, so that every state change is one atomic step. */
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { Execution, ExecutionType, Trigger } from './model.ts'
+import { isComplete, type Status } from './statuses.ts'
+
+export interface ExecutionStore {
+  insert(execution: Execution, nextDue: number | undefined): void
+  /** Writes everything but the trigger, which does not change after submission. */
+  save(execution: Execution, nextDue: number | undefined): void
+  load(id: string): Execution | undefined
+  remove(id: string): void
+  /** Newest `limit` of one pipeline, newest first. */
+  newestOfConfig(configId: string, limit: number, wanted: readonly Status[] | undefined): Execution[]
+  /** Tasks started at or after `startedSince` or not started: not-started first, then newest start first. */
+  tasks(query: TaskQuery): Execution[]
+  /** Pipeline executions of one application, or of all, by build time. */
+  eachByBuildTime(query: BuildTimeQuery): IterableIterator<Execution>
+  findIncomplete(correlationId: string, type: ExecutionType): string | undefined
+  countRunning(configId: string, except: string): number
+  /** Ids of those that wait for their turn, oldest first. */
+  parked(configId: string): string[]
+  countByStatus(status: Status): number
+  /** What the engine has to look at, with its time. */
+  due(): { id: string; due: number }[]
+}
+
+export interface TaskQuery {
+  application: string | undefined
+  startedSince: number
+  statuses: readonly Status[] | undefined
+  offset: number
+  limit: number
+}
+
+export interface BuildTimeQuery {
+  application: string | undefined
+  from: number
+  to: number
+  statuses: readonly Status[] | undefined
+  oldestFirst: boolean
+}
+
+export function openExecutionStore(db: DatabaseSync): ExecutionStore {
+  const insert = db.prepare(`
+    INSERT INTO orchestration_executions
+      (id, type, application, config_id, status, complete, correlation_id, build_time, start_time, parked_at, next_due, body, trigger)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const update = db.prepare(`
+    UPDATE orchestration_executions
+    SET status = ?, complete = ?, start_time = ?, parked_at = ?, next_due = ?, body = ? WHERE id = ?`)
+  const select = db.prepare('SELECT body, trigger FROM orchestration_executions WHERE id = ?')
+  const remove = db.prepare('DELETE FROM orchestration_executions WHERE id = ?')
+  const correlated = db.prepare(
+    'SELECT id FROM orchestration_executions WHERE correlation_id = ? AND type = ? AND complete = 0 ORDER BY id LIMIT 1',
+  )
+  const running = db.prepare(
+    "SELECT count(*) AS n FROM orchestration_executions WHERE complete = 0 AND status = 'RUNNING' AND config_id = ? AND id <> ?",
+  )
+  const parked = db.prepare(
+    'SELECT id FROM orchestration_executions WHERE config_id = ? AND parked_at IS NOT NULL ORDER BY parked_at',
+  )
+  const counted = db.prepare('SELECT count(*) AS n FROM orchestration_executions WHERE complete = 0 AND status = ?')
+  const due = db.prepare('SELECT id, next_due FROM orchestration_executions WHERE next_due IS NOT NULL')
+
+  /** The text of which a record was made, so that a record that did not change is not written. */
+  const texts = new WeakMap<Execution, string>()
+  const parseRow = (row: Record<string, unknown>): Execution => {
+    const execution = JSON.parse(row['body'] as string) as Execution
+    execution.trigger = JSON.parse(row['trigger'] as string) as Trigger
+    texts.set(execution, row['body'] as string)
+    return execution
+  }
+
+  return {
+    insert(execution, nextDue) {
+      const body = formatBody(execution)
+      texts.set(execution, body)
+      insert.run(
+        execution.id,
+        execution.type,
+        execution.application,
+        execution.pipelineConfigId ?? null,
+        execution.status,
+        isComplete(execution.status) ? 1 : 0,
+        execution.trigger.correlationId ?? null,
+        execution.buildTime,
+        execution.startTime ?? null,
+        execution.engine.parkedAt ?? null,
+        nextDue ?? null,
+        body,
+        formatStored(execution.trigger),
+      )
+    },
+    save(execution, nextDue) {
+      const body = formatBody(execution)
+      if (body === texts.get(execution)) return
+      texts.set(execution, body)
+      update.run(
+        execution.status,
+        isComplete(execution.status) ? 1 : 0,
+        execution.startTime ?? null,
+        execution.engine.parkedAt ?? null,
+        nextDue ?? null,
+        body,
+        execution.id,
+      )
+    },
+    load(id) {
+      const row = select.get(id)
+      return row === undefined ? undefined : parseRow(row)
+    },
+    remove(id) {
+      remove.run(id)
+    },
+    newestOfConfig(configId, limit, wanted) {
+      const rows = db
+        .prepare(
+          `SELECT body, trigger FROM orchestration_executions
+           WHERE config_id = ? AND type = 'PIPELINE'${statusCondition(wanted)} ORDER BY id DESC LIMIT ?`,
+        )
+        .all(configId, ...(wanted ?? []), limit)
+      return rows.map(parseRow)
+    },
+    tasks(query) {
+      const values: SQLInputValue[] = []
+      if (query.application !== undefined) values.push(query.application)
+      values.push(query.startedSince, ...(query.statuses ?? []), query.limit, query.offset)
+      const rows = db
+        .prepare(
+          `SELECT body, trigger FROM orchestration_executions
+           WHERE type = 'ORCHESTRATION'${query.application === undefined ? '' : ' AND application = ?'}
+             AND (start_time IS NULL OR start_time >= ?)${statusCondition(query.statuses)}
+           ORDER BY start_time IS NULL DESC, start_time DESC, id DESC LIMIT ? OFFSET ?`,
+        )
+        .all(...values)
+      return rows.map(parseRow)
+    },
+    *eachByBuildTime(query) {
+      const values: SQLInputValue[] = [query.from, query.to]
+      if (query.application !== undefined) values.push(query.application)
+      values.push(...(query.statuses ?? []))
+      const order = query.oldestFirst ? 'ASC' : 'DESC'
+      const rows = db
+        .prepare(
+          `SELECT body, trigger FROM orchestration_executions
+           WHERE type = 'PIPELINE' AND build_time BETWEEN ? AND ?${query.application === undefined ? '' : ' AND application = ?'}
+           ${statusCondition(query.statuses)} ORDER BY build_time ${order}, id ${order}`,
+        )
+        .iterate(...values)
+      for (const row of rows) yield parseRow(row)
+    },
+    findIncomplete(correlationId, type) {
+      return correlated.get(correlationId, type)?.['id'] as string | undefined
+    },
+    countRunning: (configId, except) => Number(running.get(configId, except)?.['n']),
+    parked: (configId) => parked.all(configId).map((row) => row['id'] as string),
+    countByStatus: (status) => Number(counted.get(status)?.['n']),
+    due: () => due.all().map((row) => ({ id: row['id'] as string, due: Number(row['next_due']) })),
+  }
+}
+
+function statusCondition(wanted: readonly Status[] | undefined): string {
+  return wanted === undefined ? '' : ` AND status IN (${wanted.map(() => '?').join(', ')})`
+}
+
+function formatBody(execution: Execution): string {
+  return formatStored({ ...execution, trigger: undefined })
+}
+
+/** Members that are null are not stored: missing and null mean the same. Elements of arrays stay. */
+export function formatStored(value: unknown): string {
+  return JSON.stringify(value, (_key, member) => (member === null ? undefined : member))
+}

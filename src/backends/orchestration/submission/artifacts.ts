@@ -1,0 +1,73 @@
+/** Binds the artifacts that a pipeline expects to those that its trigger received (orchestration contract, 4.10). */
+import { matchesWhole } from '../bounded-regex.ts'
+import type { JsonObject } from '../model.ts'
+import { isJsonObject, isTrue } from '../model.ts'
+
+export interface ArtifactSources {
+  expected: readonly unknown[]
+  /** Ids that the trigger insists on. */
+  wantedIds: readonly unknown[]
+  received: readonly unknown[]
+  /** Artifacts of the run before. */
+  prior: () => readonly unknown[]
+}
+
+export interface ResolvedArtifacts {
+  artifacts: unknown[]
+  resolved: JsonObject[]
+}
+
+/** What was expected and cannot be bound; the text names it. */
+export class ArtifactError extends Error {
+  override readonly name = 'InvalidRequestException'
+}
+
+const comparedFields = ['type', 'name', 'version', 'location', 'reference'] as const
+
+/** @throws {ArtifactError} when an expected artifact has no match and no fallback, or several matches. */
+export function resolveArtifacts(sources: ArtifactSources): ResolvedArtifacts {
+  const expected = sources.expected.filter(
+    (each): each is JsonObject => isJsonObject(each) && isResolvedNow(each, sources.wantedIds),
+  )
+  const resolved = expected.map((each) => ({ ...each, boundArtifact: bind(each, sources) }))
+  const artifacts = distinct([...sources.received, ...resolved.map((each) => each.boundArtifact)])
+  return { artifacts, resolved }
+}
+
+function isResolvedNow(expected: JsonObject, wantedIds: readonly unknown[]): boolean {
+  return wantedIds.includes(expected['id']) || isTrue(expected['usePriorArtifact']) || isTrue(expected['useDefaultArtifact'])
+}
+
+function bind(expected: JsonObject, sources: ArtifactSources): unknown {
+  const matches = distinct(sources.received.filter((artifact) => matchesArtifact(expected, artifact)))
+  if (matches.length > 1) throw new ArtifactError(`Expected artifact "${titleOf(expected)}" matches ${matches.length} artifacts.`)
+  if (matches.length === 1) return matches[0]
+  const prior = isTrue(expected['usePriorArtifact'])
+    ? sources.prior().find((artifact) => matchesArtifact(expected, artifact))
+    : undefined
+  if (prior !== undefined) return prior
+  if (isTrue(expected['useDefaultArtifact']) && isJsonObject(expected['defaultArtifact'])) return expected['defaultArtifact']
+  throw new ArtifactError(`Expected artifact "${titleOf(expected)}" matches none of the artifacts that were received.`)
+}
+
+/** Each field that the expectation sets equals, or matches as a regular expression, that of the artifact. */
+export function matchesArtifact(expected: JsonObject, artifact: unknown): boolean {
+  const wanted = isJsonObject(expected['matchArtifact']) ? expected['matchArtifact'] : {}
+  return (
+    isJsonObject(artifact) &&
+    comparedFields.every((field) => {
+      const pattern = wanted[field]
+      if (typeof pattern !== 'string' || pattern === '') return true
+      const value = artifact[field]
+      return typeof value === 'string' && (value === pattern || matchesWhole(pattern, value))
+    })
+  )
+}
+
+function titleOf(expected: JsonObject): string {
+  return String(expected['displayName'] ?? expected['id'] ?? '')
+}
+
+function distinct(artifacts: readonly unknown[]): unknown[] {
+  return [...new Map(artifacts.map((artifact) => [JSON.stringify(artifact), artifact])).values()]
+}

@@ -1,0 +1,129 @@
+/** Turns the body of a start request into an execution, in the processing order of the orchestration contract, 2.2. */
+import { BackendError, type Caller } from '../../backend.ts'
+import { evaluateDefinition } from '../expressions/definition-evaluation.ts'
+import type { Execution, JsonObject, Trigger } from '../model.ts'
+import { isJsonObject, isTrue } from '../model.ts'
+import { ArtifactError, resolveArtifacts } from './artifacts.ts'
+import { commonParts, textOf } from './prepare-task.ts'
+import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
+import type { SubmissionSources } from './sources.ts'
+import { listOf, normaliseTrigger, withDefaultParameters } from './trigger.ts'
+
+export type PreparedPipeline =
+  | { kind: 'run'; execution: Execution }
+  /** Only the processed definition was asked for. */
+  | { kind: 'plan'; definition: JsonObject }
+  /** Refused, and kept as a failed execution so that people see why. */
+  | { kind: 'failed'; execution: Execution; message: string }
+
+/** @throws {BackendError} 400 when the body is refused without a trace. */
+export async function preparePipeline(body: unknown, caller: Caller, sources: SubmissionSources): Promise<PreparedPipeline> {
+  const given = checkDefinition(body)
+  const stages = referencedStages(checkStageList(given['stages'], 'stages'))
+  const normalised = normaliseTrigger(given['trigger'], { user: caller.user, findExecution: sources.findExecution })
+  const parameters = withDefaultParameters(normalised.parameters, given['parameterConfig'])
+  let trigger: Trigger = { ...normalised, parameters }
+  try {
+    trigger = withArtifacts(trigger, given, sources)
+    checkRunnable(given)
+  } catch (error) {
+    if (!(error instanceof ArtifactError)) throw error
+    const execution = failedExecution({ ...given, stages, trigger }, error.message, caller, sources)
+    return { kind: 'failed', execution, message: error.message }
+  }
+  checkGraph(stages)
+  const definition = evaluateDefinition({ ...given, stages, trigger }, sources.now())
+  if (isTrue(given['plan'])) return { kind: 'plan', definition }
+  const execution = executionFrom(definition, caller, sources)
+  await checkStoredDefinition(execution, caller.identity, sources)
+  return { kind: 'run', execution }
+}
+
+function checkDefinition(body: unknown): JsonObject {
+  if (!isJsonObject(body)) throw new BackendError(400, 'The body must be a pipeline definition.')
+  if (body['errors'] !== undefined && body['errors'] !== null) {
+    throw new BackendError(400, 'The definition has errors of its own.', { errors: body['errors'] })
+  }
+  return body
+}
+
+/** @throws {ArtifactError} */
+function withArtifacts(trigger: Trigger, given: JsonObject, sources: SubmissionSources): Trigger {
+  const received = [...listOf(given['receivedArtifacts']), ...trigger.artifacts]
+  const { artifacts, resolved } = resolveArtifacts({
+    expected: listOf(given['expectedArtifacts']),
+    wantedIds: listOf(trigger['expectedArtifactIds']),
+    received,
+    prior: () => priorArtifacts(given, sources),
+  })
+  return { ...trigger, artifacts, expectedArtifacts: resolved, resolvedExpectedArtifacts: resolved }
+}
+
+function priorArtifacts(given: JsonObject, sources: SubmissionSources): unknown[] {
+  const configId = textOf(given['id'])
+  return configId === undefined ? [] : (sources.newestRun(configId)?.trigger.artifacts ?? [])
+}
+
+/** @throws {ArtifactError} for what is refused but kept: a disabled definition, and a template that nobody has resolved. */
+function checkRunnable(given: JsonObject): void {
+  if (isTrue(given['disabled'])) throw new ArtifactError('The pipeline is disabled and cannot be started.')
+  if (given['type'] === 'templatedPipeline' && given['stages'] === undefined) {
+    throw new ArtifactError('The pipeline is an instance of a template; pipeline templates are not offered by this platform.')
+  }
+}
+
+function executionFrom(definition: JsonObject, caller: Caller, sources: SubmissionSources): Execution {
+  const trigger = definition['trigger'] as Trigger
+  const id = textOf(definition['executionId']) ?? sources.nextId()
+  const parent = isJsonObject(trigger['parentExecution']) ? trigger['parentExecution'] : undefined
+  return {
+    type: 'PIPELINE',
+    id,
+    rootId: textOf(parent?.['rootId']) ?? textOf(parent?.['id']) ?? id,
+    application: textOf(definition['application']) ?? 'spinnaker_unknown',
+    name: textOf(definition['name']),
+    ...commonParts(definition, caller, sources),
+    pipelineConfigId: textOf(definition['id']),
+    limitConcurrent: isTrue(definition['limitConcurrent']),
+    maxConcurrentExecutions: wholeNumber(definition['maxConcurrentExecutions']),
+    keepWaitingPipelines: isTrue(definition['keepWaitingPipelines']),
+    templateVariables: isJsonObject(definition['templateVariables']) ? definition['templateVariables'] : undefined,
+    source: isJsonObject(definition['source']) ? definition['source'] : undefined,
+    trigger,
+    stages: (definition['stages'] as JsonObject[]).map((stage) => stageFrom(stage, sources.nextId)),
+    notifications: listOf(definition['notifications']),
+  }
+}
+
+function wholeNumber(value: unknown): number {
+  const number = Number(value ?? 0)
+  return Number.isInteger(number) && number > 0 ? number : 0
+}
+
+export function failedExecution(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
+  return {
+    ...executionFrom(definition, caller, sources),
+    status: 'TERMINAL',
+    canceled: true,
+    canceledBy: 'system',
+    cancellationReason: `Failed on startup: ${message}`,
+  }
+}
+
+/** A definition that is disabled in the store is not run; a store that cannot be asked does not hold anything up. */
+async function checkStoredDefinition(
+  execution: Execution,
+  headers: Record<string, string>,
+  sources: SubmissionSources,
+): Promise<void> {
+  if (execution.pipelineConfigId === undefined || isTrue(execution.initialConfig['enabled'])) return
+  const path = `/pipelines/${encodeURIComponent(execution.pipelineConfigId)}/get`
+  try {
+    const answer = await sources.call('front50', { method: 'GET', path, headers })
+    if (answer.status !== 200 || !isJsonObject(answer.body) || !isTrue(answer.body['disabled'])) return
+  } catch (error) {
+    sources.log.warn({ err: error, pipeline: execution.pipelineConfigId }, 'the stored definition could not be read')
+    return
+  }
+  throw new BackendError(400, 'The pipeline is disabled and cannot be started.')
+}

@@ -1,0 +1,53 @@
+/** Turns the body of an ad-hoc task into an execution: its jobs are stages that run one after another. */
+import { BackendError, type Caller } from '../../backend.ts'
+import type { Execution, JsonObject } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
+import type { SubmissionSources } from './sources.ts'
+import { listOf, normaliseTrigger } from './trigger.ts'
+
+/** @throws {BackendError} 400 when the body is not a task. */
+export function prepareTask(body: unknown, caller: Caller, sources: SubmissionSources): Execution {
+  const task = Array.isArray(body) ? { job: body } : body
+  if (!isJsonObject(task)) throw new BackendError(400, 'The body must be an object with "application", "description" and "job".')
+  const jobs = referencedStages(checkStageList(task['job'] ?? task['stages'], 'job'))
+  checkGraph(jobs)
+  const trigger = normaliseTrigger(task['trigger'], { user: caller.user, findExecution: sources.findExecution })
+  const id = sources.nextId()
+  return {
+    type: 'ORCHESTRATION',
+    id,
+    rootId: id,
+    application: textOf(task['application']) ?? 'spinnaker_unknown',
+    description: textOf(task['description']) ?? textOf(task['name']),
+    ...commonParts(task, caller, sources),
+    limitConcurrent: false,
+    maxConcurrentExecutions: 0,
+    keepWaitingPipelines: false,
+    trigger,
+    stages: jobs.map((job) => stageFrom(job, sources.nextId)),
+    notifications: listOf(trigger.notifications),
+  }
+}
+
+/** What tasks and pipelines take alike from the body and its sender. */
+export function commonParts(body: JsonObject, caller: Caller, sources: SubmissionSources) {
+  const expiry = Number(body['startTimeExpiry'] ?? Number.NaN)
+  return {
+    status: 'NOT_STARTED' as const,
+    buildTime: sources.now(),
+    startTimeExpiry: Number.isFinite(expiry) ? expiry : undefined,
+    canceled: false,
+    origin: textOf(body['origin']) ?? caller.origin ?? 'unknown',
+    authentication: { user: caller.user, allowedAccounts: caller.accounts },
+    initialConfig: isJsonObject(body['initialConfig']) ? body['initialConfig'] : {},
+    systemNotifications: [],
+    spelEvaluator: textOf(body['spelEvaluator']) ?? 'v3',
+    additionalHeaders: {},
+    engine: { headers: caller.identity, followUps: [] },
+  }
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

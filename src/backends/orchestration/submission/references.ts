@@ -1,0 +1,81 @@
+/** Reads the stages of a definition: their types, references and requisites, and refuses a graph that could never end. */
+import { BackendError } from '../../backend.ts'
+import { createStage } from '../machine/new-stage.ts'
+import type { JsonObject, Stage } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+
+/** Cloud providers whose jobs carry no suffix (orchestration contract, 2.2). */
+const unsuffixedProviders = ['aws', 'titus']
+
+/** @throws {BackendError} 400 when it is not an array of objects that each have a type. */
+export function checkStageList(value: unknown, what: string): JsonObject[] {
+  if (value === undefined || value === null) return []
+  if (!Array.isArray(value)) throw new BackendError(400, `"${what}" must be an array.`)
+  return value.map((each, index) => {
+    if (!isJsonObject(each) || typeof each['type'] !== 'string' || each['type'] === '') {
+      throw new BackendError(400, `Element ${index} of "${what}" needs a "type".`)
+    }
+    return each
+  })
+}
+
+/** Gives references when no stage has one: a chain in the order of the list. Numbers become text. */
+export function referencedStages(stages: readonly JsonObject[]): JsonObject[] {
+  const hasReferences = stages.some((stage) => stage['refId'] !== undefined && stage['refId'] !== null)
+  return stages.map((stage, index) => {
+    if (!hasReferences) return { ...stage, refId: String(index), requisiteStageRefIds: index === 0 ? [] : [String(index - 1)] }
+    const requisites = Array.isArray(stage['requisiteStageRefIds']) ? stage['requisiteStageRefIds'] : []
+    return { ...stage, refId: String(stage['refId'] ?? ''), requisiteStageRefIds: requisites.map(String) }
+  })
+}
+
+/** @throws {BackendError} 400 for a missing or repeated reference, a requisite that does not exist, and a cycle. */
+export function checkGraph(stages: readonly JsonObject[]): void {
+  const requisites = new Map<string, string[]>()
+  for (const stage of stages) {
+    const refId = stage['refId'] as string
+    if (refId === '') throw new BackendError(400, 'Either every stage has a "refId" or none has.')
+    if (requisites.has(refId)) throw new BackendError(400, `Two stages have the refId "${refId}".`)
+    requisites.set(refId, stage['requisiteStageRefIds'] as string[])
+  }
+  for (const [refId, required] of requisites) {
+    const missing = required.find((each) => !requisites.has(each))
+    if (missing !== undefined) {
+      throw new BackendError(400, `Stage "${refId}" requires "${missing}", but no stage has that refId.`)
+    }
+  }
+  checkAcyclic(requisites)
+}
+
+/** Takes away stages all of whose requisites are taken away; what remains waits for itself. */
+function checkAcyclic(requisites: ReadonlyMap<string, string[]>): void {
+  const open = new Map([...requisites].map(([refId, required]) => [refId, new Set(required)]))
+  for (let removed = 1; removed > 0; ) {
+    removed = 0
+    for (const [refId, required] of open) {
+      if ([...required].some((each) => open.has(each))) continue
+      open.delete(refId)
+      removed++
+    }
+  }
+  if (open.size > 0) throw new BackendError(400, `These stages require each other in a circle: ${[...open.keys()].join(', ')}.`)
+}
+
+/** The record of a stage; what has no place of its own becomes its context. */
+export function stageFrom(definition: JsonObject, nextId: () => string): Stage {
+  const { type, name, refId, requisiteStageRefIds, startTimeExpiry, ...context } = definition
+  const expiry = Number(startTimeExpiry ?? Number.NaN)
+  return createStage({
+    id: nextId(),
+    refId: refId as string,
+    type: withProvider(type as string, context['providerType']),
+    name: typeof name === 'string' && name !== '' ? name : undefined,
+    requisiteStageRefIds: [...new Set(requisiteStageRefIds as string[])],
+    context,
+    startTimeExpiry: Number.isFinite(expiry) ? expiry : undefined,
+  })
+}
+
+function withProvider(type: string, provider: unknown): string {
+  return typeof provider !== 'string' || unsuffixedProviders.includes(provider) ? type : `${type}_${provider}`
+}

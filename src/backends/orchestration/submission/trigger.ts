@@ -1,0 +1,62 @@
+/** Completes the trigger of a submission, and its parameters (orchestration contract, 3.5, 4.1 and 4.9). */
+import { executionView } from '../execution-view.ts'
+import type { Execution, JsonObject, Trigger } from '../model.ts'
+import { isJsonObject, isTrue } from '../model.ts'
+
+export interface TriggerSources {
+  /** The caller, when the trigger names no user. */
+  user: string | undefined
+  findExecution: (id: string) => Execution | undefined
+}
+
+export function normaliseTrigger(given: unknown, sources: TriggerSources): Trigger {
+  const trigger = withParent(isJsonObject(given) ? given : {}, sources)
+  return {
+    ...trigger,
+    type: textOr(trigger['type'], 'manual'),
+    user: textOr(trigger['user'], sources.user ?? '[anonymous]'),
+    parameters: isJsonObject(trigger['parameters']) ? trigger['parameters'] : {},
+    artifacts: listOf(trigger['artifacts']),
+    notifications: listOf(trigger['notifications']),
+    rebake: isTrue(trigger['rebake']),
+    dryRun: isTrue(trigger['dryRun']),
+    strategy: isTrue(trigger['strategy']),
+    resolvedExpectedArtifacts: listOf(trigger['resolvedExpectedArtifacts']),
+    correlationId: typeof trigger['correlationId'] === 'string' ? trigger['correlationId'] : undefined,
+  }
+}
+
+/** A trigger that only names its parent gets the whole of it; an unknown parent is ignored. */
+function withParent(trigger: JsonObject, sources: TriggerSources): JsonObject {
+  const parentId = trigger['parentPipelineId']
+  if (typeof parentId !== 'string' || isJsonObject(trigger['parentExecution'])) return trigger
+  const parent = sources.findExecution(parentId)
+  if (parent === undefined || parent.type !== 'PIPELINE') return trigger
+  return {
+    ...trigger,
+    parentExecution: executionView(parent),
+    parentPipelineName: parent.name,
+    parentStatus: parent.status,
+    isPipeline: true,
+    artifacts: [...listOf(trigger['artifacts']), ...parent.trigger.artifacts],
+  }
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' && value !== '' ? value : otherwise
+}
+
+export function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** Missing parameters take their defaults; an empty text is a value. */
+export function withDefaultParameters(given: JsonObject, declared: unknown): JsonObject {
+  const defaults: [string, unknown][] = []
+  for (const parameter of listOf(declared)) {
+    if (!isJsonObject(parameter) || typeof parameter['name'] !== 'string') continue
+    const { name, default: value } = parameter
+    if ((given[name] === undefined || given[name] === null) && value !== undefined && value !== null) defaults.push([name, value])
+  }
+  return { ...given, ...Object.fromEntries(defaults) }
+}

@@ -1,0 +1,65 @@
+/** What a step is given: the state of its moment, calls in the name of the right user, and other executions. */
+import type { ServiceAnswer } from '../backend.ts'
+import type { Engine } from './engine.ts'
+import { evaluateForStage } from './expressions/stage-evaluation.ts'
+import { identityHeaders } from './identity.ts'
+import { RetryableError, StageError } from './machine/failure.ts'
+import { readKey } from './machine/graph.ts'
+import { cancelExecution } from './machine/operations.ts'
+import type { Execution, Stage } from './model.ts'
+import { isJsonObject } from './model.ts'
+import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
+
+export function createTaskContext(engine: Engine, execution: Execution, stage: Stage): TaskContext {
+  const { options } = engine
+  const headers = identityHeaders(execution, stage)
+  return {
+    execution,
+    stage,
+    now: options.now(),
+    newId: options.nextId,
+    read: (key) => readKey(execution, stage, key),
+    evaluate: (text) => evaluateForStage(execution, stage, text),
+    findExecution: (id) => options.store.load(id),
+    prepareExecution: (definition) => options.prepareExecution(definition, execution, headers),
+    cancelExecution: (id, canceledBy, reason) =>
+      engine.transact((unit) => {
+        const other = unit.load(id)
+        if (other !== undefined) cancelExecution(other, canceledBy, reason, unit.turn)
+      }),
+    async call(service, request, expected = []) {
+      let answer: ServiceAnswer
+      try {
+        answer = await options.call(service, { ...request, headers })
+      } catch (error) {
+        throw unreachable(service, request, error)
+      }
+      if (answer.status < 400 || expected.includes(answer.status)) return answer
+      throw refused(service, request, answer)
+    },
+  }
+}
+
+/** Calls that change nothing when repeated are tried again after the faults of a network (section 5.3). */
+function isRepeatable(request: CollaboratorRequest): boolean {
+  return request.method !== 'POST' && request.method !== 'PATCH'
+}
+
+function unreachable(service: string, request: CollaboratorRequest, cause: unknown): StageError {
+  const text = `${service} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`
+  return isRepeatable(request) ? new RetryableError([text]) : new StageError([text])
+}
+
+function refused(service: string, request: CollaboratorRequest, answer: ServiceAnswer): StageError {
+  const isPassing = answer.status === 503 || ([429, 502, 504].includes(answer.status) && isRepeatable(request))
+  const texts = answerTexts(answer)
+  const errors = texts.length > 0 ? texts : [`${service} answered with status ${answer.status}.`]
+  const details = { status: answer.status, kind: 'HTTP', method: request.method, service }
+  return isPassing ? new RetryableError(errors, details) : new StageError(errors, details)
+}
+
+function answerTexts({ body }: ServiceAnswer): string[] {
+  if (!isJsonObject(body)) return []
+  if (Array.isArray(body['errors']) && body['errors'].length > 0) return body['errors'].map(String)
+  return typeof body['message'] === 'string' && body['message'] !== '' ? [body['message']] : []
+}

@@ -1,0 +1,109 @@
+/**
+ * One transaction of the engine: the executions that it touches are loaded once, changed in memory, and written together at
+ * the end, after everything that a completion entails has been done.
+ */
+import { BackendError } from '../backend.ts'
+import { releaseWaiting, startOrPark } from './concurrency.ts'
+import { nextDue, wakeTasks } from './machine/run-task.ts'
+import type { Turn } from './machine/turn.ts'
+import type { Execution, ExecutionType } from './model.ts'
+import { isJsonObject } from './model.ts'
+import { isComplete } from './statuses.ts'
+import type { ExecutionStore } from './store.ts'
+
+export class UnitOfWork {
+  readonly turn: Turn
+  readonly #store: ExecutionStore
+  readonly #isInFlight: (run: string) => boolean
+  /** As loaded or last written: the text tells whether there is anything to write. */
+  readonly #executions = new Map<string, Execution>()
+  readonly #removed = new Set<string>()
+
+  constructor(turn: Turn, store: ExecutionStore, isInFlight: (run: string) => boolean) {
+    this.turn = turn
+    this.#store = store
+    this.#isInFlight = isInFlight
+  }
+
+  load(id: string): Execution | undefined {
+    const loaded = this.#executions.get(id) ?? this.#store.load(id)
+    if (loaded !== undefined) this.#executions.set(id, loaded)
+    return loaded
+  }
+
+  /** @throws {BackendError} 404 when there is none, or it is of the other type. */
+  require(id: string, type?: ExecutionType): Execution {
+    const found = this.load(id)
+    if (found !== undefined && (type === undefined || found.type === type)) return found
+    throw new BackendError(404, `There is no ${type === 'ORCHESTRATION' ? 'task' : 'execution'} with the id ${id}.`)
+  }
+
+  insert(execution: Execution): void {
+    this.#store.insert(execution, undefined)
+    this.#executions.set(execution.id, execution)
+  }
+
+  remove(id: string): void {
+    this.#store.remove(id)
+    this.#executions.delete(id)
+    this.#removed.add(id)
+  }
+
+  /** Stores and starts an execution, unless one with its id, or an incomplete one with its correlation id, exists: then that one is returned. */
+  submit(execution: Execution): Execution {
+    const existing = this.load(execution.id) ?? this.#correlated(execution)
+    if (existing !== undefined) return existing
+    this.insert(execution)
+    startOrPark(this, execution)
+    return execution
+  }
+
+  #correlated(execution: Execution): Execution | undefined {
+    const { correlationId } = execution.trigger
+    if (correlationId === undefined) return undefined
+    const id = this.#store.findIncomplete(correlationId, execution.type)
+    return id === undefined ? undefined : this.load(id)
+  }
+
+  /** Counts what is stored and what this transaction has changed. */
+  countRunning(configId: string, except: string): number {
+    this.#write()
+    return this.#store.countRunning(configId, except)
+  }
+
+  /** Ids of waiting executions of a pipeline, oldest first. */
+  parked(configId: string): string[] {
+    this.#write()
+    return this.#store.parked(configId)
+  }
+
+  /** Deals with what was completed, then writes everything. Returns what was touched with its next due time. */
+  finish(): { id: string; due: number | undefined }[] {
+    for (let done = this.turn.completed.shift(); done !== undefined; done = this.turn.completed.shift()) this.#settle(done)
+    this.#write()
+    const touched = [...this.#executions.values()].map((execution) => ({
+      id: execution.id,
+      due: nextDue(execution, this.#isInFlight),
+    }))
+    return [...touched, ...[...this.#removed].map((id) => ({ id, due: undefined }))]
+  }
+
+  #settle(done: Execution): void {
+    const { parentExecution, parentPipelineStageId } = done.trigger
+    if (parentPipelineStageId !== undefined && isJsonObject(parentExecution)) {
+      const parent = this.load(String(parentExecution['id']))
+      if (parent !== undefined && !isComplete(parent.status)) wakeTasks(parent, this.turn.now)
+    }
+    if (done.type !== 'PIPELINE' || done.pipelineConfigId === undefined) return
+    done.engine.followUps.push({ id: this.turn.nextId(), kind: 'start-dependents', dueAt: this.turn.now, attempts: 0 })
+    releaseWaiting(this, done.pipelineConfigId, done.keepWaitingPipelines)
+  }
+
+  #write(): void {
+    for (const execution of this.#executions.values())
+      this.#store.save(
+        execution,
+        nextDue(execution, () => false),
+      )
+  }
+}

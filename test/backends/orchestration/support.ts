@@ -1,0 +1,153 @@
+/** Starts the engine with a clock that tests move, and has short names for what scenarios do all the time. */
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Backend, CallService, ServiceAnswer } from '../../../src/backends/backend.ts'
+import type { Execution, Stage, Task } from '../../../src/backends/orchestration/model.ts'
+import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
+import { type Backends, startBackends } from '../../support/backends.ts'
+
+/** The task view (section 3.4). */
+export interface TaskView {
+  id: string
+  name: string
+  application: string
+  status: string
+  buildTime: number
+  startTime?: number
+  endTime?: number
+  variables: { key: string; value: unknown }[]
+  steps: Task[]
+  execution: Execution
+}
+
+/** The value of a variable of a task. */
+export function variable(view: TaskView, key: string): unknown {
+  return view.variables.find((each) => each.key === key)?.value
+}
+
+/** A value deep inside JSON: `at(stage, 'context', 'exception', 'details')`. */
+export function at(value: unknown, ...path: (string | number)[]): unknown {
+  return path.reduce<unknown>((found, key) => (found as Record<string | number, unknown> | undefined)?.[key], value)
+}
+
+export interface Clock {
+  now: () => number
+  /** Moves the clock forward. */
+  pass(seconds: number): void
+}
+
+export function createClock(start = Date.UTC(2031, 4, 6, 12)): Clock {
+  let now = start
+  const pass = (seconds: number) => {
+    now += seconds * 1000
+  }
+  return { now: () => now, pass }
+}
+
+export interface TestEngine {
+  clock: Clock
+  backends: Backends
+  ask(method: string, path: string, body?: unknown, user?: string): Promise<ServiceAnswer>
+  /** Starts a pipeline of application `app` named `p` and returns its id. */
+  run(definition: Record<string, unknown>, user?: string): Promise<string>
+  /** Submits jobs and returns the id of the task. */
+  task(...jobs: Record<string, unknown>[]): Promise<string>
+  execution(id: string): Promise<Execution>
+  view(id: string): Promise<TaskView>
+  /** The stage with a reference, of the execution as it is now. */
+  stage(id: string, refId: string): Promise<Stage>
+  /** Asks until `read` gives something true. */
+  eventually<T>(read: () => Promise<T>): Promise<T>
+  /** Waits until the execution has the status. */
+  ends(id: string, status: string): Promise<Execution>
+  /** As `ends`, for a task. */
+  taskEnds(id: string, status: string): Promise<TaskView>
+}
+
+export interface EngineOptions {
+  others?: CallService
+  dataDir?: string
+  clock?: Clock
+  backends?: readonly Backend[]
+}
+
+/** What the services answer when the test says nothing about them: nothing is known. */
+const nothingKnown: CallService = async () => ({ status: 404, body: undefined })
+
+export async function startEngine(t: TestContext, options: EngineOptions = {}): Promise<TestEngine> {
+  const clock = options.clock ?? createClock()
+  const backends = await startBackends(t, [orchestrationBackend, ...(options.backends ?? [])], {
+    now: clock.now,
+    others: options.others ?? nothingKnown,
+    dataDir: options.dataDir,
+  })
+  const ask: TestEngine['ask'] = (method, path, body, user) =>
+    backends.ask('orca', method, path, body, user === undefined ? {} : { 'x-spinnaker-user': user })
+  const started = (answer: ServiceAnswer): string => {
+    const ref = at(answer.body, 'ref')
+    if (answer.status !== 200 || ref === undefined) throw new Error(`refused: ${answer.status} ${JSON.stringify(answer.body)}`)
+    return String(ref).split('/').at(-1) as string
+  }
+  const execution = async (id: string) => (await ask('GET', `/pipelines/${id}`)).body as Execution
+  const view = async (id: string) => (await ask('GET', `/tasks/${id}`)).body as TaskView
+  const eventually: TestEngine['eventually'] = async (read) => {
+    const until = performance.now() + 5000
+    for (;;) {
+      const value = await read()
+      if (value || performance.now() > until) return value
+      await sleep(10)
+    }
+  }
+  const reaches = async <T extends { status: string }>(read: () => Promise<T>, status: string): Promise<T> => {
+    const found = await eventually(async () => {
+      const value = await read()
+      return value.status === status ? value : undefined
+    })
+    if (found !== undefined) return found
+    throw new Error(`never ${status}: ${JSON.stringify(await read(), undefined, 1)}`)
+  }
+  return {
+    clock,
+    backends,
+    ask,
+    run: async (definition, user) =>
+      started(await ask('POST', '/orchestrate', { application: 'app', name: 'p', ...definition }, user)),
+    task: async (...job) => started(await ask('POST', '/ops', { application: 'app', description: 'd', job })),
+    execution,
+    view,
+    stage: async (id, refId) => {
+      const found = (await execution(id)).stages.find((stage) => stage.refId === refId)
+      if (found === undefined) throw new Error(`no stage ${refId}`)
+      return found
+    },
+    eventually,
+    ends: (id, status) => reaches(() => execution(id), status),
+    taskEnds: (id, status) => reaches(() => view(id), status),
+  }
+}
+
+/** A stage that waits. */
+export function W(refId: string, waitTime: number, ...requisiteStageRefIds: string[]): Record<string, unknown> {
+  return { refId, type: 'wait', waitTime, requisiteStageRefIds }
+}
+
+/** A stage that waits for a person. */
+export function J(refId: string, ...requisiteStageRefIds: string[]): Record<string, unknown> {
+  return { refId, type: 'manualJudgment', requisiteStageRefIds }
+}
+
+/** A stage that fails. */
+export function F(
+  refId: string,
+  requisiteStageRefIds: string[] = [],
+  options: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const preconditions = [{ type: 'expression', context: { expression: 'false' } }]
+  return { refId, type: 'checkPreconditions', requisiteStageRefIds, preconditions, ...options }
+}
+
+/** A stage that evaluates variables. */
+export function V(refId: string, variables: Record<string, unknown>, ...requisiteStageRefIds: string[]): Record<string, unknown> {
+  const entries = Object.entries(variables).map(([key, value]) => ({ key, value }))
+  return { refId, type: 'evaluateVariables', requisiteStageRefIds, variables: entries }
+}
