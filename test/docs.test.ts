@@ -1,0 +1,25 @@
+/** The documentation agrees with the code: printed pages are current, and every link leads somewhere. */
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { printReference } from '../scripts/print-reference.ts'
+
+const root = resolve(import.meta.dirname, '..')
+
+for (const { file, text } of printReference()) {
+  test(`${file} is what the code prints`, () => {
+    const path = join(root, file)
+    assert.ok(existsSync(path), `${file} is missing: npm run docs`)
+    assert.equal(readFileSync(path, 'utf8'), text, `${file} is older than the code: npm run docs`)
+  })
+}
+
+for (const file of ['README.md', ...globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root })].sort()) {
+  test(`every link of ${file} leads to a file of the repository`, () => {
+    const text = readFileSync(join(root, file), 'utf8')
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)) {
+      assert.ok(existsSync(join(root, dirname(file), target)), `${target} does not exist`)
+    }
+  })
+}
