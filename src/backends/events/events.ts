@@ -1,6 +1,8 @@
 /** The embedded event service: takes events in, decides which pipelines they start, and asks the orchestrator to start them. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
+import { fieldOf } from '../json-values.ts'
+import { validateCron } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
 import { toManualStart } from './manual.ts'
 import { type Start, type StartPauses, Starts, startMigrations } from './starts.ts'
@@ -48,6 +50,7 @@ async function toStarts(context: BackendContext, event: Event, caller: Caller): 
 
 /** What an installation without quiet period, message queues and notification plug-ins has to say about them. */
 function mountLists(app: FastifyInstance): void {
+  app.get('/validateCronExpression', (request) => validateCron(expressionIn(request)))
   app.get('/quietPeriod', () => ({ enabled: false, inQuietPeriod: false, startTime: -1, endTime: -1 }))
   for (const path of [
     '/pubsub/subscriptions',
@@ -63,6 +66,13 @@ function mountLists(app: FastifyInstance): void {
   app.post('/notifications/callbacks/:source', () => {
     throw new BackendError(404, 'No chat tool is configured that could call back.')
   })
+}
+
+/** @throws {BackendError} 400 when there is none, or more than one. */
+function expressionIn(request: FastifyRequest): string {
+  const expression = fieldOf({ ...(request.query as object) }, 'cronExpression')
+  if (typeof expression !== 'string') throw new BackendError(400, 'The query parameter "cronExpression" is required, once.')
+  return expression
 }
 
 /** Signatures cover the body as sent, so routes get bytes and parse them themselves. */
