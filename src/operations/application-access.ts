@@ -1,0 +1,42 @@
+/** What the caller may do on applications, for the few rules that no service behind the gateway enforces. */
+import { GatewayError } from '../errors.ts'
+import type { OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+
+/**
+ * Says which applications the caller may read: all of them while nobody logs in or no permission service decides, none
+ * when the service cannot say.
+ *
+ * @see operations contract, getAllApplicationsUsingGET; HTTP conventions, section 4.5
+ */
+export async function createReadFilter(request: OperationRequest, platform: Platform): Promise<(application: string) => boolean> {
+  if (!isDecided(platform)) return () => true
+  const { user } = request.state
+  const view = user === undefined ? undefined : await platform.permissions.viewOf(user)
+  if (view === undefined) return () => false
+  if (view.admin) return () => true
+  const readable = new Map(
+    view.applications.map(({ name, authorizations }) => [name.toLowerCase(), authorizations.includes('READ')]),
+  )
+  return (application) => readable.get(application.toLowerCase()) ?? view.allowAccessToUnknownApplications === true
+}
+
+/** Whether the caller's permissions limit the answer at all. */
+export function isDecided(platform: Platform): boolean {
+  return platform.login.active && platform.permissions.enabled
+}
+
+/**
+ * Starting a pipeline needs EXECUTE on its application, on every way in: the orchestrator does not check it.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED
+ */
+export async function checkMayExecute(request: OperationRequest, platform: Platform, application: string): Promise<void> {
+  if (!isDecided(platform)) return
+  const { user } = request.state
+  if (user !== undefined && (await platform.permissions.mayOnApplication(user, application, 'EXECUTE'))) return
+  throw new GatewayError(
+    'PERMISSION_DENIED',
+    `You may not start pipelines of ${application}: that needs EXECUTE on the application.`,
+  )
+}
