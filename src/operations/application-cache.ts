@@ -17,10 +17,14 @@ export interface ApplicationCacheSettings {
 }
 
 export interface ApplicationCache {
+  /** Whether applications that only the infrastructure knows are left out. */
+  readonly definitionsOnly: boolean
   /** The merged list as of the last refresh, `[]` before the first. */
   list(): readonly Attributes[]
   /** The cached attributes of one application, by name without case. */
   find(name: string): Attributes | undefined
+  /** Adds an application that was just read from the definition store and is too new for the list, until the next refresh. */
+  learn(attributes: Attributes): void
   /** Refreshes at once, unless a refresh runs, which is then waited for. Never fails. */
   refresh(): Promise<void>
   start(): void
@@ -75,9 +79,18 @@ export function createApplicationCache(
     if (!closed) timer = setTimeout(loop, settings.refreshMs).unref()
   }
 
+  function learn(attributes: Attributes): void {
+    if (byName.has(attributes.name)) return
+    const included = mergeApplications([attributes], [], settings)
+    merged = [...merged, ...included]
+    for (const one of included) byName.set(one.name, one)
+  }
+
   return {
+    definitionsOnly: settings.definitionsOnly,
     list: () => merged,
     find: (name) => byName.get(name.toLowerCase()),
+    learn,
     refresh: refreshOnce,
     start: () => void loop(),
     close: () => {

@@ -1,0 +1,143 @@
+/** Pipelines, the definitions: read from the definition store, changed by tasks of the orchestrator that are waited for. */
+import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
+import { formatJson } from '../http/json.ts'
+import { findByName, findDefinition, listDefinitions } from './find-definition.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { AnyObject, flag, integer, nothing, ObjectList, text } from './schemas.ts'
+import { runTask, type TaskSubmission } from './task-polling.ts'
+import type { Fields } from './upstream-shape.ts'
+
+const Definition = z.looseObject({
+  application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
+})
+
+const taskFailed = { 400: 'The task that changes the definition failed or did not finish in time; the message says why.' }
+
+export const pipelineOperations: Operation[] = [
+  {
+    id: 'getPipelineConfigsForApplicationUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/pipelineConfigs',
+    summary: 'Pipeline definitions of an application, in their order.',
+    query: {
+      pipelineNameFilter: text.optional().describe('Keep pipelines whose name contains this.'),
+      pipelineLimit: integer.optional().describe('At most so many.'),
+    },
+    forward: {
+      service: 'front50',
+      path: '/pipelines/{application}',
+      constants: { refresh: 'true' },
+      query: ['pipelineNameFilter', 'pipelineLimit'],
+    },
+    answer: ObjectList,
+  },
+  {
+    id: 'getPipelineConfigUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/pipelineConfigs/{pipelineName}',
+    summary: 'One pipeline definition, by its exact name or by its id.',
+    handle: (request) => findDefinition(request, request.path['application'] as string, request.path['pipelineName'] as string),
+    answer: AnyObject,
+    errors: { 404: 'No definition has that name or id.' },
+  },
+  {
+    id: 'savePipelineUsingPOST',
+    section: '4.11',
+    method: 'POST',
+    path: '/pipelines',
+    summary: 'Creates or overwrites a pipeline definition. The new id is found in the list of definitions.',
+    query: { staleCheck: flag.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
+    body: { schema: Definition, required: true },
+    handle: saveDefinition,
+    answer: nothing,
+    errors: taskFailed,
+  },
+  {
+    id: 'updatePipelineUsingPUT',
+    section: '4.11',
+    method: 'PUT',
+    path: '/pipelines/{id}',
+    summary: 'Updates a pipeline definition, its name included, and answers with what is stored then.',
+    body: { schema: Definition, required: true },
+    handle: updateDefinition,
+    answer: AnyObject,
+    errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
+  },
+  {
+    id: 'deletePipelineUsingDELETE',
+    section: '4.11',
+    method: 'DELETE',
+    path: '/pipelines/{application}/{pipelineName}',
+    summary: 'Deletes a pipeline definition, by its name without regard to case. One that does not exist is deleted already.',
+    handle: deleteDefinition,
+    answer: nothing,
+    errors: taskFailed,
+  },
+  {
+    id: 'renamePipelineUsingPOST',
+    section: '4.11',
+    method: 'POST',
+    path: '/pipelines/move',
+    summary: 'Renames a pipeline definition: `application`, `from`, `to`. Newer definition stores know PUT /pipelines/{id} only.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'front50', path: '/pipelines/move' },
+    answer: nothing,
+  },
+]
+
+async function saveDefinition(request: OperationRequest, platform: Platform): Promise<void> {
+  const { staleCheck } = request.query
+  await runTask(request, platform, toChange(request, 'save', request.body as Fields, { staleCheck }))
+}
+
+async function updateDefinition(request: OperationRequest, platform: Platform): Promise<Fields | undefined> {
+  const id = request.path['id'] as string
+  const definition = withId(request.body as Fields, id)
+  await runTask(request, platform, toChange(request, 'update', definition))
+  const stored = await listDefinitions(request, definition['application'] as string)
+  return stored.find((one) => one['id'] === id)
+}
+
+/** The id of the path decides what is updated; a body that names another one would update something else. */
+function withId(definition: Fields, id: string): Fields {
+  const given = definition['id'] ?? ''
+  if (given === '') return { ...definition, id }
+  if (given === id) return definition
+  throw new GatewayError(
+    'BAD_ARGUMENT',
+    `The body is the definition of pipeline "${String(given)}", the path names "${id}". Send the definition with its own id.`,
+  )
+}
+
+async function deleteDefinition(request: OperationRequest, platform: Platform): Promise<void> {
+  const { application = '', pipelineName } = request.path
+  const definition = findByName(await listDefinitions(request, application), pipelineName)
+  if (definition === undefined) return
+  await runTask(request, platform, toChange(request, 'delete', { application, ...definition }))
+}
+
+/** The definition travels as base64 of JSON text, exactly as the client wrote its values. */
+function toChange(
+  request: OperationRequest,
+  action: 'save' | 'update' | 'delete',
+  definition: Fields,
+  options: Fields = {},
+): TaskSubmission {
+  const title = `${action[0]?.toUpperCase()}${action.slice(1)} pipeline '${String(definition['name'] ?? 'unnamed')}'`
+  return {
+    application: String(definition['application']),
+    description: title,
+    job: [
+      {
+        type: `${action}Pipeline`,
+        pipeline: Buffer.from(formatJson(definition), 'utf8').toString('base64'),
+        user: request.state.user?.username ?? 'anonymous',
+        ...options,
+      },
+    ],
+  }
+}

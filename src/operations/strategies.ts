@@ -1,0 +1,35 @@
+/** Deployment strategies: definitions that a deployment stage runs as a pipeline of its own. */
+import { GatewayError } from '../errors.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import { AnyObject, ObjectList } from './schemas.ts'
+import { checkList, type Fields } from './upstream-shape.ts'
+
+export const strategyOperations: Operation[] = [
+  {
+    id: 'getStrategyConfigsForApplicationUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/strategyConfigs',
+    summary: 'Deployment strategies of an application.',
+    forward: { service: 'front50', path: '/strategies/{application}' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getStrategyConfigUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/strategyConfigs/{strategyName}',
+    summary: 'One deployment strategy, by its exact name.',
+    forward: { service: 'front50', path: '/strategies/{application}' },
+    pick: pickStrategy,
+    answer: AnyObject,
+    errors: { 404: 'The application has no strategy of that name.' },
+  },
+]
+
+function pickStrategy(body: unknown, { path }: OperationRequest): Fields {
+  const { application, strategyName } = path
+  const strategy = checkList(body, 'front50').find(({ name }) => name === strategyName)
+  if (strategy !== undefined) return strategy
+  throw new GatewayError('NOT_FOUND', `Application ${application} has no strategy with the name "${strategyName}".`)
+}
