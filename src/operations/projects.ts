@@ -1,0 +1,29 @@
+/** Projects: recent executions of the pipelines that a project shows together. */
+import { pathTo } from '../http/encode-path.ts'
+import { createReadFilter, isDecided } from './application-access.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { integer, ObjectList, text } from './schemas.ts'
+import { checkList, type Fields } from './upstream-shape.ts'
+
+export const projectOperations: Operation[] = [
+  {
+    id: 'allPipelinesForProjectUsingGET',
+    section: '4.12',
+    method: 'GET',
+    path: '/projects/{id}/pipelines',
+    summary: 'Recent executions of a project, of applications that the caller may read.',
+    query: { limit: integer.default(5), statuses: text.optional().describe('Comma-separated; all unless given.') },
+    handle: listExecutions,
+    answer: ObjectList,
+  },
+]
+
+/** The orchestrator shows the executions of a project to everyone, so they are filtered here. */
+async function listExecutions(request: OperationRequest, platform: Platform): Promise<StreamedAnswer | Fields[]> {
+  const call = { path: pathTo`/projects/${request.path['id'] as string}/pipelines`, query: request.query }
+  if (!isDecided(platform)) return new StreamedAnswer('orca', call)
+  const executions = checkList(await request.json('orca', call), 'orca')
+  const mayRead = await createReadFilter(request, platform)
+  return executions.filter(({ application }) => typeof application === 'string' && mayRead(application))
+}

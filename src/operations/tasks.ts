@@ -1,0 +1,167 @@
+/** Tasks: ad-hoc work of the orchestrator, under the address of an application and under their own. */
+import { GatewayError } from '../errors.ts'
+import { pathTo } from '../http/encode-path.ts'
+import { learnApplication } from './learn-application.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { AnyObject, integer, list, nothing, ObjectList, Ref, text } from './schemas.ts'
+import { checkDone, checkObject, type Fields, isFields } from './upstream-shape.ts'
+
+/** The orchestrator's object form of POST /ops is chosen by this content type. */
+const submissionType = { 'content-type': 'application/context+json' }
+/** About the time after which a task that changes an application has ended. */
+const applicationChangeMs = 1000
+const unknownTask = { 404: 'There is no task with this id.' }
+
+export const taskOperations: Operation[] = [
+  {
+    id: 'getTasksUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/tasks',
+    summary: 'Tasks of an application, newest first.',
+    query: {
+      page: integer.optional().describe('From 1.'),
+      limit: integer.optional().describe('Size of a page.'),
+      statuses: text.optional().describe('Comma-separated; all unless given.'),
+    },
+    forward: { service: 'orca', path: '/applications/{application}/tasks', query: ['page', 'limit', 'statuses'] },
+    answer: ObjectList,
+  },
+  {
+    id: 'taskUsingPOST',
+    section: '4.2',
+    method: 'POST',
+    path: '/applications/{application}/tasks',
+    summary: 'Submits a task for an application, whatever application its body names.',
+    body: { schema: AnyObject, required: true },
+    handle: (request, platform) => {
+      const task = { ...(request.body as Fields), application: request.path['application'] }
+      return submit(request, platform, task)
+    },
+    answer: Ref,
+  },
+  {
+    id: 'getTaskUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/tasks/{id}',
+    summary: 'One task; the older address. The application is not looked at.',
+    forward: { service: 'orca', path: '/tasks/{id}' },
+    answer: AnyObject,
+    errors: unknownTask,
+  },
+  {
+    id: 'cancelTaskUsingPUT',
+    section: '4.2',
+    method: 'PUT',
+    path: '/applications/{application}/tasks/{id}/cancel',
+    summary: 'Cancels a task; the older address.',
+    handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
+    answer: nothing,
+    errors: unknownTask,
+  },
+  {
+    id: 'getTaskDetailsUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/tasks/{id}/details/{taskDetailsId}',
+    summary: 'The cloud operation behind a step of a task; the older address.',
+    forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
+    answer: AnyObject,
+  },
+  {
+    id: 'taskUsingPOST1',
+    section: '4.13',
+    method: 'POST',
+    path: '/tasks',
+    summary: 'Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.',
+    body: { schema: AnyObject, required: true },
+    handle: (request, platform) => {
+      const task = request.body as Fields
+      if (typeof task['application'] === 'string') request.state.application = task['application']
+      return submit(request, platform, task)
+    },
+    answer: Ref,
+  },
+  {
+    id: 'getTaskUsingGET1',
+    section: '4.13',
+    method: 'GET',
+    path: '/tasks/{id}',
+    summary: 'One task.',
+    forward: { service: 'orca', path: '/tasks/{id}' },
+    answer: AnyObject,
+    errors: unknownTask,
+  },
+  {
+    id: 'deleteTaskUsingDELETE',
+    section: '4.13',
+    method: 'DELETE',
+    path: '/tasks/{id}',
+    summary: 'Deletes the record of a task that has ended.',
+    handle: (request) => change(request, 'DELETE', pathTo`/tasks/${request.path['id'] as string}`),
+    answer: nothing,
+    errors: unknownTask,
+  },
+  {
+    id: 'cancelTaskUsingPUT1',
+    section: '4.13',
+    method: 'PUT',
+    path: '/tasks/{id}/cancel',
+    summary: 'Cancels a task; it reaches CANCELED a little later.',
+    handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
+    answer: nothing,
+    errors: unknownTask,
+  },
+  {
+    id: 'cancelTasksUsingPUT',
+    section: '4.13',
+    method: 'PUT',
+    path: '/tasks/cancel',
+    summary: 'Cancels several tasks. Those that the caller may not cancel are skipped.',
+    query: { ids: list },
+    handle: cancelSeveral,
+    answer: nothing,
+  },
+  {
+    id: 'getTaskDetailsUsingGET1',
+    section: '4.13',
+    method: 'GET',
+    path: '/tasks/{id}/details/{taskDetailsId}',
+    summary: 'The cloud operation behind a step of a task.',
+    forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
+    answer: AnyObject,
+  },
+]
+
+async function submit(request: OperationRequest, platform: Platform, task: Fields): Promise<Fields> {
+  const answer = await request.json('orca', { method: 'POST', path: '/ops', body: task, headers: submissionType })
+  if (changesApplication(task)) {
+    // Who created an application looks for it in the list as soon as the task has ended.
+    setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()
+  }
+  return checkObject(answer, 'orca')
+}
+
+function changesApplication({ job }: Fields): boolean {
+  return (
+    Array.isArray(job) &&
+    job.some((one) => isFields(one) && /^(create|update|upsert|delete)Application$/.test(String(one['type'])))
+  )
+}
+
+/** The orchestrator decides by the application in the header, so that is looked up first. */
+async function change(request: OperationRequest, method: 'PUT' | 'DELETE', path: string): Promise<void> {
+  await learnApplication(request, 'tasks', request.path['id'] as string)
+  const body = method === 'PUT' ? '' : undefined
+  checkDone(await request.call('orca', { method, path, body }), 'orca')
+}
+
+async function cancelSeveral(request: OperationRequest): Promise<void> {
+  const ids = (request.query['ids'] as string[]).filter((id) => id.trim() !== '')
+  const [first] = ids
+  if (first === undefined) throw new GatewayError('MISSING_PARAMETER', 'The query parameter "ids" names no task.')
+  await learnApplication(request, 'tasks', first)
+  checkDone(await request.call('orca', { method: 'PUT', path: '/tasks/cancel', body: ids }), 'orca')
+}
