@@ -1,0 +1,114 @@
+/** Clusters: server groups of an application that are deployed together, as the infrastructure reports them. */
+import type { Operation, OperationRequest } from './operation.ts'
+import { AnyObject, flag, ObjectList, text } from './schemas.ts'
+import { checkList, type Fields } from './upstream-shape.ts'
+
+const clusterPath = '/applications/{application}/clusters/{account}/{clusterName}'
+
+export const clusterOperations: Operation[] = [
+  {
+    id: 'getClustersUsingGET2',
+    section: '4.6',
+    method: 'GET',
+    path: '/applications/{application}/clusters',
+    summary: 'Cluster names of an application, by account.',
+    forward: { service: 'clouddriver', path: '/applications/{application}/clusters' },
+    answer: AnyObject,
+  },
+  {
+    id: 'getClustersUsingGET1',
+    section: '4.6',
+    method: 'GET',
+    path: '/applications/{application}/clusters/{account}',
+    summary: 'Clusters of an application in one account.',
+    forward: { service: 'clouddriver', path: '/applications/{application}/clusters/{account}' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getClustersUsingGET',
+    section: '4.6',
+    method: 'GET',
+    path: clusterPath,
+    summary: 'One cluster. An unknown cluster is `{}`, not an error.',
+    forward: { service: 'clouddriver', path: clusterPath },
+    pick: firstCluster,
+    on404: { answer: {} },
+    answer: AnyObject,
+  },
+  {
+    id: 'getClusterLoadBalancersUsingGET',
+    section: '4.6',
+    method: 'GET',
+    path: `${clusterPath}/{type}/loadBalancers`,
+    summary: 'Load balancers of a cluster at one cloud provider. Newer infrastructure services answer 404.',
+    forward: { service: 'clouddriver', path: `${clusterPath}/{type}/loadBalancers` },
+    answer: ObjectList,
+  },
+  {
+    id: 'getServerGroupsUsingGET1',
+    section: '4.6',
+    method: 'GET',
+    path: `${clusterPath}/serverGroups`,
+    summary: 'Server groups of a cluster; an unknown cluster has none.',
+    forward: { service: 'clouddriver', path: clusterPath },
+    pick: serverGroupsOf,
+    on404: { answer: [] },
+    answer: ObjectList,
+  },
+  {
+    id: 'getServerGroupsUsingGET',
+    section: '4.6',
+    method: 'GET',
+    path: `${clusterPath}/serverGroups/{serverGroupName}`,
+    summary: 'Server groups of a cluster that have one name, in several regions perhaps.',
+    forward: { service: 'clouddriver', path: clusterPath },
+    pick: (body, { path }) => serverGroupsOf(body).filter(({ name }) => name === path['serverGroupName']),
+    on404: { answer: [] },
+    answer: ObjectList,
+  },
+  {
+    id: 'getScalingActivitiesUsingGET',
+    section: '4.6',
+    method: 'GET',
+    path: `${clusterPath}/serverGroups/{serverGroupName}/scalingActivities`,
+    summary: 'Scaling history of a server group.',
+    query: { provider: text.default('aws'), region: text.optional() },
+    forward: {
+      service: 'clouddriver',
+      path: `${clusterPath}/{provider}/serverGroups/{serverGroupName}/scalingActivities`,
+      query: ['region'],
+    },
+    answer: ObjectList,
+  },
+  {
+    id: 'getTargetServerGroupUsingGET',
+    section: '4.6',
+    method: 'GET',
+    path: `${clusterPath}/{cloudProvider}/{scope}/serverGroups/target/{target}`,
+    summary: 'The server group that a relative coordinate such as `newest` or `ancestor` names, in a region or zone.',
+    query: { onlyEnabled: flag.optional(), validateOldest: flag.optional() },
+    forward: {
+      service: 'clouddriver',
+      path: `${clusterPath}/{cloudProvider}/{scope}/serverGroups/target/{target}`,
+      query: ['onlyEnabled', 'validateOldest'],
+    },
+    on404: { message: noTarget },
+    answer: AnyObject,
+    errors: { 404: 'The cluster has no such server group.' },
+  },
+]
+
+/** The infrastructure answers with one entry per cloud provider; clients expect the first. */
+function firstCluster(body: unknown): Fields | undefined {
+  return checkList(body, 'clouddriver')[0]
+}
+
+function serverGroupsOf(body: unknown): Fields[] {
+  const groups = firstCluster(body)?.['serverGroups'] ?? []
+  return checkList(groups, 'clouddriver')
+}
+
+function noTarget({ path }: OperationRequest): string {
+  const { target, cloudProvider, account, scope, clusterName } = path
+  return `There is no server group for ${target} in ${cloudProvider}/${account}/${scope}/${clusterName}.`
+}

@@ -1,0 +1,96 @@
+/** Cloud accounts, each with a flag that says whether the caller may write to it. Nothing is hidden. */
+import { GatewayError } from '../errors.ts'
+import type { Account } from './account-cache.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { AnyObject, flag, ObjectList } from './schemas.ts'
+import { type Fields, isFields } from './upstream-shape.ts'
+
+export const credentialOperations: Operation[] = [
+  {
+    id: 'getAccountsUsingGET',
+    section: '4.7',
+    method: 'GET',
+    path: '/credentials',
+    summary: 'All accounts, with `authorized`. Served from a list that is refreshed every half minute.',
+    query: { expand: flag.default(false).describe('All fields of each account.') },
+    handle: listAccounts,
+    answer: ObjectList,
+  },
+  {
+    id: 'getAccountUsingGET',
+    section: '4.7',
+    method: 'GET',
+    path: '/credentials/{account}',
+    summary: 'One account with all its fields and `authorized`.',
+    handle: findAccount,
+    answer: AnyObject,
+    errors: { 404: 'There is no account of that name.' },
+  },
+]
+
+async function listAccounts(request: OperationRequest, platform: Platform): Promise<Fields[]> {
+  const mayWrite = await createWriteCheck(request, platform)
+  const toView = request.query['expand'] === true ? toFullView : toShortView
+  return platform.accounts.list().map((account) => toView(account, mayWrite(account)))
+}
+
+async function findAccount(request: OperationRequest, platform: Platform): Promise<Fields> {
+  const name = request.path['account'] as string
+  const account = platform.accounts.list().find((one) => one.name === name)
+  if (account === undefined) throw new GatewayError('NOT_FOUND', `There is no account "${name}".`)
+  const mayWrite = await createWriteCheck(request, platform)
+  return toFullView(account, mayWrite(account))
+}
+
+/** Decided by the permission service; while there is none, by roles against the permissions of each account. */
+async function createWriteCheck(request: OperationRequest, { permissions }: Platform): Promise<(account: Account) => boolean> {
+  const { user } = request.state
+  if (!permissions.enabled) {
+    const roles = new Set(user?.roles.map((role) => role.toLowerCase()))
+    return (account) => {
+      const writers = permissionsOf(account)['WRITE'] ?? []
+      return isOpen(account) || writers.some((role) => roles.has(role))
+    }
+  }
+  const view = user === undefined ? undefined : await permissions.viewOf(user)
+  const writable = view?.accounts.filter(({ authorizations }) => authorizations.includes('WRITE')) ?? []
+  const names = new Set(writable.map(({ name }) => name.toLowerCase()))
+  return (account) => view?.admin === true || names.has(account.name.toLowerCase())
+}
+
+/** An account without any permissions is open to everyone. */
+function isOpen(account: Account): boolean {
+  return Object.values(permissionsOf(account)).every((roles) => roles.length === 0)
+}
+
+/** Role names by authorization, lower case; the older list of groups stands for READ and WRITE. */
+function permissionsOf(account: Account): Record<string, string[]> {
+  const given = account['permissions']
+  const permissions = isFields(given)
+    ? Object.fromEntries(Object.entries(given).map(([authorization, roles]) => [authorization, toRoles(roles)]))
+    : {}
+  if (Object.keys(permissions).length > 0) return permissions
+  const groups = toRoles(account['requiredGroupMembership'])
+  return groups.length === 0 ? {} : { READ: groups, WRITE: groups }
+}
+
+function toRoles(roles: unknown): string[] {
+  return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string').map((role) => role.toLowerCase()) : []
+}
+
+const shortFields = ['name', 'accountId', 'type', 'requiredGroupMembership'] as const
+
+function toShortView(account: Account, authorized: boolean): Fields {
+  const fields = shortFields.map((field) => [field, account[field]])
+  return withoutNulls({ ...Object.fromEntries(fields), permissions: permissionsOf(account), authorized })
+}
+
+function toFullView(account: Account, authorized: boolean): Fields {
+  return withoutNulls({ ...account, permissions: permissionsOf(account), authorized })
+}
+
+/** Clients read accounts into types that know no null. */
+function withoutNulls(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
+}

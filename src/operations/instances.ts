@@ -1,0 +1,45 @@
+/** Instances: one of them with its links, and its console. */
+import { pathTo } from '../http/encode-path.ts'
+import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
+import { loadWithAccount } from './linked-resource.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { AnyObject, text } from './schemas.ts'
+import { checkObject, type Fields } from './upstream-shape.ts'
+
+export const instanceOperations: Operation[] = [
+  {
+    id: 'getInstanceDetailsUsingGET',
+    section: '4.9',
+    method: 'GET',
+    path: '/instances/{account}/{region}/{instanceId}',
+    summary: 'One instance, with the links of `insights.instance`.',
+    handle: loadInstance,
+    answer: AnyObject,
+    errors: { 404: 'The account or the instance is unknown.' },
+  },
+  {
+    id: 'getConsoleOutputUsingGET',
+    section: '4.9',
+    method: 'GET',
+    path: '/instances/{account}/{region}/{instanceId}/console',
+    summary: 'Console output of an instance.',
+    query: { provider: text.default('aws') },
+    forward: { service: 'clouddriver', path: '/instances/{account}/{region}/{instanceId}/console', query: ['provider'] },
+    answer: AnyObject,
+  },
+]
+
+async function loadInstance(request: OperationRequest, { settings }: Platform): Promise<Fields> {
+  const { account = '', region = '', instanceId = '' } = request.path
+  const loaded = await loadWithAccount(request, { path: pathTo`/instances/${account}/${region}/${instanceId}` })
+  const instance = checkObject(loaded.resource, 'clouddriver')
+  const serverGroup = instance['serverGroup']
+  const insightActions = toInsightActions(settings.insights.instance, [
+    { account, region, instanceId },
+    textFields(instance),
+    loaded.account,
+    typeof serverGroup === 'string' ? { application: parseServerGroupName(serverGroup).application } : {},
+  ])
+  return { ...instance, insightActions }
+}

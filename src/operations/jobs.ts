@@ -1,0 +1,44 @@
+/** Jobs: containers of an application that run once. */
+import { GatewayError } from '../errors.ts'
+import { pathTo } from '../http/encode-path.ts'
+import { toInsightActions } from './insights.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { AnyObject, ObjectList, text } from './schemas.ts'
+import { checkObject, type Fields } from './upstream-shape.ts'
+
+export const jobOperations: Operation[] = [
+  {
+    id: 'getJobsUsingGET',
+    section: '4.9',
+    method: 'GET',
+    path: '/applications/{applicationName}/jobs',
+    summary: 'Jobs of an application. Newer infrastructure services answer 404.',
+    query: { expand: text.default('false') },
+    forward: { service: 'clouddriver', path: '/applications/{applicationName}/jobs', query: ['expand'] },
+    answer: ObjectList,
+  },
+  {
+    id: 'getJobUsingGET',
+    section: '4.9',
+    method: 'GET',
+    path: '/applications/{applicationName}/jobs/{account}/{region}/{name}',
+    summary: 'One job, with the links of `insights.job`. An unknown job is `{}`, not an error.',
+    query: { expand: text.default('false').describe('Accepted and ignored.') },
+    handle: loadJob,
+    answer: AnyObject,
+  },
+]
+
+async function loadJob(request: OperationRequest, { settings }: Platform): Promise<Fields> {
+  const { applicationName: application = '', account = '', region = '', name: jobName = '' } = request.path
+  try {
+    const path = pathTo`/applications/${application}/jobs/${account}/${region}/${jobName}`
+    const job = checkObject(await request.json('clouddriver', { path }), 'clouddriver')
+    const variables = { application, account, region, jobName, cloudProvider: job['cloudProvider'] }
+    return { ...job, insightActions: toInsightActions(settings.insights.job, [variables]) }
+  } catch (error) {
+    if (error instanceof GatewayError && error.status === 404) return {}
+    throw error
+  }
+}

@@ -1,0 +1,72 @@
+/** Load balancers: of a cloud provider, of an application, and the details of one. */
+import { GatewayError } from '../errors.ts'
+import { pathTo } from '../http/encode-path.ts'
+import { textFields, toInsightActions } from './insights.ts'
+import { loadWithAccount } from './linked-resource.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { AnyObject, ObjectList, text } from './schemas.ts'
+import { checkList, type Fields } from './upstream-shape.ts'
+
+const provider = text.default('aws')
+
+export const loadBalancerOperations: Operation[] = [
+  {
+    id: 'getAllUsingGET',
+    section: '4.10',
+    method: 'GET',
+    path: '/loadBalancers',
+    summary: 'Load balancers of a cloud provider.',
+    query: { provider },
+    forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
+    answer: ObjectList,
+  },
+  {
+    id: 'getLoadBalancerUsingGET',
+    section: '4.10',
+    method: 'GET',
+    path: '/loadBalancers/{name}',
+    summary: 'One load balancer in all accounts and regions.',
+    query: { provider },
+    forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },
+    answer: AnyObject,
+  },
+  {
+    id: 'getLoadBalancerDetailsUsingGET',
+    section: '4.10',
+    method: 'GET',
+    path: '/loadBalancers/{account}/{region}/{name}',
+    summary: 'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
+    query: { provider },
+    handle: loadDetails,
+    answer: ObjectList,
+  },
+  {
+    id: 'getApplicationLoadBalancersUsingGET',
+    section: '4.10',
+    method: 'GET',
+    path: '/applications/{application}/loadBalancers',
+    summary: 'Load balancers of an application.',
+    forward: { service: 'clouddriver', path: '/applications/{application}/loadBalancers' },
+    answer: ObjectList,
+  },
+]
+
+async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<Fields[]> {
+  const { account = '', region = '', name = '' } = request.path
+  const path = pathTo`/${String(request.query['provider'])}/loadBalancers/${account}/${region}/${name}`
+  try {
+    const loaded = await loadWithAccount(request, { path })
+    return checkList(loaded.resource, 'clouddriver').map((loadBalancer) => ({
+      ...loadBalancer,
+      insightActions: toInsightActions(settings.insights.loadBalancer, [
+        { account, region },
+        textFields(loadBalancer),
+        loaded.account,
+      ]),
+    }))
+  } catch (error) {
+    if (error instanceof GatewayError && error.status === 404) return []
+    throw error
+  }
+}
