@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Fields, namesAt, startStore } from './store.ts'
+
+const demo = { name: 'demo', email: 'a@b.c' }
+
+test('definitions-scenario 1: a created application is shown in upper case with the fields of the store', async (t) => {
+  const store = await startStore(t)
+  const created = await store.ok(
+    'POST',
+    '/v2/applications',
+    { ...demo, cloudProviders: ['aws', 'kubernetes'] },
+    { 'x-spinnaker-user': 'ann' },
+  )
+  assert.equal(created['name'], 'DEMO')
+  assert.equal(created['cloudProviders'], 'aws,kubernetes')
+  assert.match(created['updateTs'] as string, /^\d+$/)
+  assert.deepEqual(created['trafficGuards'], [])
+  const read = await store.ok('GET', '/v2/applications/demo')
+  assert.equal(read['lastModifiedBy'], 'ann')
+  assert.equal('permissions' in read, false)
+  assert.equal(read['description'], null)
+})
+
+test('definitions-scenario 2: an application whose name differs only in case is refused', async (t) => {
+  const store = await startStore(t)
+  await store.ok('POST', '/v2/applications', demo)
+  const refused = await store.fails(400, 'POST', '/v2/applications', { ...demo, name: 'Demo' })
+  assert.equal(refused['status'], 400)
+  assert.equal((await store.ok<unknown[]>('GET', '/v2/applications')).length, 1)
+})
+
+test('definitions-scenario 3: an application without email is refused with its own error body', async (t) => {
+  const store = await startStore(t)
+  const refused = await store.fails(400, 'POST', '/v2/applications', { name: 'x' })
+  assert.deepEqual(Object.keys(refused).sort(), ['error', 'errors', 'status'])
+  assert.equal(refused['status'], 'BAD_REQUEST')
+  assert.equal((refused['errors'] as string[]).length, 1)
+  assert.match((refused['errors'] as string[])[0] as string, /email/)
+  await store.fails(404, 'GET', '/v2/applications/x')
+  const both = await store.fails(400, 'POST', '/v2/applications', { name: ' ', email: '' })
+  assert.equal((both['errors'] as string[]).length, 2)
+})
+
+test('definitions-scenario 4: PATCH merges free attributes and keeps email and creation time', async (t) => {
+  let now = 1000
+  const store = await startStore(t, { now: () => now })
+  await store.ok('POST', '/v2/applications', { ...demo, a: 1, b: 2, cloudProviders: 'aws' })
+  now = 2000
+  const patch = { name: 'demo', b: 3, c: 4, email: null, createTs: '7', updateTs: '7' }
+  const patched = await store.ok('PATCH', '/v2/applications/DEMO', patch)
+  const { a, b, c, email, createTs, updateTs, cloudProviders } = patched
+  assert.deepEqual(
+    { a, b, c, email, createTs, updateTs, cloudProviders },
+    {
+      a: 1,
+      b: 3,
+      c: 4,
+      email: 'a@b.c',
+      createTs: '1000',
+      updateTs: '2000',
+      cloudProviders: 'aws',
+    },
+  )
+})
+
+test('definitions-scenario 5: PUT replaces all free attributes', async (t) => {
+  const store = await startStore(t)
+  await store.ok('POST', '/v2/applications', { ...demo, a: 1, b: 2, description: 'old' })
+  await store.ok('PUT', '/v2/applications/demo', { name: 'demo', email: 'z@z.z', c: 9 })
+  const read = await store.ok('GET', '/v2/applications/demo')
+  assert.equal('a' in read || 'b' in read, false)
+  assert.equal(read['c'], 9)
+  assert.equal(read['description'], null)
+})
+
+test('definitions-scenario 6: a name in the body that differs from the path is refused', async (t) => {
+  const store = await startStore(t)
+  await store.fails(400, 'PATCH', '/v2/applications/demo', { name: 'other', email: 'a@b.c' })
+  await store.fails(400, 'PATCH', '/v2/applications/demo', { email: 'a@b.c' })
+  assert.deepEqual(await namesAt(store, '/v2/applications'), [])
+})
+
+test('definitions-scenario 7: filters must all hold, and the closest match comes first', async (t) => {
+  const store = await startStore(t)
+  await store.ok('POST', '/v2/applications', { name: 'alphabet', email: 'y@q' })
+  await store.ok('POST', '/v2/applications', { name: 'alpha', email: 'x@q' })
+  assert.deepEqual(await namesAt(store, '/v2/applications?name=ALPHA&email=y'), ['ALPHABET'])
+  assert.deepEqual(await namesAt(store, '/v2/applications?name=alpha&pageSize=1'), ['ALPHA'])
+  assert.deepEqual(await namesAt(store, '/v2/applications?restricted=false'), ['ALPHA', 'ALPHABET'])
+  assert.deepEqual(await namesAt(store, '/v2/applications?constructor=Object'), [])
+})
+
+test('definitions-scenario 8: permissions are shown on an application only while they restrict it', async (t) => {
+  const refreshed: unknown[] = []
+  const store = await startStore(t, {
+    others: async (service, { path, body }) => {
+      refreshed.push({ service, path, body })
+      return { status: 503, body: undefined }
+    },
+  })
+  await store.ok('POST', '/v2/applications', demo)
+  await store.ok('PUT', '/permissions/applications/demo', { name: 'demo', permissions: { READ: [' Ops '], WRITE: [] } })
+  assert.deepEqual((await store.ok('GET', '/v2/applications/demo'))['permissions'], { READ: ['ops'] })
+  assert.deepEqual((await store.ok<Fields[]>('GET', '/v2/applications'))[0]?.['permissions'], { READ: ['ops'] })
+  await store.ok('PUT', '/permissions/applications/demo', { permissions: {} })
+  assert.equal('permissions' in (await store.ok('GET', '/v2/applications/demo')), false)
+  assert.deepEqual(refreshed, Array(2).fill({ service: 'fiat', path: '/roles/sync', body: ['ops'] }))
+})
+
+test('definitions-scenario 9: deleting an application removes what belongs to it', async (t) => {
+  const store = await startStore(t)
+  await store.ok('POST', '/v2/applications', demo)
+  const first = await store.ok('POST', '/pipelines', { application: 'demo', name: 'one' })
+  await store.ok('POST', '/pipelines', { application: 'Demo', name: 'two' })
+  await store.ok('POST', '/strategies', { application: 'demo', name: 's', strategy: true })
+  await store.ok('POST', '/serviceAccounts', { name: `${first['id']}@managed-service-account`, memberOf: ['ops'] })
+  await store.ok('PUT', '/permissions/applications/demo', { permissions: { READ: ['ops'] } })
+  const clusters = [{ account: 'a', applications: ['demo', 'other'] }]
+  const p1 = await store.ok('POST', '/v2/projects', { name: 'P1', config: { applications: ['demo'] } })
+  const p2 = await store.ok('POST', '/v2/projects', { name: 'P2', config: { applications: ['demo', 'other'], clusters } })
+  await store.ok('POST', '/notifications/application/demo', { email: [{ type: 'email', address: 'x@y' }] })
+
+  assert.equal((await store.ask('DELETE', '/v2/applications/DEMO')).status, 204)
+
+  assert.deepEqual(await store.ok('GET', '/pipelines/demo'), [])
+  assert.deepEqual(await store.ok('GET', '/strategies/demo'), [])
+  assert.deepEqual(await store.ok('GET', '/serviceAccounts'), [])
+  await store.fails(404, 'GET', `/v2/projects/${p1['id']}`)
+  const config = (await store.ok('GET', `/v2/projects/${p2['id']}`))['config'] as Fields
+  assert.deepEqual(config, { applications: ['other'], clusters: [{ account: 'a', applications: ['other'] }] })
+  assert.deepEqual(await store.ok('GET', '/notifications/application/demo'), {})
+  await store.ok('GET', '/permissions/applications/demo')
+  assert.equal((await store.ask('DELETE', '/v2/applications/DEMO')).status, 204)
+})
+
+test('the history of an application survives its deletion, and creating it again continues it', async (t) => {
+  const store = await startStore(t, { now: () => 5000 })
+  await store.ok('POST', '/v2/applications', { ...demo, team: 'blue' })
+  await store.ok('PATCH', '/v2/applications/demo', { name: 'demo', team: 'red' })
+  await store.ask('DELETE', '/v2/applications/demo')
+  const teams = (await store.ok<Fields[]>('GET', '/v2/applications/demo/history')).map((version) => version['team'])
+  assert.deepEqual(teams, ['red', 'blue'])
+  await store.fails(404, 'GET', '/v2/applications/demo/history?limit=1')
+  await store.ok('POST', '/v2/applications', { ...demo, team: 'green' })
+  const versions = await store.ok<Fields[]>('GET', '/v2/applications/demo/history?limit=2')
+  assert.deepEqual(
+    versions.map((version) => version['team']),
+    ['green', 'red'],
+  )
+})
+
+test('an administrator recovers what was deleted, unless its name was given away', async (t) => {
+  const store = await startStore(t)
+  const pipeline = { id: 'P', application: 'demo', name: 'build' }
+  await store.ok('POST', '/v2/applications', demo)
+  await store.ok('POST', '/pipelines', pipeline)
+  await store.ask('DELETE', '/v2/applications/demo')
+  await store.ok('POST', '/admin/recover', { objectType: 'APPLICATION', objectId: 'demo' })
+  assert.equal((await store.ok('GET', '/v2/applications/demo'))['name'], 'DEMO')
+  await store.ok('POST', '/admin/recover', { objectType: 'PIPELINE', objectId: 'P' })
+  assert.equal((await store.ok('GET', '/pipelines/p/get'))['name'], 'build')
+  await store.ok('DELETE', '/pipelines/demo/build')
+  await store.ok('POST', '/pipelines', { ...pipeline, id: 'Q' })
+  await store.fails(400, 'POST', '/admin/recover', { objectType: 'pipeline', objectId: 'P' })
+  await store.fails(404, 'GET', '/pipelines/P/get')
+  await store.fails(404, 'POST', '/admin/recover', { objectType: 'project', objectId: 'P' })
+  await store.fails(400, 'POST', '/admin/recover', { objectType: 'gadget', objectId: 'P' })
+})
+
+test('a traffic guard is enabled unless it says otherwise', async (t) => {
+  const store = await startStore(t)
+  const guards = [
+    { account: 'a', location: 'b', stack: '*', detail: '*' },
+    { account: 'c', enabled: false },
+  ]
+  const created = await store.ok('POST', '/v2/applications', { ...demo, trafficGuards: guards })
+  assert.deepEqual(
+    (created['trafficGuards'] as Fields[]).map((guard) => guard['enabled']),
+    [true, false],
+  )
+  const patched = await store.ok('PATCH', '/v2/applications/demo', { name: 'demo', x: 1 })
+  assert.equal((patched['trafficGuards'] as Fields[]).length, 2)
+})
+
+test('a batch of applications is written without validation, and creation times stay', async (t) => {
+  let now = 1
+  const store = await startStore(t, { now: () => now })
+  await store.ok('POST', '/v2/applications', demo)
+  now = 50
+  await store.ok('POST', '/v2/applications/batch/applications', [{ name: 'DEMO' }, { name: 'new' }])
+  assert.equal((await store.ok('GET', '/v2/applications/demo'))['createTs'], '1')
+  assert.equal((await store.ok('GET', '/v2/applications/new'))['createTs'], '50')
+})
+
+test('an application without a permission record has a generated one in the list of records', async (t) => {
+  const store = await startStore(t)
+  await store.ok('POST', '/v2/applications', demo)
+  await store.ok('POST', '/permissions/applications/Later', { name: 'Later', requiredGroupMembership: ['Ops'] })
+  const records = await store.ok<Fields[]>('GET', '/permissions/applications')
+  assert.deepEqual(records[0]?.['permissions'], { READ: ['ops'], WRITE: ['ops'] })
+  assert.equal(records[0]?.['name'], 'Later')
+  assert.deepEqual(records[1], { name: 'DEMO', permissions: {}, lastModified: -1, lastModifiedBy: 'auto-generated' })
+  await store.fails(404, 'GET', '/permissions/applications/demo')
+  assert.equal((await store.ask('DELETE', '/permissions/applications/LATER')).status, 200)
+  assert.equal((await store.ask('DELETE', '/permissions/applications/later')).status, 200)
+  await store.fails(404, 'GET', '/permissions/applications/later')
+})
