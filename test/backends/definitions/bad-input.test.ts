@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { test } from 'node:test'
+import { type Fields, startStore } from './store.ts'
+
+const pipeline = '"application":"demo","name":"p"'
+const refusedBodies: { method: string; path: string; text: string; status: number }[] = [
+  { method: 'POST', path: '/pipelines', text: '', status: 400 },
+  { method: 'POST', path: '/pipelines', text: 'null', status: 400 },
+  { method: 'POST', path: '/pipelines', text: '[]', status: 400 },
+  { method: 'POST', path: '/pipelines', text: '"text"', status: 400 },
+  { method: 'POST', path: '/pipelines', text: '12345678901234567890', status: 400 },
+  { method: 'POST', path: '/pipelines', text: '{', status: 400 },
+  { method: 'POST', path: '/pipelines', text: '<xml/>', status: 400 },
+  { method: 'POST', path: '/pipelines', text: '{"name":7,"application":"demo"}', status: 400 },
+  { method: 'POST', path: '/pipelines', text: '{"name":"x","application":["demo"]}', status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"id":{}}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"stages":{}}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"stages":[null]}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"stages":[12345678901234567890]}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"triggers":"none"}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"triggers":[["cron"]]}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"index":"first"}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"disabled":"perhaps"}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"updateTs":[]}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"__proto__":{"polluted":1}}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"x":[{"\\u005f_proto__":1}]}`, status: 400 },
+  { method: 'POST', path: '/pipelines', text: `{${pipeline},"x":${'['.repeat(5000)}${']'.repeat(5000)}}`, status: 400 },
+  { method: 'POST', path: '/pipelines?staleCheck=maybe', text: `{${pipeline}}`, status: 400 },
+  { method: 'POST', path: '/v2/applications', text: '{"name":["x"],"email":"a@b"}', status: 400 },
+  { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","cloudProviders":[1]}', status: 400 },
+  { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","trafficGuards":[1]}', status: 400 },
+  { method: 'POST', path: '/v2/applications', text: '{"name":"x","email":"a@b","__proto__":{}}', status: 400 },
+  { method: 'PATCH', path: '/v2/applications/x', text: '[]', status: 400 },
+  { method: 'POST', path: '/v2/applications/batch/applications', text: '{}', status: 400 },
+  { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"ADMIN":["a"]}}', status: 400 },
+  { method: 'PUT', path: '/permissions/applications/x', text: '{"permissions":{"READ":"a"}}', status: 400 },
+  { method: 'PUT', path: '/permissions/applications/x', text: '{"name":"y","permissions":{}}', status: 400 },
+  { method: 'POST', path: '/v2/projects', text: '{"name":"x","config":{"applications":"demo"}}', status: 400 },
+  { method: 'POST', path: '/v2/projects', text: '{"name":"x","config":{"clusters":[{"applications":7}]}}', status: 400 },
+  { method: 'POST', path: '/serviceAccounts', text: '{"memberOf":[]}', status: 400 },
+  { method: 'POST', path: '/serviceAccounts', text: '{"name":"x","memberOf":"ops"}', status: 400 },
+  { method: 'POST', path: '/snapshots', text: '{"application":1,"account":"a"}', status: 400 },
+  { method: 'POST', path: '/notifications/application/x', text: '[]', status: 400 },
+  { method: 'POST', path: '/pipelineTemplates', text: '{"id":"x","metadata":{"scopes":"all"}}', status: 400 },
+  { method: 'POST', path: '/actions/pipelines/reorder', text: '{"application":"demo","idsToIndices":[1]}', status: 400 },
+  { method: 'POST', path: '/admin/recover', text: '{"objectType":"__proto__","objectId":"x"}', status: 400 },
+  { method: 'GET', path: '/v2/applications?pageSize=many', text: '', status: 400 },
+  { method: 'GET', path: '/pipelines/demo?pipelineLimit=-1', text: '', status: 400 },
+  { method: 'GET', path: '/pipelines/demo?enabledPipelines=perhaps', text: '', status: 400 },
+  { method: 'GET', path: '/pipelines/P/history?limit=1e9', text: '', status: 400 },
+  { method: 'PATCH', path: '/pipelines', text: '{}', status: 405 },
+  { method: 'DELETE', path: '/strategies', text: '', status: 405 },
+  { method: 'GET', path: '/unknown', text: '', status: 404 },
+]
+
+test('a body that is not usable is refused with a reason, and nothing is stored', async (t) => {
+  const store = await startStore(t)
+  for (const { method, path, text, status } of refusedBodies) {
+    await t.test(`${method} ${path} ${text.slice(0, 70)} is answered with ${status}`, async () => {
+      const body = method === 'GET' ? undefined : text
+      const answer = await fetch(store.url + path, { method, body, headers: { 'content-type': 'application/json' } })
+      const error = (await answer.json()) as Fields
+      assert.equal(answer.status, status, JSON.stringify(error))
+      assert.equal(error['status'], status)
+      assert.match(error['message'] as string, /\w+/)
+      for (const field of ['timestamp', 'error', 'exception']) assert.equal(typeof error[field], 'string', field)
+      if (status === 405) assert.match(answer.headers.get('allow') ?? '', /GET/)
+    })
+  }
+  assert.equal(({} as Fields)['polluted'], undefined)
+  for (const list of ['/pipelines', '/v2/applications', '/v2/projects', '/serviceAccounts', '/permissions/applications']) {
+    assert.deepEqual(await store.ok('GET', list), [], list)
+  }
+})
+
+const oddNames = [
+  'a b',
+  'a/b',
+  'a%2Fb',
+  '100%',
+  '50%25',
+  '.',
+  '..',
+  'a.b.c',
+  'ü ß İ 名前 🚀',
+  `it's "quoted"`,
+  '`back`',
+  'semi;colon,comma',
+  'a?b#c&d=e+f',
+  'back\\slash',
+  '<script>',
+  '{id}',
+  '*',
+  ':id',
+  '%',
+  '__proto__',
+  'constructor',
+  'name',
+  'history',
+  "'; DROP TABLE definitions_documents; --",
+  'nul\u0000inside',
+  'line\nbreak',
+  'x'.repeat(1000),
+]
+for (const name of oddNames) {
+  test(`the name ${JSON.stringify(name.slice(0, 40))} works for applications, pipelines and service accounts`, async (t) => {
+    const store = await startStore(t)
+    const ask = (method: string, path: string) => askRaw(store.url, method, path)
+    const segment = encodeURIComponent(name)
+    await store.ok('POST', '/v2/applications', { name, email: 'a@b.c' })
+    await store.ok('POST', '/pipelines', { application: name, name, id: name })
+    await store.ok('POST', '/serviceAccounts', { name, memberOf: [] })
+    await store.fails(400, 'POST', '/v2/applications', { name, email: 'a@b.c' })
+    for (const path of [
+      `/v2/applications/${segment}`,
+      `/pipelines/${segment}/name/${segment}`,
+      `/pipelines/${segment}/name/${segment}/`,
+      `/pipelines/${segment}/get`,
+    ]) {
+      const { status, body } = await ask('GET', path)
+      assert.equal(status, 200, path)
+      assert.equal(foldCase((JSON.parse(body) as Fields)['name']), foldCase(name))
+    }
+    assert.equal((JSON.parse((await ask('GET', `/pipelines/${segment}`)).body) as unknown[]).length, 1)
+    assert.equal((await ask('DELETE', `/serviceAccounts/${segment}`)).status, 200)
+    assert.equal((await ask('DELETE', `/pipelines/${segment}/${segment}`)).status, 200)
+    assert.equal((await ask('DELETE', `/v2/applications/${segment}`)).status, 204)
+    assert.deepEqual(await store.ok('GET', '/v2/applications'), [])
+  })
+}
+
+function foldCase(name: unknown): string {
+  return String(name).toUpperCase().toLowerCase()
+}
+
+/** Sends the path as it is: fetch would resolve dots in it. */
+function askRaw(base: string, method: string, path: string): Promise<{ status: number; body: string }> {
+  const { hostname, port, pathname } = new URL(base)
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, method, path: pathname + path }, (answer) => {
+      let body = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (part: string) => {
+        body += part
+      })
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body }))
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}

@@ -1,0 +1,23 @@
+/** A process of its own that saves pipelines without end and prints what the store acknowledged, until it is killed. */
+import { join } from 'node:path'
+import pino from 'pino'
+import { openDatabase } from '../../../src/backends/database.ts'
+import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import { createBackendServer } from '../../../src/backends/server.ts'
+
+const dataDir = process.argv[2] as string
+const { server } = createBackendServer({
+  backends: [definitionsBackend],
+  db: openDatabase(join(dataDir, 'backends.db')),
+  call: () => Promise.reject(new Error('no other service')),
+  settings: { adminRoles: [], timeZone: 'UTC', serviceAccounts: [] },
+  log: pino({ level: 'silent' }),
+})
+const base = await server.listen({ host: '127.0.0.1', port: 0 })
+
+for (let step = 0; ; step++) {
+  const body = { application: 'demo', id: `P${step % 5}`, name: `name ${step % 5}`, step, ballast: 'x'.repeat(20_000) }
+  const answer = await fetch(`${base}/front50/pipelines`, { method: 'POST', body: JSON.stringify(body) })
+  const { updateTs } = (await answer.json()) as { updateTs: string }
+  process.stdout.write(`${step} ${body.id} ${updateTs} .\n`)
+}
