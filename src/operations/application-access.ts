@@ -1,5 +1,6 @@
 /** What the caller may do on applications, for the few rules that no service behind the gateway enforces. */
 import { GatewayError } from '../errors.ts'
+import { grantsOnApplication } from '../permissions/permission-view.ts'
 import type { OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 
@@ -13,12 +14,7 @@ export async function createReadFilter(request: OperationRequest, platform: Plat
   if (!isDecided(platform)) return () => true
   const { user } = request.state
   const view = user === undefined ? undefined : await platform.permissions.viewOf(user)
-  if (view === undefined) return () => false
-  if (view.admin) return () => true
-  const readable = new Map(
-    view.applications.map(({ name, authorizations }) => [name.toLowerCase(), authorizations.includes('READ')]),
-  )
-  return (application) => readable.get(application.toLowerCase()) ?? view.allowAccessToUnknownApplications === true
+  return (application) => view !== undefined && grantsOnApplication(view, application, 'READ')
 }
 
 /** Whether the caller's permissions limit the answer at all. */

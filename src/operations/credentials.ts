@@ -1,5 +1,6 @@
 /** Cloud accounts, each with a flag that says whether the caller may write to it. Nothing is hidden. */
 import { GatewayError } from '../errors.ts'
+import { allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { Account } from './account-cache.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
@@ -44,24 +45,15 @@ async function findAccount(request: OperationRequest, platform: Platform): Promi
 }
 
 /** Decided by the permission service; while there is none, by roles against the permissions of each account. */
-async function createWriteCheck(request: OperationRequest, { permissions }: Platform): Promise<(account: Account) => boolean> {
+async function createWriteCheck(
+  request: OperationRequest,
+  { accounts, permissions }: Platform,
+): Promise<(account: Account) => boolean> {
   const { user } = request.state
-  if (!permissions.enabled) {
-    const roles = new Set(user?.roles.map((role) => role.toLowerCase()))
-    return (account) => {
-      const writers = permissionsOf(account)['WRITE'] ?? []
-      return isOpen(account) || writers.some((role) => roles.has(role))
-    }
-  }
-  const view = user === undefined ? undefined : await permissions.viewOf(user)
-  const writable = view?.accounts.filter(({ authorizations }) => authorizations.includes('WRITE')) ?? []
-  const names = new Set(writable.map(({ name }) => name.toLowerCase()))
-  return (account) => view?.admin === true || names.has(account.name.toLowerCase())
-}
-
-/** An account without any permissions is open to everyone. */
-function isOpen(account: Account): boolean {
-  return Object.values(permissionsOf(account)).every((roles) => roles.length === 0)
+  if (user === undefined) return () => false
+  const view = permissions.enabled ? await permissions.viewOf(user) : 'off'
+  const writable = new Set(allowedAccounts(view, accounts.list(), user.roles).map((name) => name.toLowerCase()))
+  return (account) => writable.has(account.name.toLowerCase())
 }
 
 /** Role names by authorization, lower case; the older list of groups stands for READ and WRITE. */
