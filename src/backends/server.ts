@@ -1,8 +1,8 @@
 /** One HTTP server for all embedded back ends: runs their migrations, mounts each under its name, starts and stops them. */
 import { STATUS_CODES } from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
-import { formatJson, parseJson } from '../http/json.ts'
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
+import { formatJson, maxStoredJsonDepth, parseJson } from '../http/json.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from './backend.ts'
 import { BackendError } from './backend.ts'
 import { migrate } from './migrations.ts'
@@ -26,7 +26,7 @@ const maxBodyBytes = 64 * 1024 * 1024
 export function createBackendServer(options: BackendServerOptions): { server: FastifyInstance; start: () => void } {
   const server = Fastify({
     loggerInstance: options.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: maxBodyBytes,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 4096 },
     forceCloseConnections: true,
@@ -81,7 +81,7 @@ function acceptJson(server: FastifyInstance): void {
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
     if (body === '') return done(null, undefined)
     try {
-      done(null, parseJson(body as string))
+      done(null, parseJson(body as string, maxStoredJsonDepth))
     } catch (error) {
       done(new BackendError(400, `The body is not usable JSON: ${(error as Error).message}`))
     }

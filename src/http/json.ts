@@ -9,6 +9,9 @@
 /** Deeper documents are refused, so that code that walks a document cannot exhaust the stack. Jackson has the same limit. */
 export const maxJsonDepth = 1000
 
+/** The limit for what is to be stored: it comes back inside lists and other documents, which must stay readable. */
+export const maxStoredJsonDepth = 500
+
 /** The text is well-formed JSON that may not be let in; the message says why and may reach the client. */
 export class UnsafeJsonError extends Error {
   readonly code: 'JSON_PROTO_KEY' | 'JSON_TOO_DEEP'
@@ -28,10 +31,10 @@ const protoKey = /__proto__|\\u005[fF]/
 
 /**
  * @throws {SyntaxError} when the text is not JSON.
- * @throws {UnsafeJsonError} when a key is `__proto__`, or values are nested deeper than `maxJsonDepth`.
+ * @throws {UnsafeJsonError} when a key is `__proto__`, or values are nested deeper than `maxDepth`.
  */
-export function parseJson(text: string): unknown {
-  checkDepth(text)
+export function parseJson(text: string, maxDepth = maxJsonDepth): unknown {
+  checkDepth(text, maxDepth)
   if (unsafeNumber.test(text) || protoKey.test(text)) return JSON.parse(text, reviveExactly)
   return JSON.parse(text)
 }
@@ -64,15 +67,15 @@ function reviveExactly(key: string, value: unknown, context?: { source?: string 
 }
 
 /** Counts brackets outside strings. Malformed text may pass: the parser refuses it afterwards. */
-function checkDepth(text: string): void {
-  if (text.length <= 2 * maxJsonDepth) return
+function checkDepth(text: string, maxDepth: number): void {
+  if (text.length <= maxDepth) return
   let depth = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === 0x22) at = endOfString(text, at)
     else if (code === 0x7b || code === 0x5b) {
-      if (++depth > maxJsonDepth) {
-        throw new UnsafeJsonError('JSON_TOO_DEEP', `The document is nested deeper than ${maxJsonDepth} levels.`)
+      if (++depth > maxDepth) {
+        throw new UnsafeJsonError('JSON_TOO_DEEP', `The document is nested deeper than ${maxDepth} levels.`)
       }
     } else if (code === 0x7d || code === 0x5d) depth--
   }

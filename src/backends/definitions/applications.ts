@@ -124,7 +124,7 @@ const keptWhenNull = ['description', 'email', 'cloudProviders', 'trafficGuards']
 /** The document to store: the body over `base`, with the fields of the model in their stored form. */
 function toApplication(body: ApplicationBody, base: JsonObject): JsonObject {
   const merged: JsonObject = { ...body, ...base }
-  const { permissions: _kept_elsewhere, createTs: _owned, ...attributes } = merged
+  const { permissions: _permissions, createTs: _createTs, ...attributes } = merged
   const providers = merged['cloudProviders']
   const guards = (merged['trafficGuards'] ?? []) as JsonObject[]
   return {

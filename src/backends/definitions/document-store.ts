@@ -14,7 +14,7 @@ export const documentMigrations = [
      document TEXT NOT NULL,
      PRIMARY KEY (kind, key)
    ) STRICT;
-   CREATE INDEX definitions_documents_by_name ON definitions_documents (kind, application, name);
+   CREATE INDEX definitions_documents_by_name ON definitions_documents (kind, application, name, key);
    CREATE TABLE definitions_history (
      kind TEXT NOT NULL,
      key TEXT NOT NULL,
@@ -139,7 +139,7 @@ function prepareStatements(db: DatabaseSync) {
     get: db.prepare('SELECT document, modified_ms FROM definitions_documents WHERE kind = ? AND key = ?'),
     all: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? ORDER BY key'),
     containing: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND instr(document, ?) > 0 ORDER BY key'),
-    ofApplication: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application = ? ORDER BY key'),
+    ofApplication: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application = ? ORDER BY name, key'),
     named: db.prepare('SELECT document FROM definitions_documents WHERE kind = ? AND application IS ? AND name = ? ORDER BY key'),
     write: db.prepare(
       `INSERT INTO definitions_documents (kind, key, application, name, modified_ms, document) VALUES (?, ?, ?, ?, ?, ?)

@@ -74,6 +74,16 @@ test('a body that is not usable is refused with a reason, and nothing is stored'
   }
 })
 
+test('a document as deep as is accepted stays readable in lists', async (t) => {
+  const store = await startStore(t)
+  const nested = (depth: number) => `{${pipeline},"x":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  const post = (text: string) => fetch(`${store.url}/pipelines`, { method: 'POST', body: text })
+  assert.equal((await post(nested(500))).status, 400)
+  assert.equal((await post(nested(499))).status, 200)
+  assert.equal((await store.ok<unknown[]>('GET', '/pipelines/demo')).length, 1)
+  assert.equal((await store.ok<unknown[]>('GET', '/pipelines')).length, 1)
+})
+
 const oddNames = [
   'a b',
   'a/b',
