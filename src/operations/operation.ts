@@ -58,7 +58,7 @@ export interface Forward {
   readonly method?: Method
   /** Like the path of an operation; `{name}` is taken from the path, then from the query. `{rest}` and `{+name}` keep their slashes. */
   readonly path: string
-  /** Declared query parameters that are passed on when given or defaulted. */
+  /** Declared query parameters that are passed on when given or defaulted, and path values that become query parameters. */
   readonly query?: readonly string[]
   /** Query parameters that are always sent. */
   readonly constants?: Readonly<Record<string, string>>

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { createExecutionId } from '../../backends/events/execution-id.ts'
-import { GatewayError } from '../../errors.ts'
+import { checkMayExecute } from '../application-access.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject } from '../schemas.ts'
@@ -39,14 +39,4 @@ async function startPipeline(request: OperationRequest, platform: Platform): Pro
   const content = { application, pipelineNameOrId, user: callerOf(request), trigger }
   await request.json('echo', { method: 'POST', path: '/', body: { details: { type: 'manual' }, eventId, content } })
   return { eventId, ref: `/pipelines/${executionId}` }
-}
-
-async function checkMayExecute(request: OperationRequest, platform: Platform, application: string): Promise<void> {
-  if (!platform.permissions.enabled) return
-  const { user } = request.state
-  if (user !== undefined && (await platform.permissions.mayOnApplication(user, application, 'EXECUTE'))) return
-  throw new GatewayError(
-    'PERMISSION_DENIED',
-    `You may not start pipelines of ${application}: that needs EXECUTE on the application. Ask its owner for a role that has it.`,
-  )
 }

@@ -1,0 +1,193 @@
+/** Canary analysis (kayenta). While it is switched off there are no configurations, and the rest does not exist. */
+import { z } from 'zod'
+import type { Operation } from '../operation.ts'
+import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
+
+const CanaryConfig = z.looseObject({ name: z.string().optional(), applications: z.array(z.string()).optional() })
+const CanaryExecution = z.looseObject({ canaryExecutionId: z.string() })
+
+/** Account of kayenta that keeps configurations; its default unless given. */
+const configurationAccountName = text.optional()
+const storageAccountName = text.optional().describe('Account that keeps results; the default of kayenta unless given.')
+
+const configPath = '/v2/canaryConfig'
+
+const configurations: Operation[] = [
+  {
+    id: 'getCanaryConfigsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: configPath,
+    summary: 'Canary configurations, of all applications unless one is named.',
+    query: { application: text.optional(), configurationAccountName },
+    forward: { service: 'kayenta', path: '/canaryConfig', query: ['application', 'configurationAccountName'] },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+  {
+    id: 'createCanaryConfigUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: configPath,
+    summary: 'Creates a canary configuration.',
+    query: { configurationAccountName },
+    body: { schema: CanaryConfig, required: true },
+    forward: { service: 'kayenta', path: '/canaryConfig', query: ['configurationAccountName'] },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'getCanaryConfigUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: `${configPath}/{id}`,
+    summary: 'One canary configuration.',
+    query: { configurationAccountName },
+    forward: { service: 'kayenta', path: '/canaryConfig/{id}', query: ['configurationAccountName'] },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'updateCanaryConfigUsingPUT',
+    section: 'beyond',
+    method: 'PUT',
+    path: `${configPath}/{id}`,
+    summary: 'Replaces a canary configuration.',
+    query: { configurationAccountName },
+    body: { schema: CanaryConfig, required: true },
+    forward: { service: 'kayenta', path: '/canaryConfig/{id}', query: ['configurationAccountName'] },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'deleteCanaryConfigUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: `${configPath}/{id}`,
+    summary: 'Deletes a canary configuration.',
+    query: { configurationAccountName },
+    forward: { service: 'kayenta', path: '/canaryConfig/{id}', query: ['configurationAccountName'] },
+    missingWhenDisabled: true,
+    answer: nothing,
+  },
+]
+
+const surroundings: Operation[] = [
+  {
+    id: 'listCredentialsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/canaries/credentials',
+    summary: 'Accounts of kayenta.',
+    forward: { service: 'kayenta', path: '/credentials' },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+  {
+    id: 'listMetricsServiceMetadataUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/canaries/metadata/metricsService',
+    summary: 'Metrics that a metrics account offers.',
+    query: { filter: text.optional(), metricsAccountName: text.optional() },
+    forward: { service: 'kayenta', path: '/metadata/metricsService', query: ['filter', 'metricsAccountName'] },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+  {
+    id: 'listJudgesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/canaries/judges',
+    summary: 'Judges that may compare a canary with its baseline.',
+    forward: { service: 'kayenta', path: '/judges' },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+]
+
+const resultQuery = { storageAccountName }
+const startQuery = {
+  application: text.optional(),
+  parentPipelineExecutionId: text.optional(),
+  metricsAccountName: text.optional(),
+  configurationAccountName,
+  storageAccountName,
+}
+
+const runs: Operation[] = [
+  {
+    id: 'initiateCanaryWithConfigUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/v2/canaries/canary',
+    summary: 'Starts an analysis with the configuration in the body.',
+    query: startQuery,
+    body: { schema: AnyObject.describe('`canaryConfig` and `executionRequest`.'), required: true },
+    forward: { service: 'kayenta', path: '/canary', query: Object.keys(startQuery) },
+    missingWhenDisabled: true,
+    answer: CanaryExecution,
+  },
+  {
+    id: 'initiateCanaryUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/v2/canaries/canary/{canaryConfigId}',
+    summary: 'Starts an analysis with a stored configuration.',
+    query: startQuery,
+    body: { schema: AnyObject.describe('`scopes` and `thresholds`.'), required: true },
+    forward: { service: 'kayenta', path: '/canary/{canaryConfigId}', query: Object.keys(startQuery) },
+    missingWhenDisabled: true,
+    answer: CanaryExecution,
+  },
+  {
+    id: 'getCanaryResultUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/canaries/canary/{canaryExecutionId}',
+    summary: 'State and result of an analysis.',
+    query: resultQuery,
+    forward: { service: 'kayenta', path: '/canary/{canaryExecutionId}', query: ['storageAccountName'] },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'getCanaryResultUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}',
+    summary: 'State and result of an analysis, under its older address; the first id does not matter.',
+    query: resultQuery,
+    forward: { service: 'kayenta', path: '/canary/{canaryExecutionId}', query: ['storageAccountName'] },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'getCanaryResultsByApplicationUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/canaries/{application}/executions',
+    summary: 'Results of the analyses of an application, newest first.',
+    query: { limit: integer, page: integer.optional(), statuses: text.optional(), storageAccountName },
+    forward: {
+      service: 'kayenta',
+      path: '/canary/executions',
+      query: ['application', 'limit', 'page', 'statuses', 'storageAccountName'],
+    },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+  {
+    id: 'getMetricSetPairListUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/canaries/metricSetPairList/{metricSetPairListId}',
+    summary: 'The measurements that an analysis compared.',
+    query: resultQuery,
+    forward: { service: 'kayenta', path: '/metricSetPairList/{metricSetPairListId}', query: ['storageAccountName'] },
+    missingWhenDisabled: true,
+    answer: ObjectList,
+  },
+]
+
+export const canaryOperations: Operation[] = [...configurations, ...surroundings, ...runs]

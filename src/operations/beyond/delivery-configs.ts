@@ -1,0 +1,100 @@
+/** Delivery configurations of managed delivery (keel). */
+import { parseJson } from '../../http/json.ts'
+import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import { checkServicePresent } from '../optional-service.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, ObjectList } from '../schemas.ts'
+import { streamNamed } from './managed.ts'
+
+const configsPath = '/managed/delivery-configs'
+const configBody = { schema: AnyObject, required: true }
+const managed = { section: 'beyond', missingWhenDisabled: true } as const
+
+export const deliveryConfigOperations: Operation[] = [
+  {
+    id: 'getDeliveryConfigUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: `${configsPath}/{name}`,
+    summary: 'A delivery configuration; as YAML when the name ends in `.yml`.',
+    handle: async ({ path }, platform) => streamNamed(platform, '/delivery-configs/', path['name'] as string),
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'getDeliveryConfigArtifactsUsingGET',
+    method: 'GET',
+    path: `${configsPath}/{name}/artifacts`,
+    summary: 'Versions of the artifacts of a delivery configuration, and where they are.',
+    forward: { service: 'keel', path: '/delivery-configs/{name}/artifacts' },
+    answer: ObjectList,
+  },
+  {
+    ...managed,
+    id: 'upsertDeliveryConfigUsingPOST',
+    method: 'POST',
+    path: configsPath,
+    summary: 'Creates or replaces a delivery configuration.',
+    body: configBody,
+    forward: { service: 'keel', path: '/delivery-configs' },
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'deleteDeliveryConfigUsingDELETE',
+    method: 'DELETE',
+    path: `${configsPath}/{name}`,
+    summary: 'Deletes a delivery configuration.',
+    forward: { service: 'keel', path: '/delivery-configs/{name}' },
+    answer: AnyObject,
+  },
+  {
+    id: 'validateDeliveryConfigUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: `${configsPath}/validate`,
+    summary: 'Checks a delivery configuration without storing it.',
+    body: configBody,
+    handle: validate,
+    answer: AnyObject,
+    errors: { 400: 'The configuration is not valid; the body says where.' },
+  },
+  {
+    ...managed,
+    id: 'diffDeliveryConfigUsingPOST',
+    method: 'POST',
+    path: `${configsPath}/diff`,
+    summary: 'Says what a delivery configuration would change.',
+    body: configBody,
+    forward: { service: 'keel', path: '/delivery-configs/diff' },
+    answer: ObjectList,
+  },
+  {
+    ...managed,
+    id: 'getDeliveryConfigSchemaUsingGET',
+    method: 'GET',
+    path: `${configsPath}/schema`,
+    summary: 'JSON schema of delivery configurations. Open.',
+    forward: { service: 'keel', path: '/delivery-configs/schema' },
+    answer: AnyObject,
+  },
+]
+
+/** What keel finds wrong with a configuration is for whoever wrote it, and passed on whole. */
+async function validate(request: OperationRequest, platform: Platform): Promise<unknown> {
+  checkServicePresent(platform, 'keel')
+  const answer = await request.call('keel', { method: 'POST', path: '/delivery-configs/validate', body: request.body })
+  const found = answer.status < 300 || answer.status === 400 ? parseFindings(answer.text) : undefined
+  if (found === undefined) throw upstreamFailed('keel', answer.status, answer.text)
+  return new DirectAnswer(answer.status, found)
+}
+
+function parseFindings(text: string): object | undefined {
+  try {
+    const parsed = text.trim() === '' ? {} : parseJson(text)
+    return typeof parsed === 'object' && parsed !== null ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,105 @@
+/** Tags on resources of the infrastructure, such as alerts on a server group. */
+import { z } from 'zod'
+import { encodeSegments } from '../../http/encode-path.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { AnyObject, flag, ObjectList, Ref, text } from '../schemas.ts'
+import { submitTask } from '../task-polling.ts'
+
+const Tag = z.looseObject({ name: z.string(), namespace: z.string().optional(), value: z.unknown() })
+const EntityTags = z.looseObject({ entityRef: AnyObject, tags: z.array(Tag) })
+
+export const entityTagOperations: Operation[] = [
+  {
+    id: 'listEntityTagsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/tags',
+    summary: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
+    forward: { service: 'clouddriver', path: '/tags', otherQuery: true },
+    answer: ObjectList,
+  },
+  {
+    id: 'getEntityTagsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/tags/**',
+    summary: 'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
+    handle: async ({ path }) => new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),
+    answer: AnyObject,
+  },
+  {
+    id: 'upsertEntityTagsUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/tags',
+    summary: 'Submits tags for one entity.',
+    query: {
+      entityId: text,
+      entityType: text,
+      cloudProvider: text,
+      application: text.optional(),
+      account: text.optional(),
+      region: text.optional(),
+      isPartial: flag.default(true).describe('Keeps other tags of the entity.'),
+    },
+    body: { schema: z.array(Tag), required: true },
+    handle: addTags,
+    success: 202,
+    answer: Ref,
+  },
+  {
+    id: 'deleteEntityTagsUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/tags/{id}/{tag}',
+    summary: 'Submits the removal of tags, comma-separated, from one entity.',
+    handle: removeTags,
+    success: 202,
+    answer: Ref,
+  },
+  {
+    id: 'bulkUpsertEntityTagsUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/batch/tags',
+    summary: 'Submits tags for many entities.',
+    query: { application: text.default('adhoc') },
+    body: { schema: z.array(EntityTags), required: true },
+    handle: addManyTags,
+    success: 202,
+    answer: Ref,
+  },
+]
+
+/** The infrastructure service keeps ids in lower case; slashes and colons belong to them. */
+function tagsPath(id: string): string {
+  return `/tags/${encodeSegments(id.toLowerCase())}`
+}
+
+function addTags(request: OperationRequest): Promise<unknown> {
+  const { isPartial, ...given } = request.query
+  const entityRef = { ...given }
+  const application = (given['application'] as string | undefined) ?? 'spinnaker'
+  const description = `Update entity tags on ${given['entityId'] as string}`
+  const job = [{ type: 'upsertEntityTags', application, isPartial, entityRef, tags: request.body }]
+  return submitTask(request, { application, description, job })
+}
+
+/** An entity without tags is a 404 of the infrastructure service, and no task. */
+async function removeTags(request: OperationRequest): Promise<unknown> {
+  const { id, tag } = request.path as { id: string; tag: string }
+  const stored = (await request.json('clouddriver', { path: tagsPath(id) })) as
+    | { id?: string; entityRef?: { application?: unknown } }
+    | undefined
+  const named = stored?.entityRef?.application
+  const application = typeof named === 'string' ? named : 'spinnaker'
+  const tags = tag.split(',').filter((name) => name !== '')
+  const job = [{ type: 'deleteEntityTags', id: stored?.id ?? id.toLowerCase(), tags, application }]
+  return submitTask(request, { application, description: `Delete entity tags ${tags.join(', ')} of ${id}`, job })
+}
+
+function addManyTags(request: OperationRequest): Promise<unknown> {
+  const application = request.query['application'] as string
+  const job = [{ type: 'bulkUpsertEntityTags', application, entityTags: request.body }]
+  return submitTask(request, { application, description: 'Bulk update of entity tags', job })
+}

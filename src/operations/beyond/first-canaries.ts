@@ -1,0 +1,72 @@
+/** Canary analysis of the first generation (mine). While it is switched off there are no configurations. */
+import type { Operation } from '../operation.ts'
+import { AnyObject, nothing, ObjectList, TextList, text } from '../schemas.ts'
+
+const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHistory'
+
+export const firstCanaryOperations: Operation[] = [
+  {
+    id: 'showCanaryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/canaries/{id}',
+    summary: 'One canary.',
+    forward: { service: 'mine', path: '/canaries/{id}' },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'generateCanaryResultUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/canaries/{id}/generateCanaryResult',
+    summary: 'Has the result of a canary computed now.',
+    body: { schema: AnyObject, required: false },
+    forward: { service: 'mine', path: '/canaries/{id}/generateCanaryResult' },
+    missingWhenDisabled: true,
+    success: 201,
+    answer: nothing,
+  },
+  {
+    id: 'endCanaryUsingPUT',
+    section: 'beyond',
+    method: 'PUT',
+    path: '/canaries/{id}/end',
+    summary: 'Ends a canary.',
+    body: { schema: AnyObject.describe('`result` and `reason`.'), required: false },
+    forward: { service: 'mine', path: '/canaries/{id}/end' },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'showCanaryAnalysisHistoryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: historyPath,
+    summary: 'Analyses of one deployment of a canary.',
+    forward: { service: 'mine', path: historyPath },
+    missingWhenDisabled: true,
+    answer: ObjectList,
+  },
+  {
+    id: 'canaryConfigNamesForApplicationUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/canaryConfig/names',
+    summary: 'Names of the canary configurations of an application.',
+    query: { application: text },
+    forward: { service: 'mine', path: '/canaryConfig/names', query: ['application'] },
+    whenDisabled: [],
+    answer: TextList,
+  },
+  {
+    id: 'canaryConfigsForApplicationUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/canaryConfigs/{application}',
+    summary: 'Canary configurations of an application.',
+    forward: { service: 'mine', path: '/canaryConfigs', query: ['application'] },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+]

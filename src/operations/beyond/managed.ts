@@ -1,0 +1,333 @@
+/** Managed delivery (keel), by application and by resource. While it is switched off nothing is managed. */
+import { z } from 'zod'
+import { pathTo } from '../../http/encode-path.ts'
+import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { checkServicePresent } from '../optional-service.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, flag, integer, list, nothing, ObjectList, text } from '../schemas.ts'
+import { relayCallback } from './notifications.ts'
+
+const applicationPath = '/managed/application/{application}'
+const environmentPath = `${applicationPath}/environment/{environment}`
+const verificationsPath = '/application/{application}/environment/{environment}/verifications'
+const exportPath = '/export/{cloudProvider}/{account}/{type}/{name}'
+
+/** What every operation here has in common. */
+const managed = { section: 'beyond', missingWhenDisabled: true } as const
+
+const applications: Operation[] = [
+  {
+    id: 'getApplicationDetailsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: applicationPath,
+    summary: 'Whether and how an application is managed.',
+    query: {
+      includeDetails: flag.default(false),
+      entities: list.default(['resources']),
+      maxArtifactVersions: integer.optional(),
+    },
+    forward: {
+      service: 'keel',
+      path: '/application/{application}',
+      query: ['includeDetails', 'entities', 'maxArtifactVersions'],
+    },
+    whenDisabled: { hasManagedResources: false, resources: [] },
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'getConfigByUsingGET',
+    method: 'GET',
+    path: `${applicationPath}/config`,
+    summary: 'Delivery configuration of an application.',
+    forward: { service: 'keel', path: '/application/{application}/config' },
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'deleteManifestByAppUsingDELETE',
+    method: 'DELETE',
+    path: `${applicationPath}/config`,
+    summary: 'Deletes the delivery configuration of an application.',
+    forward: { service: 'keel', path: '/application/{application}/config' },
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'pauseApplicationUsingPOST',
+    method: 'POST',
+    path: `${applicationPath}/pause`,
+    summary: 'Stops managing an application.',
+    forward: { service: 'keel', path: '/application/{application}/pause' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'resumeApplicationUsingDELETE',
+    method: 'DELETE',
+    path: `${applicationPath}/pause`,
+    summary: 'Goes on managing an application.',
+    forward: { service: 'keel', path: '/application/{application}/pause' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'createPinUsingPOST',
+    method: 'POST',
+    path: `${applicationPath}/pin`,
+    summary: 'Keeps an environment on one version of an artifact.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'keel', path: '/application/{application}/pin' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'deletePinUsingDELETE',
+    method: 'DELETE',
+    path: `${applicationPath}/pin/{targetEnvironment}`,
+    summary: 'Releases an environment from the pinned version of one artifact, or of all.',
+    query: { reference: text.optional() },
+    forward: { service: 'keel', path: '/application/{application}/pin/{targetEnvironment}', query: ['reference'] },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'vetoUsingPOST',
+    method: 'POST',
+    path: `${applicationPath}/veto`,
+    summary: 'Keeps a version of an artifact out of an environment.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'keel', path: '/application/{application}/veto' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'deleteVetoUsingDELETE',
+    method: 'DELETE',
+    path: `${applicationPath}/veto/{targetEnvironment}/{reference}/{version}`,
+    summary: 'Lets a version of an artifact into an environment again.',
+    forward: { service: 'keel', path: '/application/{application}/veto/{targetEnvironment}/{reference}/{version}' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'markBadUsingPOST',
+    method: 'POST',
+    path: `${applicationPath}/mark/bad`,
+    summary: 'Marks a version of an artifact as bad, and rolls back to the one before.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'keel', path: '/application/{application}/mark/bad' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'markGoodUsingPOST',
+    method: 'POST',
+    path: `${applicationPath}/mark/good`,
+    summary: 'Takes the mark of a bad version back.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'keel', path: '/application/{application}/mark/good' },
+    answer: nothing,
+  },
+]
+
+const environments: Operation[] = [
+  {
+    id: 'getEnvironmentsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/managed/environments/{application}',
+    summary: 'Environments of an application.',
+    forward: { service: 'keel', path: '/environments/{application}' },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+  {
+    id: 'getConstraintStateUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: `${environmentPath}/constraints`,
+    summary: 'Constraints that hold versions back from an environment, newest first.',
+    query: { limit: integer.default(10) },
+    forward: { service: 'keel', path: '/application/{application}/environment/{environment}/constraints', query: ['limit'] },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+  {
+    ...managed,
+    id: 'updateConstraintStatusUsingPOST',
+    method: 'POST',
+    path: `${environmentPath}/constraint`,
+    summary: 'Decides a constraint by hand.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'keel', path: '/application/{application}/environment/{environment}/constraint' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'overrideVerificationUsingPOST',
+    method: 'POST',
+    path: '/managed/{application}/environment/{environment}/verifications',
+    summary: 'Replaces the outcome of a verification.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'keel', path: verificationsPath },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'retryVerificationUsingPOST',
+    method: 'POST',
+    path: '/managed/{application}/environment/{environment}/verifications/retry',
+    summary: 'Runs a verification again.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'keel', path: `${verificationsPath}/retry` },
+    answer: nothing,
+  },
+]
+
+const resources: Operation[] = [
+  {
+    id: 'getResourceUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/managed/resources/{resourceId}',
+    summary: 'A managed resource; as YAML when the id ends in `.yml`.',
+    handle: async ({ path }, platform) => streamNamed(platform, '/resources/', path['resourceId'] as string),
+    answer: AnyObject,
+  },
+  {
+    id: 'getResourceStatusUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/managed/resources/{resourceId}/status',
+    summary: 'State of a managed resource.',
+    handle: resourceStatus,
+    answer: z.object({ status: z.string() }),
+  },
+  {
+    ...managed,
+    id: 'pauseResourceUsingPOST',
+    method: 'POST',
+    path: '/managed/resources/{resourceId}/pause',
+    summary: 'Stops managing a resource.',
+    forward: { service: 'keel', path: '/resources/{resourceId}/pause' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'resumeResourceUsingDELETE',
+    method: 'DELETE',
+    path: '/managed/resources/{resourceId}/pause',
+    summary: 'Goes on managing a resource.',
+    forward: { service: 'keel', path: '/resources/{resourceId}/pause' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'diffResourceUsingPOST',
+    method: 'POST',
+    path: '/managed/resources/diff',
+    summary: 'Checks a resource, and says what would change.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'keel', path: '/resources/diff' },
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'exportResourceUsingGET',
+    method: 'GET',
+    path: '/managed/resources/export/{cloudProvider}/{account}/{type}/{name}',
+    summary: 'A running resource, as the definition that would manage it.',
+    query: { serviceAccount: text },
+    forward: { service: 'keel', path: exportPath, query: ['serviceAccount'] },
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'exportArtifactUsingGET',
+    method: 'GET',
+    path: '/managed/resources/export/artifact/{cloudProvider}/{account}/{clusterName}',
+    summary: 'The artifact that a cluster runs, as a definition.',
+    forward: { service: 'keel', path: '/export/artifact/{cloudProvider}/{account}/{clusterName}' },
+    answer: AnyObject,
+  },
+  {
+    id: 'getResourceHistoryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/history/{name}',
+    summary: 'Events of a managed resource, newest first.',
+    query: { limit: integer.optional() },
+    forward: { service: 'keel', path: '/resources/events/{name}', query: ['limit'] },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+]
+
+const others: Operation[] = [
+  {
+    ...managed,
+    id: 'graphqlUsingPOST',
+    method: 'POST',
+    path: '/managed/graphql',
+    summary: 'A GraphQL query about managed delivery.',
+    body: { schema: AnyObject.describe('`query`, `operationName` and `variables`.'), required: true },
+    forward: { service: 'keel', path: '/graphql' },
+    answer: AnyObject,
+  },
+  {
+    id: 'onboardingReportUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/managed/reports/onboarding',
+    summary: 'Report on the applications that came under management.',
+    handle: async (_request, platform) => streamReport(platform, '/reports/onboarding'),
+    answer: z.unknown(),
+  },
+  {
+    id: 'adoptionReportUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/managed/reports/adoption',
+    summary: 'Report on how managed delivery is used.',
+    handle: async (_request, platform) => streamReport(platform, '/reports/adoption'),
+    answer: z.unknown(),
+  },
+  {
+    id: 'processManagedNotificationCallbackUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/managed/notifications/callbacks/{source}',
+    summary: 'Receives a click on a button of a chat message. Open: the service checks the signature.',
+    body: { schema: z.unknown(), required: false, raw: true },
+    handle: async (request, platform) => {
+      checkServicePresent(platform, 'keel')
+      return relayCallback(request, 'keel', '/slack/notifications/callbacks')
+    },
+    answer: z.unknown(),
+  },
+]
+
+export const managedOperations: Operation[] = [...applications, ...environments, ...resources, ...others]
+
+/** Streams what keel has under a name; the ending `.yml` asks for YAML. @throws {GatewayError} NOT_FOUND */
+export function streamNamed(platform: Platform, folder: string, name: string): StreamedAnswer {
+  checkServicePresent(platform, 'keel')
+  const headers = { accept: name.endsWith('.yml') ? 'application/x-yaml' : 'application/json' }
+  return new StreamedAnswer('keel', { path: folder + pathTo`${name}`, headers })
+}
+
+/** Keel answers with the bare word. */
+async function resourceStatus(request: OperationRequest, platform: Platform): Promise<{ status: string }> {
+  checkServicePresent(platform, 'keel')
+  const answer = await request.call('keel', { path: pathTo`/resources/${request.path['resourceId'] as string}/status` })
+  if (answer.status >= 400) throw upstreamFailed('keel', answer.status, answer.text)
+  return { status: answer.text.trim().replace(/^"(.*)"$/, '$1') }
+}
+
+function streamReport(platform: Platform, path: string): StreamedAnswer {
+  checkServicePresent(platform, 'keel')
+  return new StreamedAnswer('keel', { path, headers: { accept: '*/*' } })
+}
