@@ -1,0 +1,173 @@
+/** `npm run bench`: start, memory, small and large answers, compared with direct access and nginx on the same machine. */
+import { cpus } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type LoadResult, load } from './load.ts'
+import { type BenchOptions, parseOptions } from './options.ts'
+import { createScratch, logIn, startGateway, startNginx, startService, type Target } from './targets.ts'
+
+type Row = Record<string, string | number>
+type Scratch = ReturnType<typeof createScratch>
+type Part = (options: BenchOptions, scratch: Scratch) => Promise<void>
+
+const parts: Record<string, Part> = { start: measureStart, small: measureSmall, large: measureLarge }
+const smallPath = '/networks/small'
+const idleSeconds = 10
+
+const options = parseOptions(process.argv.slice(2))
+if (options !== undefined) await main(options)
+
+async function main(options: BenchOptions): Promise<void> {
+  if (process.platform !== 'linux') throw new Error('The benchmark reads processor time and memory from /proc: Linux only.')
+  const scratch = createScratch()
+  console.log(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${options.dist ? 'bundle' : 'sources'}`)
+  try {
+    for (const [name, part] of Object.entries(parts)) {
+      if (options.only.length === 0 || options.only.includes(name)) await part(options, scratch)
+    }
+  } finally {
+    scratch.remove()
+  }
+}
+
+/** From the start of the process to the first 200 of /health, then resident memory after a pause. */
+async function measureStart({ dist, starts }: BenchOptions, scratch: Scratch): Promise<void> {
+  const service = await startService(scratch.dir('service'))
+  const rows: Row[] = []
+  try {
+    for (const kind of ['standalone', 'external services'] as const) {
+      const dir = scratch.dir(kind.replaceAll(' ', '-'))
+      const start = { dir, dist, service: kind === 'standalone' ? undefined : service }
+      const times: number[] = []
+      for (let count = 0; count < starts + 1; count++) {
+        const gateway = await startGateway(start)
+        times.push(performance.now() - gateway.process.startedAt)
+        await gateway.process.stop()
+      }
+      const gateway = await startGateway(start)
+      await sleep(idleSeconds * 1000)
+      const { now } = gateway.process.memory()
+      await gateway.process.stop()
+      const [first = Number.NaN, ...later] = times
+      const sorted = later.sort((a, b) => a - b)
+      rows.push({
+        'back ends': kind,
+        'first start ms': round(first),
+        'later starts, median ms': round(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN),
+        'best ms': round(sorted[0] ?? Number.NaN),
+        [`idle after ${idleSeconds} s, MiB`]: round(now),
+      })
+    }
+  } finally {
+    await service.process.stop()
+  }
+  print('Start and idle memory', rows)
+}
+
+/** Small answers: as many as 50 connections can get, and the wait at a fixed rate. */
+async function measureSmall(options: BenchOptions, scratch: Scratch): Promise<void> {
+  await withTargets(options, scratch, async (targets) => {
+    const full = await measure(targets, options, { path: smallPath, connections: 50 })
+    print('2 KB answers, 50 connections, session in a cookie', toRows(full))
+    const steady = await measure(targets, options, { path: smallPath, connections: 20, rate: 1000 })
+    print('The same at 1,000 requests a second', toRows(steady))
+  })
+}
+
+/** Large answers stream: memory must not grow with them. */
+async function measureLarge(options: BenchOptions, scratch: Scratch): Promise<void> {
+  await withTargets(options, scratch, async (targets) => {
+    const megabyte = await measure(targets, options, { path: '/networks/mb1', connections: 16 })
+    print('1 MB answers, 16 connections', toRows(megabyte))
+    const fifty = await measure(targets, options, { path: '/networks/mb50', connections: 8 })
+    print('50 MB answers, 8 connections', toRows(fifty))
+  })
+}
+
+async function withTargets({ dist }: BenchOptions, scratch: Scratch, use: (targets: Target[]) => Promise<void>): Promise<void> {
+  const targets: Target[] = []
+  try {
+    const service = await startService(scratch.dir('service'))
+    targets.push(service)
+    const nginx = await startNginx(scratch.dir('nginx'), service)
+    if (nginx === undefined) console.log('nginx is not installed; ratios to it are missing.')
+    else targets.push(nginx)
+    targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist, service })))
+    await use(targets)
+  } finally {
+    for (const target of targets.reverse()) await target.process.stop()
+  }
+}
+
+interface Measured {
+  target: Target
+  best: LoadResult
+  /** Microseconds of processor time of the target's own process for one answer: the least of all rounds. */
+  cpuUs: number
+  before: number
+  peak: number
+}
+
+/** Measures the targets in turn, round after round, so that what else happens on the machine meets all of them. */
+async function measure(
+  targets: Target[],
+  { rounds, secondsEach }: BenchOptions,
+  what: { path: string; connections: number; rate?: number },
+): Promise<Measured[]> {
+  const measured = new Map<Target, Measured>()
+  for (const target of targets) {
+    await load({ port: target.port, headers: target.headers, ...what, seconds: 1 })
+    target.process.forgetPeak()
+  }
+  for (let count = 0; count < rounds; count++) {
+    for (const target of targets) {
+      const before = target.process.memory().now
+      const cpuBefore = target.process.cpuUs()
+      const result = await load({ port: target.port, headers: target.headers, ...what, seconds: secondsEach })
+      const cpuUs = (target.process.cpuUs() - cpuBefore) / result.requests
+      const { peak } = target.process.memory()
+      const known = measured.get(target)
+      const isBetter =
+        known === undefined ||
+        (what.rate === undefined ? result.requestsPerSecond > known.best.requestsPerSecond : result.p99 < known.best.p99)
+      measured.set(target, {
+        target,
+        best: isBetter ? result : known.best,
+        cpuUs: Math.min(cpuUs, known?.cpuUs ?? Number.POSITIVE_INFINITY),
+        before: known?.before ?? before,
+        peak,
+      })
+    }
+  }
+  return [...measured.values()]
+}
+
+/** A row for each target; ratios are to nginx, or to direct access where there is no nginx. */
+function toRows(measured: Measured[]): Row[] {
+  const base = measured.find(({ target }) => target.name === 'nginx') ?? measured[0]
+  return measured.map(({ target, best, cpuUs, before, peak }) => {
+    const isDirect = target.name === 'direct'
+    return {
+      target: target.name,
+      'answers/s': round(best.requestsPerSecond),
+      'MB/s': round(best.megabytesPerSecond),
+      ratio: (best.requestsPerSecond / (base?.best.requestsPerSecond ?? Number.NaN)).toFixed(2),
+      'p50 ms': best.p50.toFixed(2),
+      'p99 ms': best.p99.toFixed(2),
+      // The service itself is busy behind every target; its own time says nothing about direct access.
+      'CPU µs/answer': isDirect ? '' : round(cpuUs),
+      'CPU ratio': isDirect ? '' : (cpuUs / (base?.cpuUs ?? Number.NaN)).toFixed(2),
+      'memory MiB': isDirect ? '' : `${round(before)} → ${round(peak)}`,
+    }
+  })
+}
+
+function print(title: string, rows: Row[]): void {
+  const columns = Object.keys(rows[0] ?? {})
+  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
+  console.log(`\n${title}\n\n${line(columns)}\n${line(columns.map(() => '---'))}`)
+  for (const row of rows) console.log(line(columns.map((column) => row[column] ?? '')))
+}
+
+function round(value: number): number {
+  return Math.round(value)
+}

@@ -1,0 +1,130 @@
+/**
+ * A load generator on plain sockets: connections that each send the same request, wait for the whole answer, and send again.
+ * An HTTP client would cost more processor time than what is measured. It reads answers with a content length only.
+ */
+import { createConnection, type Socket } from 'node:net'
+
+export interface LoadRequest {
+  port: number
+  path: string
+  headers?: Record<string, string>
+  connections: number
+  seconds: number
+  /** Requests a second altogether; without it every connection sends as soon as it has its answer. */
+  rate?: number
+}
+
+export interface LoadResult {
+  requests: number
+  requestsPerSecond: number
+  megabytesPerSecond: number
+  /** Milliseconds from sending to the last byte of the answer. */
+  p50: number
+  p99: number
+}
+
+/** @throws {Error} for any answer but 200, and for a connection that breaks off. */
+export async function load({ port, path, headers = {}, connections, seconds, rate }: LoadRequest): Promise<LoadResult> {
+  const lines = Object.entries({ host: `127.0.0.1:${port}`, accept: 'application/json', ...headers })
+  const request = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
+  const latencies: number[] = []
+  let bytes = 0
+  const startedAt = performance.now()
+  const endsAt = startedAt + seconds * 1000
+  const pauseMs = rate === undefined ? 0 : (connections * 1000) / rate
+  const onAnswer = (ms: number, size: number) => {
+    latencies.push(ms)
+    bytes += size
+  }
+  await Promise.all(
+    Array.from({ length: connections }, (_, index) => {
+      const firstAt = startedAt + (pauseMs * index) / connections
+      return new Connection(port, request, onAnswer).run({ firstAt, endsAt, pauseMs })
+    }),
+  )
+  const elapsed = (performance.now() - startedAt) / 1000
+  const sorted = Float64Array.from(latencies).sort()
+  const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+  return {
+    requests: sorted.length,
+    requestsPerSecond: sorted.length / elapsed,
+    megabytesPerSecond: bytes / 1e6 / elapsed,
+    p50: quantile(0.5),
+    p99: quantile(0.99),
+  }
+}
+
+interface Schedule {
+  firstAt: number
+  endsAt: number
+  /** Between the starts of two requests; 0 for none. */
+  pauseMs: number
+}
+
+class Connection {
+  readonly #socket: Socket
+  readonly #request: Buffer
+  readonly #onAnswer: (ms: number, bytes: number) => void
+  #head: Buffer = Buffer.alloc(0)
+  /** Bytes of the body that are still to come; -1 while the head is read. */
+  #remaining = -1
+  #length = 0
+  #sentAt = 0
+  #answered: (() => void) | undefined
+  #failed: ((error: Error) => void) | undefined
+
+  constructor(port: number, request: Buffer, onAnswer: (ms: number, bytes: number) => void) {
+    this.#socket = createConnection({ port, host: '127.0.0.1', noDelay: true })
+    this.#request = request
+    this.#onAnswer = onAnswer
+    this.#socket.on('data', (chunk: Buffer) => this.#read(chunk))
+    this.#socket.on('error', (error) => this.#failed?.(error))
+    this.#socket.on('close', () => this.#failed?.(new Error('The connection was closed before the answer was complete.')))
+  }
+
+  /** Sends until the time is over; a request that was started is finished. */
+  async run({ firstAt, endsAt, pauseMs }: Schedule): Promise<void> {
+    try {
+      for (let next = firstAt; performance.now() < endsAt && next < endsAt; next += pauseMs) {
+        const wait = pauseMs === 0 ? 0 : next - performance.now()
+        if (wait > 0.5) await new Promise((resolve) => setTimeout(resolve, wait))
+        await this.#ask()
+      }
+    } finally {
+      this.#failed = undefined
+      this.#socket.destroy()
+    }
+  }
+
+  #ask(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#answered = resolve
+      this.#failed = reject
+      this.#sentAt = performance.now()
+      this.#socket.write(this.#request)
+    })
+  }
+
+  #read(chunk: Buffer): void {
+    let body = chunk
+    if (this.#remaining === -1) {
+      this.#head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk])
+      const end = this.#head.indexOf('\r\n\r\n')
+      if (end === -1) return
+      const head = this.#head.toString('latin1', 0, end)
+      const length = /^content-length: (\d+)/im.exec(head)?.[1]
+      if (!head.startsWith('HTTP/1.1 200') || length === undefined) {
+        this.#failed?.(new Error(`Not an answer that can be measured:\n${head}`))
+        return
+      }
+      body = this.#head.subarray(end + 4)
+      this.#head = Buffer.alloc(0)
+      this.#remaining = this.#length = Number(length)
+    }
+    this.#remaining -= body.length
+    if (this.#remaining > 0) return
+    this.#remaining = -1
+    this.#onAnswer(performance.now() - this.#sentAt, this.#length)
+    this.#answered?.()
+  }
+}

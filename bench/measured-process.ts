@@ -1,0 +1,80 @@
+/** A process under measurement: started, asked for its processor time and memory (Linux, `/proc`), stopped. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Clock ticks of `/proc/PID/stat`, which are 10 ms on every Linux in use. */
+const tickUs = 10_000
+
+export interface ProcessOptions {
+  command: string
+  args: string[]
+  env?: Record<string, string>
+  /** Working directory and home; what the process writes goes into a file there. */
+  dir: string
+}
+
+export class MeasuredProcess {
+  readonly #child: ChildProcess
+  readonly #outputFile: string
+  readonly startedAt: number
+
+  constructor({ command, args, env = {}, dir }: ProcessOptions) {
+    this.#outputFile = join(dir, 'output.log')
+    const output = openSync(this.#outputFile, 'w')
+    this.startedAt = performance.now()
+    this.#child = spawn(command, args, {
+      cwd: dir,
+      env: { PATH: process.env['PATH'], HOME: dir, ...env },
+      stdio: ['ignore', output, output],
+    })
+    closeSync(output)
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  /** Resolves as soon as `url` answers with 200. @throws {Error} with its output when it ends or takes too long */
+  async answers(url: string, limitMs = 20_000): Promise<void> {
+    for (const until = performance.now() + limitMs; performance.now() < until; await sleep(3)) {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) break
+      const status = await fetch(url, { signal: AbortSignal.timeout(limitMs) }).then(
+        async (answer) => (await answer.arrayBuffer(), answer.status),
+        () => 0,
+      )
+      if (status === 200) return
+    }
+    await this.stop()
+    throw new Error(`${url} does not answer:\n${readFileSync(this.#outputFile, 'utf8').slice(-4000)}`)
+  }
+
+  /** Processor time used so far, in microseconds, user and system. */
+  cpuUs(): number {
+    const fields = readFileSync(`/proc/${this.pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * tickUs
+  }
+
+  /** Resident memory in MiB: now, and at most since the last call of `forgetPeak`. */
+  memory(): { now: number; peak: number } {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
+    const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])
+    return { now: kilobytes('VmRSS') / 1024, peak: kilobytes('VmHWM') / 1024 }
+  }
+
+  forgetPeak(): void {
+    writeFileSync(`/proc/${this.pid}/clear_refs`, '5')
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const ended = new Promise((resolve) => this.#child.once('exit', resolve))
+    this.#child.kill('SIGTERM')
+    const kill = setTimeout(() => this.#child.kill('SIGKILL'), 8000)
+    await ended
+    clearTimeout(kill)
+  }
+}

@@ -1,0 +1,43 @@
+/** What can be asked of the benchmark on the command line. */
+import { parseArgs } from 'node:util'
+
+export interface BenchOptions {
+  /** Measure the bundle in `dist/` instead of the sources. */
+  dist: boolean
+  rounds: number
+  /** Length of one measurement of one target. */
+  secondsEach: number
+  starts: number
+  /** Names of the parts to run; empty for all. */
+  only: string[]
+}
+
+const help = `Usage: npm run bench -- [options] [start] [small] [large]
+
+  --dist     the bundle in dist/ (npm run build) instead of the sources
+  --short    fewer and shorter measurements, for a first look
+  --help     this text
+
+Everything runs on loopback, stops by itself, and takes about three minutes (--short: one). Compare ratios of one run, and
+processor time before throughput: what else runs on the machine moves the latter.
+`
+
+export function parseOptions(args: string[]): BenchOptions | undefined {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { dist: { type: 'boolean' }, short: { type: 'boolean' }, help: { type: 'boolean' } },
+  })
+  if (values.help === true) {
+    process.stdout.write(help)
+    return undefined
+  }
+  const short = values.short === true
+  return {
+    dist: values.dist === true,
+    rounds: short ? 2 : 5,
+    secondsEach: short ? 1 : 3,
+    starts: short ? 3 : 9,
+    only: positionals,
+  }
+}

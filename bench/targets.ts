@@ -1,0 +1,117 @@
+/** What is compared: a service asked directly, through nginx, and through the gateway; each in a process of its own. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { findProgram } from '../test/support/debian.ts'
+import { MeasuredProcess } from './measured-process.ts'
+
+export interface Target {
+  name: string
+  port: number
+  process: MeasuredProcess
+  /** Sent with every request. */
+  headers: Record<string, string>
+}
+
+const root = resolve(import.meta.dirname, '..')
+const password = 'for-the-benchmark-only'
+
+/** A temporary directory that is gone when the benchmark ends. */
+export function createScratch(): { dir(name: string): string; remove(): void } {
+  const top = mkdtempSync(join(tmpdir(), 'fairlead-bench-'))
+  let count = 0
+  return {
+    dir: (name) => {
+      const dir = join(top, `${name}-${++count}`)
+      mkdirSync(dir)
+      return dir
+    },
+    remove: () => rmSync(top, { recursive: true, force: true }),
+  }
+}
+
+export async function startService(dir: string): Promise<Target> {
+  const port = await freePort()
+  const file = resolve(import.meta.dirname, 'upstream.ts')
+  const service = new MeasuredProcess({ command: process.execPath, args: [file, String(port)], dir })
+  await service.answers(`http://127.0.0.1:${port}/health`)
+  return { name: 'direct', port, process: service, headers: {} }
+}
+
+/** One worker, connections to the service kept open, an access log: what an operator would configure. */
+export async function startNginx(dir: string, service: Target): Promise<Target | undefined> {
+  const command = findProgram('nginx')
+  if (command === undefined) return undefined
+  const port = await freePort()
+  const file = join(dir, 'nginx.conf')
+  writeFileSync(
+    file,
+    `daemon off; master_process off; pid ${dir}/nginx.pid; error_log ${dir}/error.log;
+events { worker_connections 1024; }
+http {
+  access_log ${dir}/access.log; keepalive_requests 1000000;
+  client_body_temp_path ${dir}; proxy_temp_path ${dir}; fastcgi_temp_path ${dir}; uwsgi_temp_path ${dir}; scgi_temp_path ${dir};
+  upstream service { server 127.0.0.1:${service.port}; keepalive 64; keepalive_requests 1000000; }
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; }
+  }
+}
+`,
+  )
+  const nginx = new MeasuredProcess({ command, args: ['-c', file, '-e', join(dir, 'error.log')], dir })
+  await nginx.answers(`http://127.0.0.1:${port}/health`)
+  return { name: 'nginx', port, process: nginx, headers: {} }
+}
+
+export interface GatewayStart {
+  dir: string
+  dist: boolean
+  /** The service that stands for all back ends; without it they are embedded. */
+  service?: Target
+}
+
+/** Resolves as soon as `/health` answers. */
+export async function startGateway({ dir, dist, service }: GatewayStart): Promise<Target> {
+  const port = await freePort()
+  const env: Record<string, string> = {
+    SERVER_PORT: String(port),
+    SERVER_ADDRESS: '127.0.0.1',
+    FAIRLEAD_DATA_DIR: join(dir, 'data'),
+    FAIRLEAD_ADMIN_PASSWORD: password,
+  }
+  if (service !== undefined) {
+    for (const name of ['CLOUDDRIVER', 'ECHO', 'FRONT50', 'IGOR', 'ORCA', 'ROSCO']) {
+      env[`SERVICES_${name}_BASEURL`] = `http://127.0.0.1:${service.port}`
+    }
+    env['SERVICES_FIAT_ENABLED'] = 'false'
+  }
+  const file = resolve(root, dist ? 'dist/fairlead.js' : 'bin/fairlead.ts')
+  const gateway = new MeasuredProcess({ command: process.execPath, args: [file, 'serve'], env, dir })
+  await gateway.answers(`http://127.0.0.1:${port}/health`)
+  return { name: 'fairlead', port, process: gateway, headers: {} }
+}
+
+/** Logs in with the form, as a browser does. @returns the target with the session's cookie */
+export async function logIn(target: Target): Promise<Target> {
+  const answer = await fetch(`http://127.0.0.1:${target.port}/login`, {
+    method: 'POST',
+    body: new URLSearchParams({ username: 'admin', password }),
+    redirect: 'manual',
+  })
+  const cookie = answer.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+  if (cookie === '') throw new Error(`The login failed with status ${answer.status}: ${await answer.text()}`)
+  return { ...target, headers: { cookie } }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,39 @@
+/** The service behind every target: a process that answers from memory with 2 KB, 1 MB or 50 MB of JSON. */
+import { createServer } from 'node:http'
+
+const small = Buffer.from(JSON.stringify(Array.from({ length: 16 }, (_, index) => network(index))))
+const large = Buffer.from(JSON.stringify(Array.from({ length: 8200 }, (_, index) => network(index))))
+/** The megabyte again and again: what is measured is how it flows, not what it says. */
+const repeats: Record<string, number> = { '/networks/mb1': 1, '/networks/mb50': 50 }
+
+const server = createServer((request, answer) => {
+  const path = (request.url ?? '').split('?')[0] ?? ''
+  const count = repeats[path]
+  const body = path === '/networks/small' ? small : Buffer.from(path === '/health' ? '{"status":"UP"}' : '[]')
+  answer.writeHead(200, {
+    'content-type': 'application/json',
+    'content-length': count === undefined ? body.length : large.length * count,
+  })
+  if (count === undefined) answer.end(body)
+  else write(count)
+
+  function write(left: number): void {
+    for (let open = true; left > 0 && open; left--) open = answer.write(large)
+    if (left === 0) answer.end()
+    else if (!answer.destroyed) answer.once('drain', () => write(left))
+  }
+})
+server.keepAliveTimeout = 60_000
+server.listen(Number(process.argv[2]), '127.0.0.1')
+process.on('SIGTERM', () => process.exit(0))
+
+function network(index: number): Record<string, unknown> {
+  return {
+    cloudProvider: 'local',
+    account: `account-${index}`,
+    region: 'here',
+    id: `network-${index}`,
+    name: 'main',
+    cidr: '10.0.0.0/8',
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Bundles what is published into `dist/`: one file per entry point, shared and lazily imported parts in files of their own.
+ * Everything that the bundle contains comes along, so the package has no dependencies; their licences are collected.
+ */
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { build, type Metafile } from 'esbuild'
+
+const root = resolve(import.meta.dirname, '..')
+
+/** CommonJS packages in an ES module bundle still ask for `require`. */
+const requireBanner = `import { createRequire as createRequireHere } from 'node:module'
+const require = createRequireHere(import.meta.url)`
+
+/** Writes the bundle to `outDir`, which is emptied first, and returns the names of the packages that it contains. */
+export async function buildPackage(outDir: string): Promise<string[]> {
+  rmSync(outDir, { recursive: true, force: true })
+  mkdirSync(outDir, { recursive: true })
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { fairlead: 'bin/fairlead.ts', worker: 'src/backends/worker.ts' },
+    outdir: outDir,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node26',
+    // Names stay readable in stack traces; only white space goes.
+    minifyWhitespace: true,
+    legalComments: 'none',
+    banner: { js: requireBanner },
+    metafile: true,
+    logLevel: 'warning',
+  })
+  checkAddresses(metafile)
+  chmodSync(join(outDir, 'fairlead.js'), 0o755)
+  const packages = bundledPackages(metafile)
+  writeFileSync(join(outDir, 'THIRD-PARTY-LICENSES.txt'), packages.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`))
+  return packages.map(packageName)
+}
+
+/** What the bundle has in the same place as the sources; any other file beside a source would be missing. */
+const sharedAddresses = ["'./worker.js'", "'../package.json'"]
+
+function checkAddresses(metafile: Metafile): void {
+  const address = /new URL\([^)]*import\.meta\.url\)|import\.meta\.(dirname|filename)/g
+  for (const file of Object.keys(metafile.inputs).filter((input) => !input.includes('node_modules/'))) {
+    for (const [text] of readFileSync(join(root, file), 'utf8').matchAll(address)) {
+      const isShared = sharedAddresses.some((shared) => text.includes(shared))
+      if (!isShared) throw new Error(`${file} looks for a file beside itself, which the bundle does not have: ${text}`)
+    }
+  }
+}
+
+/** Folders of the packages whose code is in the bundle, relative to the repository, sorted. */
+function bundledPackages(metafile: Metafile): string[] {
+  const folders = new Set<string>()
+  for (const output of Object.values(metafile.outputs)) {
+    for (const [input, { bytesInOutput }] of Object.entries(output.inputs)) {
+      const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0]
+      if (folder !== undefined && bytesInOutput > 0) folders.add(folder)
+    }
+  }
+  return [...folders].sort()
+}
+
+function packageName(folder: string): string {
+  return folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length)
+}
+
+function licenceOf(folder: string): string {
+  const { version, license } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Record<string, string>
+  const files = globSync('{licen[cs]e,copying,notice}*', { cwd: join(root, folder) }).concat(
+    globSync('{LICEN[CS]E,COPYING,NOTICE,License}*', { cwd: join(root, folder) }),
+  )
+  const texts = [...new Set(files)].sort().map((file) => readFileSync(join(root, folder, file), 'utf8').trim())
+  return `${packageName(folder)} ${version} (${license ?? 'see below'})\n\n${texts.join('\n\n')}\n`
+}
+
+if (import.meta.main) {
+  const outDir = join(root, 'dist')
+  if (!existsSync(join(root, 'node_modules/esbuild'))) throw new Error('Run npm ci first.')
+  const packages = await buildPackage(outDir)
+  console.log(`${relative(root, outDir)}/ holds Fairlead and ${packages.length} packages`)
+}
