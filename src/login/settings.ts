@@ -50,7 +50,8 @@ export interface LoginSettings {
   webhooksNeedLogin: boolean
 }
 
-export function toLoginSettings(keys: LoginKeys, report: SettingsReport): LoginSettings {
+/** @param standalone Whether every service is embedded; in front of Spinnaker, a difference to Gate is worth a word. */
+export function toLoginSettings(keys: LoginKeys, report: SettingsReport, standalone: boolean): LoginSettings {
   const anonymous = keys['anonymous.enabled']
   const others = refuseLaterMethods(keys, report)
   if (anonymous && keys['security.basicform.enabled'] === true) {
@@ -63,6 +64,13 @@ export function toLoginSettings(keys: LoginKeys, report: SettingsReport): LoginS
     report.problem(
       'security.basicform.enabled',
       'nobody could log in: leave the key out, or set anonymous.enabled: true to serve everyone without login',
+    )
+  }
+  if (anonymous) report.notice('Warning: anonymous.enabled serves everyone who reaches the listener, without login.')
+  if (!anonymous && !standalone && !report.isSet('security.basicform.enabled')) {
+    report.notice(
+      'No login method is configured. Gate would serve everyone as the user anonymous; Fairlead asks for a login with the form. ' +
+        'Set anonymous.enabled: true for the behaviour of Gate, or security.basicform.enabled: true to say that this is meant.',
     )
   }
   const password = keys['spring.security.user.password'] ?? keys['security.user.password']

@@ -44,6 +44,10 @@ export const SessionKeys = z.strictObject({
     .regex(/^(rediss?|unix):\/\//, 'must be an address such as redis://redis.example:6379')
     .optional()
     .describe('Redis that replicas share. Default: none.'),
+  'services.redis.baseUrl': z
+    .string()
+    .optional()
+    .describe('The same, as installers write it; used when `redis.connection` is not set.'),
   'redis.timeout': milliseconds.default(2000).describe('Milliseconds to wait for Redis.'),
   'redis.configuration.secure': withoutEffect('Fairlead never sends CONFIG to Redis.'),
   'redis.useRelaxedHealthIndicator': withoutEffect('How Redis counts for the health of Gate.'),
@@ -77,7 +81,7 @@ export function toSessionSettings(keys: SessionKeys, report: SettingsReport): Se
   const secure = keys['server.servlet.session.cookie.secure'] ?? 'auto'
   const sameSite = keys['server.servlet.session.cookie.same-site']
   const maxAgeMs = keys['server.servlet.session.cookie.max-age']
-  const redisUrl = keys['redis.connection']
+  const redisUrl = keys['redis.connection'] ?? keys['services.redis.baseUrl']
   const idleMs = keys['server.servlet.session.timeout'] ?? keys['server.session.timeoutInSeconds'] * 1000
   if (idleMs < 1000) report.problem('server.servlet.session.timeout', 'must be a second at least')
   if (sameSite === 'none' && secure === false) {
@@ -85,7 +89,7 @@ export function toSessionSettings(keys: SessionKeys, report: SettingsReport): Se
   }
   if (redisUrl) {
     report.notice(
-      'redis.connection is read but not used by this version: sessions are kept in the data directory, ' +
+      'Redis is configured but not used by this version: sessions are kept in the data directory, ' +
         'so a balancer in front of several replicas has to send a client to the same one.',
     )
   }

@@ -9,6 +9,18 @@ const Shard = z.strictObject({
   config: z.record(z.string(), z.unknown()).default({}).describe('Selector (`selectorClass`) and what it needs.'),
 })
 
+const ServiceConfig = z.looseObject({
+  dynamicEndpoints: z
+    .record(z.string(), httpAddress)
+    .optional()
+    .describe('Other addresses: of clouddriver by origin (`deck`, `api`), of fiat for `login`.'),
+  includedAccounts: z
+    .array(z.string())
+    .optional()
+    .describe('For front50: keep only applications that use one of these accounts.'),
+})
+export type ServiceConfig = z.infer<typeof ServiceConfig>
+
 /** The keys that every service has; one schema, so that the reference prints them once. */
 const service = {
   baseUrl: z
@@ -50,10 +62,7 @@ const service = {
     .array(Shard)
     .default([])
     .describe('Several instances of orca, clouddriver or rosco, and when each is used.'),
-  config: z
-    .record(z.string(), z.unknown())
-    .default({})
-    .describe('Further settings of the service, such as `dynamicEndpoints`; a free map.'),
+  config: ServiceConfig.default({}).describe('What routing and filtering need besides the address; further keys are kept.'),
   vipAddress: withoutEffect('Name in a service registry; Fairlead uses addresses.'),
 } as const
 
@@ -139,7 +148,7 @@ export interface ServiceSettings {
   baseUrl: string | undefined
   /** Instances besides `baseUrl`, empty in most installations. */
   shards: ServiceShard[]
-  config: Record<string, unknown>
+  config: ServiceConfig
   connectTimeoutMs: number
   readTimeoutMs: number
 }

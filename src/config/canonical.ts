@@ -1,0 +1,130 @@
+/** Brings what a source says to the documented spelling of each key, splits keys at dots, and notes keys that nobody knows. */
+import { findChild, isLeaf, type KnownKey } from './known-keys.ts'
+import type { Origin, Problem } from './problems.ts'
+import { createMap, type MapNode, type Node } from './tree.ts'
+
+export interface UnknownKey {
+  /** As far as it is known in its usual spelling, then as written. */
+  path: string[]
+  origin: Origin
+}
+
+export interface Findings {
+  problems: Problem[]
+  unknown: UnknownKey[]
+  /** Known keys of others that were passed over, each as the shortest path that says what it is. */
+  foreign: Set<string>
+}
+
+export function createFindings(): Findings {
+  return { problems: [], unknown: [], foreign: new Set() }
+}
+
+/** The same tree with `ok-http-client` as `okHttpClient` and `a.b: 1` as `a: {b: 1}`. */
+export function toCanonical(root: MapNode, known: KnownKey, findings: Findings): MapNode {
+  const result = createMap(root.origin)
+  place(root, result, known, [], findings)
+  return result
+}
+
+/** The known key that a map belongs to; undefined below what is not known. An open key stays the place of what is below it. */
+type Place = KnownKey | undefined
+
+function place(source: MapNode, target: MapNode, at: Place, above: readonly string[], findings: Findings): void {
+  for (const [name, value] of source.entries) {
+    const steps = followKey(name, at, above, value.origin, findings)
+    if (steps.at?.foreign && value.kind !== 'map') findings.foreign.add(steps.at.path)
+    const parent = createParents(target, steps.path.slice(0, -1), value.origin)
+    const last = steps.path.at(-1) as string
+    const path = [...above, ...steps.path]
+    const existing = parent?.entries.get(last)
+    if (parent === undefined || (existing !== undefined && (existing.kind !== 'map' || value.kind !== 'map'))) {
+      const first = existing === undefined ? '' : `, first in line ${existing.origin.line ?? '?'}`
+      findings.problems.push({ origin: value.origin, key: path.join('.'), message: `is written twice${first}; keep one` })
+      continue
+    }
+    parent.entries.set(last, convert(value, existing, steps.at, path, findings))
+  }
+}
+
+function convert(value: Node, existing: Node | undefined, at: Place, path: readonly string[], findings: Findings): Node {
+  if (value.kind === 'scalar') return value
+  if (value.kind === 'list') {
+    const items = value.items.map((item, index) =>
+      convert(item, undefined, at?.item ?? openPlace(at), [...path, String(index)], findings),
+    )
+    return { ...value, items }
+  }
+  const map = existing?.kind === 'map' ? existing : createMap(value.origin)
+  place(value, map, at, path, findings)
+  return map
+}
+
+function openPlace(at: Place): Place {
+  return at?.open ? at : undefined
+}
+
+/** Splits a key at its dots as far as the known keys tell; in free maps a dot belongs to the key. */
+function followKey(
+  name: string,
+  start: Place,
+  above: readonly string[],
+  origin: Origin,
+  findings: Findings,
+): { path: string[]; at: Place } {
+  const segments = splitKey(name)
+  if (start === undefined) return { path: segments, at: undefined }
+  if (start.open && findChild(start, segments[0] as string) === undefined) return { path: [name], at: start }
+  const path: string[] = []
+  let at: KnownKey = start
+  for (const [index, segment] of segments.entries()) {
+    const rest = segments.slice(index)
+    const child = findChild(at, segment)
+    if (child === undefined) {
+      noteUnknown(at, [...above, ...path], rest, origin, findings)
+      return { path: [...path, ...rest], at: at.open ? at : undefined }
+    }
+    if (child === at.entry && isLeaf(child)) return { path: [...path, rest.join('.')], at: child }
+    path.push(child === at.entry || child === at.item ? segment : child.name)
+    at = child
+  }
+  return { path, at }
+}
+
+function noteUnknown(at: KnownKey, above: readonly string[], rest: readonly string[], origin: Origin, findings: Findings): void {
+  if (at.open) return
+  if (at.foreign) findings.foreign.add(at.children.size > 0 ? `${at.path}.${rest[0]}` : at.path)
+  else findings.unknown.push({ path: [...above, ...rest], origin })
+}
+
+/** `a.b[c.d][0]` has the segments a, b, c.d and 0. */
+export function splitKey(key: string): string[] {
+  const segments: string[] = []
+  for (const match of key.matchAll(/\[([^\]]*)\]|([^.[]+)/g)) segments.push((match[1] ?? match[2]) as string)
+  return segments.length === 0 ? [key] : segments
+}
+
+/** The map at the path, created as needed; undefined when something else stands there. */
+function createParents(root: MapNode, path: readonly string[], origin: Origin): MapNode | undefined {
+  let map = root
+  for (const segment of path) {
+    const next = map.entries.get(segment)
+    if (next !== undefined && next.kind !== 'map') return undefined
+    const child = next ?? createMap(origin)
+    map.entries.set(segment, child)
+    map = child
+  }
+  return map
+}
+
+/** The path of a key as it may be spelt in a placeholder, or undefined where it is spelt beyond the known keys. */
+export function canonicalPath(key: string, known: KnownKey): string[] {
+  const path: string[] = []
+  let at: Place = known
+  for (const segment of splitKey(key)) {
+    const child: Place = at && findChild(at, segment)
+    path.push(child === undefined || child === at?.entry || child === at?.item ? segment : child.name)
+    at = child
+  }
+  return path
+}

@@ -1,0 +1,127 @@
+/** Puts files, environment and given settings together into one tree, and says which keys nobody knows. */
+import { canonicalPath, createFindings, type Findings, toCanonical, type UnknownKey } from './canonical.ts'
+import { type Environment, fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
+import { editDistance, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
+import { type LookUp, Placeholders } from './placeholders.ts'
+import type { Problem } from './problems.ts'
+import { namesAt, type Places, readSources } from './sources.ts'
+import { createMap, findNode, type MapNode, mergeNodes, type Node } from './tree.ts'
+
+export interface Combined {
+  root: Node
+  placeholders: Placeholders
+  problems: Problem[]
+  notices: string[]
+  sources: string[]
+  /** To be called when all placeholders are filled: a key that another one refers to is no mistake. */
+  reportUnknown: () => void
+}
+
+export async function combineSources(
+  known: KnownKey,
+  places: Places & { settings: Readonly<Record<string, unknown>> },
+): Promise<Combined> {
+  const findings = { ...createFindings(), notices: [] as string[] }
+  const { problems, notices } = findings
+  const environment = readEnvironment(places.env, known, findings)
+  const json = readJsonVariable(places.env, known, findings)
+  const given = toCanonical(fromPlain(places.settings, { source: 'given settings' }) as MapNode, known, findings)
+  const surroundings = [environment, ...(json ? [json] : []), given]
+
+  const ofEnvironment = new Placeholders((name) => lookUpEnvironment(name, places))
+  const named = mergeAll(surroundings)
+  const profilesNode = findNode(named, ['spring', 'profiles', 'active'])
+  const chosen = profilesNode && namesAt(profilesNode, { placeholders: ofEnvironment, problems })
+  const reading = { known, problems, notices, places, placeholders: ofEnvironment }
+  const sources = await readSources(reading, chosen)
+
+  const documents = sources.files.flatMap((file) => file.documents)
+  const root = mergeAll([...documents.map((document) => document.root), ...surroundings])
+  const referenced = new Set<string>()
+  for (const document of documents) problems.push(...document.findings.problems)
+  const ofFiles = sources.files.flatMap((file) =>
+    file.documents.map((document) => ({ shared: file.shared, findings: document.findings })),
+  )
+  return {
+    root,
+    placeholders: new Placeholders(lookUpIn(root, known, places, referenced)),
+    problems,
+    notices,
+    sources: [...sources.files.map((file) => file.name), ...(environment.entries.size > 0 ? ['environment variables'] : [])],
+    reportUnknown: () => reportUnknown([...ofFiles, { shared: false, findings }], known, referenced, findings),
+  }
+}
+
+function mergeAll(layers: readonly Node[]): Node {
+  return layers.reduce<Node>((lower, upper) => mergeNodes(lower, upper), createMap({ source: 'configuration' }))
+}
+
+function lookUpIn(root: Node, known: KnownKey, places: Places, referenced: Set<string>): LookUp {
+  return (name) => {
+    const path = canonicalPath(name, known)
+    const id = path.join('.')
+    const node = findNode(root, path)
+    if (node?.kind === 'scalar') {
+      referenced.add(id)
+      return { id, text: node.text }
+    }
+    if (node?.kind === 'list' && node.items.every((item) => item.kind === 'scalar')) {
+      referenced.add(id)
+      return { id, text: node.items.map((item) => (item.kind === 'scalar' ? item.text : '')).join(',') }
+    }
+    return lookUpEnvironment(name, places)
+  }
+}
+
+/** A variable by its own name or in the form that belongs to a key, and the few names that Java and Spring define. */
+function lookUpEnvironment(name: string, { env, cwd, homeDir }: Places): ReturnType<LookUp> {
+  const value =
+    ownValue(env, name) ?? ownValue(env, toVariable(name)) ?? ownValue(env, name.toUpperCase().replaceAll(/[.-]/g, '_'))
+  if (value !== undefined) return { id: `environment variable ${name}`, text: value }
+  const fixed = new Map([
+    ['user.home', homeDir],
+    ['user.dir', cwd],
+    ['spring.application.name', 'gate'],
+  ]).get(name)
+  return fixed === undefined ? undefined : { id: name, text: fixed }
+}
+
+function ownValue(env: Environment, name: string): string | undefined {
+  return Object.hasOwn(env, name) ? env[name] : undefined
+}
+
+function reportUnknown(
+  found: readonly { shared: boolean; findings: Findings }[],
+  known: KnownKey,
+  referenced: ReadonlySet<string>,
+  { problems, notices }: { problems: Problem[]; notices: string[] },
+): void {
+  const passedOver = new Set(found.flatMap(({ findings }) => [...findings.foreign]))
+  for (const { shared, findings } of found) {
+    for (const key of outermost(findings.unknown)) {
+      const path = key.path.join('.')
+      if ([...referenced].some((used) => used === path || used.startsWith(`${path}.`))) continue
+      if (shared && isOfOtherService(key, known)) passedOver.add(key.path[0] as string)
+      else problems.push({ origin: key.origin, key: path, message: describeUnknown(path, known) })
+    }
+  }
+  if (passedOver.size > 0) notices.push(`Passed over, since no gateway needs it: ${[...passedOver].sort().join(', ')}.`)
+}
+
+/** One line for a whole unknown map. */
+function outermost(keys: readonly UnknownKey[]): UnknownKey[] {
+  const paths = new Set(keys.map((key) => key.path.join('.')))
+  return keys.filter((key) => !key.path.some((_, index) => index > 0 && paths.has(key.path.slice(0, index).join('.'))))
+}
+
+/** spinnaker.yml is read by all services; a name there that resembles none of ours is meant for one of the others. */
+function isOfOtherService({ path }: UnknownKey, known: KnownKey): boolean {
+  const first = uniformName(path[0] as string)
+  if (known.children.has(first)) return false
+  return ![...known.children.keys()].some((name) => editDistance(name, first) <= (name.length > 4 ? 2 : 1))
+}
+
+function describeUnknown(path: string, known: KnownKey): string {
+  const near = nearestKey(known, path)
+  return near === undefined ? 'is not a known key; remove it, or correct it' : `is not a known key; did you mean ${near}?`
+}

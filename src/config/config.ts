@@ -1,0 +1,188 @@
+/** The whole configuration: found, read, checked at once, and handed out by capability. Documented in `loadConfig`. */
+import { homedir } from 'node:os'
+import type { z } from 'zod'
+import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
+import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
+import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
+import type { ApplicationCacheSettings } from '../operations/application-cache.ts'
+import {
+  type IntegrationSettings,
+  OperationKeys,
+  toApplicationCacheSettings,
+  toIntegrationSettings,
+  toOperationSettings,
+} from '../operations/setting-keys.ts'
+import type { OperationSettings } from '../operations/settings.ts'
+import { PermissionKeys, type PermissionSettings, toPermissionSettings } from '../permissions/settings.ts'
+import { SessionKeys, type SessionSettings, toSessionSettings } from '../sessions/settings.ts'
+import type { SettingsReport } from '../setting.ts'
+import { TelemetryKeys, type TelemetrySettings, toTelemetrySettings } from '../telemetry/settings.ts'
+import { type ConfiguredUpstreams, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
+import { type BindContext, bindKeys } from './bind.ts'
+import { combineSources } from './combine.ts'
+import { foreignKeys } from './foreign-keys.ts'
+import { createKnownKeys } from './known-keys.ts'
+import { ConfigError, formatProblems, type Problem } from './problems.ts'
+import { SourceKeys } from './sources.ts'
+import { findNearest, findNode } from './tree.ts'
+
+export { ConfigError, formatProblems, type Problem } from './problems.ts'
+
+/** Settings by capability, in internal names with units; what each key of Gate becomes stands in the capability's `settings.ts`. */
+export interface Config {
+  upstreams: ConfiguredUpstreams
+  http: HttpSettings
+  sessions: SessionSettings
+  login: LoginSettings
+  permissions: PermissionSettings
+  operations: OperationSettings
+  applicationCache: ApplicationCacheSettings
+  integrations: IntegrationSettings
+  backends: EmbeddedSettings
+  telemetry: TelemetrySettings
+}
+
+export interface ConfigPlaces {
+  /** Default: the working directory. */
+  cwd?: string
+  /** Default: none, so that tests do not depend on where they run. */
+  env?: Readonly<Record<string, string | undefined>>
+  /** Further files or directories, which win over all other files: `--config`. */
+  files?: readonly string[]
+  /** Default: that of the user. */
+  homeDir?: string
+  /** Default: `/opt/spinnaker/config`. */
+  systemDir?: string
+  /** Settings by key, which win over everything: `{'server.port': 0}`. */
+  settings?: Readonly<Record<string, unknown>>
+}
+
+export interface LoadedConfig {
+  config: Config
+  /** To be said at each start, a line each. */
+  notices: string[]
+  /** What was read, in the order in which later ones win. */
+  sources: string[]
+  /** What the configuration amounts to, in a few lines for people. */
+  summary: string
+}
+
+/** Every key that is not merely passed over, by capability. */
+export const settingGroups = {
+  'Services and the calls to them': UpstreamKeys,
+  'Listener, addresses, cross-origin rules, limits': HttpKeys,
+  Sessions: SessionKeys,
+  Login: LoginKeys,
+  Permissions: PermissionKeys,
+  'Operations and integrations': OperationKeys,
+  'Embedded back ends': BackendKeys,
+  'Log and health': TelemetryKeys,
+  'Choice of files': SourceKeys,
+} as const satisfies Record<string, z.ZodObject>
+
+/**
+ * Reads and checks the configuration. Sources, each of which wins over those before it:
+ *
+ * 1. `config/` in the working directory, 2. `fairlead.yml` in the working directory, 3. `~/.spinnaker/`,
+ * 4. `/opt/spinnaker/config`, 5. what SPRING_CONFIG_ADDITIONAL_LOCATION names, 6. what `files` names,
+ * 7. environment variables, 8. SPRING_APPLICATION_JSON, 9. `settings`. SPRING_CONFIG_LOCATION replaces 1 to 4.
+ *
+ * In a directory count `spinnaker.yml`, `gate.yml`, `fairlead.yml` in this order, then the same with `-<profile>` for each
+ * active profile. In a file, later documents win. Maps are merged, lists and values are replaced, an empty value is none.
+ *
+ * @throws {ConfigError} with every problem at once.
+ */
+export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfig> {
+  const env = places.env ?? {}
+  const cwd = places.cwd ?? process.cwd()
+  const known = createKnownKeys(Object.assign({}, ...Object.values(settingGroups).map((keys) => keys.shape)), foreignKeys)
+  const combined = await combineSources(known, {
+    cwd,
+    env,
+    files: places.files ?? [],
+    homeDir: places.homeDir ?? homedir(),
+    systemDir: places.systemDir ?? '/opt/spinnaker/config',
+    settings: places.settings ?? {},
+  })
+  const context: BindContext = { root: combined.root, placeholders: combined.placeholders, problems: combined.problems }
+  const config = toConfig(context, combined.notices, cwd, env['KUBERNETES_SERVICE_HOST'] !== undefined)
+  combined.reportUnknown()
+  if (combined.problems.length > 0) throw new ConfigError(sortProblems(combined.problems))
+  return { config, notices: combined.notices, sources: combined.sources, summary: summarize(config, combined.sources) }
+}
+
+/** The same for people: either that everything is in order, with what is worth knowing, or every problem. */
+export async function checkConfig(places: ConfigPlaces = {}): Promise<{ ok: boolean; text: string }> {
+  try {
+    const { notices, summary } = await loadConfig(places)
+    return { ok: true, text: [...notices, summary].join('\n') }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const count = error.problems.length
+    return { ok: false, text: `${error.message}\n${count} ${count === 1 ? 'problem' : 'problems'}; nothing was started.` }
+  }
+}
+
+function summarize(config: Config, sources: readonly string[]): string {
+  const services = Object.entries(config.upstreams.services).map(([name, { kind, baseUrl }]) =>
+    kind === 'external' ? `  ${name}: ${baseUrl}` : `  ${name}: ${kind}`,
+  )
+  return [
+    'The configuration is in order.',
+    `Read: ${sources.join(', ') || 'nothing; defaults apply'}`,
+    `Listens on: ${config.http.address}:${config.http.port}${config.http.origin.contextPath}`,
+    `Login: ${config.login.anonymous ? 'none, everyone is anonymous' : 'form and HTTP Basic'}`,
+    `Data directory: ${config.backends.dataDir}`,
+    'Services:',
+    ...services,
+  ].join('\n')
+}
+
+function toConfig(context: BindContext, notices: string[], cwd: string, inKubernetes: boolean): Config {
+  bindKeys(SourceKeys, context)
+  const report = createReport(context, notices)
+  const upstreams = toConfiguredUpstreams(bindKeys(UpstreamKeys, context), report)
+  const uiUrl = upstreams.uiBaseUrl
+  const http = toHttpSettings(bindKeys(HttpKeys, context), report, { standalone: upstreams.standalone, inKubernetes, uiUrl })
+  const permissions = toPermissionSettings(bindKeys(PermissionKeys, context))
+  const operationKeys = bindKeys(OperationKeys, context)
+  const operationSurroundings = {
+    uiUrl,
+    uiHostPattern: http.cors.uiHostPattern,
+    serviceAccountFilter: permissions.serviceAccountFilter,
+    includedAccounts: upstreams.services.front50.config.includedAccounts,
+  }
+  return {
+    upstreams,
+    http,
+    sessions: toSessionSettings(bindKeys(SessionKeys, context), report),
+    login: toLoginSettings(bindKeys(LoginKeys, context), report, upstreams.standalone),
+    permissions,
+    operations: toOperationSettings(operationKeys, operationSurroundings),
+    applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
+    integrations: toIntegrationSettings(operationKeys),
+    backends: toBackendSettings(bindKeys(BackendKeys, context), report, cwd),
+    telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context)),
+  }
+}
+
+function createReport({ root, problems }: BindContext, notices: string[]): SettingsReport {
+  return {
+    problem: (key, message) => {
+      const { node, depth } = findNearest(root, key.split('.'))
+      problems.push({ origin: depth === 0 ? undefined : node.origin, key, message })
+    },
+    notice: (message) => notices.push(message),
+    isSet: (key) => findNode(root, key.split('.')) !== undefined,
+  }
+}
+
+/** By source and line, each once. */
+function sortProblems(problems: readonly Problem[]): Problem[] {
+  const unique = new Map(problems.map((problem) => [formatProblems([problem]), problem]))
+  return [...unique.values()].sort(
+    (left, right) =>
+      (left.origin?.source ?? '').localeCompare(right.origin?.source ?? '') ||
+      (left.origin?.line ?? 0) - (right.origin?.line ?? 0),
+  )
+}

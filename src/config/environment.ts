@@ -1,0 +1,138 @@
+/** Environment variables as configuration: `SERVICES_ORCA_BASEURL` is `services.orca.baseUrl`, `FIAT_ADMIN_ROLES_0_` a list element. */
+import { type Findings, splitKey, toCanonical } from './canonical.ts'
+import { editDistance, isLeaf, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
+import type { Origin } from './problems.ts'
+import { notesOf } from './schema-shape.ts'
+import { createMap, createScalar, type MapNode, mergeNodes, type Node } from './tree.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Variables that begin like this are meant for the gateway, so one that fits no key is worth a word. */
+const ownPrefixes = /^(?:FAIRLEAD|SERVICES|SECURITY|SPRING_SECURITY|OKHTTPCLIENT|CORS|FIAT)_/
+
+/** What Kubernetes and Docker set for each service of the namespace, such as `REDIS_PORT=tcp://10.0.0.7:6379`. */
+const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?|NAME|ENV_\w+)$/
+
+export interface EnvironmentFindings extends Findings {
+  notices: string[]
+}
+
+/** All variables that name a setting, as one source. */
+export function readEnvironment(env: Environment, known: KnownKey, findings: EnvironmentFindings): MapNode {
+  const shortNames = shortNamesOf(known)
+  let root: Node = createMap({ source: 'environment' })
+  const names = Object.keys(env).sort()
+  for (const name of names) {
+    const text = env[name]
+    if (text === undefined || name.startsWith('SPRING_APPLICATION_JSON')) continue
+    const path = shortNames.get(name) ?? (name.includes('.') ? dottedPath(name, known) : findPath(name, known))
+    const linked = serviceLink.test(name) && /^(?:tcp|udp|sctp):\/\//.test(text)
+    if (path !== undefined && !linked) {
+      root = mergeNodes(root, nest(path, text, { source: `environment variable ${name}` }))
+    } else if (ownPrefixes.test(name) && !serviceLink.test(name)) {
+      noteUnfit(name, known, findings)
+    }
+  }
+  return root as MapNode
+}
+
+/** `SPRING_APPLICATION_JSON`: a map in JSON that wins over single variables. */
+export function readJsonVariable(env: Environment, known: KnownKey, findings: Findings): MapNode | undefined {
+  const text = env['SPRING_APPLICATION_JSON']
+  if (text === undefined || text.trim() === '') return undefined
+  const origin = { source: 'environment variable SPRING_APPLICATION_JSON' }
+  try {
+    const root = fromPlain(JSON.parse(text), origin)
+    if (root.kind === 'map') return toCanonical(root, known, findings)
+    findings.problems.push({ origin, message: 'must be a JSON object' })
+  } catch {
+    findings.problems.push({ origin, message: 'is not valid JSON' })
+  }
+  return undefined
+}
+
+/** A value of JavaScript as a source. Deeply nested values are refused by JSON.parse's caller as any other mistake. */
+export function fromPlain(value: unknown, origin: Origin): Node {
+  if (Array.isArray(value)) return { kind: 'list', items: value.map((item) => fromPlain(item, origin)), origin }
+  if (typeof value === 'object' && value !== null) {
+    const map = createMap(origin)
+    for (const [key, child] of Object.entries(value)) {
+      if (key !== '__proto__' && child !== undefined) map.entries.set(key, fromPlain(child, origin))
+    }
+    return map
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return { kind: 'scalar', text: String(value), value, origin }
+  return value === null || value === undefined
+    ? { kind: 'scalar', text: '', value: null, origin }
+    : createScalar(String(value), origin)
+}
+
+function nest(path: readonly string[], text: string, origin: Origin): Node {
+  let node: Node = createScalar(text, origin)
+  for (const segment of path.toReversed()) {
+    const map = createMap(origin)
+    map.entries.set(segment, node)
+    node = map
+  }
+  return node
+}
+
+function dottedPath(name: string, known: KnownKey): string[] | undefined {
+  return walk(splitKey(name), known, [])
+}
+
+function findPath(name: string, known: KnownKey): string[] | undefined {
+  return walk(
+    name.split('_').filter((token) => token !== ''),
+    known,
+    [],
+  )
+}
+
+/** Follows the tokens down the known keys; one name may take several tokens: OK_HTTP_CLIENT, MAX_AGE. */
+function walk(tokens: readonly string[], at: KnownKey, path: readonly string[]): string[] | undefined {
+  if (tokens.length === 0) return at.schema !== undefined ? [...path] : undefined
+  for (let taken = tokens.length; taken > 0; taken--) {
+    const child = at.children.get(uniformName(tokens.slice(0, taken).join('')))
+    const found = child && walk(tokens.slice(taken), child, [...path, child.name])
+    if (found !== undefined) return found
+  }
+  const first = tokens[0] as string
+  if (at.item !== undefined && /^\d{1,6}$/.test(first)) return walk(tokens.slice(1), at.item, [...path, first])
+  if (at.entry === undefined) return at.open ? [...path, ...tokens.map((token) => token.toLowerCase())] : undefined
+  if (isLeaf(at.entry)) return [...path, tokens.join('_').toLowerCase()]
+  return walk(tokens.slice(1), at.entry, [...path, first.toLowerCase()])
+}
+
+function shortNamesOf(known: KnownKey, names = new Map<string, string[]>()): Map<string, string[]> {
+  const name = known.schema && notesOf(known.schema).env
+  if (name !== undefined) names.set(name, known.path.split('.'))
+  for (const child of known.children.values()) shortNamesOf(child, names)
+  return names
+}
+
+/** A foreign variable cannot be told from a typing mistake with certainty, so only FAIRLEAD_… is an error. */
+function noteUnfit(name: string, known: KnownKey, findings: EnvironmentFindings): void {
+  const near = nearestVariable(name, known)
+  const hint = near === undefined ? '' : `; did you mean ${near}?`
+  if (name.startsWith('FAIRLEAD_')) {
+    findings.problems.push({ origin: { source: `environment variable ${name}` }, message: `fits no setting${hint}` })
+  } else if (near !== undefined) {
+    findings.notices.push(`The environment variable ${name} fits no setting and is ignored${hint}`)
+  }
+}
+
+function nearestVariable(name: string, known: KnownKey): string | undefined {
+  for (const short of shortNamesOf(known).keys()) if (editDistance(short, name) <= 2) return short
+  const near = nearestKey(known, name.split('_').join('.'))
+  return near === undefined ? undefined : toVariable(near)
+}
+
+/** The environment form of a key: `services.orca.baseUrl` is SERVICES_ORCA_BASEURL. */
+export function toVariable(path: string): string {
+  return path
+    .replaceAll(/[-_]/g, '')
+    .replaceAll(/\[(\d+)\]/g, '_$1_')
+    .replaceAll('.', '_')
+    .toUpperCase()
+}

@@ -1,0 +1,50 @@
+/** A mistake in the configuration, how it is told, and what of a value may be shown. */
+
+/** Where a value was written. */
+export interface Origin {
+  /** A file, or `environment variable X`. */
+  source: string
+  /** From 1; undefined outside files. */
+  line?: number | undefined
+}
+
+export interface Problem {
+  origin?: Origin | undefined
+  key?: string | undefined
+  message: string
+}
+
+/** Every mistake of a configuration at once. */
+export class ConfigError extends Error {
+  readonly problems: readonly Problem[]
+
+  constructor(problems: readonly Problem[]) {
+    super(formatProblems(problems))
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+/** One line per problem: `config/gate.yml:12: services.orca.baseUrl: must be an address`. */
+export function formatProblems(problems: readonly Problem[]): string {
+  return problems.map(formatProblem).join('\n')
+}
+
+function formatProblem({ origin, key, message }: Problem): string {
+  return [origin && formatOrigin(origin), key, message].filter((part) => part !== undefined).join(': ')
+}
+
+export function formatOrigin({ source, line }: Origin): string {
+  return line === undefined ? source : `${source}:${line}`
+}
+
+const secretWords = /password|passwd|secret|token|key|credential/i
+
+/** The value as a problem may quote it: never that of a key that sounds secret, never a password within an address. */
+export function showValue(key: string, value: unknown): string {
+  if (secretWords.test(key)) return ''
+  if (typeof value === 'number' || typeof value === 'boolean') return `, is ${value}`
+  if (typeof value !== 'string') return ''
+  const shown = value.replaceAll(/\/\/[^/@\s]*@/g, '//***@')
+  return `, is ${JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown)}`
+}

@@ -1,0 +1,263 @@
+/** Finds the configuration files and reads them in the order in which later ones win. */
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { isAbsolute, join, relative, resolve } from 'node:path'
+import { z } from 'zod'
+import { withoutEffect } from '../setting.ts'
+import { createFindings, type Findings, toCanonical } from './canonical.ts'
+import type { Environment } from './environment.ts'
+import type { KnownKey } from './known-keys.ts'
+import { PlaceholderError, type Placeholders } from './placeholders.ts'
+import type { Problem } from './problems.ts'
+import { matchesProfiles, orderProfiles, splitNames } from './profiles.ts'
+import { readYaml } from './read-yaml.ts'
+import { findNode, type MapNode, type Node } from './tree.ts'
+
+/** The keys that decide which files and documents count. */
+export const SourceKeys = z.strictObject({
+  'spring.profiles.active': z
+    .array(z.string())
+    .default(['local'])
+    .describe('Profiles whose files and documents count; `local` always does.'),
+  'spring.profiles.include': z.array(z.string()).default([]).describe('Further active profiles.'),
+  'spring.profiles.group': z
+    .record(z.string(), z.array(z.string()))
+    .default({})
+    .describe('Profiles that a profile brings along.'),
+  'spring.config.activate.on-profile': z
+    .string()
+    .optional()
+    .describe('In a document of a file: the profiles that it is meant for.'),
+  'spring.config.activate.on-cloud-platform': z
+    .string()
+    .optional()
+    .describe('In a document: `kubernetes`, if it is meant for clusters only.'),
+  'spring.config.import': withoutEffect('Further files; name them with `--config` instead.'),
+  'spring.application.name': withoutEffect('Is always `gate`.'),
+})
+
+export interface Places {
+  cwd: string
+  homeDir: string
+  systemDir: string
+  env: Environment
+  /** `--config`, each a file or a directory. */
+  files: readonly string[]
+}
+
+export interface Source {
+  /** As shown to the operator: relative to the working directory or the home directory where it is below it. */
+  name: string
+  /** One of Spinnaker's files that all its services read. */
+  shared: boolean
+  documents: SourceDocument[]
+}
+
+export interface SourceDocument {
+  root: MapNode
+  findings: Findings
+}
+
+export interface Sources {
+  files: Source[]
+  profiles: string[]
+}
+
+export interface Reading {
+  known: KnownKey
+  problems: Problem[]
+  notices: string[]
+  places: Places
+  /** Knows the environment only: profiles are needed before the files are put together. */
+  placeholders: Placeholders
+}
+
+/** A directory, and which names count there; or one file. */
+interface Location {
+  path: string
+  names: readonly string[]
+  required: boolean
+  from: string
+}
+
+const names = ['spinnaker', 'gate', 'fairlead']
+
+/** @param named Profiles that the environment names; undefined leaves the choice to the files. */
+export async function readSources(reading: Reading, named: readonly string[] | undefined): Promise<Sources> {
+  const locations = locationsOf(reading)
+  const cache = new Map<string, SourceDocument[]>()
+  const read = async (file: string): Promise<SourceDocument[]> => {
+    const documents = cache.get(file) ?? (await readFile(file, reading))
+    cache.set(file, documents)
+    return documents
+  }
+  for (const file of locations.flatMap((location) => filesAt(location, undefined))) await read(file)
+  const profiles = chooseProfiles([...cache.values()].flat(), named, reading)
+
+  const files: Source[] = []
+  for (const location of locations) {
+    for (const file of [undefined, ...profiles].flatMap((profile) => filesAt(location, profile))) {
+      const documents = (await read(file)).filter(({ root }) => applies(root, profiles, reading))
+      files.push({ name: showName(file, reading.places), shared: /spinnaker(?:-[^/\\]*)?\.ya?ml$/.test(file), documents })
+    }
+  }
+  for (const { root } of files.flatMap((file) => file.documents)) refuseImports(root, reading)
+  return { files, profiles }
+}
+
+/** In the order of precedence; later ones win. */
+function locationsOf(reading: Reading): Location[] {
+  const { cwd, homeDir, systemDir, env, files } = reading.places
+  const standard: Location[] = [
+    { path: join(cwd, 'config'), names, required: false, from: '' },
+    { path: cwd, names: ['fairlead'], required: false, from: '' },
+    { path: join(homeDir, '.spinnaker'), names, required: false, from: '' },
+    { path: systemDir, names, required: false, from: '' },
+  ]
+  const replacing = env['SPRING_CONFIG_LOCATION']
+  const further = env['SPRING_CONFIG_ADDITIONAL_LOCATION']
+  const all = [
+    ...(replacing ? parseLocations(replacing, 'SPRING_CONFIG_LOCATION', reading) : standard),
+    ...(further ? parseLocations(further, 'SPRING_CONFIG_ADDITIONAL_LOCATION', reading) : []),
+    ...files.map((file) => ({ path: resolve(cwd, file), names, required: true, from: '--config' })),
+  ]
+  const last = new Map(all.map((location, index) => [location.path, index]))
+  return all.filter((location, index) => last.get(location.path) === index && isPresent(location, reading))
+}
+
+function parseLocations(text: string, variable: string, { places, notices }: Reading): Location[] {
+  return text.split(/[,;]/).flatMap((part): Location[] => {
+    const optional = part.trim().startsWith('optional:')
+    const target = part
+      .trim()
+      .replace(/^optional:/, '')
+      .replace(/^file:(?:\/\/)?/, '')
+    if (target === '') return []
+    if (/^[a-z]{2,}:/.test(target)) {
+      notices.push(`${variable}: ${target} is neither a directory nor a file and is passed over.`)
+      return []
+    }
+    return [{ path: resolve(places.cwd, target), names, required: !optional, from: variable }]
+  })
+}
+
+function isPresent({ path, required, from }: Location, { problems }: Reading): boolean {
+  if (existsSync(path)) return true
+  if (required) problems.push({ origin: { source: from }, message: `${path} does not exist` })
+  return false
+}
+
+/** The files of a location for one profile, or those for all. A file that is named itself counts as one for all. */
+function filesAt({ path, names }: Location, profile: string | undefined): string[] {
+  if (!statSync(path).isDirectory()) return profile === undefined ? [path] : []
+  if (profile !== undefined && !/^[\w.@+-]+$/.test(profile)) return []
+  const suffix = profile === undefined ? '' : `-${profile}`
+  return names
+    .flatMap((name) => ['yml', 'yaml'].map((ending) => join(path, `${name}${suffix}.${ending}`)))
+    .filter((file) => existsSync(file))
+}
+
+async function readFile(file: string, { known, problems, places }: Reading): Promise<SourceDocument[]> {
+  const source = showName(file, places)
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(file)
+  } catch (error) {
+    problems.push({ origin: { source }, message: `cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}` })
+    return []
+  }
+  const read = readYaml(await import('yaml'), source, bytes)
+  problems.push(...read.problems)
+  return read.documents.map((document) => {
+    const findings = createFindings()
+    return { root: toCanonical(document, known, findings), findings }
+  })
+}
+
+/** What the environment names wins over what files name; `include` and groups of documents for everyone are added. */
+function chooseProfiles(documents: readonly SourceDocument[], named: readonly string[] | undefined, reading: Reading): string[] {
+  let active: readonly string[] = []
+  const included: string[] = []
+  const groups = new Map<string, readonly string[]>()
+  for (const { root } of documents) {
+    if (conditionOf(root) !== undefined) continue
+    const chosen = namesAt(findNode(root, ['spring', 'profiles', 'active']), reading)
+    if (chosen.length > 0) active = chosen
+    included.push(...namesAt(findNode(root, ['spring', 'profiles', 'include']), reading))
+    const group = findNode(root, ['spring', 'profiles', 'group'])
+    if (group?.kind === 'map') for (const [name, node] of group.entries) groups.set(name, namesAt(node, reading))
+  }
+  return orderProfiles([...included, ...(named ?? active)], groups)
+}
+
+/** Profile names in a text or a list. */
+export function namesAt(
+  node: Node | undefined,
+  { placeholders, problems }: Pick<Reading, 'placeholders' | 'problems'>,
+): string[] {
+  if (node === undefined || node.kind === 'map') return []
+  if (node.kind === 'list') return node.items.flatMap((item) => namesAt(item, { placeholders, problems }))
+  try {
+    return splitNames(placeholders.fill(node.text))
+  } catch (error) {
+    if (!(error instanceof PlaceholderError)) throw error
+    problems.push({
+      origin: node.origin,
+      key: 'spring.profiles',
+      message: `${error.message} (only environment variables count here)`,
+    })
+    return []
+  }
+}
+
+/** The node with the condition of a document for some profiles, in the current or the older spelling. */
+function conditionOf(root: MapNode): Node | undefined {
+  const current = findNode(root, ['spring', 'config', 'activate', 'on-profile'])
+  if (current !== undefined) return current
+  const older = findNode(root, ['spring', 'profiles'])
+  return older?.kind === 'map' ? undefined : older
+}
+
+function applies(root: MapNode, profiles: readonly string[], reading: Reading): boolean {
+  const platform = findNode(root, ['spring', 'config', 'activate', 'on-cloud-platform'])
+  if (platform?.kind === 'scalar' && !isPlatform(platform.text, reading.places.env)) return false
+  const condition = conditionOf(root)
+  if (condition === undefined || condition.kind === 'map') return true
+  const expressions = condition.kind === 'list' ? condition.items : [condition]
+  return expressions.some((expression) => {
+    try {
+      return expression.kind === 'scalar' && matchesProfiles(expression.text, profiles)
+    } catch (error) {
+      const message = `is not a profile expression such as "prod & !eu": ${(error as Error).message}`
+      reading.problems.push({ origin: expression.origin, key: 'spring.config.activate.on-profile', message })
+      return false
+    }
+  })
+}
+
+function isPlatform(name: string, env: Environment): boolean {
+  return name.toLowerCase() === 'kubernetes' && env['KUBERNETES_SERVICE_HOST'] !== undefined
+}
+
+/** An import that is not read would change the configuration by silence, unless its writer called it optional. */
+function refuseImports(root: MapNode, { problems, notices }: Reading): void {
+  const node = findNode(root, ['spring', 'config', 'import'])
+  const imports = node?.kind === 'list' ? node.items : node === undefined ? [] : [node]
+  for (const item of imports) {
+    if (item.kind !== 'scalar' || item.text === '') continue
+    if (item.text.startsWith('optional:'))
+      notices.push(`spring.config.import: ${item.text} is passed over; name files with --config.`)
+    else
+      problems.push({
+        origin: item.origin,
+        key: 'spring.config.import',
+        message: 'is not supported; name the file with --config instead',
+      })
+  }
+}
+
+function showName(file: string, { cwd, homeDir }: Places): string {
+  const near = relative(cwd, file)
+  if (!near.startsWith('..') && !isAbsolute(near)) return near
+  const home = relative(homeDir, file)
+  return home.startsWith('..') || isAbsolute(home) ? file : join('~', home)
+}
