@@ -1,0 +1,71 @@
+/** Last resorts of administrators against stuck executions, and who is one. */
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { isDecided } from '../application-access.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, flag, nothing, text } from '../schemas.ts'
+import { callerOf } from '../task-polling.ts'
+
+const adminOnly = { 403: 'The caller is not an administrator.' }
+
+export const adminOperations: Operation[] = [
+  {
+    id: 'getAdminUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/admin',
+    summary: 'Who is asking, and whether that is an administrator.',
+    handle: async (request, platform) => ({
+      username: callerOf(request),
+      isAdmin: await platform.permissions.isAdmin(request.state.user),
+    }),
+    answer: z.object({ username: z.string(), isAdmin: z.boolean() }),
+  },
+  {
+    id: 'forceCancelPipelineUsingPUT',
+    section: 'beyond',
+    method: 'PUT',
+    path: '/admin/executions/forceCancel',
+    summary: 'Marks an execution and its stages as cancelled without running anything.',
+    query: { executionId: text, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
+    handle: forceCancel,
+    answer: nothing,
+    errors: adminOnly,
+  },
+  {
+    id: 'hydrateQueueUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/admin/executions/hydrate',
+    summary: 'Creates the work of a running execution again, or with `dryRun` says what would be created.',
+    query: { executionId: text, dryRun: flag.default(true) },
+    handle: hydrate,
+    answer: AnyObject,
+    errors: adminOnly,
+  },
+]
+
+async function forceCancel(request: OperationRequest, platform: Platform): Promise<void> {
+  await checkAdmin(request, platform)
+  const { executionId, executionType } = request.query
+  const query = { executionId, executionType, canceledBy: callerOf(request) }
+  await request.json('orca', { method: 'PUT', path: '/admin/forceCancelExecution', query })
+}
+
+async function hydrate(request: OperationRequest, platform: Platform): Promise<StreamedAnswer> {
+  await checkAdmin(request, platform)
+  const { executionId, dryRun } = request.query
+  return new StreamedAnswer('orca', { method: 'POST', path: '/admin/queue/hydrate', query: { executionId, dryRun } })
+}
+
+/**
+ * Where no permission service decides, nobody is administrator and everybody may do this.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED
+ * @see authentication contract, section 4.3
+ */
+async function checkAdmin({ state }: OperationRequest, platform: Platform): Promise<void> {
+  if (!isDecided(platform) || (await platform.permissions.isAdmin(state.user))) return
+  throw new GatewayError('PERMISSION_DENIED', 'Only administrators may do this. Ask for a role named in fiat.admin.roles.')
+}

@@ -1,0 +1,48 @@
+/** Resources that the clean-up service (swabbie) has marked for deletion. While it is switched off there are none. */
+import type { Operation } from '../operation.ts'
+import { AnyObject, ObjectList } from '../schemas.ts'
+
+const resourcePath = '/cleanup/resources/{namespace}/{resourceId}'
+
+export const cleanupOperations: Operation[] = [
+  {
+    id: 'getMarkedResourceUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: resourcePath,
+    summary: 'One resource that is marked for deletion.',
+    forward: { service: 'swabbie', path: '/resources/marked/{namespace}/{resourceId}' },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'optOutUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: `${resourcePath}/optOut`,
+    summary: 'Spares a resource from deletion. It is a GET that changes something, because it stands as a link in mails.',
+    forward: { service: 'swabbie', method: 'PUT', path: '/resources/state/{namespace}/{resourceId}/optOut' },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'getMarkedResourcesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/cleanup/resources/marked',
+    summary: 'All resources that are marked for deletion.',
+    forward: { service: 'swabbie', path: '/resources/marked', constants: { list: 'true' } },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+  {
+    id: 'getDeletedResourcesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/cleanup/resources/deleted',
+    summary: 'All resources that were deleted.',
+    forward: { service: 'swabbie', path: '/resources/deleted' },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+]

@@ -1,0 +1,29 @@
+/** Security groups under their newer name, and the one list that only the newer name has. */
+import type { Operation } from '../operation.ts'
+import { ObjectList, text } from '../schemas.ts'
+import { securityGroupOperations } from '../security-groups.ts'
+
+const newerIds: Readonly<Record<string, string>> = {
+  allUsingGET1: 'allFirewallsUsingGET',
+  allByAccountUsingGET: 'allFirewallsByAccountUsingGET',
+  getSecurityGroupUsingGET: 'getFirewallUsingGET',
+}
+
+export const firewallOperations: Operation[] = [
+  ...securityGroupOperations.map((operation) => ({
+    ...operation,
+    id: newerIds[operation.id] ?? `${operation.id}Firewall`,
+    section: 'beyond',
+    path: operation.path.replace('/securityGroups', '/firewalls'),
+  })),
+  {
+    id: 'allFirewallsByAccountAndRegionUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/firewalls/{account}/{region}',
+    summary: 'Security groups of a region.',
+    query: { provider: text.default('aws') },
+    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', query: ['region'] },
+    answer: ObjectList,
+  },
+]

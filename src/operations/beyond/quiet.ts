@@ -1,0 +1,64 @@
+/** What the web UI asks for at each start although this gateway has none of it: the truthful answer is an empty list. */
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import type { Operation } from '../operation.ts'
+import { AnyList, AnyObject } from '../schemas.ts'
+
+const none = { section: 'beyond', method: 'GET', handle: async () => [], answer: AnyList } as const
+
+export const quietOperations: Operation[] = [
+  {
+    ...none,
+    id: 'getPluginManifestUsingGET',
+    path: '/plugins/deck/plugin-manifest.json',
+    summary: 'Plugins that the web UI is to load: none. Open.',
+  },
+  {
+    id: 'getPluginAssetUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/plugins/deck/{pluginId}/{pluginVersion}/{asset}',
+    summary: 'A file of a plugin of the web UI; as there are no plugins, always 404. Open.',
+    handle: async () => {
+      throw new GatewayError('NOT_FOUND', 'This gateway serves no plugins of the web UI.')
+    },
+    answer: z.never(),
+  },
+  { ...none, id: 'getActiveBannersUsingGET', path: '/banners', summary: 'Announcements to show now: none.' },
+  { ...none, id: 'getAllBannersUsingGET', path: '/banners/all', summary: 'All stored announcements: none.' },
+  {
+    ...none,
+    id: 'proxiesUsingGET',
+    path: '/proxies',
+    summary: 'Services outside the platform that are passed through to: none.',
+  },
+  { ...none, id: 'getChannelsUsingGET', path: '/slack/channels', summary: 'Slack channels: none while no token is configured.' },
+  {
+    ...none,
+    id: 'getServicesUsingGET',
+    path: '/pagerDuty/services',
+    summary: 'PagerDuty services: none while no token is configured.',
+  },
+  {
+    ...none,
+    id: 'getOnCallsUsingGET',
+    path: '/pagerDuty/oncalls',
+    summary: 'People on call at PagerDuty: none while no token is configured.',
+  },
+  {
+    ...none,
+    id: 'listCommandTemplatesUsingPOST',
+    method: 'POST',
+    path: '/integrations/gremlin/templates/command',
+    summary: 'Gremlin command templates: none, the integration is not offered.',
+    body: { schema: AnyObject, required: false },
+  },
+  {
+    ...none,
+    id: 'listTargetTemplatesUsingPOST',
+    method: 'POST',
+    path: '/integrations/gremlin/templates/target',
+    summary: 'Gremlin target templates: none, the integration is not offered.',
+    body: { schema: AnyObject, required: false },
+  },
+]
