@@ -159,7 +159,7 @@ async function answerForward(asked: Asked, forward: Forward, operationRequest: O
 
 function toCall(operation: Operation, forward: Forward, { path, query, otherQuery }: OperationRequest): UpstreamCall {
   const sent: Record<string, QueryValue> = { ...forward.constants }
-  for (const name of forward.query ?? []) sent[name] = query[name]
+  for (const name of forward.query ?? []) sent[name] = query[name] ?? path[name]
   if (forward.otherQuery) {
     for (const [name, value] of Object.entries(otherQuery)) sent[name] ??= value
   }
