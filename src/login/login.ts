@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { RequestState, RequestStep } from '../http/request-state.ts'
+import type { Page } from './login-page.ts'
 
 export interface Login {
   /** False when everyone is served as the user anonymous. */
@@ -13,6 +14,8 @@ export interface Login {
    * request itself, with a redirect to the login, has sent the reply when it returns.
    */
   readonly steps: readonly RequestStep[]
+  /** What `mount` adds, for the index of methods. */
+  readonly routes: readonly { method: string; path: string }[]
   /** Adds the login page and callbacks, as routes below the context path. */
   mount(server: FastifyInstance): void
   /**
@@ -23,5 +26,7 @@ export interface Login {
   logout(state: RequestState, headers: IncomingHttpHeaders): Promise<void>
   /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   endAllSessions(): Promise<number>
+  /** The page that a browser shows after the logout. */
+  farewellPage(text: string): Page
   close(): Promise<void> | void
 }

@@ -1,0 +1,23 @@
+/** The user that everyone is while no login is required. */
+import type { User } from '../http/request-state.ts'
+import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
+
+/**
+ * A function that gives the anonymous user. Without a permission service it may use the accounts that nobody restricts.
+ *
+ * @param accounts The cached list, replaced and never changed in place
+ * @see authentication contract, section 2.9
+ */
+export function createAnonymousUser(accounts: () => readonly AccountEntry[], permissionsEnabled: () => boolean): () => User {
+  const base = { username: 'anonymous', email: 'anonymous', firstName: null, lastName: null, roles: [], method: 'anonymous' }
+  let known: readonly AccountEntry[] | undefined
+  let unrestricted: string[] = []
+  return () => {
+    const list = permissionsEnabled() ? [] : accounts()
+    if (list !== known) {
+      known = list
+      unrestricted = allowedAccounts('off', list, [])
+    }
+    return { ...base, allowedAccounts: unrestricted }
+  }
+}

@@ -1,0 +1,49 @@
+/** Passwords that this gateway checks itself: of the users in its own store, and of the one user of the configuration. */
+import type { User } from '../../http/request-state.ts'
+import type { PasswordSource } from '../password-login.ts'
+import { type ConfiguredUser, configuredStamp, isConfiguredUser, toConfiguredUser } from './configured-user.ts'
+import type { StoredUser, Users } from './users.ts'
+
+export interface FormSourceOptions {
+  users: Users
+  configuredUser: ConfiguredUser | undefined
+  /** The permission service is part of this process, so it learns about the configured user too. */
+  permissionServiceEmbedded: boolean
+}
+
+export async function createFormSource(options: FormSourceOptions): Promise<PasswordSource> {
+  const { users, configuredUser, permissionServiceEmbedded } = options
+  const stamp = configuredUser === undefined ? undefined : await configuredStamp(configuredUser)
+  const isConfigured = (user: User) => configuredUser !== undefined && user.username === configuredUser.name && isUnstored(user)
+  return {
+    name: 'form',
+    refusesOnOpenPaths: true,
+    async check({ username, password }) {
+      if (configuredUser !== undefined && isConfiguredUser(configuredUser, username, password)) {
+        return { user: toConfiguredUser(configuredUser), credentialStamp: stamp }
+      }
+      const stored = await users.verify(username, password)
+      return stored === undefined ? undefined : { user: toUser(stored), credentialStamp: stored.stamp }
+    },
+    reportOf: (user) => (isConfigured(user) && !permissionServiceEmbedded ? undefined : { call: 'roles', attempts: 1 }),
+    stillValid: (user, credentialStamp) => credentialStamp === (isConfigured(user) ? stamp : users.find(user.username)?.stamp),
+    close: () => users.close(),
+  }
+}
+
+/** The configured user carries the one role of Gate's form user, which the store would have written in lower case. */
+function isUnstored(user: User): boolean {
+  return user.roles.length === 1 && user.roles[0] === 'USER'
+}
+
+function toUser({ name, roles }: StoredUser): User {
+  return {
+    username: name,
+    email: name.includes('@') ? name : null,
+    firstName: null,
+    lastName: null,
+    roles: [...roles],
+    allowedAccounts: [],
+    method: 'form',
+  }
+}

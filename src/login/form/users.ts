@@ -1,0 +1,183 @@
+/** The users who log in with a password of this gateway: the file `users.db` in the data directory. */
+import { join } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
+import { openDatabase } from '../../backends/database.ts'
+import { migrate } from '../../backends/migrations.ts'
+import { GatewayError } from '../../errors.ts'
+import { hashPassword, isOutdated, isPassword, maxPasswordLength } from './password-hash.ts'
+
+/** Released steps are never edited. `version` goes up with every change that ends the sessions of the user. */
+const migrations = [
+  `CREATE TABLE users (
+     name TEXT PRIMARY KEY,
+     password_hash TEXT NOT NULL,
+     roles TEXT NOT NULL,
+     version INTEGER NOT NULL,
+     created_at_ms INTEGER NOT NULL,
+     changed_at_ms INTEGER NOT NULL
+   ) STRICT`,
+]
+
+export interface StoredUser {
+  readonly name: string
+  /** Lower case, sorted. */
+  readonly roles: readonly string[]
+  /** Changes whenever password or roles change. */
+  readonly stamp: string
+  readonly createdAtMs: number
+}
+
+export const minPasswordLength = 8
+
+export class Users {
+  readonly #db: DatabaseSync
+  readonly #now: () => number
+  readonly #statements: ReturnType<typeof prepare>
+
+  constructor(db: DatabaseSync, now: () => number) {
+    this.#db = db
+    this.#now = now
+    this.#statements = prepare(db)
+  }
+
+  isEmpty(): boolean {
+    return this.#statements.any.get() === undefined
+  }
+
+  list(): StoredUser[] {
+    return this.#statements.list.all().map(toUser)
+  }
+
+  /** Names are compared without case. */
+  find(name: string): StoredUser | undefined {
+    const row = this.#statements.find.get(toKey(name))
+    return row === undefined ? undefined : toUser(row)
+  }
+
+  /** The user, if the password is right. Takes the same time when there is no such user. @throws {GatewayError} RATE_LIMITED */
+  async verify(name: string, password: string): Promise<StoredUser | undefined> {
+    const row = this.#statements.find.get(toKey(name))
+    const stored = row === undefined ? undefined : String(row['password_hash'])
+    if (!(await isPassword(password, stored)) || row === undefined || stored === undefined) return undefined
+    if (isOutdated(stored)) this.#statements.rehash.run(await hashPassword(password), toKey(name), stored)
+    return toUser(row)
+  }
+
+  /** @throws {GatewayError} BAD_ARGUMENT, CONFLICT when the name is taken */
+  async add(name: string, password: string, roles: readonly string[]): Promise<StoredUser> {
+    const key = checkName(name)
+    const hash = await hashPassword(checkPassword(password))
+    const { changes } = this.#statements.add.run(key, hash, formatRoles(roles), this.#now(), this.#now())
+    if (Number(changes) === 0)
+      throw new GatewayError('CONFLICT', `There is a user "${key}" already. Choose another name, or set its password.`)
+    return this.find(key) as StoredUser
+  }
+
+  /** Adds the first user; undefined, and nothing is changed, when there are users already. @throws {GatewayError} BAD_ARGUMENT */
+  async addFirst(name: string, password: string, roles: readonly string[]): Promise<StoredUser | undefined> {
+    const key = checkName(name)
+    const hash = await hashPassword(checkPassword(password))
+    const { changes } = this.#statements.addFirst.run(key, hash, formatRoles(roles), this.#now(), this.#now())
+    return Number(changes) === 0 ? undefined : this.find(key)
+  }
+
+  /** Ends the sessions of the user. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
+  async setPassword(name: string, password: string): Promise<void> {
+    const hash = await hashPassword(checkPassword(password))
+    checkFound(name, this.#statements.setPassword.run(hash, this.#now(), toKey(name)).changes)
+  }
+
+  /** Ends the sessions of the user; the next login reports the new roles. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
+  setRoles(name: string, roles: readonly string[]): void {
+    checkFound(name, this.#statements.setRoles.run(formatRoles(roles), this.#now(), toKey(name)).changes)
+  }
+
+  /** @throws {GatewayError} NOT_FOUND */
+  remove(name: string): void {
+    checkFound(name, this.#statements.remove.run(toKey(name)).changes)
+  }
+
+  close(): void {
+    if (this.#db.isOpen) this.#db.close()
+  }
+}
+
+/** Opens the store, also while the gateway runs: the commands `fairlead user …` do. */
+export function openUsers(dataDir: string, now: () => number = Date.now): Users {
+  const db = openDatabase(join(dataDir, 'users.db'))
+  try {
+    migrate(db, 'users', migrations)
+    return new Users(db, now)
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** A new user's version is a time, so that a name given away again does not revive the sessions of its former holder. */
+function prepare(db: DatabaseSync) {
+  const insert = 'INSERT INTO users (name, password_hash, roles, created_at_ms, changed_at_ms, version)'
+  return {
+    any: db.prepare('SELECT 1 FROM users LIMIT 1'),
+    list: db.prepare('SELECT * FROM users ORDER BY name'),
+    find: db.prepare('SELECT * FROM users WHERE name = ?'),
+    add: db.prepare(`${insert} VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (name) DO NOTHING`),
+    addFirst: db.prepare(`${insert} SELECT ?1, ?2, ?3, ?4, ?5, ?5 WHERE NOT EXISTS (SELECT 1 FROM users)`),
+    rehash: db.prepare('UPDATE users SET password_hash = ? WHERE name = ? AND password_hash = ?'),
+    setPassword: db.prepare('UPDATE users SET password_hash = ?, changed_at_ms = ?, version = version + 1 WHERE name = ?'),
+    setRoles: db.prepare('UPDATE users SET roles = ?, changed_at_ms = ?, version = version + 1 WHERE name = ?'),
+    remove: db.prepare('DELETE FROM users WHERE name = ?'),
+  }
+}
+
+function toUser(row: Record<string, unknown>): StoredUser {
+  const name = String(row['name'])
+  return {
+    name,
+    roles: parseRoles(String(row['roles'])),
+    stamp: String(row['version']),
+    createdAtMs: Number(row['created_at_ms']),
+  }
+}
+
+function toKey(name: string): string {
+  return name.trim().toLowerCase()
+}
+
+const nameForm = /^[a-z0-9](?:[a-z0-9._@+-]{0,126}[a-z0-9])?$/
+/** Names that mean "nobody" to services. */
+const reserved = new Set(['anonymous', 'anonymoususer'])
+
+function checkName(name: string): string {
+  const key = toKey(name)
+  if (!nameForm.test(key) || reserved.has(key)) {
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      `"${name.slice(0, 100)}" cannot be the name of a user. Use letters, digits, dots, hyphens, underscores, plus and @, up to 128 characters.`,
+    )
+  }
+  return key
+}
+
+function checkPassword(password: string): string {
+  if (password.length < minPasswordLength || password.length > maxPasswordLength) {
+    throw new GatewayError('BAD_ARGUMENT', `A password has ${minPasswordLength} to ${maxPasswordLength} characters.`)
+  }
+  return password
+}
+
+function formatRoles(roles: readonly string[]): string {
+  const names = roles.map((role) => role.trim().toLowerCase()).filter((role) => role !== '')
+  const wrong = names.find((role) => !/^[^\p{Cc},"\\]{1,200}$/u.test(role))
+  if (wrong !== undefined) throw new GatewayError('BAD_ARGUMENT', `"${wrong.slice(0, 100)}" cannot be the name of a role.`)
+  return JSON.stringify([...new Set(names)].sort())
+}
+
+function parseRoles(text: string): string[] {
+  const roles: unknown = JSON.parse(text)
+  return Array.isArray(roles) ? roles.filter((role): role is string => typeof role === 'string') : []
+}
+
+function checkFound(name: string, changes: number | bigint): void {
+  if (Number(changes) === 0) throw new GatewayError('NOT_FOUND', `There is no user "${toKey(name).slice(0, 100)}".`)
+}

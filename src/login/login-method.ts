@@ -1,0 +1,64 @@
+/** What a login method is: the one interface behind which form, directory, provider, certificate and token look alike. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { GatewayError } from '../errors.ts'
+import type { RequestState, User } from '../http/request-state.ts'
+import type { LoginReport } from '../permissions/permissions.ts'
+import type { PendingLogin } from '../sessions/session.ts'
+import type { OpenPath } from './open-paths.ts'
+
+/** What a method makes of the credentials in a request. An identity provider that cannot be asked is a GatewayError. */
+export type LoginOutcome =
+  | { kind: 'user'; user: User; credentialStamp?: string }
+  | {
+      kind: 'refused'
+      /** For the log; never shown to the client, and never the credential. */
+      reason: string
+      /** Answers protected paths instead of the way to the login page, for clients that have no browser. */
+      error?: GatewayError
+      /** Wrong credentials are answered even where none are needed. */
+      evenOnOpenPaths?: boolean
+    }
+  | { kind: 'not-mine' }
+
+/** What a protected path says to somebody who is not logged in. */
+export type EntryPoint = { kind: 'redirect'; location: string } | { kind: 'refusal'; error: GatewayError }
+
+export interface LoginMethod {
+  /** As it stands in `User.method`: `form`, `ldap`, `oauth2`, `saml`, `x509`, `iap`, `header`, `token`. */
+  readonly name: string
+  /** People log in with a browser, and a session follows. Only one such method may be active. */
+  readonly interactive: boolean
+  /** The credentials of this method win over a session cookie: tokens and certificates do, passwords do not. */
+  readonly beforeSession: boolean
+  /** How a login is reported to the permission service; undefined when that would overwrite what others reported. */
+  reportOf(user: User): LoginReport | undefined
+  /** Whether a user whom the permission service does not know is sent away (authentication contract, section 4.8). */
+  readonly filtered: boolean
+  /** Paths that are open while this method is active, besides those that always are. */
+  readonly openPaths: readonly OpenPath[]
+  /** Finds the user of a request by credentials that the request itself carries. Starts no session. */
+  authenticate(request: FastifyRequest): Promise<LoginOutcome>
+  /** Whether what a session was opened with still counts; absent when there is nothing to ask. */
+  stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
+  entryPoint(state: RequestState): EntryPoint
+  /** What `mount` adds. */
+  readonly routes: readonly { method: string; path: string }[]
+  /** Adds pages and callbacks. */
+  mount?(server: FastifyInstance, ending: LoginEnding): void
+  close?(): Promise<void> | void
+}
+
+/** The common end of every interactive login, and the notes that a login at a provider leaves in the session meanwhile. */
+export interface LoginEnding {
+  /**
+   * Reports the login, computes the accounts, starts a session under a new identifier, and redirects to where the
+   * browser wanted to go.
+   *
+   * @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE; nobody is logged in then
+   */
+  complete(request: FastifyRequest, reply: FastifyReply, login: { user: User; credentialStamp?: string }): Promise<void>
+  /** Keeps what has to be compared when the provider sends the browser back. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void>
+  /** Takes it out again: each can be taken once. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  take(request: FastifyRequest, id: string): Promise<PendingLogin | undefined>
+}

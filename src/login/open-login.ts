@@ -1,0 +1,166 @@
+/** Puts the login together: the methods that the settings activate, the steps of a request, login page and logout. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { RequestState, RequestStep, User } from '../http/request-state.ts'
+import type { Permissions } from '../permissions/permissions.ts'
+import { emptySession, type PendingLogin, withoutPendingLogin, withPendingLogin } from '../sessions/session.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { createAnonymousUser } from './anonymous.ts'
+import { createFirstAdministrator } from './form/first-administrator.ts'
+import { createFormSource } from './form/form-source.ts'
+import { openUsers } from './form/users.ts'
+import type { Login } from './login.ts'
+import type { LoginEnding, LoginMethod } from './login-method.ts'
+import { createFarewellPage, type Page } from './login-page.ts'
+import { PasswordLogin } from './password-login.ts'
+import { type Accounts, createUserPreparation, type PrepareUser } from './prepare-user.ts'
+import type { UiAddress } from './redirect-target.ts'
+import { RequestLogin, setCookie } from './request-login.ts'
+import type { LoginSettings } from './settings.ts'
+
+export interface LoginOptions {
+  settings: LoginSettings
+  sessions: Sessions
+  permissions: Permissions
+  /** Whether the permission service is part of this process. */
+  permissionServiceEmbedded: boolean
+  accounts: Accounts
+  /** Roles of the first administrator: those that the permission service takes for administrators. */
+  adminRoles: readonly string[]
+  ui: UiAddress
+  /** Empty, or a prefix such as `/api/v1`. */
+  contextPath: string
+  /** Keeps `users.db`. */
+  dataDir: string
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now?: () => number
+  /** Shows the generated password of the first administrator; standard error unless given. */
+  announce?: (text: string) => void
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT when the first administrator cannot be created as configured */
+export async function openLogin(options: LoginOptions): Promise<Login> {
+  const prepareUser = createUserPreparation(options.permissions, options.accounts)
+  const methods = await openMethods(options, prepareUser)
+  return new OpenLogin(options, methods, prepareUser)
+}
+
+async function openMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+  const { settings, log, now = Date.now } = options
+  if (!settings.form.enabled) return []
+  return [new PasswordLogin(await openFormSource(options, now), { page: options, prepareUser, log, now })]
+}
+
+async function openFormSource(options: LoginOptions, now: () => number) {
+  const { settings, adminRoles, announce = (text: string) => process.stderr.write(text) } = options
+  const { configuredUser } = settings.form
+  const users = openUsers(options.dataDir, now)
+  try {
+    if (configuredUser === undefined) {
+      await createFirstAdministrator(users, {
+        ...settings.firstAdmin,
+        roles: adminRoles,
+        announce: (text) => void announce(text),
+      })
+    }
+    return await createFormSource({ users, configuredUser, permissionServiceEmbedded: options.permissionServiceEmbedded })
+  } catch (error) {
+    users.close()
+    throw error
+  }
+}
+
+class OpenLogin implements Login, LoginEnding {
+  readonly steps: readonly RequestStep[]
+  readonly #options: LoginOptions
+  readonly #methods: readonly LoginMethod[]
+  readonly #prepareUser: PrepareUser
+  readonly #requests: RequestLogin
+
+  constructor(options: LoginOptions, methods: readonly LoginMethod[], prepareUser: PrepareUser) {
+    const { sessions, permissions, accounts, settings } = options
+    this.#options = options
+    this.#methods = methods
+    this.#prepareUser = prepareUser
+    this.#requests = new RequestLogin({
+      methods,
+      sessions,
+      permissions,
+      webhooksNeedLogin: settings.webhooksNeedLogin,
+      anonymous: createAnonymousUser(
+        () => accounts.list(),
+        () => permissions.enabled,
+      ),
+    })
+    this.steps = this.#requests.steps
+  }
+
+  get active(): boolean {
+    return this.#methods.length > 0
+  }
+
+  get methods(): readonly string[] {
+    return this.#methods.map(({ name }) => name)
+  }
+
+  get routes(): Login['routes'] {
+    return this.#methods.flatMap(({ routes }) => routes)
+  }
+
+  mount(server: FastifyInstance): void {
+    for (const method of this.#methods) method.mount?.(server, this)
+  }
+
+  async logout(state: RequestState, headers: IncomingHttpHeaders): Promise<void> {
+    const { sessions, permissions } = this.#options
+    if (!this.active) return
+    const session = await sessions.find(headers.cookie)
+    if (session !== undefined) await sessions.end(session)
+    setCookie(state, sessions.clearedCookie(state.scheme === 'https'))
+    const user = session?.content.user
+    if (user !== undefined) await permissions.reportLogout(user.username)
+  }
+
+  farewellPage(text: string): Page {
+    return createFarewellPage(this.#options, text)
+  }
+
+  endAllSessions(): Promise<number> {
+    return this.#options.sessions.endAll()
+  }
+
+  /** @see authentication contract, section 2.0: steps 3 to 7 */
+  async complete(request: FastifyRequest, reply: FastifyReply, login: { user: User; credentialStamp?: string }): Promise<void> {
+    const { sessions, now = Date.now } = this.#options
+    const { state } = request
+    const report = this.#methods.find(({ name }) => name === login.user.method)?.reportOf(login.user)
+    const user = await this.#prepareUser(login.user, report)
+    const old = await sessions.find(request.headers.cookie)
+    const { savedPath, ...kept } = old?.content ?? emptySession
+    const { id } = await sessions.replace(old, { ...kept, user, loggedInAtMs: now(), credentialStamp: login.credentialStamp })
+    setCookie(state, sessions.cookie(id, state.scheme === 'https'))
+    this.#options.log.info({ user: user.username, method: user.method, address: state.clientAddress }, 'a user logged in')
+    await reply.redirect(state.baseUrl + (savedPath ?? '/'), 302)
+  }
+
+  remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void> {
+    return this.#requests.changeSession(request, (content) => withPendingLogin(content, id, pending))
+  }
+
+  async take(request: FastifyRequest, id: string): Promise<PendingLogin | undefined> {
+    const { sessions } = this.#options
+    const session = await sessions.find(request.headers.cookie)
+    if (session === undefined) return undefined
+    let taken: PendingLogin | undefined
+    await sessions.change(session, (content) => {
+      taken = content.pendingLogins?.[id]
+      return withoutPendingLogin(content, id)
+    })
+    return taken
+  }
+
+  async close(): Promise<void> {
+    for (const method of this.#methods) await method.close?.()
+  }
+}

@@ -1,0 +1,43 @@
+/** The paths that need no login. Everything that is not in this table is protected. */
+
+/** What a path wants to know about the caller: nothing at all, or who it is in case somebody is logged in. */
+type Identity = 'none' | 'if-known'
+
+export interface OpenPath {
+  /** Exact, or everything below when it ends in `/**`. */
+  readonly path: string
+  /** Undefined: every method. */
+  readonly methods?: readonly string[]
+  readonly identity: Identity
+  /** Closed by `security.webhooks.defaultAuthEnabled`. */
+  readonly webhook?: true
+}
+
+/** @see authentication contract, section 1.7. A path of identity `none` is served even while the session store is down. */
+export const alwaysOpen: readonly OpenPath[] = [
+  { path: '/auth/user', identity: 'if-known' },
+  { path: '/auth/loggedOut', identity: 'none' },
+  { path: '/auth/logout', methods: ['GET', 'POST', 'PUT', 'DELETE'], identity: 'none' },
+  { path: '/health', identity: 'none' },
+  { path: '/error', identity: 'none' },
+  { path: '/favicon.ico', identity: 'none' },
+  { path: '/plugins/deck/**', identity: 'none' },
+  { path: '/webhooks/**', methods: ['POST'], identity: 'if-known', webhook: true },
+  { path: '/notifications/callbacks/**', methods: ['POST'], identity: 'if-known' },
+  { path: '/managed/notifications/callbacks/**', methods: ['POST'], identity: 'if-known' },
+  { path: '/managed/delivery-configs/schema', identity: 'none' },
+]
+
+/** The entry that opens a path; undefined when the path is protected. Paths compare byte by byte, as they were sent. */
+export function findOpenPath(table: readonly OpenPath[], method: string, path: string): OpenPath | undefined {
+  return table.find((entry) => isCovered(entry.path, path) && allows(entry, method))
+}
+
+function isCovered(open: string, path: string): boolean {
+  return open.endsWith('/**') ? path.startsWith(open.slice(0, -2)) : path === open
+}
+
+/** HEAD is GET without the body, so it is open where GET is. */
+function allows({ methods }: OpenPath, method: string): boolean {
+  return methods === undefined || methods.includes(method === 'HEAD' ? 'GET' : method)
+}

@@ -1,0 +1,163 @@
+/** Login with user name and password, in a form or as HTTP Basic, against whatever knows the passwords. */
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import { readBytes } from '../http/read-body.ts'
+import type { User } from '../http/request-state.ts'
+import type { LoginReport } from '../permissions/permissions.ts'
+import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
+import { GuessLimit } from './form/guess-limit.ts'
+import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from './login-method.ts'
+import { createLoginPage, type Notice, type PageOptions } from './login-page.ts'
+import type { OpenPath } from './open-paths.ts'
+import type { PrepareUser } from './prepare-user.ts'
+
+/** What knows the passwords: the users of this gateway, or a directory. */
+export interface PasswordSource {
+  readonly name: string
+  /** The user, or undefined when the password is wrong. Both are non-empty. @throws {GatewayError} LOGIN_UNAVAILABLE */
+  check(credentials: Credentials): Promise<{ user: User; credentialStamp?: string } | undefined>
+  reportOf(user: User): LoginReport | undefined
+  stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
+  /** Whether wrong HTTP Basic credentials are answered even where none are needed. */
+  readonly refusesOnOpenPaths: boolean
+  close?(): Promise<void> | void
+}
+
+export interface PasswordLoginOptions {
+  page: PageOptions
+  prepareUser: PrepareUser
+  log: FastifyBaseLogger
+  now: () => number
+}
+
+type Known = { user: User; credentialStamp?: string }
+type FormOutcome = Known | 'refused' | 'wait'
+
+const maxFormBytes = 16 * 1024
+
+export class PasswordLogin implements LoginMethod {
+  readonly interactive = true
+  readonly beforeSession = false
+  readonly filtered = true
+  readonly openPaths: readonly OpenPath[] = [{ path: '/login', methods: ['GET', 'POST'], identity: 'none' }]
+  readonly routes = [
+    { method: 'GET', path: '/login' },
+    { method: 'POST', path: '/login' },
+  ]
+  readonly #source: PasswordSource
+  readonly #options: PasswordLoginOptions
+  readonly #guesses: GuessLimit
+  readonly #verified: VerifiedCredentials<Known>
+
+  constructor(source: PasswordSource, options: PasswordLoginOptions) {
+    this.#source = source
+    this.#options = options
+    this.#guesses = new GuessLimit(options.now)
+    this.#verified = new VerifiedCredentials(options.now)
+  }
+
+  get name(): string {
+    return this.#source.name
+  }
+
+  reportOf(user: User): LoginReport | undefined {
+    return this.#source.reportOf(user)
+  }
+
+  /** HTTP Basic, for scripts: checked with each request, without a session. */
+  async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
+    const credentials = parseBasic(request.headers.authorization)
+    if (credentials === undefined) return { kind: 'not-mine' }
+    if (credentials === 'unreadable') return this.#refusal('the Authorization header names nobody')
+    const known = await this.#verified.get(credentials, () => this.#verifyBasic(credentials, request.state.clientAddress))
+    if (known === undefined) return this.#refusal('wrong user name or password')
+    if (!(await this.stillValid(known.user, known.credentialStamp))) {
+      this.#verified.forget(credentials)
+      return this.#refusal('the password or the roles have changed')
+    }
+    return { kind: 'user', ...known }
+  }
+
+  stillValid(user: User, credentialStamp: string | undefined): boolean | Promise<boolean> {
+    return this.#source.stillValid?.(user, credentialStamp) ?? true
+  }
+
+  entryPoint({ baseUrl }: { baseUrl: string }): EntryPoint {
+    return { kind: 'redirect', location: `${baseUrl}/login` }
+  }
+
+  mount(server: FastifyInstance, ending: LoginEnding): void {
+    server.get('/login', (request, reply) => this.#showForm(request, reply))
+    server.head('/login', (request, reply) => this.#showForm(request, reply))
+    server.post('/login', (request, reply) => this.#takeForm(request, reply, ending))
+  }
+
+  close(): Promise<void> | void {
+    return this.#source.close?.()
+  }
+
+  async #showForm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { html, headers } = createLoginPage(this.#options.page, noticeOf(new URLSearchParams(queryOf(request.url))))
+    return reply.code(200).headers(headers).send(html)
+  }
+
+  async #takeForm(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+    const { state } = request
+    const credentials = await readForm(request)
+    const outcome = credentials === undefined ? 'refused' : await this.#verifyForm(credentials, state.clientAddress)
+    if (typeof outcome === 'object') {
+      await ending.complete(request, reply, outcome)
+      return reply
+    }
+    this.#options.log.info({ method: this.name, address: state.clientAddress, reason: outcome }, 'a login was refused')
+    return reply.redirect(`${state.baseUrl}/login?error${outcome === 'wait' ? '=wait' : ''}`, 302)
+  }
+
+  async #verifyForm(credentials: Credentials, address: string): Promise<FormOutcome> {
+    if (credentials.username === '' || credentials.password === '') return 'refused'
+    if (this.#guesses.begin(credentials.username, address) > 0) return 'wait'
+    const known = await this.#source.check(credentials)
+    if (known === undefined) return 'refused'
+    this.#guesses.succeed(credentials.username, address)
+    return known
+  }
+
+  /** @throws {GatewayError} RATE_LIMITED, and what the source and the preparation of the user throw */
+  async #verifyBasic(credentials: Credentials, address: string): Promise<Known | undefined> {
+    if (credentials.username === '' || credentials.password === '') return undefined
+    const waitMs = this.#guesses.begin(credentials.username, address)
+    if (waitMs > 0) {
+      throw new GatewayError('RATE_LIMITED', 'Too many wrong passwords. Wait, or ask an administrator.', {
+        headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
+      })
+    }
+    const known = await this.#source.check(credentials)
+    if (known === undefined) return undefined
+    this.#guesses.succeed(credentials.username, address)
+    return { ...known, user: await this.#options.prepareUser(known.user, this.reportOf(known.user)) }
+  }
+
+  #refusal(reason: string): LoginOutcome {
+    return { kind: 'refused', reason, evenOnOpenPaths: this.#source.refusesOnOpenPaths }
+  }
+}
+
+/** User name and password of a posted form; undefined when the body is something else. Query parameters do not count. */
+async function readForm(request: FastifyRequest): Promise<Credentials | undefined> {
+  const type = String(request.headers['content-type'] ?? '').replace(/\s*;.*$/, '')
+  if (type.toLowerCase() !== 'application/x-www-form-urlencoded') return undefined
+  const form = new URLSearchParams((await readBytes(request.raw, maxFormBytes)).toString('utf8'))
+  return { username: (form.get('username') ?? '').trim(), password: form.get('password') ?? '' }
+}
+
+function noticeOf(query: URLSearchParams): Notice | undefined {
+  if (query.get('error') === 'wait') return 'wait'
+  if (query.get('error') === 'unavailable') return 'unavailable'
+  if (query.has('error')) return 'refused'
+  return query.has('logout') ? 'signed-out' : undefined
+}
+
+function queryOf(url: string): string {
+  const mark = url.indexOf('?')
+  return mark === -1 ? '' : url.slice(mark)
+}

@@ -1,0 +1,195 @@
+/** What happens to every request before its operation: the user is found, the permission service asked, strangers sent away. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import type { RequestState, RequestStep, User } from '../http/request-state.ts'
+import type { Permissions } from '../permissions/permissions.ts'
+import { emptySession, type Session } from '../sessions/session.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { LoginMethod, LoginOutcome } from './login-method.ts'
+import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
+import { toSavedPath } from './saved-request.ts'
+
+export interface RequestLoginOptions {
+  /** In the order in which they are asked; empty: everyone is served. */
+  methods: readonly LoginMethod[]
+  sessions: Sessions
+  permissions: Permissions
+  webhooksNeedLogin: boolean
+  anonymous: () => User
+}
+
+/** What the steps of one request tell each other. */
+interface Findings {
+  open: OpenPath | undefined
+  session?: Session
+  method?: LoginMethod
+  refused?: Extract<LoginOutcome, { kind: 'refused' }>
+}
+
+export class RequestLogin {
+  readonly #options: RequestLoginOptions
+  readonly #openPaths: readonly OpenPath[]
+  readonly #findings = new WeakMap<RequestState, Findings>()
+
+  constructor(options: RequestLoginOptions) {
+    this.#options = options
+    this.#openPaths = [
+      ...alwaysOpen.filter(({ webhook }) => !(webhook && options.webhooksNeedLogin)),
+      ...options.methods.flatMap((method) => method.openPaths),
+    ]
+  }
+
+  get steps(): RequestStep[] {
+    return [
+      { name: 'findUser', run: (request) => this.#findUser(request) },
+      { name: 'askPermissionService', run: (request) => this.#askPermissionService(request) },
+      { name: 'requireLogin', run: (request, reply) => this.#requireLogin(request, reply) },
+    ]
+  }
+
+  /** The session of the request, live or just started by `requireLogin`. */
+  sessionOf(state: RequestState): Session | undefined {
+    return this.#findings.get(state)?.session
+  }
+
+  /** @throws {GatewayError} SESSIONS_UNAVAILABLE, and what a method throws whose provider cannot be asked */
+  async #findUser(request: FastifyRequest): Promise<void> {
+    const { state } = request
+    const findings: Findings = { open: findOpenPath(this.#openPaths, request.method, state.path) }
+    this.#findings.set(state, findings)
+    if (this.#options.methods.length === 0) {
+      state.user = this.#options.anonymous()
+      return
+    }
+    if (findings.open?.identity === 'none') return
+    await this.#askMethods(request, findings, true)
+    if (state.user !== undefined || findings.refused !== undefined) return
+    await this.#askSession(request, findings)
+    if (state.user === undefined) await this.#askMethods(request, findings, false)
+  }
+
+  async #askMethods(request: FastifyRequest, findings: Findings, beforeSession: boolean): Promise<void> {
+    for (const method of this.#options.methods) {
+      if (method.beforeSession !== beforeSession) continue
+      const outcome = await method.authenticate(request)
+      if (outcome.kind === 'not-mine') continue
+      if (outcome.kind === 'user') {
+        request.state.user = outcome.user
+        findings.method = method
+      } else {
+        findings.refused = outcome
+        request.log.info({ method: method.name, reason: outcome.reason }, 'credentials were refused')
+      }
+      return
+    }
+  }
+
+  async #askSession(request: FastifyRequest, findings: Findings): Promise<void> {
+    const { sessions, methods } = this.#options
+    const session = await sessions.find(request.headers.cookie)
+    if (session === undefined) return
+    const { user, credentialStamp } = session.content
+    if (user === undefined) {
+      findings.session = session
+      return
+    }
+    const method = methods.find(({ name }) => name === user.method)
+    if (method === undefined || (await method.stillValid?.(user, credentialStamp)) === false) {
+      await sessions.end(session)
+      return
+    }
+    findings.session = session
+    findings.method = method
+    request.state.user = user
+  }
+
+  /**
+   * Somebody whom the permission service definitely does not know has to log in again, which tells it. While it cannot
+   * be asked, sessions stay and protected paths wait.
+   *
+   * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
+   * @see authentication contract, sections 4.7 and 4.8
+   */
+  async #askPermissionService(request: FastifyRequest): Promise<void> {
+    const { permissions, sessions } = this.#options
+    const { state } = request
+    const findings = this.#findings.get(state)
+    const { user } = state
+    if (user === undefined || findings?.method?.filtered !== true || !permissions.enabled || !permissions.sessionFilter) return
+    const answer = await this.#lookUp(user, findings)
+    if (answer.kind === 'view') return
+    if (answer.kind === 'unknown') {
+      if (findings.session !== undefined) await sessions.end(findings.session)
+      findings.session = undefined
+      state.user = undefined
+      return
+    }
+    if (findings.open !== undefined) return
+    throw new GatewayError('PERMISSIONS_UNAVAILABLE', 'The permission service does not answer. Try again in a moment.', {
+      cause: answer.cause,
+      upstream: { service: 'fiat' },
+    })
+  }
+
+  /** Credentials that come with each request cannot be sent to a login page: the login is reported once more instead. */
+  async #lookUp(user: User, { session, method }: Findings) {
+    const { permissions } = this.#options
+    const answer = await permissions.lookUp(user)
+    const report = method?.reportOf(user)
+    if (answer.kind !== 'unknown' || session !== undefined || report === undefined) return answer
+    await permissions.reportLogin(user, report)
+    return permissions.lookUp(user)
+  }
+
+  /** @throws {GatewayError} the refusal of a method without login page; SESSIONS_UNAVAILABLE */
+  async #requireLogin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { state, method } = request
+    const { open, refused } = this.#findings.get(state) ?? {}
+    if (refused?.evenOnOpenPaths !== true && (state.user !== undefined || open !== undefined)) return
+    if (method === 'OPTIONS') {
+      // An OPTIONS request without login gets its cross-origin answer and never reaches an operation.
+      await reply.code(200).header('content-length', '0').send('')
+      return
+    }
+    if (refused?.error !== undefined) throw refused.error
+    const entry = this.#entryPoint(state)
+    if (entry.kind === 'refusal') throw entry.error
+    if (refused === undefined) await this.#savePath(request)
+    await reply.redirect(entry.location, 302)
+  }
+
+  #entryPoint(state: RequestState) {
+    const { methods } = this.#options
+    const method = methods.find(({ interactive }) => interactive) ?? methods[0]
+    if (method === undefined) throw new Error('a login is required although no login method is active')
+    return method.entryPoint(state)
+  }
+
+  async #savePath(request: FastifyRequest): Promise<void> {
+    const savedPath = toSavedPath(request)
+    if (savedPath === undefined) return
+    await this.changeSession(request, (content) => ({ ...content, savedPath }))
+  }
+
+  /** Changes the session of a request, or starts one and has the answer set its cookie. @throws SESSIONS_UNAVAILABLE */
+  async changeSession(request: FastifyRequest, change: Parameters<Sessions['change']>[1]): Promise<void> {
+    const { sessions } = this.#options
+    const { state } = request
+    const findings = this.#findings.get(state) ?? { open: undefined }
+    const session = findings.session ?? (await sessions.find(request.headers.cookie))
+    const changed = session === undefined ? undefined : await sessions.change(session, change)
+    if (changed !== undefined) {
+      findings.session = changed
+      return
+    }
+    const started = await sessions.start(change(emptySession))
+    findings.session = started.session
+    setCookie(state, sessions.cookie(started.id, state.scheme === 'https'))
+  }
+}
+
+/** Adds a cookie to the answer, whichever way it is sent. */
+export function setCookie(state: RequestState, cookie: string): void {
+  const others = state.answerHeaders['set-cookie'] ?? []
+  state.answerHeaders['set-cookie'] = [...(Array.isArray(others) ? others : [others]), cookie]
+}

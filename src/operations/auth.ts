@@ -1,0 +1,207 @@
+/** Who is logged in, and the ways in and out: the operations below `/auth`, and the two entry pages beside them. */
+import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
+import type { User } from '../http/request-state.ts'
+import { checkRedirectTarget } from '../login/redirect-target.ts'
+import { DirectAnswer, type Method, type Operation, type OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { nothing, TextList, text } from './schemas.ts'
+
+const nullableText = z.string().nullable()
+
+const Identity = z.strictObject({
+  username: z.string(),
+  email: nullableText,
+  firstName: nullableText,
+  lastName: nullableText,
+  roles: z.array(z.string()).describe('Those of the permission service, or those learnt at login while it knows none.'),
+  allowedAccounts: z.array(z.string()).describe('Accounts that the user may write to, as of the login.'),
+  authorities: z.array(z.strictObject({ authority: z.string() })).describe('The roles once more.'),
+  enabled: z.literal(true),
+  accountNonExpired: z.literal(true),
+  accountNonLocked: z.literal(true),
+  credentialsNonExpired: z.literal(true),
+})
+type Identity = z.infer<typeof Identity>
+
+const CurrentUser = Identity.extend({ isAdmin: z.boolean(), canMintApiTokens: z.boolean() })
+type CurrentUser = z.infer<typeof CurrentUser>
+
+const onlyAdmins = { 403: 'The caller is no administrator.' }
+
+export const authOperations: Operation[] = [
+  {
+    id: 'userUsingGET',
+    section: '4.3',
+    method: 'GET',
+    path: '/auth/user',
+    summary: 'Who is logged in; an empty body when nobody is. Needs no login.',
+    handle: currentUser,
+    answer: CurrentUser.optional(),
+  },
+  {
+    id: 'getServiceAccountsUsingGET',
+    section: '4.3',
+    method: 'GET',
+    path: '/auth/user/serviceAccounts',
+    summary: 'Names of the service accounts that the caller may use.',
+    query: {
+      application: text.optional().describe('Only those that may use this application; all of them when none may.'),
+    },
+    handle: async ({ state, query }, { permissions }) =>
+      state.user === undefined ? [] : permissions.serviceAccountsOf(state.user, query['application'] as string | undefined),
+    answer: TextList,
+  },
+  {
+    id: 'loggedOutUsingGET',
+    section: '4.3',
+    method: 'GET',
+    path: '/auth/loggedOut',
+    summary: 'A farewell, shown after the logout. Needs no login.',
+    handle: async (request, platform) => sayFarewell(request, platform),
+    answer: z.string(),
+  },
+  {
+    id: 'redirectUsingGET',
+    section: '4.3',
+    method: 'GET',
+    path: '/auth/redirect',
+    summary: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
+    query: { to: text.describe('Absolute URL within the web UI; fragment included.') },
+    handle: async ({ search }, { settings }) =>
+      new DirectAnswer(302, undefined, { location: checkRedirectTarget(search.getAll('to'), settings) }),
+    success: 302,
+    answer: nothing,
+    errors: { 400: 'The address is not that of the web UI, `services.deck.baseUrl`.' },
+  },
+  {
+    id: 'syncUsingPOST',
+    section: '4.3',
+    method: 'POST',
+    path: '/auth/roles/sync',
+    summary: 'Has the permission service read role memberships again. For administrators.',
+    handle: async (request, platform) => {
+      await checkAdmin(request, platform)
+      await platform.permissions.syncRoles()
+    },
+    answer: nothing,
+    errors: onlyAdmins,
+  },
+  {
+    id: 'rawUser',
+    section: 'beyond',
+    method: 'GET',
+    path: '/auth/rawUser',
+    summary: 'The caller as stored at login, without asking the permission service.',
+    handle: async ({ state }) => (state.user === undefined ? undefined : toIdentity(state.user, state.user.roles)),
+    answer: Identity.optional(),
+  },
+  ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(logoutOperation),
+  {
+    id: 'deleteSessionCache',
+    section: 'beyond',
+    method: 'POST',
+    path: '/auth/deleteSessionCache',
+    summary: 'Ends all sessions, the caller’s included. For administrators.',
+    handle: async (request, platform) => {
+      await checkAdmin(request, platform)
+      await platform.login.endAllSessions()
+    },
+    answer: nothing,
+    errors: onlyAdmins,
+  },
+  {
+    id: 'admin',
+    section: 'beyond',
+    method: 'GET',
+    path: '/admin',
+    summary: 'Name of the caller, and whether the caller is an administrator.',
+    handle: async ({ state }, { permissions }) => ({
+      username: state.user?.username ?? 'anonymous',
+      isAdmin: await permissions.isAdmin(state.user),
+    }),
+    answer: z.strictObject({ username: z.string(), isAdmin: z.boolean() }),
+  },
+  {
+    id: 'root',
+    section: 'beyond',
+    method: 'GET',
+    path: '/',
+    summary: 'Sends the browser to the web UI.',
+    handle: async ({ state }, { settings }) =>
+      new DirectAnswer(302, undefined, { location: settings.uiUrl === '' ? `${state.baseUrl}/auth/user` : settings.uiUrl }),
+    success: 302,
+    answer: nothing,
+  },
+]
+
+function logoutOperation(method: Method): Operation {
+  return {
+    id: method === 'GET' ? 'logout' : `logoutUsing${method}`,
+    section: 'beyond',
+    method,
+    path: '/auth/logout',
+    summary: 'Ends the session and leads to the farewell. Needs no login.',
+    async handle({ state, headers }, { login }) {
+      await login.logout(state, headers)
+      return new DirectAnswer(302, undefined, { location: `${state.baseUrl}/auth/loggedOut` })
+    },
+    success: 302,
+    answer: nothing,
+  }
+}
+
+/** Without the permission service the caller is still told who he is; only rights need it. */
+async function currentUser({ state }: OperationRequest, { permissions }: Platform): Promise<CurrentUser | undefined> {
+  const { user } = state
+  if (user === undefined) return undefined
+  const view = permissions.enabled ? await permissions.viewOf(user) : undefined
+  const roles = view?.roles.map(({ name }) => name) ?? []
+  return { ...toIdentity(user, roles.length > 0 ? roles : user.roles), isAdmin: view?.admin === true, canMintApiTokens: false }
+}
+
+/** @see authentication contract, section 1.2 */
+function toIdentity({ method, ...user }: User, roles: readonly string[]): Identity {
+  const named = roles.filter((role) => role.trim() !== '')
+  return {
+    ...user,
+    username: user.username,
+    email: user.email,
+    roles: [...roles],
+    authorities: named.map((authority) => ({ authority })),
+    enabled: true,
+    accountNonExpired: true,
+    accountNonLocked: true,
+    credentialsNonExpired: true,
+  }
+}
+
+/**
+ * Rules for administrators count as soon as anybody has to log in; without a permission service nobody is one.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED
+ */
+async function checkAdmin({ state }: OperationRequest, { login, permissions }: Platform): Promise<void> {
+  if (!login.active || (await permissions.isAdmin(state.user))) return
+  throw new GatewayError('PERMISSION_DENIED', 'This is for administrators: users with a role that `fiat.admin.roles` names.')
+}
+
+const farewells = [
+  'Moored and secured. Come back soon.',
+  'The lines are cast off. Fair winds!',
+  'You are signed out. Your pipelines keep sailing.',
+  'Anchors aweigh, and goodbye.',
+  'The watch is over. Sleep well.',
+] as const
+
+/** A page for people, bare text for everybody else; a client that takes nothing but JSON gets the text as JSON. */
+function sayFarewell({ headers }: OperationRequest, { login }: Platform): unknown {
+  const said = farewells[Math.floor(Math.random() * farewells.length)] as string
+  const accept = headers.accept ?? ''
+  if (/\btext\/html\b/i.test(accept)) {
+    const page = login.farewellPage(said)
+    return new DirectAnswer(200, page.html, page.headers)
+  }
+  if (accept !== '' && !/\*\/\*|\btext\//.test(accept)) return said
+  return new DirectAnswer(200, said, { 'content-type': 'text/plain;charset=UTF-8' })
+}

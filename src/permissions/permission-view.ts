@@ -1,0 +1,89 @@
+/** Reads what the permission service says about a user, and answers questions about it without asking anybody. */
+import { z } from 'zod'
+import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
+
+/** Words and fields that this version does not know are tolerated; entries without a name are left out. */
+const Resource = z.looseObject({ name: z.string(), authorizations: z.array(z.string()).nullish() })
+const Named = z.looseObject({ name: z.string() })
+
+const View = z.looseObject({
+  name: z.string().nullish(),
+  admin: z.boolean().nullish(),
+  accountManager: z.boolean().nullish(),
+  accounts: listOf(Resource),
+  applications: listOf(Resource),
+  buildServices: listOf(Resource),
+  serviceAccounts: listOf(Named.extend({ memberOf: z.array(z.string()).nullish() })),
+  roles: listOf(Named.extend({ source: z.string().nullish() })),
+  legacyFallback: z.boolean().nullish(),
+  allowAccessToUnknownApplications: z.boolean().nullish(),
+})
+
+function listOf<T extends z.ZodType>(entry: T): z.ZodType<z.infer<T>[]> {
+  return z
+    .array(z.unknown())
+    .nullish()
+    .transform((entries) => (entries ?? []).flatMap((one) => entry.safeParse(one).data ?? []) as z.infer<T>[])
+}
+
+/** @throws {z.ZodError} when the body is not a permission view at all */
+export function parsePermissionView(body: unknown, username: string): PermissionView {
+  const view = View.parse(body)
+  return {
+    name: view.name ?? username,
+    admin: view.admin === true,
+    accountManager: view.accountManager === true,
+    accounts: view.accounts.map(toResource),
+    applications: view.applications.map(toResource),
+    buildServices: view.buildServices.map(toResource),
+    serviceAccounts: view.serviceAccounts.map(({ name, memberOf }) => ({ name, memberOf: memberOf ?? [] })),
+    roles: view.roles.map(({ name, source }) => ({ name, source: source ?? undefined })),
+    legacyFallback: view.legacyFallback === true,
+    allowAccessToUnknownApplications: view.allowAccessToUnknownApplications === true,
+  }
+}
+
+function toResource({ name, authorizations }: z.infer<typeof Resource>): ResourceView {
+  return { name, authorizations: (authorizations ?? []).map((word) => word.toUpperCase() as Authorization) }
+}
+
+/** What is assumed about a user while the service is silent and `legacyFallback` is set (section 4.7). */
+export function fallbackView(username: string, accounts: readonly string[]): PermissionView {
+  return {
+    name: username,
+    admin: false,
+    accounts: accounts.map((name) => ({ name, authorizations: [] })),
+    applications: [],
+    serviceAccounts: [],
+    roles: [],
+    legacyFallback: true,
+    allowAccessToUnknownApplications: true,
+  }
+}
+
+/** @see authentication contract, section 4.2, steps 3 and 5 */
+export function grantsOnApplication(view: PermissionView, application: string, authorization: Authorization): boolean {
+  if (view.admin || view.legacyFallback === true) return true
+  const granted = applicationsOf(view).get(application.toLowerCase())
+  if (granted === undefined) return view.allowAccessToUnknownApplications === true
+  return granted.has(authorization)
+}
+
+/** @see authentication contract, section 4.2, steps 3 and 4 */
+export function grantsOnAccount(view: PermissionView, account: string, authorization: Authorization): boolean {
+  if (view.admin) return true
+  const name = account.toLowerCase()
+  return view.accounts.some((entry) => entry.name.toLowerCase() === name && entry.authorizations.includes(authorization))
+}
+
+/** By lower-case name: the list of applications is filtered entry by entry, and both sides may have thousands. */
+const indexes = new WeakMap<PermissionView, Map<string, ReadonlySet<string>>>()
+
+function applicationsOf(view: PermissionView): Map<string, ReadonlySet<string>> {
+  let index = indexes.get(view)
+  if (index === undefined) {
+    index = new Map(view.applications.map(({ name, authorizations }) => [name.toLowerCase(), new Set<string>(authorizations)]))
+    indexes.set(view, index)
+  }
+  return index
+}
