@@ -62,6 +62,10 @@ export const errorCodes = {
     status: 503,
     meaning: 'The login cannot be completed because the permission service or a directory does not answer.',
   },
+  PERMISSIONS_UNAVAILABLE: {
+    status: 503,
+    meaning: 'The permission service does not answer, so nothing that needs a login can be allowed; sessions are kept.',
+  },
   SHUTTING_DOWN: { status: 503, meaning: 'This replica is stopping; ask again and a balancer picks another.' },
   REQUEST_SHED: {
     status: 503,

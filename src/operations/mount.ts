@@ -12,7 +12,7 @@ import type { ServiceName } from '../upstreams/services.ts'
 import { readJson, type UpstreamCall } from '../upstreams/upstreams.ts'
 import { DirectAnswer, type Forward, type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { checkServicePresent } from './optional-service.ts'
-import { createQueryRules, parseQuery, type QueryRule } from './parse-query.ts'
+import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
 import { fillPath, toRoute } from './path-pattern.ts'
 import type { Platform } from './platform.ts'
 import { nothing } from './schemas.ts'
@@ -56,8 +56,8 @@ async function answer(asked: Asked): Promise<FastifyReply> {
     throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
   }
   const mark = request.url.indexOf('?')
-  const { query, otherQuery } = parseQuery(rules, new URLSearchParams(mark === -1 ? '' : request.url.slice(mark)))
-  const operationRequest = createOperationRequest(asked, query, otherQuery)
+  const search = new URLSearchParams(mark === -1 ? '' : request.url.slice(mark))
+  const operationRequest = createOperationRequest(asked, { ...parseQuery(rules, search), search })
 
   if (operation.forward !== undefined) return answerForward(asked, operation.forward, operationRequest)
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
@@ -66,18 +66,13 @@ async function answer(asked: Asked): Promise<FastifyReply> {
   return answerValue(asked, value)
 }
 
-function createOperationRequest(
-  asked: Asked,
-  query: Record<string, QueryValue>,
-  otherQuery: Record<string, string>,
-): OperationRequest {
+function createOperationRequest(asked: Asked, queries: ParsedQuery & { search: URLSearchParams }): OperationRequest {
   const { request, platform } = asked
   const { '*': rest, ...path } = request.params as Record<string, string>
   const call = (service: ServiceName, upstreamCall: UpstreamCall) => callAs(request, platform, service, upstreamCall)
   return {
     path: rest === undefined ? path : { ...path, rest },
-    query,
-    otherQuery,
+    ...queries,
     body: undefined,
     headers: request.headers,
     state: request.state,

@@ -73,6 +73,8 @@ export interface OperationRequest {
   readonly query: Readonly<Record<string, QueryValue>>
   /** Undeclared query parameters, first value of each. */
   readonly otherQuery: Readonly<Record<string, string>>
+  /** The whole query as it was sent, for the few that must see a parameter given twice. */
+  readonly search: URLSearchParams
   /** The parsed body, if the operation declares one. */
   readonly body: unknown
   readonly headers: IncomingHttpHeaders
