@@ -11,11 +11,12 @@ for (const { file, text } of printReference()) {
   test(`${file} is what the code prints`, () => {
     const path = join(root, file)
     assert.ok(existsSync(path), `${file} is missing: npm run docs`)
-    assert.equal(readFileSync(path, 'utf8'), text, `${file} is older than the code: npm run docs`)
+    // Not compared as text: the difference of two long pages would hide what to do.
+    assert.ok(readFileSync(path, 'utf8') === text, `${file} is older than the code: npm run docs`)
   })
 }
 
-for (const file of ['README.md', ...globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root })].sort()) {
+for (const file of globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd: root }).sort()) {
   test(`every link of ${file} leads to a file of the repository`, () => {
     const text = readFileSync(join(root, file), 'utf8')
     for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)) {
