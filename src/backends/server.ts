@@ -58,6 +58,7 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
     opened.push(open)
     server.register(
       (app, _options, done) => {
+        app.get('/health', () => ({ status: 'UP' }))
         open.routes(app)
         done()
       },

@@ -58,7 +58,7 @@ async function serve(
     log: createWorkerLog(input.logLevel, tell),
   })
   rmSync(input.socketPath, { force: true })
-  await server.listen({ path: input.socketPath })
+  await server.listen({ path: input.socketPath, listenTextResolver: () => 'the embedded back ends are ready' })
   chmodSync(input.socketPath, 0o600)
   start()
   tell({ kind: 'listening' })

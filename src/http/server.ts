@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
 import { type OriginSettings, originOf } from './origin.ts'
@@ -29,7 +29,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { contextPath } = options.origin
   const server = Fastify({
     loggerInstance: options.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     http: { maxHeaderSize: options.maxHeaderBytes },
     routerOptions: { maxParamLength: 8192 },
     exposeHeadRoutes: false,

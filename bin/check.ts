@@ -1,0 +1,10 @@
+/** `fairlead check`: says whether the configuration is sound and what it means, without starting anything. */
+import { readConfig } from './read-config.ts'
+
+export async function check(args: readonly string[]): Promise<number> {
+  const loaded = await readConfig(args)
+  if (loaded === undefined) return 1
+  for (const notice of loaded.notices) process.stdout.write(`note: ${notice}\n`)
+  process.stdout.write(`${loaded.summary}\n`)
+  return 0
+}

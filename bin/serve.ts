@@ -1,0 +1,50 @@
+/** `fairlead serve`: starts the gateway, says how it is guarded, and stops it in good order. */
+import { createGateway } from '../src/gateway.ts'
+import { createLog } from '../src/telemetry/log.ts'
+import { readConfig } from './read-config.ts'
+import { packageVersion } from './version.ts'
+
+export async function serve(args: readonly string[]): Promise<number | undefined> {
+  const loaded = await readConfig(args)
+  if (loaded === undefined) return 1
+  const { config, notices } = loaded
+  const log = createLog(config.telemetry.logLevel)
+  for (const notice of notices) log.warn(notice)
+  try {
+    const gateway = await createGateway({ config, log, version: packageVersion() })
+    stopOnSignal(gateway, log)
+    await gateway.listen()
+    return undefined
+  } catch (error) {
+    process.stderr.write(`Fairlead cannot start: ${explain(error)}\n`)
+    // The worker of the back ends may be running already.
+    process.exit(1)
+  }
+}
+
+/** A second signal does not wait for anything. */
+function stopOnSignal(gateway: { close(): Promise<void> }, log: { info(text: string): void }): void {
+  let stopping = false
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) process.exit(1)
+    stopping = true
+    log.info(`${signal}: finishing what is in flight`)
+    gateway.close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+const explanations: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use. Stop what listens there, or set server.port (SERVER_PORT).',
+  EACCES: 'it may not listen on this port. Set server.port (SERVER_PORT) to one above 1024.',
+  EADDRNOTAVAIL: 'this machine does not have the address in server.address.',
+}
+
+function explain(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  return (code !== undefined && explanations[code]) || message || String(error)
+}

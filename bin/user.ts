@@ -1,0 +1,108 @@
+/** `fairlead user`: manages the users of the login form, in the data directory of the configuration. */
+import { mkdirSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+import { GatewayError } from '../src/errors.ts'
+import { openUsers, type Users } from '../src/login/form/users.ts'
+import { readConfig } from './read-config.ts'
+
+const usage = `Usage: fairlead user <action> [NAME] [options]
+
+  add NAME [--role ROLE]…     create a user; the password is read from standard input
+  passwd NAME                 set a new password, read from standard input
+  roles NAME [--role ROLE]…   replace the roles of a user
+  list                        names and roles of all users
+  remove NAME                 delete a user
+
+A running gateway sees the change at once: sessions of a user whose password, roles or account changed end.
+`
+
+type Action = (users: Users, name: string, roles: string[]) => Promise<string> | string
+
+const actions: Readonly<Record<string, Action>> = {
+  add: async (users, name, roles) => {
+    await users.add(name, await readPassword(), roles)
+    return `user ${name} created${roles.length > 0 ? ` with ${roles.join(', ')}` : ''}`
+  },
+  passwd: async (users, name) => {
+    await users.setPassword(name, await readPassword())
+    return `password of ${name} changed`
+  },
+  roles: (users, name, roles) => {
+    users.setRoles(name, roles)
+    return `${name} now has ${roles.length > 0 ? roles.join(', ') : 'no role'}`
+  },
+  list: (users) =>
+    users
+      .list()
+      .map((user) => `${user.name}\t${user.roles.join(', ')}`)
+      .join('\n'),
+  remove: (users, name) => {
+    users.remove(name)
+    return `user ${name} removed`
+  },
+}
+
+export async function user(args: readonly string[]): Promise<number> {
+  const { positionals, values } = parseArgs({
+    args: [...args],
+    options: { role: { type: 'string', multiple: true }, config: { type: 'string', multiple: true } },
+    allowPositionals: true,
+    strict: false,
+  })
+  const [action = '', name = ''] = positionals
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+  if (act === undefined || (name === '' && action !== 'list')) {
+    process.stderr.write(usage)
+    return 2
+  }
+  const loaded = await readConfig(args)
+  if (loaded === undefined) return 1
+  const { dataDir } = loaded.config.backends
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const users = openUsers(dataDir)
+  try {
+    process.stdout.write(`${await act(users, name, (values['role'] ?? []).map(String))}\n`)
+    return 0
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    return 1
+  } finally {
+    users.close()
+  }
+}
+
+/** The first line of standard input; typed at a terminal, it is not shown. */
+async function readPassword(): Promise<string> {
+  if (process.stdin.isTTY) {
+    process.stderr.write('Password: ')
+    process.stdin.setRawMode(true)
+  }
+  try {
+    return process.stdin.isTTY ? await readHidden() : await readLine()
+  } finally {
+    if (process.stdin.isTTY) {
+      process.stdin.setRawMode(false)
+      process.stderr.write('\n')
+    }
+  }
+}
+
+async function readLine(): Promise<string> {
+  const lines = createInterface({ input: process.stdin })
+  for await (const line of lines) return line
+  return ''
+}
+
+async function readHidden(): Promise<string> {
+  let typed = ''
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    for (const character of chunk.toString('utf8')) {
+      if (character === '\r' || character === '\n') return typed
+      if (character === '\u0003') process.exit(130)
+      typed = character === '\u007f' || character === '\b' ? typed.slice(0, -1) : typed + character
+    }
+  }
+  return typed
+}

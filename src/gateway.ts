@@ -1,0 +1,238 @@
+/** The composition root: builds every part from the configuration, connects them, and owns closing them. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { type Embedded, socketPathFor, startEmbedded } from './backends/embedded.ts'
+import { lockDataDir } from './backends/lock.ts'
+import type { Config } from './config/config.ts'
+import { applyCors } from './http/cors.ts'
+import type { RequestStep } from './http/request-state.ts'
+import { createHttpServer } from './http/server.ts'
+import { answerOptions, dropForgedIdentity, refuseAmbiguousPath } from './http/steps.ts'
+import type { Login } from './login/login.ts'
+import { openLogin } from './login/open-login.ts'
+import { createAccountCache } from './operations/account-cache.ts'
+import { allOperations } from './operations/all.ts'
+import { createApplicationCache } from './operations/application-cache.ts'
+import { mountOperations } from './operations/mount.ts'
+import { formatOpenApi } from './operations/openapi.ts'
+import { createMethodIndex } from './operations/path-pattern.ts'
+import type { Platform } from './operations/platform.ts'
+import { openPermissions } from './permissions/fiat-permissions.ts'
+import { openSessions } from './sessions/sessions.ts'
+import { createHealth } from './telemetry/health.ts'
+import { logAccess, logError } from './telemetry/log.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from './upstreams/services.ts'
+import type { ConfiguredUpstreams } from './upstreams/settings.ts'
+import { Upstreams } from './upstreams/upstreams.ts'
+
+export interface Gateway {
+  readonly server: FastifyInstance
+  /** Starts to listen and to work in the background. @returns the address, `http://host:port` */
+  listen(): Promise<string>
+  /** Finishes what is in flight, within the configured bound, and closes everything. */
+  close(): Promise<void>
+}
+
+export interface GatewayOptions {
+  config: Config
+  log: Logger
+  /** Version of the package. */
+  version: string
+  /** Milliseconds since the epoch. */
+  now?: () => number
+}
+
+/** Pages of the login, which are no operations. */
+const loginRoutes = [
+  { method: 'GET', path: '/login' },
+  { method: 'POST', path: '/login' },
+]
+const accountRefreshMs = 30_000
+const healthIntervalMs = 30_000
+/** An answer that is read rather than streamed; the list of all executions of a busy application fits. */
+const maxAnswerBytes = 128 * 1024 * 1024
+
+/** @throws {Error} when the data directory cannot be used; the message says what to do */
+export async function createGateway({ config, log, version, now = Date.now }: GatewayOptions): Promise<Gateway> {
+  const { dataDir } = config.backends
+  const lock = lockDataDir(dataDir)
+  const socketPath = socketPathFor(dataDir)
+  const services = toAddresses(config.upstreams, socketPath)
+  const embedded = embedServices(config, services, socketPath, log)
+
+  const metrics = createMetrics()
+  const upstreams = createUpstreams(config.upstreams, services, metrics)
+  const permissions = openPermissions({ settings: config.permissions, upstreams, log, now })
+  const sessions = openSessions({ settings: config.sessions, dataDir, contextPath: config.http.origin.contextPath, log, now })
+  const accounts = createAccountCache(upstreams, accountRefreshMs, log)
+  const applications = createApplicationCache(upstreams, config.applicationCache, log)
+  const login = await openLogin({
+    settings: config.login,
+    sessions,
+    permissions,
+    permissionServiceEmbedded: upstreams.isEmbedded('fiat'),
+    accounts,
+    adminRoles: config.backends.adminRoles,
+    ui: config.operations,
+    contextPath: config.http.origin.contextPath,
+    dataDir,
+    log,
+    now,
+  })
+  const health = createHealth({
+    upstreams,
+    checkedServices: config.telemetry.healthCheckedServices,
+    conditions: { 'embedded back ends': () => embedded?.isListening() ?? true },
+    intervalMs: healthIntervalMs,
+    log,
+  })
+  const operations = allOperations
+  const platform: Platform = {
+    upstreams,
+    applications,
+    accounts,
+    permissions,
+    login,
+    settings: config.operations,
+    version,
+    health,
+    metrics,
+    describeApi: (serverUrl) => formatOpenApi(operations, { version, serverUrl }),
+  }
+
+  const methodsOf = createMethodIndex([...operations, ...(login.active ? loginRoutes : [])])
+  const steps: RequestStep[] = [
+    refuseAmbiguousPath,
+    dropForgedIdentity,
+    applyCors(config.http.cors),
+    answerOptions(methodsOf),
+    ...login.steps,
+  ]
+  const server = createHttpServer({
+    log,
+    origin: config.http.origin,
+    maxHeaderBytes: config.http.maxHeaderBytes,
+    echoedHeaders: config.http.answerHeaders,
+    steps: [countRequest(metrics), ...steps],
+    methodsOf,
+    onAnswered: (request, status, bytes) => recordAnswer(log, metrics, request, status, bytes),
+    onError: (request, error) => logError(log, request, error),
+  })
+  login.mount(server)
+  mountOperations(server, operations, platform, {
+    maxBodyBytes: config.http.maxBodyBytes,
+    echoedHeaders: config.http.answerHeaders,
+  })
+
+  async function listen(): Promise<string> {
+    const address = await server.listen({
+      host: config.http.address,
+      port: config.http.port,
+      listenTextResolver: describeListener(login),
+    })
+    // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
+    await embedded?.ready
+    applications.start()
+    accounts.start()
+    health.start()
+    return address
+  }
+
+  async function close(): Promise<void> {
+    health.stop()
+    const limit = setTimeout(() => server.server.closeAllConnections(), config.http.shutdownGraceMs)
+    await server.close()
+    clearTimeout(limit)
+    health.close()
+    applications.close()
+    accounts.close()
+    permissions.close()
+    await login.close()
+    await sessions.close()
+    await upstreams.close()
+    await embedded?.close()
+    lock.release()
+  }
+
+  return { server, listen, close }
+}
+
+function toAddresses(upstreams: ConfiguredUpstreams, socketPath: string): Partial<Record<ServiceName, ServiceAddress>> {
+  const addresses: Partial<Record<ServiceName, ServiceAddress>> = {}
+  for (const service of serviceNames) {
+    const { kind, baseUrl } = upstreams.services[service]
+    if (kind === 'external' && baseUrl !== undefined) addresses[service] = { kind, baseUrl }
+    if (kind === 'embedded' && isEmbeddable(service)) addresses[service] = { kind, socketPath, service }
+  }
+  return addresses
+}
+
+/** Starts the worker of the embedded back ends, if there are any. */
+function embedServices(
+  config: Config,
+  services: Partial<Record<ServiceName, ServiceAddress>>,
+  socketPath: string,
+  log: Logger,
+): Embedded | undefined {
+  const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
+  if (embedded.length === 0) return undefined
+  const { dataDir, adminRoles, timeZone, serviceAccounts } = config.backends
+  return startEmbedded({ dataDir, socketPath, embedded, services, settings: { adminRoles, timeZone, serviceAccounts }, log })
+}
+
+function createUpstreams(
+  { services: configured, okHttpClient }: ConfiguredUpstreams,
+  services: Partial<Record<ServiceName, ServiceAddress>>,
+  metrics: Metrics,
+): Upstreams {
+  const upstreams = new Upstreams(
+    {
+      services,
+      shards: Object.fromEntries(
+        serviceNames.map((service) => [service, routesOf(service, configured, okHttpClient.routeClouddriver)]),
+      ),
+      timeouts: Object.fromEntries(serviceNames.map((service) => [service, configured[service]])),
+      connectTimeoutMs: okHttpClient.connectTimeoutMs,
+      readTimeoutMs: okHttpClient.readTimeoutMs,
+      keepAliveMs: okHttpClient.keepAliveMs,
+      maxConnections: okHttpClient.maxRequestsPerHost,
+      maxPending: okHttpClient.maxRequestsPerHost * 20,
+      maxAnswerBytes,
+      sendIdentity: okHttpClient.propagateSpinnakerHeaders,
+    },
+    (call) => metrics.upstreamAnswered(call),
+  )
+  metrics.upstreamPending(() => upstreams.pending())
+  return upstreams
+}
+
+/** Instances of a service beyond its address; of clouddriver only where dynamic routing is on. */
+function routesOf(service: ServiceName, services: ConfiguredUpstreams['services'], routeClouddriver: boolean) {
+  const { shards } = services[service]
+  return service === 'clouddriver' && !routeClouddriver ? [] : shards
+}
+
+/** The start-up line: per listener, which login methods guard it. */
+function describeListener(login: Login): (address: string) => string {
+  const guard = login.active
+    ? `guarded by login: ${login.methods.join(', ')}`
+    : 'open to everyone as the user anonymous, without any login'
+  return (address) => `listening on ${address}, ${guard}`
+}
+
+function countRequest(metrics: Metrics): RequestStep {
+  return { name: 'countRequest', run: () => metrics.requestStarted() }
+}
+
+function recordAnswer(log: Logger, metrics: Metrics, request: FastifyRequest, status: number, bytes: number): void {
+  const durationMs = performance.now() - request.state.receivedAtMs
+  metrics.requestAnswered({
+    operation: request.state.operation ?? 'none',
+    method: request.method,
+    status,
+    seconds: durationMs / 1000,
+    bytes,
+  })
+  logAccess(log, request, status, durationMs)
+}

@@ -1,0 +1,90 @@
+/** Starts a whole gateway inside the test's process, configured as an operator would, and stops it with the test. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import pino from 'pino'
+import { loadConfig } from '../../src/config/config.ts'
+import { createGateway, type Gateway } from '../../src/gateway.ts'
+import { serviceNames } from '../../src/upstreams/services.ts'
+
+/** Configuration keys of Gate, nested as in a `gate.yml`. */
+export type GatewaySettings = Record<string, unknown> & { services?: Record<string, unknown> }
+
+export interface GatewayOptions {
+  /** Milliseconds since the epoch. */
+  now?: () => number
+  /** Services that are not named in the settings are embedded instead of switched off. */
+  embedded?: boolean
+  /** A directory that outlives the gateway, for restart tests; by default a temporary one. */
+  dataDir?: string
+  /** Receives the log lines. */
+  log?: (line: Record<string, unknown>) => void
+}
+
+export interface RunningGateway {
+  /** `http://127.0.0.1:port` and the context path. */
+  url: string
+  gateway: Gateway
+  dataDir: string
+  /** Stops before the end of the test. */
+  stop(): Promise<void>
+}
+
+/** The base URL of a gateway that serves everyone as anonymous, unless the settings say otherwise. */
+export async function startGateway(t: TestContext, settings: GatewaySettings, options: GatewayOptions = {}): Promise<string> {
+  return (await runGateway(t, settings, options)).url
+}
+
+export async function runGateway(
+  t: TestContext,
+  settings: GatewaySettings,
+  options: GatewayOptions = {},
+): Promise<RunningGateway> {
+  const home = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'))
+  const dataDir = options.dataDir ?? join(home, 'data')
+  const { config } = await loadConfig({
+    cwd: writeSettings(home, toConfiguration(settings, dataDir, options)),
+    env: {},
+    homeDir: home,
+  })
+  const gateway = await createGateway({ config, log: createTestLog(options.log), version: '0.0.0-test', now: options.now })
+  let stopped = false
+  const stop = async () => {
+    if (stopped) return
+    stopped = true
+    await gateway.close()
+  }
+  t.after(async () => {
+    await stop()
+    rmSync(home, { recursive: true, force: true })
+  })
+  const address = await gateway.listen()
+  return { url: `${address}${config.http.origin.contextPath}`, gateway, dataDir, stop }
+}
+
+function toConfiguration(settings: GatewaySettings, dataDir: string, options: GatewayOptions): GatewaySettings {
+  const off = options.embedded ? [] : serviceNames.map((service) => [service, { enabled: false }] as const)
+  return {
+    data: { dir: dataDir },
+    ...settings,
+    server: { port: 0, address: '127.0.0.1', ...(settings['server'] as object | undefined) },
+    anonymous: { enabled: !namesLoginMethod(settings), ...(settings['anonymous'] as object | undefined) },
+    services: { ...Object.fromEntries(off), ...settings.services },
+  }
+}
+
+function namesLoginMethod(settings: GatewaySettings): boolean {
+  return ['ldap', 'saml', 'x509', 'security', 'spring', 'google', 'header', 'fairlead'].some((name) => name in settings)
+}
+
+function writeSettings(home: string, settings: GatewaySettings): string {
+  mkdirSync(join(home, 'config'), { recursive: true })
+  writeFileSync(join(home, 'config', 'gate.yml'), JSON.stringify(settings))
+  return home
+}
+
+function createTestLog(receive: GatewayOptions['log']): pino.Logger {
+  if (receive === undefined) return pino({ level: 'silent' })
+  return pino({ level: 'debug' }, { write: (line: string) => receive(JSON.parse(line) as Record<string, unknown>) })
+}
