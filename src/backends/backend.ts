@@ -40,6 +40,8 @@ export interface BackendSettings {
   readonly timeZone: string
   /** Service accounts from configuration, written to the store at start. */
   readonly serviceAccounts: readonly { name: string; memberOf: string[] }[]
+  /** Whether the permission service decides (`services.fiat.enabled`); while it does not, every check passes. */
+  readonly authorization?: boolean
 }
 
 export interface ServiceCall {

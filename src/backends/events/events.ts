@@ -1,11 +1,14 @@
 /** The embedded event service: takes events in, decides which pipelines they start, and asks the orchestrator to start them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
-import { fieldOf } from '../json-values.ts'
+import { inTransaction } from '../database.ts'
+import { fieldOf, isObject, type JsonObject, textOf } from '../json-values.ts'
 import { validateCron } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
 import { toManualStart } from './manual.ts'
+import { toTriggeredStarts } from './matching.ts'
 import { type Start, type StartPauses, Starts, startMigrations } from './starts.ts'
+import { cloudEventData, toWebhookEvent } from './webhooks.ts'
 
 /** @param pauses Shorter ones are for tests. */
 export function createEventsBackend(pauses: StartPauses = { orchestratorMs: 5_000, buildMs: 2_000 }): Backend {
@@ -21,8 +24,20 @@ export const eventsBackend: Backend = createEventsBackend()
 function openEvents(context: BackendContext, pauses: StartPauses): OpenBackend {
   const starts = new Starts(context, pauses)
 
+  /** Stores all starts at once before any is sent: what was answered with 200 happens, also after a crash. */
   async function handle(event: Event, caller: Caller): Promise<void> {
-    for (const start of await toStarts(context, event, caller)) starts.send(starts.store(start), start)
+    const caused = await toStarts(context, event, caller)
+    if (caused.length === 0) return
+    const ids = inTransaction(context.db, () => caused.map((start) => starts.store(start)))
+    for (const [index, id] of ids.entries()) starts.send(id, caused[index] as Start)
+  }
+
+  async function handleWebhook(request: FastifyRequest, type: string, source: string, body: JsonObject): Promise<WebhookAnswer> {
+    const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const event = toWebhookEvent({ type, source, headers: headersOf(request), raw, body })
+    if (event === undefined) return { eventProcessed: false, eventId: null }
+    await handle(event, callerOf(request))
+    return { eventProcessed: true, eventId: event.id }
   }
 
   return {
@@ -33,19 +48,38 @@ function openEvents(context: BackendContext, pauses: StartPauses): OpenBackend {
         await handle(toEvent(parseBody(request.body)), callerOf(request))
         return reply.code(200).send()
       })
+      app.post<{ Params: { source: string } }>('/webhooks/cdevents/:source', (request) =>
+        handleWebhook(request, 'cdevents', request.params.source, cloudEventData(headersOf(request))),
+      )
+      app.post<{ Params: { type: string; source: string } }>('/webhooks/:type/:source', (request) =>
+        handleWebhook(request, request.params.type, request.params.source, parseObject(request.body)),
+      )
+      app.post<{ Params: { type: string } }>('/webhooks/:type', (request) => {
+        const body = parseObject(request.body)
+        return handleWebhook(request, request.params.type, textOf(body['source']) ?? '', body)
+      })
     },
     start: () => starts.resume(),
     close: () => starts.close(),
   }
 }
 
-/** The runs that an event causes. Life-cycle events of the orchestrator and unknown types cause none. */
+interface WebhookAnswer {
+  /** Whether the event was taken in, not whether it started anything. */
+  eventProcessed: boolean
+  eventId: string | null
+}
+
+/** The runs that an event causes. */
 async function toStarts(context: BackendContext, event: Event, caller: Caller): Promise<Start[]> {
-  if (event.type === 'manual') {
-    const start = await toManualStart(context, event, caller)
-    return start === undefined ? [] : [start]
-  }
-  return []
+  if (event.type !== 'manual') return toTriggeredStarts(context, event)
+  const start = await toManualStart(context, event, caller)
+  return start === undefined ? [] : [start]
+}
+
+function headersOf(request: FastifyRequest): Record<string, string> {
+  const single = Object.entries(request.headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+  return Object.fromEntries(single)
 }
 
 /** What an installation without quiet period, message queues and notification plug-ins has to say about them. */
@@ -89,4 +123,11 @@ function parseBody(body: unknown): unknown {
   } catch (error) {
     throw new BackendError(400, `The body is not JSON: ${(error as Error).message}`)
   }
+}
+
+/** @throws {BackendError} 400 when the body is not a JSON object. */
+function parseObject(body: unknown): JsonObject {
+  const parsed = parseBody(body)
+  if (!isObject(parsed)) throw new BackendError(400, 'The body of a webhook must be a JSON object.')
+  return parsed
 }

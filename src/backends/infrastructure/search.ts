@@ -1,5 +1,6 @@
 /** Search: applications and projects come from the definition store; nothing else exists without a provider. */
-import { type BackendContext, BackendError } from '../backend.ts'
+import { loadAccess } from '../access.ts'
+import { type BackendContext, BackendError, callerOf } from '../backend.ts'
 import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../json-values.ts'
 import { type InfrastructureRoute, queryValue, queryValues } from './route.ts'
 
@@ -10,7 +11,10 @@ const search: InfrastructureRoute['answer'] = async (request, context) => {
   const pageNumber = positive(queryValue(request, 'page'), 1)
   const pageSize = positive(queryValue(request, 'pageSize'), 10_000)
   const query = queryValue(request, 'q') ?? ''
-  const found = (await Promise.all(types.map((type) => find(context, type, query)))).flat()
+  const access = await loadAccess(context, callerOf(request).user ?? 'anonymous')
+  const found = (await Promise.all(types.map((type) => find(context, type, query))))
+    .flat()
+    .filter(({ application }) => typeof application !== 'string' || access.mayOnApplication(application, 'READ'))
   return [
     {
       pageNumber,

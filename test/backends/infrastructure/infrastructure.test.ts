@@ -207,6 +207,28 @@ test('infrastructure-scenario 105: a search finds applications and projects, the
   assert.deepEqual([second!.totalMatches, second!.results.map(({ application }) => application)], [2, ['webshop']])
 })
 
+test('infrastructure-scenario 106: with authorization a search hides applications that the caller may not read', async (t) => {
+  const backends = await startBackends(t, [infrastructureBackend], {
+    settings: { authorization: true },
+    others: async (service, call) => {
+      if (service !== 'fiat') return front50(service, call)
+      if (call.path !== '/authorize/bob') return { status: 404, body: {} }
+      return {
+        status: 200,
+        body: { applications: [{ name: 'Shop', authorizations: [] }], allowAccessToUnknownApplications: true },
+      }
+    },
+  })
+  const search = async (user: string) => {
+    const path = '/search?q=shop&type=applications'
+    const { body } = await backends.ask('clouddriver', 'GET', path, undefined, { 'x-spinnaker-user': user })
+    const [set] = body as { totalMatches: number; results: Record<string, unknown>[] }[]
+    return [set!.totalMatches, ...set!.results.map(({ application }) => application)]
+  }
+  assert.deepEqual(await search('bob'), [1, 'webshop'])
+  assert.deepEqual(await search('stranger'), [0])
+})
+
 test('the clusters of a project list its applications with counts of zero', async (t) => {
   const ask = await startInfrastructure(t)
   const instanceCounts = { total: 0, up: 0, down: 0, unknown: 0, starting: 0, outOfService: 0 }

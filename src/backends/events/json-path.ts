@@ -1,0 +1,71 @@
+/** The part of JSON path that payload constraints use: `$.a['b'][0].c`, `[*]`, `.*` and `..name`; no filters, no scripts. */
+import { fieldOf, isObject } from '../json-values.ts'
+
+type Step =
+  | { kind: 'name'; name: string }
+  | { kind: 'index'; index: number }
+  | { kind: 'every' }
+  | { kind: 'anywhere'; name: string }
+
+const stepPattern = /\.\.([\w-]+)|\.\*|\[\*\]|\.([\w-]+)|\[(-?\d+)\]|\['([^']*)'\]|\["([^"]*)"\]/y
+
+/** More values than this are not looked at. */
+const maxValues = 10_000
+
+/**
+ * The value at a path. Paths that may lead to several values give a list of them.
+ *
+ * @returns undefined when the path leads nowhere, or is none.
+ */
+export function valueAt(document: unknown, path: string): unknown {
+  const steps = parsePath(path)
+  if (steps === undefined) return undefined
+  const values = steps.reduce<unknown[]>(
+    (found, step) => found.flatMap((value) => follow(value, step)).slice(0, maxValues),
+    [document],
+  )
+  const several = steps.some(({ kind }) => kind === 'every' || kind === 'anywhere')
+  return several ? (values.length === 0 ? undefined : values) : values[0]
+}
+
+function parsePath(path: string): Step[] | undefined {
+  const rest = path.startsWith('$') ? path.slice(1) : `.${path}`
+  const steps: Step[] = []
+  stepPattern.lastIndex = 0
+  while (stepPattern.lastIndex < rest.length) {
+    const parts = stepPattern.exec(rest)
+    if (parts === null) return undefined
+    const [, anywhere, dotted, index, single, double] = parts
+    const name = dotted ?? single ?? double
+    if (anywhere !== undefined) steps.push({ kind: 'anywhere', name: anywhere })
+    else if (index !== undefined) steps.push({ kind: 'index', index: Number(index) })
+    else steps.push(name === undefined ? { kind: 'every' } : { kind: 'name', name })
+  }
+  return steps
+}
+
+function follow(value: unknown, step: Step): unknown[] {
+  if (step.kind === 'index') return present(Array.isArray(value) ? value.at(step.index) : undefined)
+  if (step.kind === 'every') return childrenOf(value)
+  if (step.kind === 'name') return present(fieldOf(value, step.name))
+  const found: unknown[] = []
+  const waiting = [value]
+  for (let next = waiting.pop(); waiting.length < maxValues && next !== undefined; next = waiting.pop()) {
+    found.push(...present(fieldOf(next, step.name)))
+    waiting.push(
+      ...childrenOf(next)
+        .reverse()
+        .filter((child) => typeof child === 'object' && child !== null),
+    )
+  }
+  return found
+}
+
+function childrenOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value
+  return isObject(value) ? Object.values(value) : []
+}
+
+function present(value: unknown): unknown[] {
+  return value === undefined ? [] : [value]
+}

@@ -1,0 +1,49 @@
+/** Finished builds. Events contract, section 6. */
+import type { CallService } from '../../backend.ts'
+import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json-values.ts'
+import { satisfies } from '../constraints.ts'
+import type { Event } from '../event.ts'
+import type { TriggerKind } from './kind.ts'
+
+function lastBuildOf(event: Event): JsonObject {
+  return objectOf(fieldOf(event.content['project'], 'lastBuild'))
+}
+
+export const buildKind: TriggerKind = {
+  eventType: 'build',
+  triggerTypes: ['jenkins', 'travis', 'concourse', 'gitlab-ci'],
+  accepts(event) {
+    const build = lastBuildOf(event)
+    return build['building'] === false && build['result'] === 'SUCCESS'
+  },
+  matches(trigger, event, call) {
+    const [host, job] = [textOf(trigger['master']), textOf(trigger['job'])]
+    if (host === undefined || host !== event.content['master']) return false
+    if (job === undefined || job !== fieldOf(event.content['project'], 'name')) return false
+    return satisfiesProperties(trigger, lastBuildOf(event)['number'], call)
+  },
+  // The build's details are read when the run is prepared, as for a manual start that names a build.
+  fields: (_trigger, event) => {
+    const build = lastBuildOf(event)
+    return { buildNumber: build['number'], link: build['url'], hash: undefined, tag: undefined }
+  },
+  artifacts: (event) =>
+    objectsOf(lastBuildOf(event)['artifacts']).filter(({ type, reference }) => type !== undefined || reference !== undefined),
+}
+
+/** Constraints are about the build's property file; without one, or when it cannot be read, they are not satisfied. */
+async function satisfiesProperties(trigger: JsonObject, number: unknown, call: CallService): Promise<boolean> {
+  const constraints = trigger['payloadConstraints']
+  if (!isObject(constraints) || Object.keys(constraints).length === 0) return true
+  const [host, job, file] = [trigger['master'], trigger['job'], trigger['propertyFile']].map((part) =>
+    encodeURIComponent(String(part ?? '')),
+  )
+  if (file === '') return false
+  try {
+    const path = `/builds/properties/${encodeURIComponent(String(number))}/${file}/${host}?job=${job}`
+    const answer = await call('igor', { method: 'GET', path })
+    return answer.status === 200 && isObject(answer.body) && satisfies(constraints, answer.body, { paths: false })
+  } catch {
+    return false
+  }
+}

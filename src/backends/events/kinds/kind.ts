@@ -1,0 +1,22 @@
+/** A kind of trigger: which events concern it, which of them fire it, and what the run learns from them. */
+import type { CallService } from '../../backend.ts'
+import type { JsonObject } from '../../json-values.ts'
+import type { Event } from '../event.ts'
+
+export interface TriggerKind {
+  /** Type of the events, lower case. */
+  eventType: string
+  /** Types of the triggers, as definitions write them. */
+  triggerTypes: readonly string[]
+  /** Whether such an event can fire anything at all; absent means always. */
+  accepts?(event: Event): boolean
+  matches(trigger: JsonObject, event: Event, call: CallService): boolean | Promise<boolean>
+  /** Fields that the run's trigger gets besides those of the definition and `eventId`. */
+  fields(trigger: JsonObject, event: Event): JsonObject
+  artifacts(event: Event): JsonObject[]
+}
+
+/** Compares names as most triggers do. */
+export function sameName(one: unknown, other: unknown): boolean {
+  return typeof one === 'string' && typeof other === 'string' && one !== '' && one.toLowerCase() === other.toLowerCase()
+}

@@ -1,0 +1,43 @@
+/** Messages of queues, and releases of plug-ins. Events contract, section 7.4. */
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json-values.ts'
+import { satisfies } from '../constraints.ts'
+import type { Event } from '../event.ts'
+import { sameName, type TriggerKind } from './kind.ts'
+
+export const messageKinds: TriggerKind[] = [
+  {
+    eventType: 'pubsub',
+    triggerTypes: ['pubsub'],
+    matches(trigger, event) {
+      const message = messageOf(event)
+      const same = (name: string) => textOf(trigger[name])?.toLowerCase() === textOf(message[name])?.toLowerCase()
+      if (textOf(trigger['subscriptionName']) === undefined || !same('subscriptionName') || !same('pubsubSystem')) return false
+      return (
+        satisfies(trigger['attributeConstraints'], event.attributes, { paths: false }) &&
+        satisfies(trigger['payloadConstraints'], event.payload, { paths: false })
+      )
+    },
+    fields: (_trigger, event) => ({
+      payload: event.payload,
+      parameters: objectOf(event.payload['parameters']),
+      ...pickTexts(event.payload, ['link', 'linkText']),
+    }),
+    artifacts: (event) => objectsOf(messageOf(event)['artifacts']),
+  },
+  {
+    eventType: 'plugin',
+    triggerTypes: ['plugin'],
+    matches: (trigger, { content }) => sameName(textOf(trigger['pluginEventType']) ?? 'PUBLISHED', content['pluginEventType']),
+    fields: (_trigger, { content }) => content,
+    artifacts: () => [],
+  },
+]
+
+/** Bridges wrap what they know of the message, apart from its body. */
+function messageOf({ content }: Event): JsonObject {
+  return isObject(content['messageDescription']) ? content['messageDescription'] : content
+}
+
+function pickTexts(from: JsonObject, names: string[]): JsonObject {
+  return Object.fromEntries(names.flatMap((name) => (textOf(from[name]) === undefined ? [] : [[name, from[name]]])))
+}

@@ -1,0 +1,49 @@
+/** New images and artifacts that registries report. Events contract, section 7.4. */
+import { type JsonObject, objectsOf, textOf } from '../../json-values.ts'
+import { matchesWhole } from '../patterns.ts'
+import { dockerImage } from '../pushed-artifacts.ts'
+import type { TriggerKind } from './kind.ts'
+
+/** Docker images, and charts that are kept like them. */
+function imageKind(type: string, toArtifact: (name: string, tag: string) => JsonObject): TriggerKind {
+  return {
+    eventType: type,
+    triggerTypes: [type],
+    matches(trigger, { content }) {
+      const tag = textOf(content['tag'])
+      const wanted = textOf(trigger['tag'])
+      if (tag === undefined || !isSame(trigger['account'], content['account'])) return false
+      if (!isSame(trigger['repository'], content['repository'])) return false
+      return wanted === undefined ? tag !== 'latest' : matchesWhole(wanted.trim(), tag)
+    },
+    fields: (_trigger, { content }) => ({ tag: content['tag'], digest: content['digest'] }),
+    artifacts({ content }) {
+      const [registry, repository, tag] = [content['registry'], content['repository'], content['tag']].map(textOf)
+      if (repository === undefined || tag === undefined) return []
+      return [toArtifact(registry === undefined ? repository : `${registry}/${repository}`, tag)]
+    },
+  }
+}
+
+/** Searches of an artifact store, known by name. */
+function searchKind(type: string): TriggerKind {
+  const field = `${type}SearchName`
+  return {
+    eventType: type,
+    triggerTypes: [type],
+    matches: (trigger, { content }) => isSame(trigger[field], content['name'] ?? content[field]),
+    fields: (trigger) => ({ [field]: trigger[field] }),
+    artifacts: ({ artifact, content }) => objectsOf([artifact, content['artifact']]).slice(0, 1),
+  }
+}
+
+export const registryKinds: TriggerKind[] = [
+  imageKind('docker', dockerImage),
+  imageKind('helm/oci', (name, tag) => ({ ...dockerImage(name, tag), type: 'helm/image' })),
+  searchKind('artifactory'),
+  searchKind('nexus'),
+]
+
+function isSame(wanted: unknown, given: unknown): boolean {
+  return typeof wanted === 'string' && wanted !== '' && wanted === given
+}

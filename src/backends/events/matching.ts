@@ -1,0 +1,76 @@
+/** Decides which pipelines an event starts. Events contract, section 3, steps 1 to 6. */
+import { type Access, loadAccess } from '../access.ts'
+import type { BackendContext } from '../backend.ts'
+import { isTrue, type JsonObject, objectsOf, textOf } from '../json-values.ts'
+import type { Event } from './event.ts'
+import { hasExpectedArtifact } from './expected-artifacts.ts'
+import { buildKind } from './kinds/build.ts'
+import { gitKind } from './kinds/git.ts'
+import type { TriggerKind } from './kinds/kind.ts'
+import { messageKinds } from './kinds/message.ts'
+import { registryKinds } from './kinds/registry.ts'
+import { cdeventsKind, webhookKind } from './kinds/webhook.ts'
+import { readable } from './manual.ts'
+import { loadTriggeredPipelines } from './pipelines.ts'
+import type { Start } from './starts.ts'
+
+const kinds: readonly TriggerKind[] = [webhookKind, gitKind, buildKind, cdeventsKind, ...registryKinds, ...messageKinds]
+
+/**
+ * One start for each trigger that the event fires. Life-cycle events and unknown types fire none.
+ *
+ * @throws {BackendError} 503 when the definitions cannot be read: the sender may send the event again.
+ */
+export async function toTriggeredStarts(context: BackendContext, event: Event): Promise<Start[]> {
+  const kind = kinds.find(({ eventType }) => eventType === event.type)
+  if (kind === undefined || kind.accepts?.(event) === false) return []
+  const pipelines = await readable(loadTriggeredPipelines(context.call, kind.triggerTypes))
+  const starts: Start[] = []
+  for (const pipeline of pipelines) {
+    for (const start of await startsOf(context, kind, pipeline, event)) starts.push(start)
+  }
+  return starts
+}
+
+/** Triggers that come out equal start the pipeline once. */
+async function startsOf(context: BackendContext, kind: TriggerKind, pipeline: JsonObject, event: Event): Promise<Start[]> {
+  const starts = new Map<string, Start>()
+  const artifacts = kind.artifacts(event)
+  for (const defined of objectsOf(pipeline['triggers'])) {
+    if (!isTrue(defined['enabled']) || !kind.triggerTypes.includes(String(defined['type']))) continue
+    if (!(await kind.matches(defined, event, context.call))) continue
+    if (!hasExpectedArtifact(pipeline, defined, artifacts)) continue
+    // A secret stays with the definition; a run's id is never that of another run.
+    const { secret: _secret, executionId: _executionId, ...kept } = defined
+    const trigger = { ...kept, eventId: event.id, ...kind.fields(defined, event) }
+    const identity = await toIdentity(context, pipeline, trigger)
+    if (identity !== undefined) starts.set(JSON.stringify(trigger), { pipeline, trigger, artifacts, identity })
+  }
+  return [...starts.values()]
+}
+
+/**
+ * Whom a trigger acts as: with authorization its `runAsUser`, who needs EXECUTE on the application; otherwise nobody
+ * (events contract, section 3.1).
+ *
+ * @returns undefined when the user may not start the pipeline.
+ */
+export async function toIdentity(
+  context: BackendContext,
+  pipeline: JsonObject,
+  trigger: JsonObject,
+): Promise<Record<string, string> | undefined> {
+  const runAsUser = context.settings.authorization === true ? textOf(trigger['runAsUser']) : undefined
+  const user = runAsUser ?? 'anonymous'
+  const application = textOf(pipeline['application']) ?? ''
+  const access: Access = await loadAccess(context, user)
+  if (!access.mayOnApplication(application, 'EXECUTE')) {
+    context.log.info({ pipeline: pipeline['id'], trigger: trigger['id'], user }, 'A trigger fired, but its user may not execute.')
+    return undefined
+  }
+  return {
+    'x-spinnaker-user': user,
+    'x-spinnaker-application': application,
+    ...(access.accounts.length === 0 ? {} : { 'x-spinnaker-accounts': access.accounts.join(',') }),
+  }
+}

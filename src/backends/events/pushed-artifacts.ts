@@ -1,0 +1,72 @@
+/** What a webhook says was pushed, in the words of registries and source control. Events contract, sections 7.1 and 7.5. */
+import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../json-values.ts'
+import type { Event } from './event.ts'
+
+/** The body's own list of artifacts if it has one, else what the source is known to send. */
+export function pushedArtifacts({ source, payload }: Event): JsonObject[] {
+  if (Array.isArray(payload['artifacts'])) return objectsOf(payload['artifacts'])
+  const extract = Object.hasOwn(extractors, source.toLowerCase()) ? extractors[source.toLowerCase()] : undefined
+  return extract === undefined ? [] : extract(payload)
+}
+
+const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
+  github: (payload) => {
+    const contents = textOf(fieldOf(payload['repository'], 'contents_url'))
+    const version = textOf(payload['after'])
+    return changedFiles(payload).map((name) => ({
+      type: 'github/file',
+      name,
+      version,
+      reference: contents?.replace('{+path}', () => name),
+    }))
+  },
+  gitlab: (payload) => {
+    const project = objectOf(payload['project'])
+    const [web, path] = [textOf(project['web_url']), textOf(project['path_with_namespace'])]
+    const origin = web !== undefined && URL.canParse(web) ? new URL(web).origin : undefined
+    return changedFiles(payload).map((name) => ({
+      type: 'gitlab/file',
+      name,
+      version: textOf(payload['after']),
+      reference:
+        origin === undefined || path === undefined
+          ? undefined
+          : `${origin}/api/v4/projects/${encodeURIComponent(path)}/repository/files/${encodeURIComponent(name)}/raw`,
+    }))
+  },
+  dockerhub: (payload) => {
+    const repository = textOf(fieldOf(payload['repository'], 'repo_name'))
+    const tag = textOf(fieldOf(payload['push_data'], 'tag'))
+    return repository === undefined || tag === undefined ? [] : [dockerImage(`index.docker.io/${repository}`, tag)]
+  },
+  quay: (payload) => {
+    const repository = textOf(payload['docker_url'])
+    return repository === undefined ? [] : textsOf(payload['updated_tags']).map((tag) => dockerImage(repository, tag))
+  },
+  dockerregistry: (payload) =>
+    objectsOf(payload['events'])
+      .filter(({ action }) => action === 'push')
+      .flatMap((event) => {
+        const target = objectOf(event['target'])
+        const [repository, tag] = [textOf(target['repository']), textOf(target['tag'])]
+        const host = textOf(fieldOf(event['request'], 'host'))
+        if (repository === undefined || tag === undefined) return []
+        return [dockerImage(host === undefined ? repository : `${host}/${repository}`, tag)]
+      }),
+  nexus: ({ component }) => {
+    if (!isObject(component)) return []
+    const [group, name, version] = [component['group'], component['name'], component['version']].map(textOf)
+    if (group === undefined || name === undefined || version === undefined) return []
+    return [{ type: 'maven/file', name: `${group}:${name}`, version, reference: `${group}:${name}:${version}` }]
+  },
+}
+
+export function dockerImage(name: string, tag: string): JsonObject {
+  return { type: 'docker/image', name, version: tag, reference: `${name}:${tag}` }
+}
+
+/** Files that any commit of a push added or modified, each once. */
+function changedFiles(payload: JsonObject): string[] {
+  const files = objectsOf(payload['commits']).flatMap(({ added, modified }) => [...textsOf(added), ...textsOf(modified)])
+  return [...new Set(files)]
+}

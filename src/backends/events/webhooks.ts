@@ -1,0 +1,66 @@
+/** Turns webhooks into events. Events contract, sections 1.1 and 7. */
+import { randomUUID } from 'node:crypto'
+import { BackendError } from '../backend.ts'
+import { fieldOf, type JsonObject, objectOf } from '../json-values.ts'
+import type { Event } from './event.ts'
+import { gitSources } from './kinds/git.ts'
+
+export interface Webhook {
+  type: string
+  source: string
+  /** Lower-case names. */
+  headers: Record<string, string>
+  raw: Buffer
+  body: JsonObject
+}
+
+/**
+ * The event that a webhook reports; undefined for a ping or the deletion of a branch.
+ *
+ * @throws {BackendError} 400 when the source is no code host that is known.
+ */
+export function toWebhookEvent({ type, source, headers, raw, body }: Webhook): Event | undefined {
+  const event: Event = {
+    id: randomUUID(),
+    type: type.toLowerCase(),
+    source,
+    headers,
+    attributes: {},
+    content: body,
+    payload: body,
+    raw,
+    artifact: undefined,
+  }
+  // Webhooks need no login, so they must not pass for somebody who pressed a button.
+  if (event.type === 'manual') return { ...event, type: '' }
+  if (event.type !== 'git') return event
+  const readChange = gitSources.get(source.toLowerCase())
+  if (readChange === undefined) {
+    throw new BackendError(400, `The code host "${source}" is none of ${[...gitSources.keys()].join(', ')}.`)
+  }
+  const change = readChange(body, headers)
+  return change === undefined ? undefined : { ...event, content: { ...change } }
+}
+
+/**
+ * The data of a CloudEvent, which arrives in a header of its own.
+ *
+ * @throws {BackendError} 400 when the data is not JSON or lacks a part that every CloudEvent of this kind has.
+ */
+export function cloudEventData(headers: Record<string, string>): JsonObject {
+  const data = objectOf(parse(headers['ce-data'] ?? ''))
+  for (const part of ['customData', 'context', 'subject']) {
+    if (fieldOf(data, part) === undefined) {
+      throw new BackendError(400, `The CloudEvent in the header Ce-Data lacks "${part}".`)
+    }
+  }
+  return data
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new BackendError(400, 'The header Ce-Data holds no JSON.')
+  }
+}

@@ -1,0 +1,389 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import type { BackendSettings, ServiceAnswer } from '../../../src/backends/backend.ts'
+import { createEventsBackend } from '../../../src/backends/events/events.ts'
+import type { JsonObject } from '../../../src/backends/json-values.ts'
+import { startBackends } from '../../support/backends.ts'
+import { createRecording } from './recording.ts'
+
+async function startEvents(t: TestContext, pipelines: JsonObject[], settings: Partial<BackendSettings> = {}) {
+  const recording = createRecording(pipelines)
+  const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1 })
+  const backends = await startBackends(t, [events], { others: (service, call) => recording.call(service, call), settings })
+  const send = async (path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    (await backends.ask('echo', 'POST', path, body, headers)) as ServiceAnswer & { body: JsonObject }
+  /** Sends, and says how many starts that caused. */
+  const startsAfter = async (path: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const before = recording.starts.length
+    const answer = await send(path, body, headers)
+    assert.equal(answer.status, 200)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+    return recording.starts.length - before
+  }
+  const triggerOf = (start: number) => recording.starts[start]!.body['trigger'] as JsonObject
+  return { recording, backends, send, startsAfter, triggerOf }
+}
+
+function pipelineWith(...triggers: JsonObject[]): JsonObject {
+  return { application: 'demo', name: 'build', id: 'p1', triggers: triggers.map((trigger) => ({ enabled: true, ...trigger })) }
+}
+
+const ci = { type: 'webhook', source: 'ci' }
+
+test('events-scenario 9: a webhook starts the pipelines that wait for its source', async (t) => {
+  const { recording, send, triggerOf } = await startEvents(t, [pipelineWith(ci)])
+  const { status, body } = await send('/webhooks/webhook/ci', { parameters: { v: '2' }, x: 1 }, { 'x-spinnaker-user': 'mallory' })
+  assert.equal(status, 200)
+  assert.equal(body['eventProcessed'], true)
+  await recording.untilStarts(1)
+  assert.deepEqual(triggerOf(0), {
+    ...ci,
+    enabled: true,
+    eventId: body['eventId'],
+    payload: { parameters: { v: '2' }, x: 1 },
+    parameters: { v: '2' },
+  })
+  assert.equal(recording.starts[0]!.headers['x-spinnaker-user'], 'anonymous')
+  assert.match(String(recording.starts[0]!.body['executionId']), /^[0-9A-Z]{26}$/)
+})
+
+test('events-scenario 10: the source of a webhook is compared exactly', async (t) => {
+  const { send, startsAfter } = await startEvents(t, [pipelineWith(ci)])
+  assert.equal(await startsAfter('/webhooks/webhook/CI', {}), 0)
+  assert.equal((await send('/webhooks/webhook/CI', {})).body['eventProcessed'], true)
+  assert.equal(await startsAfter('/webhooks/WEBHOOK/ci', {}), 1)
+  assert.equal(await startsAfter('/webhooks/webhook', { source: 'ci' }), 1)
+})
+
+test('disabled triggers and pipelines are not started by webhooks', async (t) => {
+  const { startsAfter } = await startEvents(t, [
+    pipelineWith({ ...ci, enabled: false }, { ...ci, enabled: undefined }),
+    { ...pipelineWith(ci), disabled: true },
+  ])
+  assert.equal(await startsAfter('/webhooks/webhook/ci', {}), 0)
+})
+
+test('events-scenario 11: payload constraints must all hold', async (t) => {
+  const payloadConstraints = { env: 'pro', '$.git.ref': '^main$' }
+  const { startsAfter } = await startEvents(t, [pipelineWith({ ...ci, payloadConstraints })])
+  assert.equal(await startsAfter('/webhooks/webhook/ci', { env: 'production', git: { ref: 'main' } }), 1)
+  assert.equal(await startsAfter('/webhooks/webhook/ci', { env: 'production', git: { ref: 'maintenance' } }), 0)
+  assert.equal(await startsAfter('/webhooks/webhook/ci', { git: { ref: 'main' } }), 0)
+})
+
+const body = { a: { b: [{ c: 'x1' }, { c: 'y2' }] }, n: 7, off: false, nothing: null, list: ['red', 'blue'], 'a.b': 'flat' }
+
+for (const [constraints, holds] of [
+  [{ n: '^7$' }, true],
+  [{ off: 'false' }, true],
+  [{ list: 'blue' }, true],
+  [{ '$.list[*]': '^blue$' }, true],
+  [{ '$.list[*]': '^lue$' }, false],
+  [{ "$['a']['b'][1].c": 'y2' }, true],
+  [{ '$.a.b[-1].c': 'y2' }, true],
+  [{ '$..c': '^x1$' }, true],
+  [{ 'a.b': 'flat' }, true],
+  [{ '$.a': '.*' }, false],
+  [{ '$.unknown': '.*' }, false],
+  [{ '$.a[?(@.b)]': '.*' }, false],
+  [{ '$.constructor': '.*' }, false],
+  [{ __proto__x: '.*' }, false],
+  [{ n: '(' }, false],
+  [{ n: null }, true],
+  [{ nothing: null }, false],
+  [{ n: '(?i)7' }, true],
+  [{}, true],
+] as [JsonObject, boolean][]) {
+  test(`the constraints ${JSON.stringify(constraints)} ${holds ? 'hold' : 'do not hold'}`, async (t) => {
+    const { startsAfter } = await startEvents(t, [pipelineWith({ ...ci, payloadConstraints: constraints })])
+    assert.equal(await startsAfter('/webhooks/webhook/ci', body), holds ? 1 : 0)
+  })
+}
+
+test('a constraint that would take for ever does not hold and holds nothing up', async (t) => {
+  const { startsAfter } = await startEvents(t, [pipelineWith({ ...ci, payloadConstraints: { text: '^(a+)+$' } })])
+  const begun = Date.now()
+  assert.equal(await startsAfter('/webhooks/webhook/ci', { text: `${'a'.repeat(40)}!` }), 0)
+  assert.ok(Date.now() - begun < 1_000)
+})
+
+test('events-scenario 12: a webhook without a body counts as an empty object', async (t) => {
+  const { startsAfter, triggerOf } = await startEvents(t, [pipelineWith(ci)])
+  assert.equal(await startsAfter('/webhooks/webhook/ci'), 1)
+  assert.deepEqual(triggerOf(0)['payload'], {})
+})
+
+test('a webhook whose body is no JSON object is refused', async (t) => {
+  const { backends, send } = await startEvents(t, [pipelineWith(ci)])
+  assert.equal((await send('/webhooks/webhook/ci', [1])).status, 400)
+  const text = await fetch(`${backends.url('echo')}/webhooks/webhook/ci`, { method: 'POST', body: 'payload=x' })
+  assert.equal(text.status, 400)
+})
+
+test('a webhook cannot pass for a manual start', async (t) => {
+  const { startsAfter } = await startEvents(t, [pipelineWith(ci)])
+  assert.equal(await startsAfter('/webhooks/manual/x', { application: 'demo', pipelineNameOrId: 'build', trigger: {} }), 0)
+})
+
+test('triggers that come out equal start a pipeline once, different ones once each', async (t) => {
+  const { startsAfter } = await startEvents(t, [pipelineWith(ci, ci, { ...ci, id: 'other' })])
+  assert.equal(await startsAfter('/webhooks/webhook/ci', {}), 2)
+})
+
+test('artifacts come from the body of a webhook, or from what its source is known to send', async (t) => {
+  const { recording, startsAfter } = await startEvents(t, [pipelineWith(ci, { type: 'webhook', source: 'quay' })])
+  await startsAfter('/webhooks/webhook/ci', { artifacts: [{ type: 'a' }, 'no artifact'] })
+  await startsAfter('/webhooks/webhook/quay', { docker_url: 'quay.io/org/app', updated_tags: ['1', '2'] })
+  assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [{ type: 'a' }])
+  assert.deepEqual(recording.starts[1]!.body['receivedArtifacts'], [
+    { type: 'docker/image', name: 'quay.io/org/app', version: '1', reference: 'quay.io/org/app:1' },
+    { type: 'docker/image', name: 'quay.io/org/app', version: '2', reference: 'quay.io/org/app:2' },
+  ])
+})
+
+const release = { type: 'git', source: 'github', project: 'Org', slug: 'repo', branch: 'release/.*' }
+
+function push(ref: string): JsonObject {
+  return { ref, after: 'abc123', repository: { name: 'repo', owner: { name: 'org' } } }
+}
+
+test('events-scenario 13: a push starts the pipelines that wait for its branch', async (t) => {
+  const { startsAfter, triggerOf } = await startEvents(t, [pipelineWith(release)])
+  assert.equal(await startsAfter('/webhooks/git/github', push('refs/heads/release/1')), 1)
+  assert.equal(triggerOf(0)['branch'], 'release/1')
+  assert.equal(triggerOf(0)['hash'], 'abc123')
+  assert.equal(triggerOf(0)['action'], 'push:push')
+  assert.equal(await startsAfter('/webhooks/git/github', push('refs/heads/main')), 0)
+})
+
+test('events-scenario 14: a ping of a code host is recognised', async (t) => {
+  const { send } = await startEvents(t, [pipelineWith(release)])
+  const answer = await send('/webhooks/git/github', { hook_id: 7, zen: 'x' })
+  assert.deepEqual(answer, { status: 200, body: { eventProcessed: false, eventId: null } })
+})
+
+test('events-scenario 15: a secret and a signature start a pipeline only together, and when they fit', async (t) => {
+  const { recording, startsAfter } = await startEvents(t, [pipelineWith({ ...release, secret: 's' })])
+  const sent = push('refs/heads/release/1')
+  const signature = `sha1=${createHmac('sha1', 's').update(JSON.stringify(sent)).digest('hex')}`
+  assert.equal(await startsAfter('/webhooks/git/github', sent, { 'X-Hub-Signature': signature }), 1)
+  assert.ok(!JSON.stringify(recording.starts[0]!.body['trigger']).includes('secret'))
+  for (const wrong of ['sha1=00', `${signature.slice(0, -1)}x`, '']) {
+    assert.equal(await startsAfter('/webhooks/git/github', sent, { 'X-Hub-Signature': wrong }), 0)
+  }
+  assert.equal(await startsAfter('/webhooks/git/github', sent), 0)
+  recording.pipelines[0] = pipelineWith(release)
+  assert.equal(await startsAfter('/webhooks/git/github', sent, { 'X-Hub-Signature': signature }), 0)
+})
+
+test('events-scenario 16: a filter of actions lets only those start a pipeline', async (t) => {
+  const { startsAfter, triggerOf } = await startEvents(t, [pipelineWith({ ...release, events: ['pull_request:opened'] })])
+  assert.equal(await startsAfter('/webhooks/git/github', push('refs/heads/release/1')), 0)
+  const pullRequest = {
+    action: 'opened',
+    pull_request: { number: 12, draft: false, state: 'open', title: 'T', head: { sha: 'def', ref: 'release/1' } },
+    repository: { name: 'repo', owner: { login: 'org' } },
+  }
+  assert.equal(await startsAfter('/webhooks/git/github', pullRequest), 1)
+  assert.deepEqual(triggerOf(0)['properties'], { number: 12, draft: false, state: 'open', title: 'T' })
+})
+
+test('events-scenario 17: an unknown code host is refused', async (t) => {
+  const { send } = await startEvents(t, [])
+  for (const source of ['svn', '__proto__', 'constructor']) assert.equal((await send(`/webhooks/git/${source}`, {})).status, 400)
+})
+
+const zeros = '0'.repeat(40)
+
+/** What each code host sends, and the trigger fields that come of it; null when it is not forwarded. */
+const codeHosts: [source: string, headers: Record<string, string>, body: JsonObject, expected: JsonObject | null][] = [
+  [
+    'gitlab',
+    {},
+    { object_kind: 'push', ref: 'refs/heads/main', after: 'h', project: { namespace: 'P', name: 's' } },
+    { hash: 'h', branch: 'main', action: 'push' },
+  ],
+  [
+    'stash',
+    {},
+    { repository: { slug: 's', project: { key: 'P' } }, refChanges: [{ toHash: 'h', refId: 'refs/heads/main' }] },
+    { hash: 'h', branch: 'main', action: '' },
+  ],
+  [
+    'stash',
+    {},
+    { repository: { slug: 's', project: { key: 'P' } }, refChanges: [{ toHash: zeros, refId: 'refs/heads/x' }] },
+    null,
+  ],
+  [
+    'bitbucket',
+    { 'x-event-key': 'repo:push' },
+    {
+      repository: { full_name: 's', owner: { username: 'P' } },
+      push: { changes: [{ new: { name: 'main' }, commits: [{ hash: 'h' }] }] },
+    },
+    { hash: 'h', branch: 'main', action: 'repo:push' },
+  ],
+  ['bitbucket', { 'x-event-key': 'repo:push' }, { repository: { full_name: 's' }, push: { changes: [{ new: null }] } }, null],
+  [
+    'bitbucket',
+    { 'x-event-key': 'pullrequest:fulfilled' },
+    {
+      repository: { full_name: 's', project: { key: 'P' } },
+      pullrequest: { merge_commit: { hash: 'h' }, destination: { branch: { name: 'main' } } },
+    },
+    { hash: 'h', branch: 'main', action: 'pullrequest:fulfilled' },
+  ],
+  [
+    'bitbucket',
+    { 'x-event-key': 'repo:refs_changed' },
+    { repository: { slug: 's', project: { key: 'P' } }, changes: [{ toHash: 'h', refId: 'refs/heads/main' }] },
+    { hash: 'h', branch: 'main', action: 'repo:refs_changed' },
+  ],
+  [
+    'bitbucket',
+    { 'x-event-key': 'pr:merged' },
+    {
+      pullRequest: {
+        toRef: { id: 'refs/heads/main', latestCommit: 'old', repository: { slug: 's', project: { key: 'P' } } },
+        properties: { mergeCommit: { id: 'h' } },
+      },
+    },
+    { hash: 'h', branch: 'main', action: 'pr:merged' },
+  ],
+  ['bitbucket', {}, {}, null],
+]
+
+for (const [index, [source, headers, sent, expected]] of codeHosts.entries()) {
+  test(`${source} ${headers['x-event-key'] ?? 'webhook'} ${expected === null ? 'starts nothing' : 'is understood'} (${index})`, async (t) => {
+    const { send, recording, triggerOf } = await startEvents(t, [pipelineWith({ type: 'git', source, project: 'p', slug: 'S' })])
+    const answer = await send(`/webhooks/git/${source}`, sent, headers)
+    assert.equal(answer.body['eventProcessed'], expected !== null)
+    if (expected === null) return assert.deepEqual(recording.starts, [])
+    await recording.untilStarts(1)
+    const { hash, branch, action } = triggerOf(0)
+    assert.deepEqual({ hash, branch, action }, expected)
+  })
+}
+
+const appBuild = { type: 'jenkins', master: 'ci-main', job: 'app' }
+
+function buildEvent(lastBuild: JsonObject, master = 'ci-main'): JsonObject {
+  return { details: { type: 'build', source: 'igor' }, content: { master, project: { name: 'app', lastBuild } } }
+}
+
+test('events-scenario 18: a successful build starts the pipelines that wait for its job', async (t) => {
+  const { recording, startsAfter, triggerOf } = await startEvents(t, [pipelineWith(appBuild)])
+  recording.answer = (service, { path }) =>
+    service === 'igor' && path.startsWith('/builds/status/7/') ? { status: 200, body: { number: 7 } } : undefined
+  const success = { number: 7, building: false, result: 'SUCCESS', url: 'http://ci/7' }
+  assert.equal(await startsAfter('/', buildEvent(success)), 1)
+  assert.equal(triggerOf(0)['buildNumber'], 7)
+  assert.deepEqual(triggerOf(0)['buildInfo'], { number: 7 })
+  assert.equal(triggerOf(0)['link'], 'http://ci/7')
+  assert.equal(await startsAfter('/', buildEvent({ ...success, result: 'FAILURE' })), 0)
+  assert.equal(await startsAfter('/', buildEvent({ ...success, building: true })), 0)
+  assert.equal(await startsAfter('/', buildEvent(success, 'other')), 0)
+})
+
+test('events-scenario 19: a build whose details cannot be read starts the pipeline without them', async (t) => {
+  const { recording, send, triggerOf } = await startEvents(t, [pipelineWith(appBuild)])
+  recording.answer = (service) => {
+    if (service === 'igor') throw new Error('connection refused')
+    return undefined
+  }
+  await send('/', buildEvent({ number: 7, building: false, result: 'SUCCESS' }))
+  await recording.untilStarts(1)
+  assert.equal(recording.starts[0]!.path, '/orchestrate')
+  assert.equal(triggerOf(0)['buildInfo'], undefined)
+})
+
+const appImage = { type: 'docker', account: 'reg', repository: 'org/app' }
+
+function imageEvent(tag: string, repository = 'org/app'): JsonObject {
+  return { details: { type: 'docker' }, content: { account: 'reg', registry: 'r.io', repository, tag, digest: 'sha256:1' } }
+}
+
+test('events-scenario 21: a new image starts the pipelines that wait for its tag', async (t) => {
+  const { recording, startsAfter, triggerOf } = await startEvents(t, [pipelineWith(appImage)])
+  assert.equal(await startsAfter('/', imageEvent('1.0')), 1)
+  assert.equal(triggerOf(0)['tag'], '1.0')
+  assert.equal(triggerOf(0)['digest'], 'sha256:1')
+  assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [
+    { type: 'docker/image', name: 'r.io/org/app', version: '1.0', reference: 'r.io/org/app:1.0' },
+  ])
+  assert.equal(await startsAfter('/', imageEvent('latest')), 0)
+  recording.pipelines[0] = pipelineWith({ ...appImage, tag: 'v\\d+' })
+  assert.equal(await startsAfter('/', imageEvent('v12')), 1)
+  assert.equal(await startsAfter('/', imageEvent('v12-rc')), 0)
+})
+
+test('events-scenario 22: a trigger that expects artifacts fires only when one of them arrives', async (t) => {
+  const { startsAfter } = await startEvents(t, [
+    {
+      ...pipelineWith(
+        { ...appImage, repository: 'x/app', expectedArtifactIds: ['e1'] },
+        { ...appImage, repository: 'y/app', expectedArtifactIds: ['e1'] },
+      ),
+      expectedArtifacts: [{ id: 'e1', matchArtifact: { type: 'docker/image', name: 'r.io/x/.*', version: '' } }, { id: 'e2' }],
+    },
+  ])
+  assert.equal(await startsAfter('/', imageEvent('1', 'y/app')), 0)
+  assert.equal(await startsAfter('/', imageEvent('1', 'x/app')), 1)
+})
+
+test('a message starts the pipelines that wait for its subscription', async (t) => {
+  const trigger = { type: 'pubsub', pubsubSystem: 'Google', subscriptionName: 'Sub', attributeConstraints: { kind: 'new' } }
+  const { startsAfter } = await startEvents(t, [pipelineWith(trigger)])
+  const message = (kind: string) => ({
+    details: { type: 'pubsub', attributes: { kind } },
+    content: { messageDescription: { pubsubSystem: 'google', subscriptionName: 'sub' } },
+    payload: { parameters: { a: 1 } },
+  })
+  assert.equal(await startsAfter('/', message('new')), 1)
+  assert.equal(await startsAfter('/', message('old')), 0)
+})
+
+test('a CloudEvent is read from its header, and refused when it lacks a part', async (t) => {
+  const { send, startsAfter, triggerOf } = await startEvents(t, [
+    pipelineWith({ type: 'cdevents', source: 'dev', attributeConstraints: { 'Ce-Type': 'dev\\.x' } }),
+  ])
+  const data = { customData: { a: 1 }, context: {}, subject: {} }
+  const headers = { 'Ce-Data': JSON.stringify(data), 'Ce-Type': 'dev.x' }
+  assert.equal(await startsAfter('/webhooks/cdevents/dev', {}, headers), 1)
+  assert.deepEqual(triggerOf(0)['payload'], data)
+  assert.equal((await send('/webhooks/cdevents/dev', {}, { 'Ce-Data': '{"context":{}}' })).status, 400)
+  assert.equal((await send('/webhooks/cdevents/dev', {})).status, 400)
+})
+
+test('events-scenario 29: with authorization a trigger needs EXECUTE for its user', async (t) => {
+  const { recording, startsAfter } = await startEvents(t, [pipelineWith({ ...ci, runAsUser: 'bot' })], { authorization: true })
+  let granted: string[] = ['READ']
+  recording.answer = (service, { path }) =>
+    service === 'fiat' && path === '/authorize/bot'
+      ? {
+          status: 200,
+          body: {
+            applications: [{ name: 'DEMO', authorizations: granted }],
+            accounts: [{ name: 'dev', authorizations: ['WRITE'] }],
+            allowAccessToUnknownApplications: true,
+          },
+        }
+      : undefined
+  assert.equal(await startsAfter('/webhooks/webhook/ci', {}), 0)
+  granted = ['EXECUTE']
+  assert.equal(await startsAfter('/webhooks/webhook/ci', {}), 1)
+  assert.equal(recording.starts[0]!.headers['x-spinnaker-user'], 'bot')
+  assert.equal(recording.starts[0]!.headers['x-spinnaker-accounts'], 'dev')
+})
+
+test('events-scenario 32: a webhook is answered at once and started once the orchestrator accepts it', async (t) => {
+  const { recording, send } = await startEvents(t, [pipelineWith(ci)])
+  let refusals = 0
+  recording.answer = (service) => (service === 'orca' && refusals++ < 2 ? { status: 503, body: {} } : undefined)
+  assert.equal((await send('/webhooks/webhook/ci', {})).status, 200)
+  await recording.untilStarts(1)
+  await new Promise((resolve) => setTimeout(resolve, 40))
+  assert.equal(recording.starts.length, 1)
+})
