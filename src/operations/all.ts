@@ -1,6 +1,8 @@
 /** Every operation of the public API, in the order of the documentation. */
 import { applicationOperations } from './applications.ts'
+import { authOperations } from './auth.ts'
 import { bakeryOperations } from './bakery.ts'
+import { beyondOperations } from './beyond/all.ts'
 import { buildOperations } from './builds.ts'
 import { clusterOperations } from './clusters.ts'
 import { credentialOperations } from './credentials.ts'
@@ -20,6 +22,7 @@ import { securityGroupOperations } from './security-groups.ts'
 import { serverGroupOperations } from './server-groups.ts'
 import { snapshotOperations } from './snapshots.ts'
 import { strategyOperations } from './strategies.ts'
+import { systemOperations } from './system.ts'
 import { taskOperations } from './tasks.ts'
 
 export const allOperations: readonly Operation[] = [
@@ -31,6 +34,7 @@ export const allOperations: readonly Operation[] = [
   ...executionOperations,
   ...expressionOperations,
   ...taskOperations,
+  ...authOperations,
   ...bakeryOperations,
   ...buildOperations,
   ...clusterOperations,
@@ -44,4 +48,6 @@ export const allOperations: readonly Operation[] = [
   ...searchOperations,
   ...securityGroupOperations,
   ...snapshotOperations,
+  ...beyondOperations,
+  ...systemOperations,
 ]
