@@ -1,4 +1,4 @@
-/** Who is logged in, and the ways in and out: the operations below `/auth`, and the two entry pages beside them. */
+/** Who is logged in, and the ways in and out: the operations below `/auth`, and the entry page. */
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
@@ -109,18 +109,6 @@ export const authOperations: Operation[] = [
     },
     answer: nothing,
     errors: onlyAdmins,
-  },
-  {
-    id: 'admin',
-    section: 'beyond',
-    method: 'GET',
-    path: '/admin',
-    summary: 'Name of the caller, and whether the caller is an administrator.',
-    handle: async ({ state }, { permissions }) => ({
-      username: state.user?.username ?? 'anonymous',
-      isAdmin: await permissions.isAdmin(state.user),
-    }),
-    answer: z.strictObject({ username: z.string(), isAdmin: z.boolean() }),
   },
   {
     id: 'root',
