@@ -47,7 +47,7 @@ export async function sendValue(
   status: number,
   value: unknown,
 ): Promise<FastifyReply> {
-  if (value === undefined || value === null) return reply.code(status).header('content-length', '0').send('')
+  if (value === undefined || value === null) return reply.code(status).header('content-length', '0').send()
   const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
   const text = yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value)
   return sendBytes(request, reply, status, Buffer.from(text), yaml ? 'application/x-yaml' : 'application/json')

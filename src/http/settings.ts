@@ -190,6 +190,9 @@ export interface HttpSurroundings {
 
 export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings): HttpSettings {
   refuseUnsupportedListeners(keys, report)
+  for (const key of ['rate-limit.enabled', 'requestShedding.enabled'] as const) {
+    if (keys[key]) report.notice(`${key} has no effect in this version: no request is refused for its number or priority.`)
+  }
   const contextPath = (keys['server.context-path'] ?? keys['server.servlet.context-path']).replace(/\/+$/, '')
   return {
     port: keys['server.port'],

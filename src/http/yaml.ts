@@ -1,5 +1,6 @@
 /** YAML in and out, for bodies and answers; loaded only when a client asks for it. */
 import { parseDocument, stringify } from 'yaml'
+import { formatJson, isRawNumber } from './json.ts'
 
 /** @throws {Error} for anything but one well-formed document without runaway aliases or prototype keys. */
 export function parseYaml(text: string): unknown {
@@ -27,5 +28,14 @@ function toPlain(value: unknown): unknown {
 }
 
 export function formatYaml(value: unknown): string {
-  return stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 })
+  return stringify(value, (_key, member: unknown) => (isRawNumber(member) ? toExactNumber(member) : member), {
+    aliasDuplicateObjects: false,
+    lineWidth: 0,
+  })
+}
+
+/** YAML writes a bigint digit by digit; a number that is no integer is rounded to what YAML readers hold anyway. */
+function toExactNumber(rawNumber: unknown): bigint | number {
+  const digits = formatJson(rawNumber)
+  return /^-?\d+$/.test(digits) ? BigInt(digits) : Number(digits)
 }

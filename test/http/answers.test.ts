@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { startGateway } from '../support/gateway.ts'
+import { Reply, silence, startUpstream } from '../support/upstream.ts'
+
+test('a passed-on answer keeps its bytes, large integers included', async (t) => {
+  const body = '{"id": 12345678901234567890, "x":1.10 , "n":null}'
+  const clouddriver = await startUpstream(t, { 'GET /networks': body })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const answer = await fetch(`${gateway}/networks`)
+  assert.equal(answer.headers.get('content-type'), 'application/json')
+  assert.equal(await answer.text(), body)
+})
+
+test('YAML is produced on demand, for answers and errors alike', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[{"id":12345678901234567890}]}' })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const answer = await fetch(`${gateway}/networks`, { headers: { accept: 'application/x-yaml' } })
+  assert.equal(answer.headers.get('content-type'), 'application/x-yaml')
+  assert.equal(await answer.text(), 'aws:\n  - id: 12345678901234567890\n')
+  const error = await fetch(`${gateway}/nothing/here`, { headers: { accept: 'application/x-yaml' } })
+  assert.equal(error.status, 404)
+  assert.match(await error.text(), /^type: about:blank$/m)
+})
+
+test('an Accept header that names only other types is refused with 406', async (t) => {
+  const gateway = await startGateway(t, {})
+  const answer = await fetch(`${gateway}/networks`, { headers: { accept: 'image/png' } })
+  assert.equal(answer.status, 406)
+  assert.equal(((await answer.json()) as { code: string }).code, 'NOT_ACCEPTABLE')
+})
+
+test('large answers are compressed for clients that accept gzip, and only for them', async (t) => {
+  const body = JSON.stringify({ names: Array.from({ length: 1000 }, (_, index) => `name-${index}`) })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': body,
+    'GET /networks/aws': new Reply(200, '[]', { 'content-length': '2' }),
+  })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const { get } = await import('node:http')
+  const raw = (path: string, encoding: string) =>
+    new Promise<{ encoding: string | undefined; bytes: Buffer }>((resolve) => {
+      get(gateway + path, { headers: { 'accept-encoding': encoding } }, async (answer) => {
+        const chunks: Buffer[] = []
+        for await (const chunk of answer) chunks.push(chunk as Buffer)
+        resolve({ encoding: answer.headers['content-encoding'], bytes: Buffer.concat(chunks) })
+      })
+    })
+  const packed = await raw('/networks', 'gzip, deflate')
+  assert.equal(packed.encoding, 'gzip')
+  assert.equal(gunzipSync(packed.bytes).toString(), body)
+  assert.deepEqual((await raw('/networks', 'identity')).encoding, undefined)
+  assert.deepEqual((await raw('/networks/aws', 'gzip')).encoding, undefined)
+})
+
+test('an answer that a service has compressed unasked is unpacked for a client that cannot', async (t) => {
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': new Reply(200, gzipSync('{"aws":[]}'), { 'content-encoding': 'gzip' }),
+  })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const answer = await fetch(`${gateway}/networks`, { headers: { 'accept-encoding': 'identity' } })
+  assert.equal(answer.headers.get('content-encoding'), null)
+  assert.deepEqual(await answer.json(), { aws: [] })
+})
+
+test('HEAD has the status and headers of GET and no body', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}' })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const answer = await fetch(`${gateway}/networks`, { method: 'HEAD' })
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers.get('content-type'), 'application/json')
+  assert.equal(await answer.text(), '')
+  const again = await fetch(`${gateway}/networks`)
+  assert.deepEqual(await again.json(), { aws: [] })
+})
+
+const standard = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'x-xss-protection': '0',
+  'cache-control': 'no-cache, no-store, max-age=0, must-revalidate',
+  pragma: 'no-cache',
+  expires: '0',
+}
+
+test('every answer carries the security headers and the request id, streamed ones and errors too', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': '{}' })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  for (const path of ['/networks', '/health', '/nothing', '/applications']) {
+    const answer = await fetch(gateway + path, { headers: { 'x-spinnaker-request-id': 'my-request' } })
+    for (const [name, value] of Object.entries(standard)) assert.equal(answer.headers.get(name), value, `${path} ${name}`)
+    assert.equal(answer.headers.get('x-spinnaker-request-id'), 'my-request', path)
+    assert.equal(answer.headers.get('strict-transport-security'), null)
+  }
+})
+
+test('a redirect within a service is followed, one to another address is not', async (t) => {
+  const elsewhere = await startUpstream(t, { 'GET /stolen': '{"stolen":true}' })
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': new Reply(302, undefined, { location: '/networks/all' }),
+    'GET /networks/all': '{"followed":true}',
+    'GET /instanceTypes': new Reply(302, undefined, { location: `${elsewhere.url}/stolen` }),
+  })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  assert.deepEqual(await (await fetch(`${gateway}/networks`)).json(), { followed: true })
+  const answer = await fetch(`${gateway}/instanceTypes`)
+  assert.equal(answer.status, 502)
+  assert.deepEqual(elsewhere.requests, [])
+})
+
+test('the error of a service keeps its status and says which service failed, without its address', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': new Reply(418, '{"message":"no tea today"}') })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const answer = await fetch(`${gateway}/networks`)
+  assert.equal(answer.status, 418)
+  const text = await answer.text()
+  const body = JSON.parse(text) as Record<string, unknown>
+  assert.equal(body['status'], 418)
+  assert.equal(body['code'], 'UPSTREAM_FAILED')
+  assert.deepEqual(body['upstream'], { service: 'clouddriver', status: 418 })
+  assert.match(String(body['message']), /clouddriver answered 418: no tea today/)
+  assert.match(String(body['timestamp']), /^\d{4}-\d\d-\d\dT[\d:.]+\+00:00$/)
+  assert.equal(body['requestId'], answer.headers.get('x-spinnaker-request-id'))
+  assert.ok(!text.includes('127.0.0.1'))
+})
+
+test('an unreachable service is 502 and a slow one 504, as JSON', async (t) => {
+  const slow = await startUpstream(t, { 'GET /networks': silence })
+  const gateway = await startGateway(t, {
+    services: { clouddriver: { baseUrl: slow.url }, rosco: { baseUrl: 'http://127.0.0.1:1' } },
+    okHttpClient: { readTimeoutMs: 300 },
+  })
+  const dead = await fetch(`${gateway}/bakery/options/aws`)
+  assert.equal(dead.status, 502)
+  assert.equal(((await dead.json()) as { code: string }).code, 'UPSTREAM_UNREACHABLE')
+  const late = await fetch(`${gateway}/networks`)
+  assert.equal(late.status, 504)
+  assert.equal(((await late.json()) as { code: string }).code, 'UPSTREAM_TIMEOUT')
+})
