@@ -40,11 +40,9 @@ export class MeasuredProcess {
   async answers(url: string, limitMs = 20_000): Promise<void> {
     for (const until = performance.now() + limitMs; performance.now() < until; await sleep(3)) {
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) break
-      const status = await fetch(url, { signal: AbortSignal.timeout(limitMs) }).then(
-        async (answer) => (await answer.arrayBuffer(), answer.status),
-        () => 0,
-      )
-      if (status === 200) return
+      const answer = await fetch(url, { signal: AbortSignal.timeout(limitMs) }).catch(() => undefined)
+      await answer?.arrayBuffer()
+      if (answer?.status === 200) return
     }
     await this.stop()
     throw new Error(`${url} does not answer:\n${readFileSync(this.#outputFile, 'utf8').slice(-4000)}`)

@@ -1,9 +1,9 @@
 /** What is compared: a service asked directly, through nginx, and through the gateway; each in a process of its own. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { findProgram } from '../test/support/debian.ts'
+import { freePort } from '../test/support/free-port.ts'
 import { MeasuredProcess } from './measured-process.ts'
 
 export interface Target {
@@ -106,12 +106,4 @@ export async function logIn(target: Target): Promise<Target> {
     .join('; ')
   if (cookie === '') throw new Error(`The login failed with status ${answer.status}: ${await answer.text()}`)
   return { ...target, headers: { cookie } }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

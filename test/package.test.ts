@@ -1,0 +1,99 @@
+/** The package: what is published installs on its own and runs, and a clean install of the repository is possible. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { startInstance } from './support/instance.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const password = 'correct-horse-battery'
+
+test('the packed package installs alone into an empty folder and serves applications from there', async (t) => {
+  const folder = createFolder(t)
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], root)
+  const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('['))) as [{ filename: string }]
+  await run('npm', ['install', `./${filename}`, '--prefer-offline', '--no-audit', '--no-fund'], folder)
+
+  const { url } = await startInstance(t, {
+    command: 'exec node_modules/.bin/fairlead serve',
+    cwd: folder,
+    env: { FAIRLEAD_ADMIN_PASSWORD: password },
+  })
+  const job = [{ type: 'createApplication', application: { name: 'packed', email: 'you@example.com' } }]
+  const created = await ask(`${url}/tasks`, { application: 'packed', description: 'Create packed', job })
+  const { ref } = (await created.json()) as { ref: string }
+  assert.equal(await lastStatus(`${url}${ref}`), 'SUCCEEDED')
+
+  assert.equal((await ask(`${url}/applications/packed`)).status, 200)
+})
+
+test('the package installs nothing else and runs no install script', () => {
+  const { dependencies, optionalDependencies, scripts } = readJson('package.json') as Record<string, Record<string, string>>
+  assert.deepEqual(
+    dependencies ?? {},
+    {},
+    'The bundle contains every package: list it in devDependencies (npm install --save-dev).',
+  )
+  assert.deepEqual(optionalDependencies ?? {}, {})
+  for (const name of ['preinstall', 'install', 'postinstall']) assert.equal(scripts?.[name], undefined)
+})
+
+test('every dependency is pinned exactly, and only the runtime may run an install script', () => {
+  const { devDependencies, allowScripts } = readJson('package.json') as Record<string, Record<string, unknown>>
+  for (const [name, version] of Object.entries(devDependencies ?? {})) assert.match(String(version), /^\d+\.\d+\.\d+$/, name)
+  const { packages } = readJson('package-lock.json') as {
+    packages: Record<string, { hasInstallScript?: boolean; optional?: boolean }>
+  }
+  const withScript = Object.entries(packages).filter(([, { hasInstallScript, optional }]) => hasInstallScript && !optional)
+  for (const [path] of withScript)
+    assert.ok(path.replace(/^.*node_modules\//, '') in (allowScripts ?? {}), `${path} has an install script`)
+  assert.deepEqual(
+    Object.keys(allowScripts ?? {}).filter((name) => allowScripts?.[name] === true),
+    ['node'],
+  )
+})
+
+test('the lock file names everything that a clean install needs, on every platform', async (t) => {
+  const folder = createFolder(t)
+  for (const file of ['package.json', 'package-lock.json']) cpSync(join(root, file), join(folder, file))
+  await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], folder)
+})
+
+function createFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-package-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(join(root, file), 'utf8'))
+}
+
+/** What the command wrote; rejects with everything it said when it fails. */
+function run(command: string, args: string[], cwd: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(command, args, { cwd, timeout: 120_000 }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout)
+      else reject(new Error(`${command} ${args.join(' ')}\n${stdout}\n${stderr}`))
+    })
+  })
+}
+
+function ask(url: string, body?: unknown): Promise<Response> {
+  return fetch(url, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Basic ${btoa(`admin:${password}`)}`, 'content-type': 'application/json' },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+}
+
+/** Asks for a task until it is over. */
+async function lastStatus(url: string): Promise<string> {
+  for (const until = Date.now() + 20_000; Date.now() < until; ) {
+    const { status } = (await (await ask(url)).json()) as { status: string }
+    if (status !== 'NOT_STARTED' && status !== 'RUNNING') return status
+  }
+  return 'unfinished'
+}

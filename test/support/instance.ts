@@ -1,0 +1,74 @@
+/** Starts a standalone instance as an operator does, as a process with an empty data directory. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
+
+export interface Instance {
+  /** Address without a trailing slash. */
+  readonly url: string
+  readonly port: number
+}
+
+export interface InstanceOptions {
+  /** Run by bash. */
+  command: string
+  /** Working directory. */
+  cwd: string
+  env?: Record<string, string>
+}
+
+/** Resolves once `/health` answers with 200; the instance ends with the test. */
+export async function startInstance(t: TestContext, { command, cwd, env = {} }: InstanceOptions): Promise<Instance> {
+  const dir = mkdtempSync(join(tmpdir(), 'fairlead-instance-'))
+  const port = await freePort()
+  const child = spawn('bash', ['-c', command], {
+    cwd,
+    env: { ...process.env, HOME: dir, SERVER_PORT: String(port), FAIRLEAD_DATA_DIR: join(dir, 'data'), ...env },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const keep = (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-4000)
+  }
+  child.stdout.on('data', keep)
+  child.stderr.on('data', keep)
+  t.after(async () => {
+    await stop(child)
+    rmSync(dir, { recursive: true, force: true })
+  })
+  const url = `http://127.0.0.1:${port}`
+  for (let attempt = 0; attempt < 200; attempt++) {
+    if (child.exitCode !== null) break
+    const answer = await fetch(`${url}/health`).catch(() => undefined)
+    await answer?.arrayBuffer()
+    if (answer?.status === 200) return { url, port }
+    await sleep(100)
+  }
+  return assert.fail(`${url}/health does not answer:\n${output}`)
+}
+
+/** A shell may have started npm, and that the instance: all of them are one process group. */
+async function stop(child: ChildProcess): Promise<void> {
+  const { pid } = child
+  if (pid === undefined) return
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  if (!signal(pid, 'SIGTERM')) return
+  const kill = setTimeout(() => signal(pid, 'SIGKILL'), 10_000)
+  await ended
+  clearTimeout(kill)
+}
+
+/** Whether there was a process of the group left to be told. */
+function signal(group: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(-group, name)
+  } catch {
+    return false
+  }
+}
