@@ -38,6 +38,7 @@ export async function combineSources(
   const documents = sources.files.flatMap((file) => file.documents)
   const root = mergeAll([...documents.map((document) => document.root), ...surroundings])
   const referenced = new Set<string>()
+  for (const { root } of documents) noteReferences(root, known, referenced)
   for (const document of documents) problems.push(...document.findings.problems)
   const ofFiles = sources.files.flatMap((file) =>
     file.documents.map((document) => ({ shared: file.shared, findings: document.findings })),
@@ -54,6 +55,16 @@ export async function combineSources(
 
 function mergeAll(layers: readonly Node[]): Node {
   return layers.reduce<Node>((lower, upper) => mergeNodes(lower, upper), createMap({ source: 'configuration' }))
+}
+
+/** Every name in a placeholder, also where it is not filled in because its value is covered or passed over. */
+function noteReferences(node: Node, known: KnownKey, referenced: Set<string>): void {
+  if (node.kind === 'scalar') {
+    for (const [, name] of node.text.matchAll(/\$\{([^:${}]+)/g))
+      referenced.add(canonicalPath((name as string).trim(), known).join('.'))
+  } else {
+    for (const child of node.kind === 'list' ? node.items : node.entries.values()) noteReferences(child, known, referenced)
+  }
 }
 
 function lookUpIn(root: Node, known: KnownKey, places: Places, referenced: Set<string>): LookUp {
@@ -90,6 +101,7 @@ function ownValue(env: Environment, name: string): string | undefined {
   return Object.hasOwn(env, name) ? env[name] : undefined
 }
 
+/** Keys that begin with `x-` are the operator's own, as places for anchors. */
 function reportUnknown(
   found: readonly { shared: boolean; findings: Findings }[],
   known: KnownKey,
@@ -100,6 +112,7 @@ function reportUnknown(
   for (const { shared, findings } of found) {
     for (const key of outermost(findings.unknown)) {
       const path = key.path.join('.')
+      if (path.startsWith('x-')) continue
       if ([...referenced].some((used) => used === path || used.startsWith(`${path}.`))) continue
       if (shared && isOfOtherService(key, known)) passedOver.add(key.path[0] as string)
       else problems.push({ origin: key.origin, key: path, message: describeUnknown(path, known) })

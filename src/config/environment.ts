@@ -132,7 +132,7 @@ function nearestVariable(name: string, known: KnownKey): string | undefined {
 export function toVariable(path: string): string {
   return path
     .replaceAll(/[-_]/g, '')
-    .replaceAll(/\[(\d+)\]/g, '_$1_')
+    .replaceAll(/\[(\d+)\]/g, '_$1')
     .replaceAll('.', '_')
     .toUpperCase()
 }

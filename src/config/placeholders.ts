@@ -45,9 +45,7 @@ export class Placeholders {
       }
       const end = endOf(text, start + 2)
       if (end === undefined)
-        throw new PlaceholderError(
-          `has "\${" without "}"; write "\\\${" where the characters themselves are meant`,
-        )
+        throw new PlaceholderError(`has "\${" without "}"; write "\\\${" where the characters themselves are meant`)
       result += text.slice(at, start) + this.#expand(text.slice(start + 2, end), within)
       at = end + 1
       if (result.length > maxLength) throw new PlaceholderError(`becomes longer than ${maxLength} characters`)

@@ -24,8 +24,8 @@ export const SourceKeys = z.strictObject({
     .default({})
     .describe('Profiles that a profile brings along.'),
   'spring.config.activate.on-profile': z
-    .string()
-    .optional()
+    .array(z.string())
+    .default([])
     .describe('In a document of a file: the profiles that it is meant for.'),
   'spring.config.activate.on-cloud-platform': z
     .string()

@@ -1,0 +1,169 @@
+/** Which files count, in which order, and which documents of them. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import test from 'node:test'
+import { loadConfig } from '../../src/config/config.ts'
+import { type Given, load, problemsOf, write } from './given.ts'
+
+const port = (number: number) => `server: {port: ${number}}\n`
+
+/** Each file wins over all that stand above it. */
+const order = [
+  'config/spinnaker.yml',
+  'config/gate.yml',
+  'config/gate.yaml',
+  'config/fairlead.yml',
+  'config/gate-eu.yml',
+  'config/spinnaker-local.yml',
+  'config/gate-local.yml',
+  'fairlead.yml',
+  'fairlead-local.yml',
+  'home/.spinnaker/spinnaker.yml',
+  'home/.spinnaker/gate-local.yml',
+  'system/gate.yml',
+  'further/gate.yml',
+  'given.yml',
+] as const
+
+for (const [index, path] of order.entries()) {
+  test(`${path} wins over the files before it`, async (t) => {
+    const files = Object.fromEntries(order.slice(0, index + 1).map((name, number) => [name, port(9000 + number)]))
+    const env = {
+      SPRING_PROFILES_ACTIVE: 'eu',
+      SPRING_CONFIG_ADDITIONAL_LOCATION: 'optional:file:further/,optional:./absent/',
+    }
+
+    const { config, sources } = await load(t, { ...files, env, files: index === order.length - 1 ? ['given.yml'] : [] } as Given)
+
+    assert.equal(config.http.port, 9000 + index)
+    assert.deepEqual(
+      sources.slice(0, index + 1),
+      order.slice(0, index + 1).map((name) => name),
+    )
+  })
+}
+
+test('the environment wins over files, JSON in the environment over that, given settings over all', async (t) => {
+  const files = { 'config/gate.yml': port(1) }
+  const env = { SERVER_PORT: '2' }
+  const json = { ...env, SPRING_APPLICATION_JSON: '{"server.port": 3}' }
+
+  assert.equal((await load(t, files)).config.http.port, 1)
+  assert.equal((await load(t, { ...files, env })).config.http.port, 2)
+  assert.equal((await load(t, { ...files, env: json })).config.http.port, 3)
+  assert.equal((await load(t, { ...files, env: json, settings: { server: { port: 4 } } })).config.http.port, 4)
+})
+
+test('SPRING_CONFIG_LOCATION replaces the usual places', async (t) => {
+  const env = { SPRING_CONFIG_LOCATION: 'classpath:/,elsewhere/' }
+
+  const { config, notices } = await load(t, { 'config/gate.yml': port(1), 'elsewhere/gate.yml': port(2), env })
+
+  assert.equal(config.http.port, 2)
+  assert.ok(notices.some((notice) => notice.includes('classpath:/')))
+})
+
+test('only fairlead.yml counts in the working directory itself', async (t) => {
+  const { config } = await load(t, { 'gate.yml': port(1), 'spinnaker.yml': port(2) })
+
+  assert.equal(config.http.port, 8084)
+})
+
+test('a file or directory that is named and absent is a problem', async (t) => {
+  const [first, second] = await problemsOf(t, { files: ['absent.yml'], env: { SPRING_CONFIG_ADDITIONAL_LOCATION: '/absent/' } })
+
+  assert.match(first ?? '', /^--config: .*absent\.yml does not exist$/)
+  assert.match(second ?? '', /^SPRING_CONFIG_ADDITIONAL_LOCATION: \/absent does not exist$|\/absent\/? does not exist$/)
+})
+
+test('a directory can be named instead of a file', async (t) => {
+  const { config } = await load(t, { 'mine/gate.yml': port(1), 'mine/gate-local.yml': port(2), files: ['mine'] })
+
+  assert.equal(config.http.port, 2)
+})
+
+test('maps are merged across files; lists and values are replaced', async (t) => {
+  const { config } = await load(t, {
+    'config/spinnaker.yml': 'services: {orca: {base-url: "http://a:1", readTimeoutMs: 7}}\nfiat.admin.roles: [a, b]\n',
+    'config/gate.yml': 'services.orca.baseUrl: http://b:2/\nfiat: {admin: {roles: [c]}}\n',
+  })
+
+  const { baseUrl, readTimeoutMs } = config.upstreams.services.orca
+  assert.deepEqual([baseUrl, readTimeoutMs, config.backends.adminRoles], ['http://b:2', 7, ['c']])
+})
+
+test('an empty value in a later file takes back what an earlier one says', async (t) => {
+  const { config } = await load(t, { 'config/gate.yml': port(1), 'config/gate-local.yml': 'server: {port: }\n' })
+
+  assert.equal(config.http.port, 8084)
+})
+
+const documents: [condition: string, profiles: string | undefined, applies: boolean][] = [
+  ['spring.config.activate.on-profile: eu', 'eu', true],
+  ['spring: {config: {activate: {onProfile: eu}}}', 'us', false],
+  ['spring.profiles: eu,us', 'us', true],
+  ['spring: {profiles: "!us"}', 'us', false],
+  ['spring: {profiles: "!us"}', undefined, true],
+  ['spring.config.activate.on-profile: local', undefined, true],
+  ['spring.config.activate.on-profile: [a, eu]', 'eu', true],
+  ['spring.config.activate.on-profile: prod & (eu | us)', 'eu,prod', true],
+  ['spring.config.activate.on-profile: prod & !(eu | us)', 'eu,prod', false],
+  ['spring.config.activate.on-cloud-platform: kubernetes', undefined, false],
+]
+
+for (const [condition, profiles, applies] of documents) {
+  test(`a document with "${condition}" ${applies ? 'counts' : 'does not count'} with the profiles ${profiles ?? 'by default'}`, async (t) => {
+    const env = profiles === undefined ? {} : { SPRING_PROFILES_ACTIVE: profiles }
+
+    const { config } = await load(t, { 'config/gate.yml': `${port(1)}---\n${condition}\nserver.port: 2\n`, env })
+
+    assert.equal(config.http.port, applies ? 2 : 1)
+  })
+}
+
+test('a document that does not count is not checked', async (t) => {
+  const given: Given = { 'config/gate.yml': 'a: 1\nspring.profiles: other\n' }
+
+  assert.deepEqual(await problemsOf(t, given), [])
+})
+
+test('files may name, include and group profiles, unless the environment names them', async (t) => {
+  const files: Given = {
+    'config/gate.yml': `spring.profiles: {active: "\${P:blue}", group: {blue: "sky,sea"}}\n`,
+    'config/gate-sea.yml': port(1),
+    'config/gate-red.yml': port(2),
+  }
+
+  assert.equal((await load(t, files)).config.http.port, 1)
+  assert.equal((await load(t, { ...files, env: { P: 'red' } })).config.http.port, 2)
+  assert.equal((await load(t, { ...files, env: { SPRING_PROFILES_ACTIVE: 'red' } })).config.http.port, 2)
+})
+
+test('a malformed profile expression and an import are problems', async (t) => {
+  const problems = await problemsOf(t, {
+    'config/gate.yml': 'spring.config.import: "configserver:"\n---\nspring.profiles: a & (b\n',
+  })
+
+  assert.deepEqual(problems, [
+    'config/gate.yml:1: spring.config.import: is not supported; name the file with --config instead',
+    'config/gate.yml:3: spring.config.activate.on-profile: is not a profile expression such as "prod & !eu": a parenthesis is not closed',
+  ])
+})
+
+test('a profile name cannot lead out of the directory', async (t) => {
+  const { config } = await load(t, {
+    'gate.yml': port(1),
+    'config/gate-a/x.yml': 'a: 1',
+    env: { SPRING_PROFILES_ACTIVE: 'a/../../gate' },
+  })
+
+  assert.equal(config.http.port, 8084)
+})
+
+test('the data directory is relative to the working directory and has a short variable', async (t) => {
+  const places = write(t, { 'config/gate.yml': 'data: {dir: state}\n' })
+
+  assert.equal((await loadConfig(places)).config.backends.dataDir, join(places.cwd as string, 'state'))
+  const env = { FAIRLEAD_DATA_DIR: '/srv/fairlead' }
+  assert.equal((await loadConfig({ ...places, env })).config.backends.dataDir, '/srv/fairlead')
+})
