@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
 import { inTransaction } from '../database.ts'
 import { fieldOf, isObject, type JsonObject, textOf } from '../json-values.ts'
+import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateCron } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
 import { toManualStart } from './manual.ts'
@@ -10,19 +11,26 @@ import { toTriggeredStarts } from './matching.ts'
 import { type Start, type StartPauses, Starts, startMigrations } from './starts.ts'
 import { cloudEventData, toWebhookEvent } from './webhooks.ts'
 
+/** In milliseconds. */
+export interface EventPauses extends StartPauses {
+  /** How often the scheduler looks for changed cron triggers. */
+  cronMs: number
+}
+
 /** @param pauses Shorter ones are for tests. */
-export function createEventsBackend(pauses: StartPauses = { orchestratorMs: 5_000, buildMs: 2_000 }): Backend {
+export function createEventsBackend(pauses: EventPauses = { orchestratorMs: 5_000, buildMs: 2_000, cronMs: 1_000 }): Backend {
   return {
     service: 'echo',
-    migrations: startMigrations,
+    migrations: [...startMigrations, ...cronMigrations],
     open: (context) => openEvents(context, pauses),
   }
 }
 
 export const eventsBackend: Backend = createEventsBackend()
 
-function openEvents(context: BackendContext, pauses: StartPauses): OpenBackend {
+function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const starts = new Starts(context, pauses)
+  const scheduler = new CronScheduler(context, starts, pauses.cronMs)
 
   /** Stores all starts at once before any is sent: what was answered with 200 happens, also after a crash. */
   async function handle(event: Event, caller: Caller): Promise<void> {
@@ -59,8 +67,14 @@ function openEvents(context: BackendContext, pauses: StartPauses): OpenBackend {
         return handleWebhook(request, request.params.type, textOf(body['source']) ?? '', body)
       })
     },
-    start: () => starts.resume(),
-    close: () => starts.close(),
+    start() {
+      starts.resume()
+      scheduler.start()
+    },
+    close() {
+      scheduler.close()
+      starts.close()
+    },
   }
 }
 

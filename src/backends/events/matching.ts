@@ -1,9 +1,9 @@
 /** Decides which pipelines an event starts. Events contract, section 3, steps 1 to 6. */
-import { type Access, loadAccess } from '../access.ts'
 import type { BackendContext } from '../backend.ts'
 import { isTrue, type JsonObject, objectsOf, textOf } from '../json-values.ts'
 import type { Event } from './event.ts'
 import { hasExpectedArtifact } from './expected-artifacts.ts'
+import { toIdentity } from './identity.ts'
 import { buildKind } from './kinds/build.ts'
 import { gitKind } from './kinds/git.ts'
 import type { TriggerKind } from './kinds/kind.ts'
@@ -43,34 +43,15 @@ async function startsOf(context: BackendContext, kind: TriggerKind, pipeline: Js
     // A secret stays with the definition; a run's id is never that of another run.
     const { secret: _secret, executionId: _executionId, ...kept } = defined
     const trigger = { ...kept, eventId: event.id, ...kind.fields(defined, event) }
-    const identity = await toIdentity(context, pipeline, trigger)
-    if (identity !== undefined) starts.set(JSON.stringify(trigger), { pipeline, trigger, artifacts, identity })
+    const { identity, user, access } = await toIdentity(context, pipeline, trigger)
+    if (!access.mayOnApplication(textOf(pipeline['application']) ?? '', 'EXECUTE')) {
+      context.log.info(
+        { pipeline: pipeline['id'], trigger: defined['id'], user },
+        'A trigger fired, but its user may not execute.',
+      )
+      continue
+    }
+    starts.set(JSON.stringify(trigger), { pipeline, trigger, artifacts, identity })
   }
   return [...starts.values()]
-}
-
-/**
- * Whom a trigger acts as: with authorization its `runAsUser`, who needs EXECUTE on the application; otherwise nobody
- * (events contract, section 3.1).
- *
- * @returns undefined when the user may not start the pipeline.
- */
-export async function toIdentity(
-  context: BackendContext,
-  pipeline: JsonObject,
-  trigger: JsonObject,
-): Promise<Record<string, string> | undefined> {
-  const runAsUser = context.settings.authorization === true ? textOf(trigger['runAsUser']) : undefined
-  const user = runAsUser ?? 'anonymous'
-  const application = textOf(pipeline['application']) ?? ''
-  const access: Access = await loadAccess(context, user)
-  if (!access.mayOnApplication(application, 'EXECUTE')) {
-    context.log.info({ pipeline: pipeline['id'], trigger: trigger['id'], user }, 'A trigger fired, but its user may not execute.')
-    return undefined
-  }
-  return {
-    'x-spinnaker-user': user,
-    'x-spinnaker-application': application,
-    ...(access.accounts.length === 0 ? {} : { 'x-spinnaker-accounts': access.accounts.join(',') }),
-  }
 }

@@ -22,8 +22,8 @@ export async function loadPipeline(
   )
   const found = listed.find((pipeline) => pipeline['id'] === nameOrId) ?? listed.find((pipeline) => pipeline['name'] === nameOrId)
   if (found === undefined) return undefined
-  const fresh = await loadFresh(call, found, identity)
-  return isTrue(fresh['disabled']) ? undefined : fresh
+  const fresh = await loadFreshPipeline(call, found, identity)
+  return isTrue(fresh?.['disabled']) ? undefined : fresh
 }
 
 /**
@@ -42,12 +42,21 @@ export async function loadTriggeredPipelines(call: CallService, triggerTypes: re
   return listed.filter((pipeline) => !isTrue(pipeline['disabled']))
 }
 
-/** Listed definitions carry a rewritten `index` and may be cached; the single read does not. Its failure keeps the listed copy. */
-async function loadFresh(call: CallService, listed: JsonObject, identity: Record<string, string>): Promise<JsonObject> {
+/**
+ * The definition as it is now: lists carry a rewritten `index` and may be cached. A read that fails keeps the listed copy.
+ *
+ * @returns undefined when it was deleted since.
+ */
+export async function loadFreshPipeline(
+  call: CallService,
+  listed: JsonObject,
+  identity: Record<string, string> = asNobody,
+): Promise<JsonObject | undefined> {
   if (typeof listed['id'] !== 'string') return listed
   try {
     const path = `/pipelines/${encodeURIComponent(listed['id'])}/get`
     const answer = await call('front50', { method: 'GET', path, headers: identity })
+    if (answer.status === 404) return undefined
     return answer.status === 200 && isObject(answer.body) ? answer.body : listed
   } catch {
     return listed

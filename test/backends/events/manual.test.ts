@@ -13,7 +13,7 @@ const executionId = '01JC0000000000000000000001'
 
 async function startEvents(t: TestContext, pipelines: JsonObject[], dataDir?: string) {
   const recording = createRecording(pipelines)
-  const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1 })
+  const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000 })
   const backends = await startBackends(t, [events], { others: (service, call) => recording.call(service, call), dataDir })
   const startManually = (pipelineNameOrId: string, trigger: JsonObject = {}) =>
     backends.ask(

@@ -8,9 +8,11 @@ export interface Recording {
   pipelines: JsonObject[]
   /** Every request to the orchestrator, oldest first. */
   starts: { path: string; body: JsonObject; headers: Record<string, string> }[]
+  /** How often the list of pipelines was read. */
+  reads: number
   /** Answers of any service, before the defaults: return undefined to fall through. */
   answer?: (service: ServiceName, call: ServiceCall) => ServiceAnswer | undefined
-  /** Resolves once that many starts have arrived; fails after two seconds. */
+  /** Resolves once that many starts have arrived; fails after five seconds. */
   untilStarts(count: number): Promise<void>
 }
 
@@ -18,16 +20,20 @@ export function createRecording(pipelines: JsonObject[]): Recording {
   const recording: Recording = {
     pipelines,
     starts: [],
+    reads: 0,
     call: async (service, call) => recording.answer?.(service, call) ?? answerOf(recording, service, call),
-    async untilStarts(count) {
-      const end = Date.now() + 2_000
-      while (recording.starts.length < count) {
-        if (Date.now() > end) throw new Error(`${recording.starts.length} starts arrived, not ${count}`)
-        await new Promise((resolve) => setTimeout(resolve, 5))
-      }
-    },
+    untilStarts: (count) => until(() => recording.starts.length >= count, `${count} starts`),
   }
   return recording
+}
+
+/** Waits for something that happens in the background; fails after five seconds. */
+export async function until(isSo: () => boolean, what: string): Promise<void> {
+  const end = Date.now() + 5_000
+  while (!isSo()) {
+    if (Date.now() > end) throw new Error(`Waited in vain for ${what}.`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
 }
 
 function answerOf(recording: Recording, service: ServiceName, { path, body, headers }: ServiceCall): ServiceAnswer {
@@ -42,6 +48,7 @@ function answerOf(recording: Recording, service: ServiceName, { path, body, head
       const found = recording.pipelines.find((pipeline) => pipeline['id'] === decodeURIComponent(single))
       return found === undefined ? { status: 404, body: {} } : { status: 200, body: found }
     }
+    recording.reads++
     const application = /^\/pipelines\/([^/]+)$/.exec(pathname)?.[1]
     const listed = recording.pipelines.filter(
       (pipeline) => application === undefined || pipeline['application'] === decodeURIComponent(application),

@@ -9,7 +9,7 @@ import { createRecording } from './recording.ts'
 
 async function startEvents(t: TestContext, pipelines: JsonObject[], settings: Partial<BackendSettings> = {}) {
   const recording = createRecording(pipelines)
-  const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1 })
+  const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 1_000 })
   const backends = await startBackends(t, [events], { others: (service, call) => recording.call(service, call), settings })
   const send = async (path: string, body?: unknown, headers: Record<string, string> = {}) =>
     (await backends.ask('echo', 'POST', path, body, headers)) as ServiceAnswer & { body: JsonObject }

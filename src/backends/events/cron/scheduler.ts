@@ -1,0 +1,183 @@
+/** Fires cron triggers: follows the definitions, waits for the next time of each, and stores a start exactly once for it. */
+import { randomUUID } from 'node:crypto'
+import type { StatementSync } from 'node:sqlite'
+import type { BackendContext } from '../../backend.ts'
+import { inTransaction } from '../../database.ts'
+import { isTrue, type JsonObject, objectsOf, textOf } from '../../json-values.ts'
+import { toIdentity } from '../identity.ts'
+import { loadFreshPipeline, loadTriggeredPipelines } from '../pipelines.ts'
+import type { Start, Starts } from '../starts.ts'
+import { type CronExpression, parseCron } from './expression.ts'
+import { nextTime } from './next-time.ts'
+import { withoutSpread } from './spread.ts'
+import { ZoneClock } from './zone-clock.ts'
+
+export const cronMigrations = [
+  `CREATE TABLE events_cron (
+     trigger_key TEXT PRIMARY KEY,
+     fired_ms INTEGER NOT NULL
+   ) STRICT`,
+]
+
+interface Scheduled {
+  key: string
+  pipeline: JsonObject
+  trigger: JsonObject
+  cron: CronExpression
+  /** Milliseconds since the epoch; undefined when it never fires again. */
+  dueMs: number | undefined
+}
+
+/** Later than this a time counts as missed while the service was down, and is not made up for. */
+const maxLateMs = 60_000
+
+/** Definitions in another process are read this often; a write to the own database is noticed at the next look. */
+const readEveryMs = 30_000
+
+/** Reading all definitions may take one part in this many of the time, however often they are written. */
+const readShare = 50
+
+export class CronScheduler {
+  readonly #context: BackendContext
+  readonly #starts: Starts
+  readonly #lookEveryMs: number
+  readonly #clock: ZoneClock
+  readonly #changes: StatementSync
+  readonly #remember: StatementSync
+  readonly #lastFired: StatementSync
+  readonly #warned = new Set<string>()
+  #schedule = new Map<string, Scheduled>()
+  #timer: NodeJS.Timeout | undefined
+  #closed = false
+  #seenChanges = -1
+  #readAt = Number.NEGATIVE_INFINITY
+  #readTookMs = 0
+
+  /** @param lookEveryMs How often it looks for changed definitions, and at the clock at least. */
+  constructor(context: BackendContext, starts: Starts, lookEveryMs: number) {
+    this.#context = context
+    this.#starts = starts
+    this.#lookEveryMs = lookEveryMs
+    this.#clock = new ZoneClock(context.settings.timeZone)
+    this.#changes = context.db.prepare('SELECT total_changes() AS changes')
+    this.#lastFired = context.db.prepare('SELECT fired_ms FROM events_cron WHERE trigger_key = ?')
+    this.#remember = context.db.prepare(
+      'INSERT INTO events_cron VALUES (?, ?) ON CONFLICT (trigger_key) DO UPDATE SET fired_ms = excluded.fired_ms',
+    )
+  }
+
+  start(): void {
+    // What fired long ago cannot fire again: its time is missed by now.
+    this.#context.db.prepare('DELETE FROM events_cron WHERE fired_ms < ?').run(this.#context.now() - 60 * maxLateMs)
+    void this.#look()
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (this.#mustRead()) await this.#read()
+      await this.#fireDue()
+    } catch (error) {
+      this.#context.log.error({ err: error }, 'Cron triggers could not be looked after; this is tried again.')
+    }
+    if (this.#closed) return
+    const nextMs = Math.min(...[...this.#schedule.values()].map(({ dueMs }) => dueMs ?? Number.POSITIVE_INFINITY))
+    const waitMs = Math.max(1, Math.min(nextMs - this.#context.now(), this.#lookEveryMs))
+    this.#timer = setTimeout(() => void this.#look(), waitMs)
+  }
+
+  #mustRead(): boolean {
+    const sinceMs = performance.now() - this.#readAt
+    if (sinceMs >= readEveryMs) return true
+    const changed = Number(this.#changes.get()?.['changes']) !== this.#seenChanges
+    return changed && sinceMs >= this.#readTookMs * readShare
+  }
+
+  /** A failed read keeps the schedule: definitions that cannot be read are not deleted ones. */
+  async #read(): Promise<void> {
+    const begun = performance.now()
+    this.#seenChanges = Number(this.#changes.get()?.['changes'])
+    try {
+      const pipelines = await loadTriggeredPipelines(this.#context.call, ['cron'])
+      const entries = pipelines.flatMap((pipeline) => this.#entriesOf(pipeline))
+      this.#schedule = new Map(entries.map((entry) => [entry.key, entry]))
+    } catch (error) {
+      this.#context.log.warn({ err: error }, 'The definitions cannot be read; cron triggers stay as they were.')
+    }
+    this.#readAt = performance.now()
+    this.#readTookMs = this.#readAt - begun
+  }
+
+  #entriesOf(pipeline: JsonObject): Scheduled[] {
+    return objectsOf(pipeline['triggers']).flatMap((trigger): Scheduled[] => {
+      if (!isActive(trigger)) return []
+      const expression = String(trigger['cronExpression'] ?? '')
+      const key = JSON.stringify([pipeline['id'], trigger['id'], expression])
+      const known = this.#schedule.get(key)
+      if (known !== undefined) return [{ ...known, pipeline, trigger }]
+      try {
+        const cron = parseCron(withoutSpread(expression, textOf(trigger['id']) ?? ''))
+        const dueMs = this.#nextDue(cron, key)
+        if (dueMs === undefined) this.#warnOnce(key, pipeline, expression, 'it never comes true')
+        return [{ key, pipeline, trigger, cron, dueMs }]
+      } catch (error) {
+        this.#warnOnce(key, pipeline, expression, (error as Error).message)
+        return []
+      }
+    })
+  }
+
+  #nextDue(cron: CronExpression, key: string): number | undefined {
+    const fired = Number(this.#lastFired.get(key)?.['fired_ms'] ?? 0)
+    return nextTime(cron, Math.max(this.#context.now(), fired), this.#clock)
+  }
+
+  #warnOnce(key: string, pipeline: JsonObject, expression: string, reason: string): void {
+    if (this.#warned.has(key)) return
+    this.#warned.add(key)
+    this.#context.log.warn({ pipeline: pipeline['id'], expression, reason }, 'A cron trigger is ignored.')
+  }
+
+  async #fireDue(): Promise<void> {
+    const due = [...this.#schedule.values()].filter(({ dueMs }) => dueMs !== undefined && dueMs <= this.#context.now())
+    await Promise.all(due.map((entry) => this.#fire(entry, entry.dueMs as number)))
+  }
+
+  async #fire(entry: Scheduled, dueMs: number): Promise<void> {
+    const missed = this.#context.now() - dueMs > maxLateMs
+    const start = missed ? undefined : await this.#toStart(entry)
+    if (this.#closed) return
+    if (missed)
+      this.#context.log.warn({ pipeline: entry.pipeline['id'], dueMs }, 'A cron trigger was missed and is not made up for.')
+    if (start !== undefined) {
+      const id = inTransaction(this.#context.db, () => {
+        this.#remember.run(entry.key, dueMs)
+        return this.#starts.store(start)
+      })
+      this.#starts.send(id, start)
+    }
+    const current = this.#schedule.get(entry.key)
+    if (current !== undefined) current.dueMs = this.#nextDue(entry.cron, entry.key)
+  }
+
+  /** The definition as it is now decides: what was disabled a moment ago does not fire. */
+  async #toStart({ pipeline: listed, trigger: { id, cronExpression } }: Scheduled): Promise<Start | undefined> {
+    const pipeline = await loadFreshPipeline(this.#context.call, listed)
+    if (pipeline === undefined || isTrue(pipeline['disabled'])) return undefined
+    const isSame = (trigger: JsonObject) => trigger['id'] === id && trigger['cronExpression'] === cronExpression
+    const current = objectsOf(pipeline['triggers']).find((trigger) => isActive(trigger) && isSame(trigger))
+    if (current === undefined) return undefined
+    const { parameters, rebake, runAsUser } = current
+    const trigger = { type: 'cron', id, enabled: true, cronExpression, parameters, rebake, runAsUser, eventId: randomUUID() }
+    const { identity } = await toIdentity(this.#context, pipeline, trigger)
+    return { pipeline, trigger, artifacts: [], identity }
+  }
+}
+
+function isActive(trigger: JsonObject): boolean {
+  return trigger['type'] === 'cron' && isTrue(trigger['enabled'])
+}

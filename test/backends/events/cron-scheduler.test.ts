@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createEventsBackend } from '../../../src/backends/events/events.ts'
+import type { JsonObject } from '../../../src/backends/json-values.ts'
+import { startBackends } from '../../support/backends.ts'
+import { createRecording, type Recording, until } from './recording.ts'
+
+const noon = Date.parse('2026-01-01T12:00:00Z')
+
+interface Clock {
+  nowMs: number
+}
+
+interface CronTest {
+  recording: Recording
+  clock: Clock
+  stop(): Promise<void>
+}
+
+async function startCron(
+  t: TestContext,
+  pipelines: JsonObject[],
+  options: { dataDir?: string; clock?: Clock } = {},
+): Promise<CronTest> {
+  const recording = createRecording(pipelines)
+  const clock = options.clock ?? { nowMs: noon }
+  const events = createEventsBackend({ orchestratorMs: 10, buildMs: 1, cronMs: 2 })
+  const backends = await startBackends(t, [events], {
+    others: (service, call) => recording.call(service, call),
+    now: () => clock.nowMs,
+    dataDir: options.dataDir,
+  })
+  await until(() => recording.reads > 0, 'the definitions to be read')
+  await settle()
+  return { recording, clock, stop: backends.stop }
+}
+
+/** Long enough for several looks of the scheduler. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 30))
+}
+
+/** Moves the clock and checks how many starts there are then, in all. */
+async function moveTo({ recording, clock }: CronTest, time: string, starts: number): Promise<void> {
+  clock.nowMs = Date.parse(`2026-01-01T${time}Z`)
+  await recording.untilStarts(starts)
+  await settle()
+  assert.equal(recording.starts.length, starts)
+}
+
+function pipelineWith(...triggers: JsonObject[]): JsonObject {
+  return {
+    application: 'demo',
+    name: 'nightly',
+    id: 'p1',
+    triggers: triggers.map((trigger, index) => ({ type: 'cron', enabled: true, id: `t${index}`, ...trigger })),
+  }
+}
+
+const everyFive = { cronExpression: '0 0/5 * * * ?' }
+
+test('events-scenario 23: a cron trigger fires each time, with an event of its own, until it is disabled', async (t) => {
+  const cron = await startCron(t, [pipelineWith({ ...everyFive, parameters: { a: '1' } })])
+  await moveTo(cron, '12:04:59', 0)
+  await moveTo(cron, '12:05:00', 1)
+  await moveTo(cron, '12:05:59', 1)
+  await moveTo(cron, '12:10:01', 2)
+  const [first, second] = cron.recording.starts.map(({ body }) => JSON.parse(JSON.stringify(body['trigger'])) as JsonObject)
+  const { eventId, ...fields } = first!
+  assert.deepEqual(fields, { type: 'cron', id: 't0', enabled: true, cronExpression: '0 0/5 * * * ?', parameters: { a: '1' } })
+  assert.match(String(eventId), /^[0-9a-f-]{36}$/)
+  assert.notEqual(eventId, second!['eventId'])
+  assert.equal(cron.recording.starts[0]!.headers['x-spinnaker-user'], 'anonymous')
+
+  for (const changed of [pipelineWith({ ...everyFive, enabled: false }), { ...pipelineWith(everyFive), disabled: true }]) {
+    cron.recording.pipelines[0] = changed
+    await moveTo(cron, '12:15:00', 2)
+  }
+})
+
+test('events-scenario 24: an expression that is wrong or never comes true does not disturb the others', async (t) => {
+  const broken = pipelineWith({ cronExpression: 'bad' }, { cronExpression: 7 }, {}, { cronExpression: '0 0 12 ? * * 2020' })
+  const cron = await startCron(t, [{ ...broken, id: 'p0' }, pipelineWith(everyFive)])
+  await moveTo(cron, '12:05:00', 1)
+})
+
+test('a time that was missed while the service was down is not made up for', async (t) => {
+  const cron = await startCron(t, [pipelineWith(everyFive)])
+  await moveTo(cron, '13:02:00', 0)
+  await moveTo(cron, '13:05:00', 1)
+})
+
+test('a time that is a little late fires once, however many were due', async (t) => {
+  const cron = await startCron(t, [pipelineWith({ cronExpression: '* * * * * ?' })])
+  await moveTo(cron, '12:00:20', 1)
+  await moveTo(cron, '12:00:21', 2)
+})
+
+test('a restart within the second of firing does not fire again', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-cron-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const before = await startCron(t, [pipelineWith(everyFive)], { dataDir })
+  await moveTo(before, '12:05:00', 1)
+  await before.stop()
+  // The clock was a second ahead and has been corrected meanwhile.
+  const after = await startCron(t, [pipelineWith(everyFive)], { dataDir, clock: { nowMs: before.clock.nowMs - 1_000 } })
+  await moveTo(after, '12:05:00', 0)
+  await moveTo(after, '12:10:00', 1)
+})
+
+test('a definition store that cannot be read leaves the schedule as it was', async (t) => {
+  const cron = await startCron(t, [pipelineWith(everyFive)])
+  cron.recording.answer = (service) => (service === 'front50' ? { status: 500, body: {} } : undefined)
+  await moveTo(cron, '12:05:00', 1)
+})
+
+test('a changed expression takes the place of the old one at once', async (t) => {
+  const cron = await startCron(t, [pipelineWith(everyFive)])
+  cron.recording.pipelines[0] = pipelineWith({ cronExpression: '0 0/7 * * * ?' })
+  await moveTo(cron, '12:05:00', 0)
+})
+
+test('a pipeline that was deleted does not fire', async (t) => {
+  const cron = await startCron(t, [pipelineWith(everyFive)])
+  cron.recording.pipelines.length = 0
+  await moveTo(cron, '12:05:00', 0)
+})
