@@ -178,7 +178,9 @@ function embedServices(
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
   const { dataDir, adminRoles, timeZone, serviceAccounts } = config.backends
-  return startEmbedded({ dataDir, socketPath, embedded, services, settings: { adminRoles, timeZone, serviceAccounts }, log })
+  const authorization = services.fiat !== undefined
+  const settings = { adminRoles, timeZone, serviceAccounts, authorization }
+  return startEmbedded({ dataDir, socketPath, embedded, services, settings, log })
 }
 
 function createUpstreams(
