@@ -6,7 +6,11 @@ import { type Backend, type BackendContext, BackendError, type OpenBackend } fro
 import { Engine } from './engine.ts'
 import { createUlids } from './ids.ts'
 import type { Execution, JsonObject } from './model.ts'
+import { adminRoutes } from './routes/admin.ts'
 import { executionRoutes } from './routes/executions.ts'
+import { expressionRoutes } from './routes/expressions.ts'
+import { listRoutes } from './routes/lists.ts'
+import { stageRoutes } from './routes/stages.ts'
 import { submitRoutes } from './routes/submit.ts'
 import { taskRoutes } from './routes/tasks.ts'
 import { orchestrationMigrations } from './schema.ts'
@@ -51,7 +55,11 @@ function openOrchestration(context: BackendContext): OpenBackend {
       app.addHook('onRequest', async () => engine.drain())
       submitRoutes(app, engine, sources)
       taskRoutes(app, engine, context)
-      executionRoutes(app, engine, context)
+      listRoutes(app, engine, context)
+      adminRoutes(app, engine)
+      executionRoutes(app, engine)
+      stageRoutes(app, engine)
+      expressionRoutes(app, engine)
     },
     start: () => engine.start(),
     close: () => engine.stop(),

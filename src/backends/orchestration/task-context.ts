@@ -19,7 +19,7 @@ export function createTaskContext(engine: Engine, execution: Execution, stage: S
     now: options.now(),
     newId: options.nextId,
     read: (key) => readKey(execution, stage, key),
-    evaluate: (text) => evaluateForStage(execution, stage, text),
+    evaluate: (text) => evaluateForStage(execution, stage, text, options.now()),
     findExecution: (id) => options.store.load(id),
     prepareExecution: (definition) => options.prepareExecution(definition, execution, headers),
     cancelExecution: (id, canceledBy, reason) =>

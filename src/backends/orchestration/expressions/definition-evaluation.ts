@@ -1,6 +1,23 @@
 /** Evaluates, at submission, what can be evaluated then (orchestration contract, 7.2). */
 import type { JsonObject } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import { objectScope, submissionScope } from './scopes.ts'
+import { evaluateTree } from './template.ts'
 
-export function evaluateDefinition(definition: JsonObject, _now: number): JsonObject {
-  return definition
+/**
+ * The trigger's texts are evaluated with the trigger itself in scope, the rest with the trigger, its parameters and the
+ * template variables. Names that are not known yet leave their text as it is: the stage evaluates it when its turn comes.
+ * With evaluator `v4` the stages are left to then altogether.
+ *
+ * @param definition With a normalised trigger.
+ */
+export function evaluateDefinition(definition: JsonObject, now: number): JsonObject {
+  const given = definition['trigger'] as JsonObject
+  const { parentExecution, ...ownParts } = given
+  const evaluated = evaluateTree(ownParts, { scope: objectScope(given), now }).value
+  const trigger: JsonObject = parentExecution === undefined ? evaluated : { ...evaluated, parentExecution }
+  const variables = isJsonObject(definition['templateVariables']) ? definition['templateVariables'] : undefined
+  const skip = definition['spelEvaluator'] === 'v4' ? ['trigger', 'stages'] : ['trigger']
+  const { value } = evaluateTree(definition, { scope: submissionScope(trigger, variables), now, skip })
+  return { ...value, trigger }
 }

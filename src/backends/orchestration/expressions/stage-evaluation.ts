@@ -1,14 +1,63 @@
-/** Evaluates the expressions of a stage in the course of a run. */
-
+/** Evaluates the expressions of a stage in the course of a run (orchestration contract, 7.2 and 7.5). */
 import type { Turn } from '../machine/turn.ts'
-import type { Execution, Stage } from '../model.ts'
+import type { Execution, JsonObject, Stage } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import { executionScope } from './scopes.ts'
+import { type ExpressionSummary, evaluateTree } from './template.ts'
 
-export function evaluateStageContext(_execution: Execution, _stage: Stage, _turn: Turn): void {}
+const summaryKey = 'expressionEvaluationSummary'
 
-export function isStageEnabled(_execution: Execution, _stage: Stage, _now: number): boolean {
-  return true
+/** Evaluates the whole context and stores the results in it. What failed stays as it was and is told in the summary. */
+export function evaluateStageContext(execution: Execution, stage: Stage, turn: Turn): void {
+  if (!hasExpression(stage.context)) return
+  const own = turn.stageTypes.get(stage.type)?.unevaluatedKeys?.(stage, execution) ?? []
+  const { value, summary, succeeded } = evaluateTree(stage.context, {
+    scope: executionScope(execution, stage),
+    now: turn.now,
+    skip: [...own, summaryKey, 'exception', 'stageEnabled'],
+  })
+  stage.context = { ...value, [summaryKey]: mergedSummary(stage.context[summaryKey], summary, succeeded) }
 }
 
-export function evaluateForStage(_execution: Execution, _stage: Stage, text: string): unknown {
-  return text
+/** Most contexts hold no expression, and they are looked at often. */
+function hasExpression(value: unknown): boolean {
+  if (typeof value === 'string') return value.includes('${')
+  if (Array.isArray(value)) return value.some(hasExpression)
+  return isJsonObject(value) && Object.entries(value).some(([key, member]) => key.includes('${') || hasExpression(member))
+}
+
+/** Entries of expressions that have since succeeded disappear. */
+function mergedSummary(before: unknown, failed: ExpressionSummary, succeeded: readonly string[]): JsonObject | undefined {
+  const kept = isJsonObject(before) ? Object.entries(before).filter(([name]) => !succeeded.includes(name)) : []
+  const merged = { ...Object.fromEntries(kept), ...failed }
+  return Object.keys(merged).length > 0 ? merged : undefined
+}
+
+/** Adds the entries of a separate evaluation to the stage's summary. */
+export function withSummary(stage: Stage, summary: ExpressionSummary): JsonObject {
+  const before = stage.context[summaryKey]
+  const merged = { ...(isJsonObject(before) ? before : {}), ...summary }
+  return Object.keys(merged).length > 0 ? { [summaryKey]: merged } : {}
+}
+
+/**
+ * Whether `stageEnabled` lets the stage run (section 4.5): true runs it, anything else, an error included, skips it; a blank
+ * expression or another type of condition runs it.
+ */
+export function isStageEnabled(execution: Execution, stage: Stage, now: number): boolean {
+  const condition = stage.context['stageEnabled']
+  if (execution.type !== 'PIPELINE' || !isJsonObject(condition) || condition['type'] !== 'expression') return true
+  const { expression } = condition
+  if (typeof expression === 'boolean') return expression
+  if (typeof expression !== 'string' || expression.trim() === '') return true
+  const scope = executionScope(execution, stage)
+  const inner = evaluateTree<unknown>(expression, { scope, now }).value
+  if (typeof inner !== 'string') return inner === true
+  const { value } = evaluateTree<unknown>(`\${${inner}}`, { scope, now })
+  return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
+}
+
+/** Evaluates one text as the stage sees it; a text that fails comes back as it was. */
+export function evaluateForStage(execution: Execution, stage: Stage, text: string, now: number): unknown {
+  return evaluateTree<unknown>(text, { scope: executionScope(execution, stage), now }).value
 }

@@ -57,7 +57,9 @@ export interface Modifier {
 
 /** Merges keys into the stage's context, and wakes every running task so that the change takes effect at once. */
 export function patchStage(execution: Execution, stage: Stage, changes: JsonObject, modifier: Modifier, turn: Turn): void {
-  stage.context = { ...stage.context, ...changes, lastModifiedBy: modifier.user }
+  const finalKeys = isComplete(stage.status) ? (turn.stageTypes.get(stage.type)?.finalKeys ?? []) : []
+  const allowed = Object.fromEntries(Object.entries(changes).filter(([key]) => !finalKeys.includes(key)))
+  stage.context = { ...stage.context, ...allowed, lastModifiedBy: modifier.user }
   stage.lastModified = { ...modifier, lastModifiedTime: turn.now }
   if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status))
     skipManually(execution, stage, turn)

@@ -1,6 +1,6 @@
 /** One pipeline execution: reading, cancel, pause, resume, delete (orchestration contract, 2.4 and 2.5). */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
+import { BackendError, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { cancelExecution, pauseExecution, resumeExecution } from '../machine/operations.ts'
@@ -11,7 +11,7 @@ interface ExecutionPath {
   Params: { id: string }
 }
 
-export function executionRoutes(app: FastifyInstance, engine: Engine, _context: BackendContext): void {
+export function executionRoutes(app: FastifyInstance, engine: Engine): void {
   app.get<ExecutionPath>('/pipelines/:id', (request, reply) => {
     const execution = engine.read(request.params.id, 'PIPELINE')
     return sendRecord(reply, executionView(execution))

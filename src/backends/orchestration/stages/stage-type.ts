@@ -21,6 +21,8 @@ export interface StageType {
   onCancel?(context: TaskContext): Promise<void>
   /** Whether people may skip the stage while it runs. */
   isSkippable?(stage: Stage): boolean
+  /** Context keys that nobody may change once the stage is complete, because they tell how it ended. */
+  readonly finalKeys?: readonly string[]
   /** Context keys that expressions leave alone. */
   unevaluatedKeys?(stage: Stage, execution: Execution): readonly string[]
 }
@@ -37,8 +39,6 @@ export interface Step {
   readonly timeoutFollowsStage?: boolean
   /** After a crash in the middle of it the step fails instead of being repeated. */
   readonly runsOnce?: boolean
-  /** Runs within the step of the state machine: synchronous, without calls to others. */
-  readonly isPoll?: boolean
 }
 
 export interface TaskContext {

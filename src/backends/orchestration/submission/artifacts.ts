@@ -1,7 +1,9 @@
 /** Binds the artifacts that a pipeline expects to those that its trigger received (orchestration contract, 4.10). */
-import { matchesWhole } from '../bounded-regex.ts'
+
 import type { JsonObject } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
+import { matchesWhole } from '../regex/bounded-regex.ts'
+import { RegexError } from '../regex/regex-syntax.ts'
 
 export interface ArtifactSources {
   expected: readonly unknown[]
@@ -59,9 +61,19 @@ export function matchesArtifact(expected: JsonObject, artifact: unknown): boolea
       const pattern = wanted[field]
       if (typeof pattern !== 'string' || pattern === '') return true
       const value = artifact[field]
-      return typeof value === 'string' && (value === pattern || matchesWhole(pattern, value))
+      return typeof value === 'string' && (value === pattern || matchesPattern(pattern, value))
     })
   )
+}
+
+/** What is not a regular expression, such as `image:*`, only equals. */
+function matchesPattern(pattern: string, value: string): boolean {
+  try {
+    return matchesWhole(pattern, value)
+  } catch (error) {
+    if (error instanceof RegexError) return false
+    throw error
+  }
 }
 
 function titleOf(expected: JsonObject): string {

@@ -1,0 +1,83 @@
+/** The arithmetic of the expression language: whole numbers wrap at 32 or 64 bits and divide without remainder. */
+import { ExpressionError } from './lexer.ts'
+import type { BinaryOperator } from './syntax.ts'
+import { describe, fromNumber, type NumberValue, numberOf, toText } from './values.ts'
+
+export type ArithmeticOperator = Extract<BinaryOperator, '+' | '-' | '*' | '/' | '%' | '^'>
+
+/** Longest text that one operation may make. */
+export const longestText = 1_000_000
+const largestExponent = 1000n
+
+/** @throws {ExpressionError} for operands that the operator does not take. */
+export function calculate(operator: ArithmeticOperator, left: unknown, right: unknown): unknown {
+  if (operator === '+' && (typeof left === 'string' || typeof right === 'string')) return join(toText(left), toText(right))
+  const one = numberOf(left)
+  const other = numberOf(right)
+  if (operator === '*' && typeof left === 'string' && other !== undefined) return repeat(left, Number(other.value))
+  if (one === undefined || other === undefined) {
+    throw new ExpressionError(`"${operator}" does not work on ${describe(left)} and ${describe(right)}.`)
+  }
+  if (one.kind === 'real' || other.kind === 'real') {
+    return fromNumber({ kind: 'real', value: calculateReal(operator, Number(one.value), Number(other.value)) })
+  }
+  const kind = one.kind === 'long' || other.kind === 'long' ? 'long' : 'int'
+  return fromNumber({ kind, value: calculateWhole(operator, one.value, other.value) })
+}
+
+function calculateReal(operator: ArithmeticOperator, one: number, other: number): number {
+  switch (operator) {
+    case '+':
+      return one + other
+    case '-':
+      return one - other
+    case '*':
+      return one * other
+    case '/':
+      return one / other
+    case '%':
+      return one % other
+    case '^':
+      return one ** other
+  }
+}
+
+function calculateWhole(operator: ArithmeticOperator, one: bigint, other: bigint): bigint {
+  switch (operator) {
+    case '+':
+      return one + other
+    case '-':
+      return one - other
+    case '*':
+      return one * other
+    case '/':
+    case '%':
+      if (other === 0n) throw new ExpressionError('Division by zero.')
+      return operator === '/' ? one / other : one % other
+    case '^':
+      if (other < 0n || other > largestExponent) throw new ExpressionError(`The exponent ${other} is out of range.`)
+      return one ** other
+  }
+}
+
+function join(one: string, other: string): string {
+  checkLength(one.length + other.length)
+  return one + other
+}
+
+export function repeat(text: string, times: number): string {
+  if (!Number.isInteger(times) || times < 0) throw new ExpressionError(`A text cannot be repeated ${times} times.`)
+  checkLength(text.length * times)
+  return text.repeat(times)
+}
+
+/** @throws {ExpressionError} when a text would become too long. */
+export function checkLength(length: number): void {
+  if (length > longestText) throw new ExpressionError(`The text would have more than ${longestText} characters.`)
+}
+
+export function negate(value: unknown): unknown {
+  const number: NumberValue | undefined = numberOf(value)
+  if (number === undefined) throw new ExpressionError(`"-" does not work on ${describe(value)}.`)
+  return fromNumber(number.kind === 'real' ? { kind: 'real', value: -number.value } : { ...number, value: -number.value })
+}

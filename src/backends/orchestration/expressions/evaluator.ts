@@ -1,0 +1,274 @@
+/**
+ * Evaluates the tree of an expression. It is closed: it sees JSON values by their own members, the functions and methods of
+ * its tables, and nothing of the host; every evaluation has a budget of steps.
+ */
+import { matchesWhole } from '../regex/bounded-regex.ts'
+import { type ArithmeticOperator, calculate, negate } from './arithmetic.ts'
+import { ExpressionError } from './lexer.ts'
+import { callMethod } from './methods.ts'
+import type { BinaryOperator, Node } from './syntax.ts'
+import { areEqual, compare, describe, isList, isMap, isNull, numberOf, toBoolean } from './values.ts'
+
+/** What an expression can refer to. */
+export interface Scope {
+  /** `undefined` for an unknown name. */
+  lookUp(name: string): unknown
+  has(name: string): boolean
+  /** Everything by name, for `#root`. */
+  all(): Record<string, unknown>
+  readonly functions: ReadonlyMap<string, (args: unknown[]) => unknown>
+  /** Unknown names are errors rather than null. */
+  readonly strict: boolean
+}
+
+const mostSteps = 200_000
+
+/** @throws {ExpressionError} */
+export function evaluateNode(node: Node, scope: Scope): unknown {
+  return new Evaluation(scope).evaluate(node)
+}
+
+/** The element inside a selection or projection. */
+interface Element {
+  value: unknown
+}
+
+class Evaluation {
+  readonly #scope: Scope
+  #steps = 0
+  #element: Element | undefined
+
+  constructor(scope: Scope) {
+    this.#scope = scope
+  }
+
+  evaluate(node: Node): unknown {
+    this.#step()
+    switch (node.kind) {
+      case 'literal':
+        return node.value
+      case 'name':
+        return this.#name(node.name)
+      case 'variable':
+        return this.#variable(node.name)
+      case 'function':
+        return this.#function(node.name, node.args)
+      case 'member':
+      case 'index':
+      case 'method':
+      case 'select':
+      case 'project':
+        return this.#postfix(node)
+      case 'list':
+        return node.items.map((item) => this.evaluate(item))
+      case 'map':
+        return Object.fromEntries(node.entries.map(({ key, value }) => [keyText(this.evaluate(key)), this.evaluate(value)]))
+      case 'unary':
+        return this.#unary(node.operator, this.evaluate(node.operand))
+      case 'binary':
+        return this.#binary(node)
+      case 'choice':
+        return this.evaluate(toBoolean(this.evaluate(node.condition)) ? node.whenTrue : node.whenFalse)
+      case 'elvis': {
+        const value = this.evaluate(node.value)
+        return isNull(value) || value === '' ? this.evaluate(node.otherwise) : value
+      }
+      case 'type':
+      case 'new':
+        throw new ExpressionError(`The type "${node.name}" is not allowed in expressions.`)
+    }
+  }
+
+  #step(): void {
+    if (++this.#steps > mostSteps) throw new ExpressionError(`The expression takes more than ${mostSteps} steps.`)
+  }
+
+  #name(name: string): unknown {
+    if (this.#element !== undefined) return this.#ownMember(this.#element.value, name)
+    if (this.#scope.has(name)) return this.#scope.lookUp(name)
+    if (this.#scope.strict) throw new ExpressionError(`Unknown name "${name}".`)
+    return null
+  }
+
+  #variable(name: string): unknown {
+    if (name === 'this') return this.#element === undefined ? this.#scope.all() : this.#element.value
+    return name === 'root' ? this.#scope.all() : null
+  }
+
+  #function(name: string, args: readonly Node[]): unknown {
+    const call = this.#scope.functions.get(name)
+    if (call === undefined) throw new ExpressionError(`There is no function "#${name}".`)
+    return call(args.map((arg) => this.evaluate(arg)))
+  }
+
+  /** Walks a chain such as `a.b[0].c()` from its innermost part outwards, without a stack frame for each link. */
+  #postfix(outermost: Node): unknown {
+    const chain: Node[] = []
+    let inner: Node | undefined = outermost
+    while (inner !== undefined && isLink(inner)) {
+      this.#step()
+      chain.push(inner)
+      inner = inner.target
+    }
+    let value = inner === undefined ? undefined : this.evaluate(inner)
+    for (let link = chain.pop(); link !== undefined; link = chain.pop()) {
+      const isSafe = 'safe' in link && link.safe
+      value = isSafe && isNull(value) ? null : this.#link(link, value)
+    }
+    return value
+  }
+
+  #link(link: Node, value: unknown): unknown {
+    switch (link.kind) {
+      case 'member':
+        if (isNull(value)) throw new ExpressionError(`"${link.name}" cannot be read: what stands before it is null.`)
+        return this.#member(value, link.name)
+      case 'index':
+        return this.#index(value, link.index)
+      case 'method':
+        return this.#method(link, value)
+      case 'select':
+        return this.#select(value, link.which, link.test)
+      case 'project':
+        return this.#project(value, link.each)
+      default:
+        return value
+    }
+  }
+
+  #method(link: Extract<Node, { kind: 'method' }>, value: unknown): unknown {
+    if (link.target === undefined) throw new ExpressionError(`There is no method "${link.name}".`)
+    if (isNull(value)) throw new ExpressionError(`"${link.name}()" cannot be called: what stands before it is null.`)
+    return callMethod(
+      value,
+      link.name,
+      link.args.map((arg) => this.evaluate(arg)),
+    )
+  }
+
+  #member(value: unknown, name: string): unknown {
+    if (isMap(value)) return Object.hasOwn(value, name) ? value[name] : null
+    throw new ExpressionError(`${describe(value)} has no property "${name}".`)
+  }
+
+  #ownMember(value: unknown, name: string): unknown {
+    if (isMap(value) && Object.hasOwn(value, name)) return value[name]
+    if (this.#scope.strict || !isMap(value)) throw new ExpressionError(`Unknown name "${name}" in ${describe(value)}.`)
+    return null
+  }
+
+  #index(value: unknown, index: Node): unknown {
+    if (isNull(value)) throw new ExpressionError('An index was applied to null.')
+    if (isMap(value)) return this.#member(value, index.kind === 'name' ? index.name : keyText(this.evaluate(index)))
+    const position = numberOf(this.evaluate(index))
+    if (position === undefined) throw new ExpressionError('An index must be a number.')
+    const at = Number(position.value)
+    const length = isList(value) || typeof value === 'string' ? value.length : undefined
+    if (length === undefined) throw new ExpressionError(`${describe(value)} has no elements.`)
+    if (!Number.isInteger(at) || at < 0 || at >= length) throw new ExpressionError(`The index ${at} is out of range.`)
+    return (value as unknown[] | string)[at]
+  }
+
+  #select(value: unknown, which: 'all' | 'first' | 'last', test: Node): unknown {
+    const chosen = elementsOf(value).filter((element) => this.#within(element, () => toBoolean(this.evaluate(test))))
+    const taken = which === 'all' ? chosen : which === 'first' ? chosen.slice(0, 1) : chosen.slice(-1)
+    if (!isMap(value)) return which === 'all' ? taken : (taken[0] ?? null)
+    return Object.fromEntries(taken.map((entry) => [(entry as Entry).key, (entry as Entry).value]))
+  }
+
+  #project(value: unknown, each: Node): unknown[] {
+    return elementsOf(value).map((element) => this.#within(element, () => this.evaluate(each)))
+  }
+
+  #within<T>(value: unknown, work: () => T): T {
+    const outer = this.#element
+    this.#element = { value }
+    try {
+      return work()
+    } finally {
+      this.#element = outer
+    }
+  }
+
+  #unary(operator: '-' | '+' | '!', value: unknown): unknown {
+    if (operator === '!') return !toBoolean(value)
+    if (operator === '-') return negate(value)
+    if (numberOf(value) === undefined) throw new ExpressionError(`"+" does not work on ${describe(value)}.`)
+    return value
+  }
+
+  /** A long row such as `1 + 1 + 1 …` is a deep tree on its left side; it is walked without a stack frame for each. */
+  #binary(outermost: Extract<Node, { kind: 'binary' }>): unknown {
+    const row: Extract<Node, { kind: 'binary' }>[] = []
+    let inner: Node = outermost
+    while (inner.kind === 'binary') {
+      this.#step()
+      row.push(inner)
+      inner = inner.left
+    }
+    let value = this.evaluate(inner)
+    for (let node = row.pop(); node !== undefined; node = row.pop()) value = this.#operate(node.operator, value, node.right)
+    return value
+  }
+
+  #operate(operator: BinaryOperator, left: unknown, rightNode: Node): unknown {
+    if (operator === 'and') return toBoolean(left) && toBoolean(this.evaluate(rightNode))
+    if (operator === 'or') return toBoolean(left) || toBoolean(this.evaluate(rightNode))
+    if (operator === 'instanceof') throw new ExpressionError('"instanceof" is not allowed in expressions.')
+    const right = this.evaluate(rightNode)
+    switch (operator) {
+      case '==':
+        return areEqual(left, right)
+      case '!=':
+        return !areEqual(left, right)
+      case '<':
+        return compare(left, right) < 0
+      case '<=':
+        return compare(left, right) <= 0
+      case '>':
+        return compare(left, right) > 0
+      case '>=':
+        return compare(left, right) >= 0
+      case 'between':
+        return isBetween(left, right)
+      case 'matches':
+        return isMatch(left, right)
+      default:
+        return calculate(operator satisfies ArithmeticOperator, left, right)
+    }
+  }
+}
+
+type Link = Extract<Node, { kind: 'member' | 'index' | 'method' | 'select' | 'project' }>
+
+function isLink(node: Node): node is Link {
+  return ['member', 'index', 'method', 'select', 'project'].includes(node.kind)
+}
+
+interface Entry {
+  key: string
+  value: unknown
+}
+
+/** @throws {ExpressionError} */
+function elementsOf(value: unknown): unknown[] {
+  if (isList(value)) return value
+  if (isMap(value)) return Object.entries(value).map(([key, member]): Entry => ({ key, value: member }))
+  throw new ExpressionError(`${describe(value)} has no elements to choose from.`)
+}
+
+function keyText(key: unknown): string {
+  if (typeof key === 'string') return key
+  if (isNull(key) || isList(key) || isMap(key)) throw new ExpressionError(`${describe(key)} cannot be a key.`)
+  return String(key)
+}
+
+function isBetween(value: unknown, range: unknown): boolean {
+  if (!isList(range) || range.length !== 2) throw new ExpressionError('"between" needs a list of two values.')
+  return compare(value, range[0]) >= 0 && compare(value, range[1]) <= 0
+}
+
+function isMatch(value: unknown, pattern: unknown): boolean {
+  if (typeof value !== 'string' || typeof pattern !== 'string') throw new ExpressionError('"matches" works on texts only.')
+  return matchesWhole(pattern, value)
+}

@@ -1,0 +1,280 @@
+/** The functions that expressions may call, as data: what they do and what the UI tells about them (orchestration contract, 7.4). */
+import { parseAllDocuments, parse as parseYaml } from 'yaml'
+import { parseJson } from '../../../http/json.ts'
+import { executionView, stageView } from '../execution-view.ts'
+import { identityOf } from '../identity.ts'
+import type { Execution, JsonObject, Stage } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import { checkLength } from './arithmetic.ts'
+import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
+import { ExpressionError } from './lexer.ts'
+import { describe, isList, isNull, Real, toJsonValue, toText, Unevaluated } from './values.ts'
+
+/** Where an expression stands. */
+export interface ExpressionPlace {
+  execution: Execution
+  /** The stage being processed, if any. */
+  stage?: Stage
+}
+
+export interface ExpressionFunction {
+  readonly name: string
+  readonly description: string
+  readonly parameters: readonly FunctionParameter[]
+  call(place: ExpressionPlace, args: readonly unknown[]): unknown
+}
+
+export interface FunctionParameter {
+  readonly name: string
+  readonly description: string
+  readonly type: string
+}
+
+export const expressionFunctions: readonly ExpressionFunction[] = [
+  {
+    name: 'stage',
+    description: 'The first stage with a name or id.',
+    parameters: [text('nameOrId', 'Name or id of the stage')],
+    call: ({ execution }, [name]) => stageObject(stageNamed(execution, name)),
+  },
+  {
+    name: 'stageExists',
+    description: 'Whether there is a stage with a name or id.',
+    parameters: [text('nameOrId', 'Name or id of the stage')],
+    call: ({ execution }, [name]) => findStageNamed(execution, name) !== undefined,
+  },
+  {
+    name: 'stageByRefId',
+    description: 'The stage with a reference.',
+    parameters: [text('refId', 'Reference of the stage')],
+    call: ({ execution }, [refId]) => {
+      const stage = execution.stages.find((each) => each.refId === toText(refId))
+      if (stage === undefined) throw new ExpressionError(`There is no stage with the reference ${describe(refId)}.`)
+      return stageObject(stage)
+    },
+  },
+  {
+    name: 'currentStage',
+    description: 'The stage that is being processed.',
+    parameters: [],
+    call: ({ stage }) => {
+      if (stage === undefined) throw new ExpressionError('There is no current stage here.')
+      return stageObject(stage)
+    },
+  },
+  ...['judgment', 'judgement'].map((name) => ({
+    name,
+    description: 'The choice made in a manual judgment stage.',
+    parameters: [text('stageName', 'Name of the manual judgment stage')],
+    call: judgmentInput,
+  })),
+  {
+    name: 'currentUser',
+    description: 'The user in whose name the stage runs.',
+    parameters: [],
+    call: ({ execution, stage }) => identityOf(execution, stage).user ?? 'anonymous',
+  },
+  {
+    name: 'deployedServerGroups',
+    description: 'The server groups that stages have deployed.',
+    parameters: [text('stageName', 'Names or ids of the stages; all when none is given')],
+    call: ({ execution }, names) => deployedServerGroups(execution, names.map(toText)),
+  },
+  {
+    name: 'manifestLabelValue',
+    description: 'A label of the pods of a Deployment or ReplicaSet that a stage has deployed.',
+    parameters: [
+      text('stageName', 'Name of the deploy manifest stage'),
+      text('kind', 'Deployment or ReplicaSet'),
+      text('labelKey', 'Key of the label'),
+    ],
+    call: ({ execution }, [name, kind, label]) => manifestLabelValue(stageNamed(execution, name), toText(kind), toText(label)),
+  },
+  {
+    name: 'triggerResolvedArtifact',
+    description: 'The artifact with a name that the trigger brought.',
+    parameters: [text('name', 'Name of the artifact')],
+    call: ({ execution }, [name]) => boundArtifact(execution, 'name', name),
+  },
+  {
+    name: 'triggerResolvedArtifactByType',
+    description: 'The artifact of a type that the trigger brought.',
+    parameters: [text('type', 'Type of the artifact')],
+    call: ({ execution }, [type]) => boundArtifact(execution, 'type', type),
+  },
+  {
+    name: 'resolvedArtifacts',
+    description: 'The artifacts that the stages have produced.',
+    parameters: [],
+    call: ({ execution }) =>
+      execution.stages.flatMap(({ outputs }) => (isList(outputs['artifacts']) ? outputs['artifacts'] : [])),
+  },
+  {
+    name: 'toJson',
+    description: 'The JSON text of a value.',
+    parameters: [{ name: 'value', description: 'Any value', type: 'object' }],
+    call: (_place, [value]) => toJson(value),
+  },
+  {
+    name: 'readJson',
+    description: 'The object or list that a JSON text describes.',
+    parameters: [text('text', 'JSON')],
+    call: (_place, [value]) => readJson(textOf(value)),
+  },
+  {
+    name: 'readYaml',
+    description: 'The value that a YAML text describes.',
+    parameters: [text('text', 'YAML')],
+    call: (_place, [value]) => readYaml(textOf(value)),
+  },
+  {
+    name: 'readAllYaml',
+    description: 'The list of the documents of a YAML text.',
+    parameters: [text('text', 'YAML')],
+    call: (_place, [value]) => readAllYaml(textOf(value)),
+  },
+  {
+    name: 'toInt',
+    description: 'The whole number that a text shows.',
+    parameters: [text('text', 'A number')],
+    call: (_place, [value]) => toInt(toText(value)),
+  },
+  {
+    name: 'toFloat',
+    description: 'The number that a text shows.',
+    parameters: [text('text', 'A number')],
+    call: (_place, [value]) => toFloat(toText(value)),
+  },
+  {
+    name: 'toBoolean',
+    description: 'True when the text is "true" in any case.',
+    parameters: [text('text', 'A text')],
+    call: (_place, [value]) => !isNull(value) && toText(value).toLowerCase() === 'true',
+  },
+  {
+    name: 'toBase64',
+    description: 'The text in base64.',
+    parameters: [text('text', 'A text')],
+    call: (_place, [value]) => Buffer.from(textOf(value)).toString('base64'),
+  },
+  {
+    name: 'fromBase64',
+    description: 'The text that base64 stands for.',
+    parameters: [text('text', 'Base64')],
+    call: (_place, [value]) => Buffer.from(textOf(value), 'base64').toString(),
+  },
+  {
+    name: 'alphanumerical',
+    description: 'The text without anything but letters and digits.',
+    parameters: [text('text', 'A text')],
+    call: (_place, [value]) => textOf(value).replace(/[^A-Za-z0-9]/g, ''),
+  },
+  {
+    name: 'doNotEval',
+    description: 'Marks a value whose expressions are to stay as they are.',
+    parameters: [{ name: 'value', description: 'Any value', type: 'object' }],
+    call: (_place, [value]) => new Unevaluated(value),
+  },
+]
+
+/** A stage as expressions see it. */
+export function stageObject(stage: Stage): JsonObject {
+  return { ...stageView(stage), hasSucceeded: stage.status === 'SUCCEEDED', hasFailed: stage.status === 'TERMINAL' }
+}
+
+export function executionObject(execution: Execution): JsonObject {
+  return { ...executionView(execution), stages: execution.stages.map(stageObject) }
+}
+
+function text(name: string, description: string): FunctionParameter {
+  return { name, description, type: 'string' }
+}
+
+function findStageNamed(execution: Execution, nameOrId: unknown): Stage | undefined {
+  return execution.stages.find((stage) => stage.name === nameOrId || stage.id === nameOrId)
+}
+
+function stageNamed(execution: Execution, nameOrId: unknown): Stage {
+  const stage = findStageNamed(execution, nameOrId)
+  if (stage === undefined) throw new ExpressionError(`There is no stage with the name or id ${describe(nameOrId)}.`)
+  return stage
+}
+
+function judgmentInput({ execution }: ExpressionPlace, [name]: readonly unknown[]): unknown {
+  const stage = execution.stages.find(
+    (each) => each.type === 'manualJudgment' && each.name === name && !isNull(each.context['judgmentInput']),
+  )
+  if (stage === undefined) throw new ExpressionError(`There is no judgment named ${describe(name)} with an input.`)
+  return stage.context['judgmentInput']
+}
+
+function boundArtifact(execution: Execution, field: 'name' | 'type', wanted: unknown): unknown {
+  const resolved = execution.trigger['resolvedExpectedArtifacts']
+  const bound = (isList(resolved) ? resolved : []).map((each) => (isJsonObject(each) ? each['boundArtifact'] : undefined))
+  const found = bound.find((artifact) => isJsonObject(artifact) && artifact[field] === wanted)
+  if (found === undefined) throw new ExpressionError(`The trigger has no artifact whose ${field} is ${describe(wanted)}.`)
+  return found
+}
+
+function toJson(value: unknown): string {
+  const json = JSON.stringify(toJsonValue(value)) ?? 'null'
+  checkLength(json.length)
+  if (value instanceof Unevaluated || !json.includes('${')) return json
+  throw new ExpressionError('The JSON would contain an expression; wrap the value in #doNotEval.')
+}
+
+function readJson(json: string): unknown {
+  const value = attempt(() => parseJson(json), 'JSON')
+  if (typeof value !== 'object' || value === null) throw new ExpressionError('The JSON is neither an object nor a list.')
+  return value
+}
+
+function readYaml(yaml: string): unknown {
+  return plain(attempt(() => parseYaml(yaml, { maxAliasCount: 100 }), 'YAML'))
+}
+
+function readAllYaml(yaml: string): unknown {
+  return attempt(() => {
+    const documents = parseAllDocuments(yaml)
+    if (!Array.isArray(documents)) return []
+    return documents.map((document) => {
+      const fault = document.errors[0]
+      if (fault !== undefined) throw fault
+      return plain(document.toJS({ maxAliasCount: 100 }))
+    })
+  }, 'YAML')
+}
+
+/** Dates and the like become what JSON makes of them. */
+function plain(value: unknown): unknown {
+  const json = JSON.stringify(value) ?? 'null'
+  checkLength(json.length)
+  return JSON.parse(json)
+}
+
+function attempt<T>(read: () => T, what: string): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ExpressionError) throw error
+    throw new ExpressionError(`The text is not ${what}: ${(error as Error).message}`)
+  }
+}
+
+function toInt(value: string): unknown {
+  if (!/^[+-]?\d+$/.test(value) || BigInt.asIntN(32, BigInt(value)) !== BigInt(value)) {
+    throw new ExpressionError(`"${value.slice(0, 40)}" is not a whole number.`)
+  }
+  return Number(value)
+}
+
+function toFloat(value: string): unknown {
+  const number = Number(value)
+  if (value.trim() === '' || !Number.isFinite(number)) throw new ExpressionError(`"${value.slice(0, 40)}" is not a number.`)
+  return new Real(number)
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw new ExpressionError(`A text was expected instead of ${describe(value)}.`)
+  return value
+}

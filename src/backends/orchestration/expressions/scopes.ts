@@ -1,0 +1,91 @@
+/** Which names an expression can refer to, depending on where it stands (orchestration contract, 7.3). */
+import { readKey, visibleOutputs } from '../machine/graph.ts'
+import type { Execution, JsonObject, Stage } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import { deployedServerGroups } from './deployments.ts'
+import type { Scope } from './evaluator.ts'
+import { type ExpressionPlace, executionObject, expressionFunctions } from './functions.ts'
+
+/** At submission: only what is known then, and unknown names are errors. */
+export function submissionScope(trigger: JsonObject, templateVariables: JsonObject | undefined): Scope {
+  const names = new Map<string, () => unknown>([
+    ['trigger', () => trigger],
+    ['parameters', () => trigger['parameters']],
+  ])
+  if (templateVariables !== undefined) names.set('templateVariables', () => templateVariables)
+  return {
+    has: (name) => names.has(name),
+    lookUp: (name) => names.get(name)?.(),
+    all: () => Object.fromEntries([...names].map(([name, read]) => [name, read()])),
+    // Without an execution there is nothing that a function about stages could look at.
+    functions: functionsWithoutPlace,
+    strict: true,
+  }
+}
+
+/** An object whose own members are the names, as the trigger is for its own texts. */
+export function objectScope(members: JsonObject): Scope {
+  return {
+    has: (name) => Object.hasOwn(members, name),
+    lookUp: (name) => members[name],
+    all: () => members,
+    functions: functionsWithoutPlace,
+    strict: true,
+  }
+}
+
+/** The execution as a whole, and what a stage sees when one is given. Ad-hoc tasks see neither their execution nor a trigger. */
+export function executionScope(execution: Execution, stage?: Stage): Scope {
+  const names = new Map<string, () => unknown>()
+  if (execution.type === 'PIPELINE') {
+    let object: JsonObject | undefined
+    names.set('execution', () => (object ??= executionObject(execution)))
+    names.set('trigger', () => execution.trigger)
+    names.set('parameters', () => parametersOf(execution, stage))
+    names.set('deployedServerGroups', () => deployedServerGroups(execution, []))
+    names.set('scmInfo', () => scmInfo(execution, stage))
+    if (execution.templateVariables !== undefined) names.set('templateVariables', () => execution.templateVariables)
+  }
+  const read = (name: string) => (stage === undefined ? undefined : readKey(execution, stage, name))
+  return {
+    has: (name) => names.has(name) || read(name) !== undefined,
+    lookUp: (name) => (names.has(name) ? names.get(name)?.() : read(name)),
+    all: () => ({
+      ...(stage === undefined ? {} : { ...visibleOutputs(execution, stage), ...stage.context }),
+      ...Object.fromEntries([...names].map(([name, value]) => [name, value()])),
+    }),
+    functions: functionsAt({ execution, stage }),
+    strict: false,
+  }
+}
+
+function functionsAt(place: ExpressionPlace): Scope['functions'] {
+  return new Map(expressionFunctions.map((each) => [each.name, (args: unknown[]) => each.call(place, args)]))
+}
+
+const placelessNames = [
+  ...['toJson', 'readJson', 'readYaml', 'readAllYaml', 'toInt', 'toFloat', 'toBoolean', 'toBase64', 'fromBase64'],
+  ...['alphanumerical', 'doNotEval'],
+]
+
+const functionsWithoutPlace: Scope['functions'] = new Map(
+  expressionFunctions
+    .filter((each) => placelessNames.includes(each.name))
+    .map((each) => [each.name, (args: unknown[]) => each.call(undefined as never, args)]),
+)
+
+function parametersOf(execution: Execution, stage: Stage | undefined): JsonObject {
+  const { parameters } = execution.trigger
+  if (Object.keys(parameters).length > 0) return parameters
+  const own = stage?.context['parameters']
+  return isJsonObject(own) ? own : {}
+}
+
+/** Of several entries the first whose branch is not a main one. */
+function scmInfo(execution: Execution, stage: Stage | undefined): unknown {
+  const sources = [stage?.context['buildInfo'], execution.trigger['buildInfo']]
+  const found = sources.map((source) => (isJsonObject(source) ? source['scm'] : undefined)).find(Array.isArray)
+  if (found === undefined || found.length === 0) return null
+  const isSideBranch = (entry: unknown) => isJsonObject(entry) && !['master', 'develop'].includes(String(entry['branch']))
+  return found.length === 1 ? found[0] : (found.find(isSideBranch) ?? found[0])
+}

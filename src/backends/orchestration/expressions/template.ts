@@ -1,0 +1,171 @@
+/**
+ * Evaluates the texts of a JSON value: literal text with `${ expression }` parts. An expression that fails leaves its text as
+ * it was and an entry in the summary (orchestration contract, 7.1 and 7.5).
+ */
+import { evaluateNode, type Scope } from './evaluator.ts'
+import { ExpressionError } from './lexer.ts'
+import { parseExpression } from './parser.ts'
+import { isList, isMap, isNull, toJsonValue, toText } from './values.ts'
+
+export interface SummaryEntry {
+  description: string
+  exceptionType?: string
+  /** Milliseconds since the epoch. */
+  timestamp: number
+  level: 'ERROR' | 'INFO'
+}
+
+/** By the text of the expression without its `${}`. */
+export type ExpressionSummary = Record<string, SummaryEntry[]>
+
+export interface EvaluationOptions {
+  scope: Scope
+  now: number
+  /** Keys of the outermost object that are left alone. */
+  skip?: readonly string[]
+}
+
+export interface Evaluated<T> {
+  value: T
+  /** What failed. */
+  summary: ExpressionSummary
+  /** Expressions that were evaluated without a complaint. */
+  succeeded: string[]
+}
+
+const longestExpression = 10_000
+const opening = '${'
+
+/** Evaluates every text within a JSON value, the keys of objects too. */
+export function evaluateTree<T>(value: T, options: EvaluationOptions): Evaluated<T> {
+  const evaluation = new TreeEvaluation(options)
+  return { value: evaluation.walk(value, []) as T, summary: evaluation.summary, succeeded: evaluation.succeeded }
+}
+
+class TreeEvaluation {
+  readonly summary: ExpressionSummary = Object.create(null) as ExpressionSummary
+  readonly succeeded: string[] = []
+  readonly #options: EvaluationOptions
+
+  constructor(options: EvaluationOptions) {
+    this.#options = options
+  }
+
+  /** @param path Keys that lead to the value, for messages. */
+  walk(value: unknown, path: readonly string[]): unknown {
+    if (typeof value === 'string') return value.includes(opening) ? this.#text(value, path) : value
+    if (isList(value)) return value.map((item) => this.walk(item, path))
+    if (!isMap(value)) return value
+    const isOutermost = path.length === 0
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => {
+        if (isOutermost && this.#options.skip?.includes(key)) return [key, member]
+        return [this.#key(key, path), this.walk(member, [...path, key])]
+      }),
+    )
+  }
+
+  #key(key: string, path: readonly string[]): string {
+    if (!key.includes(opening)) return key
+    const evaluated = this.#text(key, [...path, key])
+    return typeof evaluated === 'string' ? evaluated : toText(evaluated)
+  }
+
+  #text(text: string, path: readonly string[]): unknown {
+    const name = expressionName(text)
+    try {
+      const { value, nullParts } = evaluateText(text, this.#options.scope)
+      if (nullParts.length === 0) this.succeeded.push(name)
+      else this.#note(name, path, `${nullParts.join(', ')} is null`, 'INFO')
+      return value
+    } catch (error) {
+      const known = error instanceof Error ? error : new Error(String(error))
+      // The stack of the thread is the last guard against nesting that no other limit has caught.
+      const message = known instanceof RangeError ? 'The expression is too complex.' : known.message
+      this.#note(name, path, message, 'ERROR', known.name)
+      return text
+    }
+  }
+
+  #note(name: string, path: readonly string[], message: string, level: 'ERROR' | 'INFO', exceptionType?: string): void {
+    const where = path.length === 0 ? '' : ` [${path.join('.')}]`
+    const description = `Failed to evaluate${where} ${name}: ${message}`
+    const entries = this.summary[name] ?? []
+    if (entries.some((entry) => entry.description === description)) return
+    this.summary[name] = [...entries, { description, exceptionType, timestamp: this.#options.now, level }]
+  }
+}
+
+/** @throws {ExpressionError} when any part cannot be evaluated. */
+function evaluateText(text: string, scope: Scope): { value: unknown; nullParts: string[] } {
+  const parts = templateParts(text)
+  const only = parts.length === 1 ? parts[0] : undefined
+  if (only !== undefined && only.kind === 'expression') {
+    const value = evaluateNode(parseExpression(only.text), scope)
+    return isNull(value) ? { value: text, nullParts: [only.text] } : { value: toJsonValue(value), nullParts: [] }
+  }
+  const nullParts: string[] = []
+  const texts = parts.map((part) => {
+    if (part.kind === 'literal') return part.text
+    const value = evaluateNode(parseExpression(part.text), scope)
+    if (!isNull(value)) return partText(value)
+    nullParts.push(part.text)
+    return `${opening}${part.text}}`
+  })
+  return { value: texts.join(''), nullParts }
+}
+
+function partText(value: unknown): string {
+  if (isList(value)) return value.map(toText).join(',')
+  if (isMap(value)) throw new ExpressionError('An object cannot stand within a text; use #toJson.')
+  return toText(value)
+}
+
+interface Part {
+  kind: 'literal' | 'expression'
+  text: string
+}
+
+/** @throws {ExpressionError} when a part does not end, or is too long. */
+function templateParts(text: string): Part[] {
+  const parts: Part[] = []
+  let at = 0
+  for (let start = text.indexOf(opening); start !== -1; start = text.indexOf(opening, at)) {
+    if (start > at) parts.push({ kind: 'literal', text: text.slice(at, start) })
+    const end = closingBrace(text, start + opening.length)
+    const expression = text.slice(start + opening.length, end)
+    if (expression.length > longestExpression) {
+      throw new ExpressionError(`The expression has more than ${longestExpression} characters.`)
+    }
+    parts.push({ kind: 'expression', text: expression })
+    at = end + 1
+  }
+  if (at < text.length) parts.push({ kind: 'literal', text: text.slice(at) })
+  return parts
+}
+
+/** The brace that ends the expression, brackets and quotes inside it matched. */
+function closingBrace(text: string, start: number): number {
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    const character = text[at] as string
+    if (character === "'" || character === '"') {
+      at = text.indexOf(character, at + 1)
+      if (at === -1) break
+    } else if ('{[('.includes(character)) depth++
+    else if (character === '}' && depth === 0) return at
+    else if ('}])'.includes(character)) depth--
+  }
+  throw new ExpressionError('The expression has no closing brace.')
+}
+
+/** The text as the summary names it: without the marks of its expressions. */
+function expressionName(text: string): string {
+  try {
+    return templateParts(text)
+      .map((part) => part.text)
+      .join('')
+  } catch {
+    return text.replaceAll(opening, '').replace(/\}$/, '')
+  }
+}

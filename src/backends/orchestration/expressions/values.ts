@@ -1,0 +1,162 @@
+/**
+ * The values of the expression language and the conversions between them. Values are those of JSON, and numbers know
+ * whether they are whole: JSON's 3 is an integer, the literal 3.0 is a `Real`.
+ */
+import { isRawNumber } from '../../../http/json.ts'
+import { ExpressionError } from './lexer.ts'
+
+/** A floating-point number, also when its value happens to be whole. */
+export class Real {
+  readonly value: number
+
+  constructor(value: number) {
+    this.value = value
+  }
+}
+
+/** A value whose `${}` is to stay as it is. */
+export class Unevaluated {
+  readonly value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
+
+export type NumberValue = { kind: 'int' | 'long'; value: bigint } | { kind: 'real'; value: number }
+
+const smallestInt = -(2n ** 31n)
+const largestInt = 2n ** 31n - 1n
+
+/** @throws {ExpressionError} when a whole number does not fit. */
+export function parseNumber(text: string): unknown {
+  const isHex = /^0[xX]/.test(text)
+  if (!isHex && /[.eEfFdD]/.test(text)) return new Real(Number(text.replace(/[fFdDlL]$/, '')))
+  const isLong = /[lL]$/.test(text)
+  const value = BigInt(isLong ? text.slice(0, -1) : text)
+  if (!isLong && value > largestInt) throw new ExpressionError(`${text} is too large for an integer; write ${text}L.`)
+  if (BigInt.asIntN(64, value) !== value) throw new ExpressionError(`${text} is too large.`)
+  return isLong ? value : Number(value)
+}
+
+export function numberOf(value: unknown): NumberValue | undefined {
+  if (value instanceof Real) return { kind: 'real', value: value.value }
+  if (typeof value === 'bigint') return { kind: 'long', value }
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value)) return { kind: 'real', value }
+    const whole = BigInt(value)
+    return { kind: whole >= smallestInt && whole <= largestInt ? 'int' : 'long', value: whole }
+  }
+  if (isRawNumber(value)) {
+    const text = JSON.stringify(value)
+    return /^-?\d+$/.test(text) ? { kind: 'long', value: BigInt(text) } : { kind: 'real', value: Number(text) }
+  }
+  return undefined
+}
+
+/** Whole results wrap around at the width of their kind. */
+export function fromNumber(number: NumberValue): unknown {
+  if (number.kind === 'real') return new Real(number.value)
+  if (number.kind === 'int') return Number(BigInt.asIntN(32, number.value))
+  return BigInt.asIntN(64, number.value)
+}
+
+export function isList(value: unknown): value is unknown[] {
+  return Array.isArray(value)
+}
+
+/** An object of JSON, not one of the language's own values. */
+export function isMap(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return !(value instanceof Real) && !(value instanceof Unevaluated) && !isRawNumber(value)
+}
+
+export function isNull(value: unknown): value is null | undefined {
+  return value === null || value === undefined
+}
+
+const trueTexts = ['true', 'yes', 'on', '1']
+const falseTexts = ['false', 'no', 'off', '0']
+
+/** @throws {ExpressionError} when it is neither a boolean nor a text that stands for one. */
+export function toBoolean(value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  const text = typeof value === 'string' ? value.toLowerCase() : ''
+  if (trueTexts.includes(text)) return true
+  if (falseTexts.includes(text)) return false
+  throw new ExpressionError(`${describe(value)} is neither true nor false.`)
+}
+
+/** The text of a value, as joining with `+` writes it. */
+export function toText(value: unknown): string {
+  if (isNull(value)) return 'null'
+  if (typeof value === 'string') return value
+  if (value instanceof Unevaluated) return toText(value.value)
+  const number = numberOf(value)
+  if (number !== undefined) return number.kind === 'real' ? realText(number.value) : String(number.value)
+  if (isList(value)) return `[${value.map(toText).join(', ')}]`
+  if (isMap(value)) {
+    return `{${Object.entries(value)
+      .map(([key, member]) => `${key}=${toText(member)}`)
+      .join(', ')}}`
+  }
+  return String(value)
+}
+
+function realText(value: number): string {
+  return Number.isInteger(value) && Math.abs(value) < 1e7 ? value.toFixed(1) : String(value)
+}
+
+/** A value as JSON holds it. */
+export function toJsonValue(value: unknown): unknown {
+  if (value instanceof Unevaluated) return toJsonValue(value.value)
+  if (value instanceof Real) return Number.isFinite(value.value) ? value.value : String(value.value)
+  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+  if (isList(value)) return value.map(toJsonValue)
+  if (isMap(value)) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toJsonValue(member)]))
+  return value
+}
+
+/** What a value is, for messages. */
+export function describe(value: unknown): string {
+  if (isNull(value)) return 'null'
+  if (typeof value === 'string') return value === '' ? 'an empty text' : `the text "${value.slice(0, 40)}"`
+  if (isList(value)) return 'a list'
+  if (isMap(value)) return 'an object'
+  return toText(value)
+}
+
+export function areEqual(one: unknown, other: unknown): boolean {
+  if (isNull(one) || isNull(other)) return isNull(one) && isNull(other)
+  const left = numberOf(one)
+  const right = numberOf(other)
+  if (left !== undefined && right !== undefined) return compareNumbers(left, right) === 0
+  if (isList(one) && isList(other)) {
+    return one.length === other.length && one.every((item, index) => areEqual(item, other[index]))
+  }
+  if (isMap(one) && isMap(other)) {
+    const keys = Object.keys(one)
+    const isSame = (key: string) => Object.hasOwn(other, key) && areEqual(one[key], other[key])
+    return keys.length === Object.keys(other).length && keys.every(isSame)
+  }
+  return one === other
+}
+
+export function compareNumbers(left: NumberValue, right: NumberValue): number {
+  // Comparing a bigint with a number is exact.
+  if (left.value === right.value || Number(left.value) === Number(right.value)) {
+    return left.value < right.value ? -1 : left.value > right.value ? 1 : 0
+  }
+  return left.value < right.value ? -1 : 1
+}
+
+/** @throws {ExpressionError} for values that have no order among each other. */
+export function compare(one: unknown, other: unknown): number {
+  if (isNull(one) || isNull(other)) return isNull(one) ? (isNull(other) ? 0 : -1) : 1
+  const left = numberOf(one)
+  const right = numberOf(other)
+  if (left !== undefined && right !== undefined) return compareNumbers(left, right)
+  if (typeof one === 'string' && typeof other === 'string') return one < other ? -1 : one > other ? 1 : 0
+  if (typeof one === 'boolean' && typeof other === 'boolean') return Number(one) - Number(other)
+  throw new ExpressionError(`${describe(one)} and ${describe(other)} cannot be ordered.`)
+}

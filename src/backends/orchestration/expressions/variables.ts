@@ -1,0 +1,44 @@
+/** Evaluates a list of variables one after another, each with those above it in scope (evaluator v4). */
+import type { Execution, JsonObject, Stage } from '../model.ts'
+import type { Scope } from './evaluator.ts'
+import { executionScope } from './scopes.ts'
+import { type ExpressionSummary, evaluateTree } from './template.ts'
+
+export interface Variable extends JsonObject {
+  key?: unknown
+  value?: unknown
+  /** The value as it was written, when evaluation changed it. */
+  sourceValue?: unknown
+}
+
+export interface VariablesPlace {
+  execution: Execution
+  stage: Stage
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+export function evaluateVariables(
+  variables: readonly Variable[],
+  { execution, stage, now }: VariablesPlace,
+): { result: Variable[]; summary: ExpressionSummary } {
+  const outer = executionScope(execution, stage)
+  const known = new Map<string, unknown>()
+  const summary: ExpressionSummary = {}
+  const result = variables.map((variable): Variable => {
+    const { value, summary: failed } = evaluateTree({ value: variable.value }, { scope: withVariables(outer, known), now })
+    Object.assign(summary, failed)
+    if (typeof variable.key === 'string') known.set(variable.key, value.value)
+    return { ...variable, value: value.value, sourceValue: variable.value }
+  })
+  return { result, summary }
+}
+
+function withVariables(outer: Scope, known: ReadonlyMap<string, unknown>): Scope {
+  return {
+    ...outer,
+    has: (name) => known.has(name) || outer.has(name),
+    lookUp: (name) => (known.has(name) ? known.get(name) : outer.lookUp(name)),
+    all: () => ({ ...outer.all(), ...Object.fromEntries(known) }),
+  }
+}

@@ -1,0 +1,88 @@
+/** The failed leaves of an execution and of the child pipelines that it ran (orchestration contract, E19). */
+import { errorTexts } from './machine/failure.ts'
+import type { Execution, JsonObject, Stage } from './model.ts'
+import { isTopLevel } from './model.ts'
+
+export interface FailedLeavesOptions {
+  /** Prefix of links into the UI. */
+  deckOrigin: string
+  limit: number
+  find: (id: string) => Execution | undefined
+}
+
+interface Visit {
+  execution: Execution
+  parent?: Execution
+}
+
+const failedStatuses = ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE']
+
+/** Breadth-first; members without a value are written as null. */
+export function failedLeaves(root: Execution, options: FailedLeavesOptions): JsonObject[] {
+  const found: JsonObject[] = []
+  const seen = new Set<string>([root.id])
+  const open: Visit[] = [{ execution: root }]
+  for (let visit = open.shift(); visit !== undefined; visit = open.shift()) {
+    for (const stage of visit.execution.stages) {
+      if (!failedStatuses.includes(stage.status) || hasFailedChild(visit.execution, stage)) continue
+      const child = childOf(stage, options)
+      if (child !== undefined && !seen.has(child.id) && hasFailedStage(child)) {
+        seen.add(child.id)
+        open.push({ execution: child, parent: visit.execution })
+      } else found.push(leaf(visit, stage, child, options))
+      if (found.length >= options.limit) return found
+    }
+  }
+  return found
+}
+
+function hasFailedStage(execution: Execution): boolean {
+  return execution.stages.some((stage) => failedStatuses.includes(stage.status))
+}
+
+function hasFailedChild(execution: Execution, stage: Stage): boolean {
+  return execution.stages.some((each) => each.parentStageId === stage.id && failedStatuses.includes(each.status))
+}
+
+function childOf(stage: Stage, options: FailedLeavesOptions): Execution | undefined {
+  const { executionId } = stage.context
+  return stage.type === 'pipeline' && typeof executionId === 'string' ? options.find(executionId) : undefined
+}
+
+function leaf(
+  { execution, parent }: Visit,
+  stage: Stage,
+  child: Execution | undefined,
+  options: FailedLeavesOptions,
+): JsonObject {
+  return {
+    ...named('parentPipeline', parent, options),
+    pipelineExecutionId: execution.id,
+    pipelineExecutionName: execution.name ?? null,
+    pipelineApplication: execution.application,
+    pipelineExecutionUrl: linkTo(execution, stage, options.deckOrigin),
+    stageId: stage.id,
+    stageName: stage.name,
+    stageType: stage.type,
+    stageStatus: stage.status,
+    stageException: errorTexts(stage.context['exception'])[0] ?? 'No exception message was recorded.',
+    ...named('childPipeline', child, options),
+  }
+}
+
+function named(prefix: string, execution: Execution | undefined, options: FailedLeavesOptions): JsonObject {
+  return {
+    [`${prefix}ExecutionId`]: execution?.id ?? null,
+    [`${prefix}ExecutionName`]: execution?.name ?? null,
+    [`${prefix}Application`]: execution?.application ?? null,
+    [`${prefix}Url`]: execution === undefined ? null : linkTo(execution, undefined, options.deckOrigin),
+  }
+}
+
+function linkTo(execution: Execution, stage: Stage | undefined, origin: string): string {
+  const base = `${origin}/#/applications/${execution.application}/executions/details/${execution.id}`
+  if (stage === undefined) return base
+  const top = execution.stages.filter(isTopLevel)
+  const index = Math.max(top.indexOf(stage), 0)
+  return `${base}?stage=${index}&step=0&details=${stage.type}Config`
+}

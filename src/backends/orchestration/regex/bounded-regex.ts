@@ -1,0 +1,243 @@
+/**
+ * Regular expressions from pipelines, matched in time proportional to pattern and text: all ways through the pattern are
+ * followed at once, so no pattern can make the engine hang.
+ */
+import { isWordCharacter, parseRegex, RegexError, type RegexNode } from './regex-syntax.ts'
+
+type Instruction =
+  | { kind: 'characters'; test: (character: string) => boolean }
+  | { kind: 'assert'; what: 'start' | 'end' | 'word-boundary' | 'no-word-boundary' }
+  /** Follows both; the first is preferred. */
+  | { kind: 'fork'; first: number; second: number }
+  | { kind: 'jump'; to: number }
+  | { kind: 'save'; slot: number }
+  | { kind: 'match' }
+
+const mostInstructions = 20_000
+const longestPattern = 2000
+/** Instructions that one match may look at. */
+const mostSteps = 20_000_000
+
+/** Where each group begins and ends, in characters; group 0 is the whole match. */
+type Slots = readonly (number | undefined)[]
+
+/** @throws {RegexError} when the pattern cannot be read or takes too long. */
+export function matchesWhole(pattern: string, text: string): boolean {
+  const program = compile(pattern)
+  return findMatch(program, [...text], 0, { anchored: true, whole: true }) !== undefined
+}
+
+/**
+ * Replaces the first or all matches. `$1` in the replacement stands for a group, `\$` for a dollar.
+ *
+ * @throws {RegexError} when the pattern cannot be read or takes too long.
+ */
+export function replaceMatches(pattern: string, text: string, replacement: string, all: boolean): string {
+  const characters = [...text]
+  let replaced = ''
+  let at = 0
+  for (const slots of eachMatch(compile(pattern), characters)) {
+    const [start, end] = [slots[0] as number, slots[1] as number]
+    replaced += characters.slice(at, start).join('') + expand(replacement, slots, characters)
+    at = end
+    if (!all) break
+  }
+  return replaced + characters.slice(at).join('')
+}
+
+/**
+ * The parts of a text between matches, at most `limit`; an empty match at the very beginning splits nothing off.
+ *
+ * @throws {RegexError} when the pattern cannot be read or takes too long.
+ */
+export function splitAt(pattern: string, text: string, limit: number): string[] {
+  const characters = [...text]
+  const parts: string[] = []
+  let at = 0
+  for (const slots of eachMatch(compile(pattern), characters)) {
+    const [start, end] = [slots[0] as number, slots[1] as number]
+    if (parts.length + 1 >= limit) break
+    if (end === 0 || (start === end && start === characters.length)) continue
+    parts.push(characters.slice(at, start).join(''))
+    at = end
+  }
+  return [...parts, characters.slice(at).join('')]
+}
+
+function* eachMatch(program: readonly Instruction[], characters: readonly string[]): Generator<Slots> {
+  let at = 0
+  while (at <= characters.length) {
+    const slots = findMatch(program, characters, at, { anchored: false, whole: false })
+    if (slots === undefined) return
+    yield slots
+    const [start, end] = [slots[0] as number, slots[1] as number]
+    at = end > start ? end : end + 1
+  }
+}
+
+function expand(replacement: string, slots: Slots, characters: readonly string[]): string {
+  return replacement.replace(/\\(.)|\$(\d)/g, (_all, escaped?: string, digit?: string) => {
+    if (escaped !== undefined) return escaped
+    const group = 2 * Number(digit)
+    return characters.slice(slots[group] ?? 0, slots[group + 1] ?? 0).join('')
+  })
+}
+
+function compile(pattern: string): Instruction[] {
+  if (pattern.length > longestPattern) throw new RegexError(`The regular expression is longer than ${longestPattern} characters.`)
+  const program: Instruction[] = []
+  const { root } = parseRegex(pattern)
+  emit({ kind: 'group', inner: root, number: 0 }, program)
+  program.push({ kind: 'match' })
+  return program
+}
+
+function emit(node: RegexNode, program: Instruction[]): void {
+  if (program.length > mostInstructions) throw new RegexError('The regular expression is too large.')
+  switch (node.kind) {
+    case 'characters':
+      program.push({ kind: 'characters', test: node.test })
+      return
+    case 'sequence':
+      for (const part of node.parts) emit(part, program)
+      return
+    case 'choice':
+      emitChoice(node.options, program)
+      return
+    case 'repeat':
+      emitRepeat(node, program)
+      return
+    case 'group':
+      if (node.number !== undefined) program.push({ kind: 'save', slot: 2 * node.number })
+      emit(node.inner, program)
+      if (node.number !== undefined) program.push({ kind: 'save', slot: 2 * node.number + 1 })
+      return
+    default:
+      program.push({ kind: 'assert', what: node.kind })
+  }
+}
+
+function emitChoice(options: readonly RegexNode[], program: Instruction[]): void {
+  const jumps: { kind: 'jump'; to: number }[] = []
+  for (const [index, option] of options.entries()) {
+    if (index === options.length - 1) emit(option, program)
+    else {
+      const fork = { kind: 'fork' as const, first: program.length + 1, second: 0 }
+      program.push(fork)
+      emit(option, program)
+      const jump = { kind: 'jump' as const, to: 0 }
+      program.push(jump)
+      jumps.push(jump)
+      fork.second = program.length
+    }
+  }
+  for (const jump of jumps) jump.to = program.length
+}
+
+function emitRepeat(node: Extract<RegexNode, { kind: 'repeat' }>, program: Instruction[]): void {
+  for (let count = 0; count < node.least; count++) emit(node.inner, program)
+  if (node.most === Infinity) {
+    const start = program.length
+    const fork = emitFork(program)
+    emit(node.inner, program)
+    program.push({ kind: 'jump', to: start })
+    direct(fork, start + 1, program.length, node.greedy)
+    return
+  }
+  const forks: [fork: Extract<Instruction, { kind: 'fork' }>, inner: number][] = []
+  for (let count = node.least; count < node.most; count++) {
+    forks.push([emitFork(program), program.length])
+    emit(node.inner, program)
+  }
+  for (const [fork, inner] of forks) direct(fork, inner, program.length, node.greedy)
+}
+
+function emitFork(program: Instruction[]): Extract<Instruction, { kind: 'fork' }> {
+  const fork = { kind: 'fork' as const, first: 0, second: 0 }
+  program.push(fork)
+  return fork
+}
+
+function direct(fork: Extract<Instruction, { kind: 'fork' }>, inner: number, past: number, greedy: boolean): void {
+  fork.first = greedy ? inner : past
+  fork.second = greedy ? past : inner
+}
+
+interface Thread {
+  at: number
+  slots: Slots
+}
+
+interface MatchOptions {
+  /** Only a match that begins at the start position counts. */
+  anchored: boolean
+  /** Only a match that reaches the end of the text counts. */
+  whole: boolean
+}
+
+function findMatch(
+  program: readonly Instruction[],
+  characters: readonly string[],
+  from: number,
+  options: MatchOptions,
+): Slots | undefined {
+  let best: Slots | undefined
+  let threads: Thread[] = []
+  let steps = 0
+  for (let position = from; position <= characters.length; position++) {
+    const seen = new Set<number>()
+    const ready: Thread[] = []
+    for (const thread of threads) follow(thread, position, seen, ready)
+    // A match that began earlier is preferred, so a later start is only tried while there is none.
+    const mayBegin = best === undefined && (!options.anchored || position === from)
+    if (mayBegin) follow({ at: 0, slots: [] }, position, seen, ready)
+    steps += seen.size
+    if (steps > mostSteps) throw new RegexError('The regular expression takes too long on this text.')
+    threads = []
+    for (const thread of ready) {
+      const instruction = program[thread.at] as Instruction
+      if (instruction.kind === 'match') {
+        if (options.whole && position < characters.length) continue
+        best = thread.slots
+        break
+      }
+      const character = characters[position]
+      if (instruction.kind === 'characters' && character !== undefined && instruction.test(character)) {
+        threads.push({ at: thread.at + 1, slots: thread.slots })
+      }
+    }
+    if (threads.length === 0 && (best !== undefined || options.anchored)) break
+  }
+  return best
+
+  /** Follows jumps and forks to the instructions that need a character, preferred ways first. */
+  function follow(start: Thread, position: number, seen: Set<number>, ready: Thread[]): void {
+    const open = [start]
+    for (let thread = open.pop(); thread !== undefined; thread = open.pop()) {
+      if (seen.has(thread.at)) continue
+      seen.add(thread.at)
+      const { at, slots } = thread
+      const instruction = program[at] as Instruction
+      if (instruction.kind === 'jump') open.push({ at: instruction.to, slots })
+      else if (instruction.kind === 'fork') open.push({ at: instruction.second, slots }, { at: instruction.first, slots })
+      else if (instruction.kind === 'save') {
+        const saved = [...slots]
+        saved[instruction.slot] = position
+        open.push({ at: at + 1, slots: saved })
+      } else if (instruction.kind !== 'assert') ready.push(thread)
+      else if (holds(instruction.what, characters, position)) open.push({ at: at + 1, slots })
+    }
+  }
+}
+
+function holds(
+  what: 'start' | 'end' | 'word-boundary' | 'no-word-boundary',
+  characters: readonly string[],
+  position: number,
+): boolean {
+  if (what === 'start') return position === 0
+  if (what === 'end') return position === characters.length
+  const before = position > 0 && isWordCharacter(characters[position - 1] as string)
+  const after = position < characters.length && isWordCharacter(characters[position] as string)
+  return (before !== after) === (what === 'word-boundary')
+}

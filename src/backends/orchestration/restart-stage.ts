@@ -1,0 +1,57 @@
+/** Restarts a stage within one transaction, its concurrency limit and its parent execution included (orchestration contract, 4.7). */
+import { startOrPark } from './concurrency.ts'
+import { advance } from './machine/advance.ts'
+import { findStage, topLevelOf } from './machine/graph.ts'
+import { mayRestart, replacePreconditions, resetForRestart } from './machine/restart.ts'
+import type { Execution, JsonObject, Stage } from './model.ts'
+import { isJsonObject } from './model.ts'
+import { isComplete } from './statuses.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+
+export interface RestartRequest {
+  execution: Execution
+  /** Its top-level ancestor is what restarts. */
+  stage: Stage
+  restartedBy: string
+  /** The definition as it is stored now. */
+  definition?: JsonObject
+}
+
+export function restartStage(unit: UnitOfWork, request: RestartRequest): void {
+  const { execution } = request
+  const stage = topLevelOf(execution, request.stage)
+  if (!mayRestart(stage)) return
+  if (request.definition !== undefined) replacePreconditions(execution, request.definition)
+  resetForRestart(execution, stage, request.restartedBy, unit.turn)
+  execution.engine.followUps = execution.engine.followUps.filter((each) => each.stageId !== stage.id)
+  if (execution.status === 'RUNNING' || execution.status === 'PAUSED') {
+    execution.startTime = unit.turn.now
+    advance(execution, unit.turn)
+  } else {
+    execution.engine.restartStageId = stage.id
+    execution.canceled = false
+    execution.canceledBy = undefined
+    execution.endTime = undefined
+    execution.startTimeExpiry = undefined
+    startOrPark(unit, execution)
+  }
+  restartParent(unit, execution, request.restartedBy)
+}
+
+/** A parent that has ended restarts the stage that started this child, and watches this child instead of starting a new one. */
+function restartParent(unit: UnitOfWork, child: Execution, restartedBy: string): void {
+  const { parentExecution, parentPipelineStageId } = child.trigger
+  if (!isJsonObject(parentExecution) || typeof parentPipelineStageId !== 'string') return
+  const parent = unit.load(String(parentExecution['id']))
+  const stage = parent === undefined ? undefined : findStage(parent, parentPipelineStageId)
+  if (parent === undefined || stage === undefined || !isComplete(parent.status) || !isComplete(stage.status)) return
+  const { executionId, executionName } = stage.context
+  resetForRestart(parent, stage, restartedBy, unit.turn)
+  stage.context = { ...stage.context, executionId, executionName }
+  parent.engine.restartStageId = stage.id
+  parent.canceled = false
+  parent.canceledBy = undefined
+  parent.endTime = undefined
+  startOrPark(unit, parent)
+  restartParent(unit, parent, restartedBy)
+}

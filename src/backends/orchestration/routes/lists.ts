@@ -1,0 +1,177 @@
+/** Lists of pipeline executions: of an application, of pipelines, of a project, by search (orchestration contract, 2.4). */
+import type { FastifyInstance } from 'fastify'
+import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
+import type { Engine } from '../engine.ts'
+import { executionView, unexpandedView } from '../execution-view.ts'
+import { byStartTime, withinHistory } from '../history.ts'
+import type { Execution, JsonObject } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import type { Status } from '../statuses.ts'
+import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
+import { sendRecord, textList, wantedStatuses, wholeNumber } from './answers.ts'
+
+interface ListQuery {
+  limit?: string
+  statuses?: string
+  expand?: string
+}
+
+interface ApplicationQuery extends ListQuery {
+  pipelineNameFilter?: string
+  pipelineLimit?: string
+}
+
+interface ConfigQuery extends ListQuery {
+  pipelineConfigIds?: string
+  executionIds?: string
+}
+
+interface SearchQuery {
+  triggerTypes?: string
+  pipelineName?: string
+  eventId?: string
+  trigger?: string
+  triggerTimeStartBoundary?: string
+  triggerTimeEndBoundary?: string
+  statuses?: string
+  startIndex?: string
+  size?: string
+  reverse?: string
+  expand?: string
+}
+
+export function listRoutes(app: FastifyInstance, engine: Engine, context: BackendContext): void {
+  const { store } = engine.options
+  const { now } = context
+
+  const newestOf = (configIds: readonly string[], limit: number, statuses: Status[] | undefined, cutOff: boolean) => {
+    if (limit <= 0) return []
+    const found = [...new Set(configIds)].flatMap((configId) => {
+      const newest = store.newestOfConfig(configId, limit, statuses)
+      return cutOff ? withinHistory(newest, now()) : newest
+    })
+    return found.sort(byStartTime)
+  }
+
+  for (const path of ['/v2/applications/:application/pipelines', '/applications/:application/pipelines']) {
+    app.get<{ Params: { application: string }; Querystring: ApplicationQuery }>(path, async (request, reply) => {
+      const { query } = request
+      const limit = wholeNumber(query.limit, 'limit', 5)
+      const statuses = wantedStatuses(query.statuses)
+      if (limit <= 0) return sendRecord(reply, [])
+      const ids = await configIdsOf(request.params.application, query, callerOf(request).identity, context)
+      return sendRecord(reply, newestOf(ids, limit, statuses, true).map(viewFor(query.expand, true)))
+    })
+  }
+
+  app.get<{ Querystring: ConfigQuery }>('/pipelines', (request, reply) => {
+    const { query } = request
+    const [configIds, executionIds] = [textList(query.pipelineConfigIds), textList(query.executionIds)]
+    if (configIds.length > 0 && executionIds.length > 0) {
+      throw new BackendError(400, 'Give either "pipelineConfigIds" or "executionIds", not both.')
+    }
+    const view = viewFor(query.expand, true)
+    if (executionIds.length > 0) {
+      const found = executionIds.flatMap((id) => store.load(id) ?? []).filter((each) => each.type === 'PIPELINE')
+      return sendRecord(reply, found.map(view))
+    }
+    const statuses = wantedStatuses(query.statuses)
+    return sendRecord(reply, newestOf(configIds, wholeNumber(query.limit, 'limit', 1), statuses, true).map(view))
+  })
+
+  app.get<{ Params: { projectId: string }; Querystring: ListQuery }>('/projects/:projectId/pipelines', async (request, reply) => {
+    const limit = wholeNumber(request.query.limit, 'limit', 5)
+    const statuses = wantedStatuses(request.query.statuses)
+    if (limit <= 0) return sendRecord(reply, [])
+    const path = `/v2/projects/${encodeURIComponent(request.params.projectId)}`
+    const answer = await context.call('front50', { method: 'GET', path, headers: callerOf(request).identity })
+    if (answer.status !== 200 && answer.status !== 404) throw new BackendError(500, 'The project could not be read.')
+    return sendRecord(reply, newestOf(projectConfigIds(answer.body), limit, statuses, false).map(executionView))
+  })
+
+  app.get<{ Params: { application: string }; Querystring: SearchQuery }>(
+    '/applications/:application/pipelines/search',
+    (request, reply) => {
+      const found = search(engine, request.params.application, request.query)
+      return sendRecord(reply, found.map(viewFor(request.query.expand, false)))
+    },
+  )
+}
+
+function viewFor(expand: string | undefined, otherwise: boolean): (execution: Execution) => JsonObject {
+  const isExpanded = expand === undefined || expand === '' ? otherwise : expand.toLowerCase() === 'true'
+  return isExpanded ? executionView : unexpandedView
+}
+
+/**
+ * Ids of the pipelines and strategies now stored for the application.
+ *
+ * @throws {BackendError} 500 when the definition store cannot be asked: an empty list would look like lost executions.
+ */
+async function configIdsOf(
+  application: string,
+  query: ApplicationQuery,
+  headers: Record<string, string>,
+  context: BackendContext,
+): Promise<string[]> {
+  const ask = async (path: string): Promise<JsonObject[]> => {
+    const answer = await context.call('front50', { method: 'GET', path, headers }).catch((error: unknown) => {
+      context.log.warn({ err: error }, 'the definition store cannot be reached')
+      throw new BackendError(500, 'The definitions of the application could not be read; try again.')
+    })
+    if (answer.status === 404) return []
+    if (answer.status !== 200) throw new BackendError(500, `The definition store answered ${answer.status}; try again.`)
+    return Array.isArray(answer.body) ? answer.body.filter(isJsonObject) : []
+  }
+  const name = encodeURIComponent(application)
+  const lists = await Promise.all([ask(`/pipelines/${name}?refresh=false`), ask(`/strategies/${name}?refresh=false`)])
+  const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
+  const named = lists.flat().filter((each) =>
+    String(each['name'] ?? '')
+      .toLowerCase()
+      .includes(wanted),
+  )
+  const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
+  return named.slice(0, most).flatMap((each) => (typeof each['id'] === 'string' ? [each['id']] : []))
+}
+
+function projectConfigIds(project: unknown): string[] {
+  const config = isJsonObject(project) ? project['config'] : undefined
+  const entries = isJsonObject(config) && Array.isArray(config['pipelineConfigs']) ? config['pipelineConfigs'] : []
+  return entries.flatMap((each: unknown) =>
+    isJsonObject(each) && typeof each['pipelineConfigId'] === 'string' ? [each['pipelineConfigId']] : [],
+  )
+}
+
+function search(engine: Engine, application: string, query: SearchQuery): Execution[] {
+  const from = wholeNumber(query.triggerTimeStartBoundary, 'triggerTimeStartBoundary', 0)
+  const to = boundary(query.triggerTimeEndBoundary)
+  const startIndex = wholeNumber(query.startIndex, 'startIndex', 0)
+  const size = wholeNumber(query.size, 'size', 10)
+  if (from < 0 || to < from)
+    throw new BackendError(400, 'The time boundaries must not be negative, and the end not before the start.')
+  if (startIndex < 0 || size <= 0) throw new BackendError(400, '"startIndex" must not be negative, and "size" must be positive.')
+  const types = textList(query.triggerTypes)
+  const pattern = parseTriggerPattern(query.trigger)
+  const oldestFirst = query.reverse?.toLowerCase() === 'true'
+  const statuses = wantedStatuses(query.statuses)
+  const found: Execution[] = []
+  const scope = application === '*' ? undefined : application
+  for (const execution of engine.options.store.eachByBuildTime({ application: scope, from, to, statuses, oldestFirst })) {
+    const { trigger, name } = execution
+    if (types.length > 0 && !types.includes('*') && !types.includes(trigger.type)) continue
+    if (query.pipelineName !== undefined && query.pipelineName !== '' && name !== query.pipelineName) continue
+    if (query.eventId !== undefined && query.eventId !== '' && trigger['eventId'] !== query.eventId) continue
+    if (pattern !== undefined && !matchesTrigger(trigger, pattern)) continue
+    found.push(execution)
+    if (found.length >= startIndex + size) break
+  }
+  return found.slice(startIndex)
+}
+
+/** Callers send the largest 64-bit number for "no end". */
+function boundary(text: string | undefined): number {
+  if (text === undefined || text === '') return Number.MAX_SAFE_INTEGER
+  if (!/^-?\d+$/.test(text)) throw new BackendError(400, '"triggerTimeEndBoundary" must be a whole number.')
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER)
+}

@@ -1,0 +1,60 @@
+/** One stage of an execution: changing its context, restarting it (orchestration contract, 2.6). */
+import type { FastifyInstance } from 'fastify'
+import { BackendError, callerOf } from '../../backend.ts'
+import type { Engine } from '../engine.ts'
+import { executionView } from '../execution-view.ts'
+import { findStage } from '../machine/graph.ts'
+import { maySkipManually, patchStage } from '../machine/operations.ts'
+import type { Execution, JsonObject, Stage } from '../model.ts'
+import { isJsonObject, isTrue } from '../model.ts'
+import { restartStage } from '../restart-stage.ts'
+import { isComplete } from '../statuses.ts'
+import { formatStored } from '../store.ts'
+import { sendRecord } from './answers.ts'
+import { userOf } from './executions.ts'
+
+interface StagePath {
+  Params: { id: string; stageId: string }
+}
+
+export function stageRoutes(app: FastifyInstance, engine: Engine): void {
+  app.patch<StagePath>('/pipelines/:id/stages/:stageId', (request, reply) => {
+    const changes = checkObject(request.body)
+    const modifier = { user: userOf(request), allowedAccounts: callerOf(request).accounts }
+    const execution = engine.transact((unit) => {
+      const execution = unit.require(request.params.id, 'PIPELINE')
+      const stage = requireStage(execution, request.params.stageId)
+      if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !maySkipManually(stage)) {
+        throw new BackendError(405, `Stage "${stage.name}" does not allow to be skipped.`)
+      }
+      patchStage(execution, stage, changes, modifier, unit.turn)
+      return execution
+    })
+    return sendRecord(reply, executionView(execution))
+  })
+
+  app.put<StagePath>('/pipelines/:id/stages/:stageId/restart', (request, reply) => {
+    const definition = checkObject(request.body)
+    const restartedBy = userOf(request)
+    const before = engine.transact((unit) => {
+      const execution = unit.require(request.params.id, 'PIPELINE')
+      const stage = requireStage(execution, request.params.stageId)
+      const before = JSON.parse(formatStored(executionView(execution)))
+      restartStage(unit, { execution, stage, restartedBy, definition })
+      return before
+    })
+    return sendRecord(reply, before)
+  })
+}
+
+function checkObject(body: unknown): JsonObject {
+  if (!isJsonObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
+  return body
+}
+
+/** @throws {BackendError} 404 */
+export function requireStage(execution: Execution, id: string): Stage {
+  const stage = findStage(execution, id)
+  if (stage === undefined) throw new BackendError(404, `The execution ${execution.id} has no stage with the id ${id}.`)
+  return stage
+}

@@ -1,0 +1,56 @@
+/** `checkPreconditions`: one synthetic stage per precondition, all at once; one that does not hold fails the stage. */
+import { StageError } from '../machine/failure.ts'
+import type { JsonObject, Stage } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import type { NewStage, StageType, TaskContext, TaskResult } from './stage-type.ts'
+
+export const checkPreconditionsStage: StageType = {
+  type: 'checkPreconditions',
+  steps: [{ name: 'checkPrecondition', execute: checkPrecondition }],
+  chooseSteps: (stage) => (isOnePrecondition(stage) ? checkPreconditionsStage.steps : []),
+  beforeStages: (stage) => (isOnePrecondition(stage) ? [] : preconditionStages(stage)),
+}
+
+function isOnePrecondition(stage: Stage): boolean {
+  return typeof stage.context['preconditionType'] === 'string'
+}
+
+function preconditionStages(stage: Stage): NewStage[] {
+  const { preconditions, stageEnabled: _enabled, restrictExecutionDuringTimeWindow: _window, ...inherited } = stage.context
+  if (preconditions === undefined || preconditions === null) return []
+  if (!Array.isArray(preconditions)) throw new StageError(['preconditions must be a list.'])
+  return preconditions.map((entry: unknown, index) => {
+    if (!isJsonObject(entry) || typeof entry['type'] !== 'string') {
+      throw new StageError([`Precondition ${index + 1} needs a "type".`])
+    }
+    const { type, ...settings } = entry
+    const context: JsonObject = { ...inherited, ...settings, preconditionType: type }
+    return { type: 'checkPreconditions', name: `Check precondition (${type})`, context }
+  })
+}
+
+function checkPrecondition(context: TaskContext): TaskResult {
+  const type = context.stage.context['preconditionType']
+  const settings = isJsonObject(context.stage.context['context']) ? context.stage.context['context'] : {}
+  if (type === 'expression') return checkExpression(context, settings)
+  if (type === 'stageStatus') return checkStageStatus(context, settings)
+  throw new StageError([`There is no precondition of type "${type}" on this platform.`])
+}
+
+function checkExpression(context: TaskContext, settings: JsonObject): TaskResult {
+  const { expression } = settings
+  const result = typeof expression === 'string' ? context.evaluate(`\${${expression}}`) : expression
+  const shown = { context: { ...settings, expressionResult: String(result) } }
+  if (String(result).toLowerCase() === 'true') return { status: 'SUCCEEDED', context: shown }
+  const text =
+    typeof settings['failureMessage'] === 'string' ? settings['failureMessage'] : `The expression "${expression}" is not true.`
+  return { status: 'TERMINAL', context: { ...shown, exception: { details: { errors: [text] } } } }
+}
+
+function checkStageStatus({ execution }: TaskContext, settings: JsonObject): TaskResult {
+  const { stageName, stageStatus } = settings
+  const stage = execution.stages.find((each) => each.name === stageName)
+  if (stage === undefined) throw new StageError([`There is no stage named "${stageName}".`])
+  if (stage.status === stageStatus) return { status: 'SUCCEEDED' }
+  throw new StageError([`The status of stage "${stageName}" is ${stage.status}, not ${stageStatus}.`])
+}

@@ -1,0 +1,43 @@
+/** `evaluateVariables`: turns expressions into outputs that later stages read by name. */
+
+import { withSummary } from '../expressions/stage-evaluation.ts'
+import { evaluateVariables, type Variable } from '../expressions/variables.ts'
+import { StageError } from '../machine/failure.ts'
+import type { JsonObject, Stage } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+
+export const evaluateVariablesStage: StageType = {
+  type: 'evaluateVariables',
+  steps: [{ name: 'evaluateVariables', execute: evaluate }],
+  // Its own step evaluates them one after another, each with those above it in scope.
+  unevaluatedKeys: (_stage, execution) => (execution.spelEvaluator === 'v4' ? ['variables'] : []),
+  prepareRestart(stage) {
+    stage.context = { ...stage.context, variables: variablesOf(stage).map(withSource) }
+    stage.outputs = {}
+  },
+}
+
+function evaluate({ execution, stage, now }: TaskContext): TaskResult {
+  const variables = variablesOf(stage)
+  if (execution.spelEvaluator !== 'v4') return { status: 'SUCCEEDED', outputs: outputsOf(variables) }
+  const { result, summary } = evaluateVariables(variables, { execution, stage, now })
+  return { status: 'SUCCEEDED', context: { variables: result, ...withSummary(stage, summary) }, outputs: outputsOf(result) }
+}
+
+/** @throws {StageError} when `variables` is not a list of objects. */
+function variablesOf(stage: Stage): Variable[] {
+  const { variables } = stage.context
+  if (variables === undefined || variables === null) return []
+  if (!Array.isArray(variables) || !variables.every(isJsonObject)) throw new StageError(['variables must be a list of objects.'])
+  return variables
+}
+
+function outputsOf(variables: readonly Variable[]): JsonObject {
+  const keyed = variables.filter(({ key }) => typeof key === 'string' && key !== '')
+  return Object.fromEntries(keyed.map(({ key, value }) => [key, value]))
+}
+
+function withSource({ sourceValue, ...variable }: Variable): Variable {
+  return sourceValue === undefined ? variable : { ...variable, value: sourceValue }
+}

@@ -1,0 +1,54 @@
+/** `manualJudgment`: waits for a person to continue or stop. */
+import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+
+const threeDaysMs = 3 * 24 * 3600 * 1000
+
+export const manualJudgmentStage: StageType = {
+  type: 'manualJudgment',
+  steps: [
+    {
+      name: 'waitForJudgment',
+      execute: waitForJudgment,
+      // A change of the stage wakes it; nothing else can decide.
+      pollMs: threeDaysMs,
+      timeoutMs: threeDaysMs,
+      timeoutFollowsStage: true,
+    },
+  ],
+  finalKeys: ['judgmentStatus', 'judgmentInput'],
+  prepareRestart(stage) {
+    const { judgmentStatus: _status, judgmentInput: _input, lastModifiedBy: _by, ...context } = stage.context
+    stage.context = context
+    stage.lastModified = undefined
+  },
+}
+
+async function waitForJudgment(context: TaskContext): Promise<TaskResult> {
+  const { context: settings, lastModified } = context.stage
+  const judgment = String(settings['judgmentStatus'] ?? '').toLowerCase()
+  if (judgment !== 'continue' && judgment !== 'stop') return { status: 'RUNNING' }
+  const roles = requiredRoles(settings)
+  if (roles.length > 0 && !(await hasAnyRole(context, lastModified?.user ?? 'anonymous', roles))) {
+    return { status: 'RUNNING', context: { judgmentStatus: '' } }
+  }
+  // Said again, so that a change that came in while the roles were asked for does not contradict the outcome.
+  return { status: judgment === 'continue' ? 'SUCCEEDED' : 'TERMINAL', context: { judgmentStatus: settings['judgmentStatus'] } }
+}
+
+function requiredRoles(settings: Record<string, unknown>): string[] {
+  for (const key of ['requiredJudgmentRoles', 'selectedStageRoles']) {
+    const roles = settings[key]
+    if (Array.isArray(roles) && roles.length > 0) return roles.map((role) => String(role).toLowerCase())
+  }
+  return []
+}
+
+/** Administrators pass. A user that the permission service does not know has no roles. */
+async function hasAnyRole(context: TaskContext, user: string, wanted: readonly string[]): Promise<boolean> {
+  const path = `/authorize/${encodeURIComponent(user)}`
+  const { body } = await context.call('fiat', { method: 'GET', path }, [404])
+  const permission = (body ?? {}) as { admin?: unknown; roles?: unknown }
+  if (permission.admin === true) return true
+  const roles = Array.isArray(permission.roles) ? permission.roles : []
+  return roles.some((role) => wanted.includes(String((role as { name?: unknown })?.name ?? role).toLowerCase()))
+}

@@ -1,0 +1,43 @@
+/** `monitorPipeline`: watches executions that something else has started. */
+import { errorTexts, StageError } from '../machine/failure.ts'
+import type { Execution, JsonObject } from '../model.ts'
+import { isComplete, isHalt } from '../statuses.ts'
+import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+
+const pollMs = 15_000
+const twelveHoursMs = 12 * 3600 * 1000
+
+export const monitorPipelineStage: StageType = {
+  type: 'monitorPipeline',
+  steps: [{ name: 'monitorPipelines', execute: monitor, pollMs, timeoutMs: twelveHoursMs, timeoutFollowsStage: true }],
+}
+
+function monitor(context: TaskContext): TaskResult {
+  const { executionIds, executionId, monitorBehavior } = context.stage.context
+  const ids = Array.isArray(executionIds) ? executionIds.map(String) : typeof executionId === 'string' ? [executionId] : []
+  if (ids.length === 0) throw new StageError(['executionIds names no execution.'])
+  const watched = ids.map((id) => {
+    const execution = context.findExecution(id)
+    if (execution === undefined) throw new StageError([`There is no execution with the id ${id}.`])
+    return execution
+  })
+  const outputs = { executionStatuses: Object.fromEntries(watched.map((each) => [each.id, statusOf(each)])) }
+  const hasFailed = watched.some((each) => isHalt(each.status))
+  const isOver = watched.every((each) => isComplete(each.status)) || (monitorBehavior === 'FailFast' && hasFailed)
+  if (!isOver) return { status: 'RUNNING', outputs }
+  if (!hasFailed) return { status: 'SUCCEEDED', outputs }
+  const errors = watched.flatMap(failureTexts)
+  const status = watched.some((each) => each.status === 'TERMINAL') ? 'TERMINAL' : 'CANCELED'
+  return { status, outputs, context: { exception: { details: { errors } } } }
+}
+
+function statusOf(execution: Execution): JsonObject {
+  const failure = execution.stages.find((stage) => isHalt(stage.status))
+  return { status: execution.status, application: execution.application, exception: failure?.context['exception'] }
+}
+
+function failureTexts(execution: Execution): string[] {
+  if (!isHalt(execution.status)) return []
+  const texts = execution.stages.flatMap((stage) => (isHalt(stage.status) ? errorTexts(stage.context['exception']) : []))
+  return [`Execution ${execution.name ?? execution.id} ended ${execution.status}.`, ...texts]
+}

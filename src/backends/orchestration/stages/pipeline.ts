@@ -1,0 +1,123 @@
+/** `pipeline`: runs another stored pipeline and, unless told otherwise, waits for it. */
+
+import { executionView } from '../execution-view.ts'
+import { errorTexts, StageError } from '../machine/failure.ts'
+import type { Execution, JsonObject, Stage } from '../model.ts'
+import { isFalse, isJsonObject, isTopLevel, isTrue } from '../model.ts'
+import { isComplete, isHalt } from '../statuses.ts'
+import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+
+const twelveHoursMs = 12 * 3600 * 1000
+/** The end of the child wakes the stage; this is for a child that was deleted meanwhile. */
+const fallbackPollMs = 5 * 60_000
+
+export const pipelineStage: StageType = {
+  type: 'pipeline',
+  steps: [
+    { name: 'startPipeline', execute: startPipeline },
+    {
+      name: 'monitorPipeline',
+      execute: monitorPipeline,
+      pollMs: fallbackPollMs,
+      timeoutMs: twelveHoursMs,
+      timeoutFollowsStage: true,
+    },
+  ],
+  chooseSteps: (stage) => (isFalse(stage.context['waitForCompletion']) ? pipelineStage.steps.slice(0, 1) : pipelineStage.steps),
+  isSkippable: (stage) => isTrue(stage.context['skippable']),
+  prepareRestart(stage) {
+    const { status: _status, executionId: _id, executionName: _name, ...context } = stage.context
+    stage.context = context
+  },
+  async onCancel(context) {
+    const { executionId } = context.stage.context
+    if (typeof executionId === 'string') context.cancelExecution(executionId, 'parent pipeline', undefined)
+  },
+}
+
+async function startPipeline(context: TaskContext): Promise<TaskResult> {
+  // Set when a restarted child has restarted this stage: it watches that child instead of starting another.
+  if (typeof context.stage.context['executionId'] === 'string') return { status: 'SUCCEEDED' }
+  const { pipeline, pipelineParameters } = context.stage.context
+  if (typeof pipeline !== 'string' || pipeline === '') throw new StageError(['The stage does not name a pipeline.'])
+  const definition = await storedPipeline(context, pipeline)
+  if (isTrue(definition['disabled'])) throw new StageError([`The pipeline "${definition['name'] ?? pipeline}" is disabled.`])
+  const start = await context.prepareExecution({
+    ...definition,
+    trigger: childTrigger(context, isJsonObject(pipelineParameters) ? pipelineParameters : {}),
+  })
+  return { status: 'SUCCEEDED', start }
+}
+
+/** @throws {StageError} naming the pipeline when there is none. */
+async function storedPipeline(context: TaskContext, id: string): Promise<JsonObject> {
+  const answer = await context.call('front50', { method: 'GET', path: `/pipelines/${encodeURIComponent(id)}/get` }, [404])
+  if (answer.status === 200 && isJsonObject(answer.body)) return answer.body
+  throw new StageError([`There is no pipeline with the id "${id}".`])
+}
+
+function childTrigger({ execution, stage }: TaskContext, parameters: JsonObject): JsonObject {
+  const artifacts = stage.outputs['artifacts'] ?? execution.trigger.artifacts
+  return {
+    type: 'pipeline',
+    user: execution.trigger.user,
+    parentExecution: executionView(execution),
+    parentPipelineStageId: stage.id,
+    parentPipelineId: execution.id,
+    parentPipelineName: execution.name,
+    parentStatus: execution.status,
+    isPipeline: true,
+    parameters,
+    strategy: false,
+    dryRun: execution.trigger.dryRun,
+    artifacts,
+  }
+}
+
+function monitorPipeline(context: TaskContext): TaskResult {
+  const id = String(context.stage.context['executionId'] ?? '')
+  const child = context.findExecution(id)
+  if (child === undefined) throw new StageError([`The execution ${id} of the child pipeline is gone.`])
+  const seen = { status: child.status }
+  if (!isComplete(child.status)) return { status: 'RUNNING', context: seen }
+  const outputs = isTrue(context.stage.context['skipDownstreamOutput']) ? {} : mergedOutputs(child)
+  if (child.status === 'SUCCEEDED') return { status: 'SUCCEEDED', context: seen, outputs }
+  const status = child.status === 'CANCELED' ? 'CANCELED' : 'TERMINAL'
+  return { status, context: { ...seen, exception: childFailure(child) }, outputs }
+}
+
+/** Outputs of all stages; later stages win, lists are joined without duplicates. */
+function mergedOutputs(child: Execution): JsonObject {
+  const merged = new Map<string, unknown>()
+  for (const { outputs } of child.stages) {
+    for (const [key, value] of Object.entries(outputs)) {
+      const before = merged.get(key)
+      merged.set(key, Array.isArray(before) && Array.isArray(value) ? distinct([...before, ...value]) : value)
+    }
+  }
+  return Object.fromEntries(merged)
+}
+
+function distinct(items: readonly unknown[]): unknown[] {
+  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()]
+}
+
+/** Says in the parent which stage of the child failed and why, and where to look. */
+function childFailure(child: Execution): JsonObject {
+  const failed = child.stages.filter((stage) => isHalt(stage.status))
+  const texts = failed.flatMap((stage) => {
+    const own = errorTexts(stage.context['exception'])
+    return (own.length > 0 ? own : [`ended ${stage.status}`]).map((text) => failureText(child, stage, text))
+  })
+  const errors = texts.length > 0 ? texts : [child.cancellationReason ?? `Pipeline '${child.name}' ended ${child.status}`]
+  const first = failed[0]
+  const stageIndex = first === undefined ? undefined : child.stages.filter(isTopLevel).indexOf(first)
+  return {
+    details: { errors },
+    source: { executionId: child.id, stageId: first?.id, stageName: first?.name, stageIndex },
+  }
+}
+
+function failureText(child: Execution, stage: Stage, text: string): string {
+  return `Exception in child pipeline stage (${child.name}: ${stage.name}): ${text}`
+}
