@@ -1,4 +1,5 @@
 /** Payload constraints: what a trigger demands of the body of an event. Events contract, section 7.2. */
+import { isRawNumber } from '../../http/json.ts'
 import { fieldOf, isObject, type JsonObject } from '../json-values.ts'
 import { valueAt } from './json-path.ts'
 import { occursIn } from './patterns.ts'
@@ -16,12 +17,12 @@ export function satisfies(constraints: unknown, document: JsonObject, { paths }:
     if (!paths || pattern === null) return false
     const value = valueAt(document, key)
     const candidates = Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [value]
-    return candidates.filter(isScalar).some((candidate) => occursIn(String(pattern), String(candidate)))
+    return candidates.filter(isScalar).some((candidate) => occursIn(String(pattern), toText(candidate)))
   })
 }
 
 function isScalar(value: unknown): boolean {
-  return ['string', 'number', 'boolean'].includes(typeof value)
+  return ['string', 'number', 'boolean'].includes(typeof value) || isRawNumber(value)
 }
 
 function toText(value: unknown): string {

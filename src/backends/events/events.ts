@@ -1,5 +1,6 @@
 /** The embedded event service: takes events in, decides which pipelines they start, and asks the orchestrator to start them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { maxStoredJsonDepth, parseJson } from '../../http/json.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
 import { inTransaction } from '../database.ts'
 import { fieldOf, isObject, type JsonObject, textOf } from '../json-values.ts'
@@ -133,9 +134,9 @@ function keepBodiesRaw(app: FastifyInstance): void {
 function parseBody(body: unknown): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return {}
   try {
-    return JSON.parse(body.toString())
+    return parseJson(body.toString(), maxStoredJsonDepth)
   } catch (error) {
-    throw new BackendError(400, `The body is not JSON: ${(error as Error).message}`)
+    throw new BackendError(400, `The body is not usable JSON: ${(error as Error).message}`)
   }
 }
 

@@ -1,5 +1,6 @@
 /** Starts of pipelines: each is stored before its cause is answered, then sent to the orchestrator until that accepts it. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { parseJson } from '../../http/json.ts'
 import type { BackendContext, ServiceAnswer } from '../backend.ts'
 import { fieldOf, type JsonObject } from '../json-values.ts'
 import { createExecutionId, isExecutionId } from './execution-id.ts'
@@ -86,10 +87,10 @@ export class Starts {
         continue
       }
       this.send(id, {
-        pipeline: JSON.parse(String(row['pipeline'])),
-        trigger: JSON.parse(String(row['trigger'])),
-        artifacts: JSON.parse(String(row['artifacts'])),
-        identity: JSON.parse(String(row['identity'])),
+        pipeline: stored(row['pipeline']),
+        trigger: stored(row['trigger']),
+        artifacts: stored(row['artifacts']),
+        identity: stored(row['identity']),
       })
     }
   }
@@ -149,6 +150,10 @@ export class Starts {
       this.#timers.add(timer)
     })
   }
+}
+
+function stored<T>(text: unknown): T {
+  return parseJson(String(text)) as T
 }
 
 /** Only answers that asking again cannot change; the orchestrator being busy or broken is not one. */

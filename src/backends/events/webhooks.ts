@@ -1,5 +1,6 @@
 /** Turns webhooks into events. Events contract, sections 1.1 and 7. */
 import { randomUUID } from 'node:crypto'
+import { maxStoredJsonDepth, parseJson } from '../../http/json.ts'
 import { BackendError } from '../backend.ts'
 import { fieldOf, type JsonObject, objectOf } from '../json-values.ts'
 import type { Event } from './event.ts'
@@ -59,7 +60,7 @@ export function cloudEventData(headers: Record<string, string>): JsonObject {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text, maxStoredJsonDepth)
   } catch {
     throw new BackendError(400, 'The header Ce-Data holds no JSON.')
   }

@@ -121,6 +121,16 @@ test('a webhook whose body is no JSON object is refused', async (t) => {
   assert.equal(text.status, 400)
 })
 
+test('numbers of a webhook keep every digit on their way to the run', async (t) => {
+  const { backends, recording } = await startEvents(t, [pipelineWith({ ...ci, payloadConstraints: { '$.id': '890$' } })])
+  const body = '{"id":12345678901234567890}'
+  assert.equal((await fetch(`${backends.url('echo')}/webhooks/webhook/ci`, { method: 'POST', body })).status, 200)
+  await recording.untilStarts(1)
+  assert.ok(JSON.stringify(recording.starts[0]!.body).includes('"payload":{"id":12345678901234567890}'))
+  const poisoned = '{"__proto__":{"enabled":true}}'
+  assert.equal((await fetch(`${backends.url('echo')}/webhooks/webhook/ci`, { method: 'POST', body: poisoned })).status, 400)
+})
+
 test('a webhook cannot pass for a manual start', async (t) => {
   const { startsAfter } = await startEvents(t, [pipelineWith(ci)])
   assert.equal(await startsAfter('/webhooks/manual/x', { application: 'demo', pipelineNameOrId: 'build', trigger: {} }), 0)

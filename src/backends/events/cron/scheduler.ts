@@ -103,6 +103,7 @@ export class CronScheduler {
     this.#seenChanges = Number(this.#changes.get()?.['changes'])
     try {
       const pipelines = await loadTriggeredPipelines(this.#context.call, ['cron'])
+      if (this.#closed) return
       const entries = pipelines.flatMap((pipeline) => this.#entriesOf(pipeline))
       this.#schedule = new Map(entries.map((entry) => [entry.key, entry]))
     } catch (error) {
