@@ -1,6 +1,7 @@
 /** Prints `docs/reference/` from the code: what an error means, a setting does, an operation needs stands there alone. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { formatSettingsReference } from '../src/config/reference.ts'
 import { type ErrorCode, errorCodes, shapeOf } from '../src/errors.ts'
 
 export interface ReferencePage {
@@ -11,7 +12,10 @@ export interface ReferencePage {
 
 /** Every page as the code says it is now; a test compares them with the files. */
 export function printReference(): ReferencePage[] {
-  return [{ file: 'docs/reference/errors.md', text: printErrors() }]
+  return [
+    { file: 'docs/reference/errors.md', text: printErrors() },
+    { file: 'docs/reference/settings.md', text: page('Settings', formatSettingsReference()) },
+  ]
 }
 
 function printErrors(): string {

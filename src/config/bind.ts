@@ -1,8 +1,7 @@
 /** Turns what the sources say into the values of the settings: placeholders, types, checks, and a problem for each mistake. */
 import { z } from 'zod'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
-import type { Origin, Problem } from './problems.ts'
-import { showValue } from './problems.ts'
+import { formatPath, type Origin, type Problem, showValue } from './problems.ts'
 import { coreOf, notesOf } from './schema-shape.ts'
 import { findNearest, findNode, type Node, type ScalarNode } from './tree.ts'
 
@@ -174,9 +173,4 @@ const kindNames: Readonly<Record<string, string>> = {
   array: 'a list',
   object: 'a map of keys',
   record: 'a map of keys',
-}
-
-/** `services.orca.shards.baseUrls[0].priority` */
-export function formatPath(path: readonly string[]): string {
-  return path.map((segment, index) => (/^\d+$/.test(segment) ? `[${segment}]` : index === 0 ? segment : `.${segment}`)).join('')
 }

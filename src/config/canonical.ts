@@ -34,6 +34,11 @@ function place(source: MapNode, target: MapNode, at: Place, above: readonly stri
   for (const [name, value] of source.entries) {
     const steps = followKey(name, at, above, value.origin, findings)
     if (steps.at?.foreign && value.kind !== 'map') findings.foreign.add(steps.at.path)
+    if (isGroup(steps.at) && value.kind !== 'map') {
+      const isEmpty = value.kind === 'scalar' && value.text === ''
+      if (!isEmpty) findings.problems.push({ origin: value.origin, key: steps.at.path, message: 'must be a map of keys' })
+      continue
+    }
     const parent = createParents(target, steps.path.slice(0, -1), value.origin)
     const last = steps.path.at(-1) as string
     const path = [...above, ...steps.path]
@@ -45,6 +50,11 @@ function place(source: MapNode, target: MapNode, at: Place, above: readonly stri
     }
     parent.entries.set(last, convert(value, existing, steps.at, path, findings))
   }
+}
+
+/** A key that only holds others, such as `server`. */
+function isGroup(at: Place): at is KnownKey {
+  return at !== undefined && at.schema === undefined && !at.foreign && at.children.size > 0
 }
 
 function convert(value: Node, existing: Node | undefined, at: Place, path: readonly string[], findings: Findings): Node {

@@ -2,9 +2,10 @@
 import { canonicalPath, createFindings, type Findings, toCanonical, type UnknownKey } from './canonical.ts'
 import { type Environment, fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
 import { editDistance, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
+import type { Places } from './locations.ts'
 import { type LookUp, Placeholders } from './placeholders.ts'
-import type { Problem } from './problems.ts'
-import { namesAt, type Places, readSources } from './sources.ts'
+import { formatPath, type Problem } from './problems.ts'
+import { namesAt, readSources } from './sources.ts'
 import { createMap, findNode, type MapNode, mergeNodes, type Node } from './tree.ts'
 
 export interface Combined {
@@ -115,7 +116,7 @@ function reportUnknown(
       if (path.startsWith('x-')) continue
       if ([...referenced].some((used) => used === path || used.startsWith(`${path}.`))) continue
       if (shared && isOfOtherService(key, known)) passedOver.add(key.path[0] as string)
-      else problems.push({ origin: key.origin, key: path, message: describeUnknown(path, known) })
+      else problems.push({ origin: key.origin, key: formatPath(key.path), message: describeUnknown(key.path, known) })
     }
   }
   if (passedOver.size > 0) notices.push(`Passed over, since no gateway needs it: ${[...passedOver].sort().join(', ')}.`)
@@ -134,7 +135,9 @@ function isOfOtherService({ path }: UnknownKey, known: KnownKey): boolean {
   return ![...known.children.keys()].some((name) => editDistance(name, first) <= (name.length > 4 ? 2 : 1))
 }
 
-function describeUnknown(path: string, known: KnownKey): string {
+function describeUnknown(path: readonly string[], known: KnownKey): string {
   const near = nearestKey(known, path)
-  return near === undefined ? 'is not a known key; remove it, or correct it' : `is not a known key; did you mean ${near}?`
+  return near === undefined
+    ? 'is not a known key; remove it, or correct it'
+    : `is not a known key; did you mean ${formatPath(near)}?`
 }

@@ -124,8 +124,8 @@ function noteUnfit(name: string, known: KnownKey, findings: EnvironmentFindings)
 
 function nearestVariable(name: string, known: KnownKey): string | undefined {
   for (const short of shortNamesOf(known).keys()) if (editDistance(short, name) <= 2) return short
-  const near = nearestKey(known, name.split('_').join('.'))
-  return near === undefined ? undefined : toVariable(near)
+  const near = nearestKey(known, name.split('_'))
+  return near === undefined ? undefined : toVariable(near.join('.'))
 }
 
 /** The environment form of a key: `services.orca.baseUrl` is SERVICES_ORCA_BASEURL. */

@@ -83,25 +83,33 @@ export function isLeaf(key: KnownKey): boolean {
 }
 
 /** The known key that the writer of `path` most likely meant; undefined when nothing is near. */
-export function nearestKey(root: KnownKey, path: string): string | undefined {
-  const wanted = path.split('.').map(uniformName).join('.')
-  const last = wanted.slice(wanted.lastIndexOf('.') + 1)
-  let best: { path: string; distance: number } | undefined
-  for (const { uniform, key } of settingsBelow(root, '')) {
+export function nearestKey(root: KnownKey, path: readonly string[]): string[] | undefined {
+  const written = path.map(uniformName)
+  const wanted = written.join('.')
+  const last = written.at(-1) as string
+  let best: { path: string[]; distance: number } | undefined
+  for (const candidate of keysBelow(root, [], path)) {
+    const uniform = candidate.map(uniformName).join('.')
     const sameEnd = last.length > 5 && uniform.endsWith(`.${last}`)
     const limit = sameEnd ? Infinity : Math.max(1, Math.floor(wanted.length / 5))
     if (!sameEnd && Math.abs(uniform.length - wanted.length) > limit) continue
     const distance = editDistance(uniform, wanted) - (sameEnd ? 2 : 0)
-    if (distance <= limit && (best === undefined || distance < best.distance)) best = { path: key.path, distance }
+    if (distance <= limit && (best === undefined || distance < best.distance)) best = { path: candidate, distance }
   }
   return best?.path
 }
 
-function* settingsBelow(key: KnownKey, uniform: string): Generator<{ uniform: string; key: KnownKey }> {
-  for (const [name, child] of key.children) {
-    const path = uniform === '' ? name : `${uniform}.${name}`
-    if (!child.foreign) yield { uniform: path, key: child }
-    yield* settingsBelow(child, path)
+/** The paths of all keys of our own; free names and indexes are taken from the path that was written. */
+function* keysBelow(key: KnownKey, above: readonly string[], written: readonly string[]): Generator<string[]> {
+  const free = written[above.length]
+  for (const child of [
+    ...key.children.values(),
+    ...(key.item && free ? [key.item] : []),
+    ...(key.entry && free ? [key.entry] : []),
+  ]) {
+    const path = [...above, child === key.item || child === key.entry ? (free as string) : child.name]
+    if (!child.foreign) yield path
+    yield* keysBelow(child, path, written)
   }
 }
 

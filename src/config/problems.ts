@@ -48,3 +48,8 @@ export function showValue(key: string, value: unknown): string {
   const shown = value.replaceAll(/\/\/[^/@\s]*@/g, '//***@')
   return `, is ${JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown)}`
 }
+
+/** `services.orca.shards.baseUrls[0].priority` */
+export function formatPath(path: readonly string[]): string {
+  return path.map((segment, index) => (/^\d+$/.test(segment) ? `[${segment}]` : index === 0 ? segment : `.${segment}`)).join('')
+}

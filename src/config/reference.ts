@@ -12,13 +12,34 @@ interface Row {
   description: string
 }
 
-const opening = `# Settings
+const opening = `Every key that may stand in a configuration file or in the environment; the same keys as Gate's, and some of our own.
 
-Every key that may stand in \`spinnaker.yml\`, \`gate.yml\` and \`fairlead.yml\`, or in the environment. Printed from the code.
+## Where settings come from
 
-camelCase, kebab-case and snake_case are the same; an empty value counts as none. A list may be written as one text with
-commas, and its elements in the environment as \`FIAT_ADMIN_ROLES_0_\`, \`FIAT_ADMIN_ROLES_1_\`.`
+Each source wins over those before it:
 
+1. \`config/\` in the working directory
+2. \`fairlead.yml\` in the working directory
+3. \`~/.spinnaker/\`
+4. \`/opt/spinnaker/config/\`
+5. what \`SPRING_CONFIG_ADDITIONAL_LOCATION\` names
+6. what \`--config\` names
+7. environment variables
+8. \`SPRING_APPLICATION_JSON\`
+
+\`SPRING_CONFIG_LOCATION\` replaces 1 to 4. In a directory count \`spinnaker.yml\`, \`gate.yml\` and \`fairlead.yml\`, in this
+order, then the same three with \`-<profile>\` for each active profile. Profiles are named by \`SPRING_PROFILES_ACTIVE\`;
+\`local\` is always active. In a file, later documents win, and a document with \`spring.config.activate.on-profile\` counts
+for these profiles only. Maps are merged; lists and values are replaced.
+
+camelCase, kebab-case and snake_case are the same, a dot in a key is the same as a map, and an empty value counts as none. A
+list may be one text with commas; its elements are \`FIAT_ADMIN_ROLES_0\`, \`FIAT_ADMIN_ROLES_1\` in the environment. A value
+may refer to keys and variables, \`\${services.orca.host:localhost}\`; \`\\\${\` means the characters themselves. A key that
+begins with \`x-\` is yours.
+
+\`fairlead check\` says what is read and what is wrong, without starting anything.`
+
+/** Everything below the title of the page. */
 export function formatSettingsReference(): string {
   const parts = [opening]
   const ignored: string[] = []
@@ -32,7 +53,7 @@ export function formatSettingsReference(): string {
   parts.push(
     `## Known and without effect\n\nAccepted, so that the files of an installation load as they are: ${[...names].join(', ')}.`,
   )
-  return `${parts.join('\n\n')}\n`
+  return parts.join('\n\n')
 }
 
 /** A row for the key itself, or, for maps and lists of maps, for what is in them as well. */

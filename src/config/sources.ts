@@ -1,11 +1,11 @@
-/** Finds the configuration files and reads them in the order in which later ones win. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
-import { isAbsolute, join, relative, resolve } from 'node:path'
+/** Reads the configuration files in the order in which later ones win, and leaves out what is for other profiles. */
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { withoutEffect } from '../setting.ts'
 import { createFindings, type Findings, toCanonical } from './canonical.ts'
 import type { Environment } from './environment.ts'
 import type { KnownKey } from './known-keys.ts'
+import { filesAt, locationsOf, type Places, showName } from './locations.ts'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import type { Problem } from './problems.ts'
 import { matchesProfiles, orderProfiles, splitNames } from './profiles.ts'
@@ -35,15 +35,6 @@ export const SourceKeys = z.strictObject({
   'spring.application.name': withoutEffect('Is always `gate`.'),
 })
 
-export interface Places {
-  cwd: string
-  homeDir: string
-  systemDir: string
-  env: Environment
-  /** `--config`, each a file or a directory. */
-  files: readonly string[]
-}
-
 export interface Source {
   /** As shown to the operator: relative to the working directory or the home directory where it is below it. */
   name: string
@@ -71,19 +62,9 @@ export interface Reading {
   placeholders: Placeholders
 }
 
-/** A directory, and which names count there; or one file. */
-interface Location {
-  path: string
-  names: readonly string[]
-  required: boolean
-  from: string
-}
-
-const names = ['spinnaker', 'gate', 'fairlead']
-
 /** @param named Profiles that the environment names; undefined leaves the choice to the files. */
 export async function readSources(reading: Reading, named: readonly string[] | undefined): Promise<Sources> {
-  const locations = locationsOf(reading)
+  const locations = locationsOf(reading.places, reading.problems, reading.notices)
   const cache = new Map<string, SourceDocument[]>()
   const read = async (file: string): Promise<SourceDocument[]> => {
     const documents = cache.get(file) ?? (await readFile(file, reading))
@@ -102,58 +83,6 @@ export async function readSources(reading: Reading, named: readonly string[] | u
   }
   for (const { root } of files.flatMap((file) => file.documents)) refuseImports(root, reading)
   return { files, profiles }
-}
-
-/** In the order of precedence; later ones win. */
-function locationsOf(reading: Reading): Location[] {
-  const { cwd, homeDir, systemDir, env, files } = reading.places
-  const standard: Location[] = [
-    { path: join(cwd, 'config'), names, required: false, from: '' },
-    { path: cwd, names: ['fairlead'], required: false, from: '' },
-    { path: join(homeDir, '.spinnaker'), names, required: false, from: '' },
-    { path: systemDir, names, required: false, from: '' },
-  ]
-  const replacing = env['SPRING_CONFIG_LOCATION']
-  const further = env['SPRING_CONFIG_ADDITIONAL_LOCATION']
-  const all = [
-    ...(replacing ? parseLocations(replacing, 'SPRING_CONFIG_LOCATION', reading) : standard),
-    ...(further ? parseLocations(further, 'SPRING_CONFIG_ADDITIONAL_LOCATION', reading) : []),
-    ...files.map((file) => ({ path: resolve(cwd, file), names, required: true, from: '--config' })),
-  ]
-  const last = new Map(all.map((location, index) => [location.path, index]))
-  return all.filter((location, index) => last.get(location.path) === index && isPresent(location, reading))
-}
-
-function parseLocations(text: string, variable: string, { places, notices }: Reading): Location[] {
-  return text.split(/[,;]/).flatMap((part): Location[] => {
-    const optional = part.trim().startsWith('optional:')
-    const target = part
-      .trim()
-      .replace(/^optional:/, '')
-      .replace(/^file:(?:\/\/)?/, '')
-    if (target === '') return []
-    if (/^[a-z]{2,}:/.test(target)) {
-      notices.push(`${variable}: ${target} is neither a directory nor a file and is passed over.`)
-      return []
-    }
-    return [{ path: resolve(places.cwd, target), names, required: !optional, from: variable }]
-  })
-}
-
-function isPresent({ path, required, from }: Location, { problems }: Reading): boolean {
-  if (existsSync(path)) return true
-  if (required) problems.push({ origin: { source: from }, message: `${path} does not exist` })
-  return false
-}
-
-/** The files of a location for one profile, or those for all. A file that is named itself counts as one for all. */
-function filesAt({ path, names }: Location, profile: string | undefined): string[] {
-  if (!statSync(path).isDirectory()) return profile === undefined ? [path] : []
-  if (profile !== undefined && !/^[\w.@+-]+$/.test(profile)) return []
-  const suffix = profile === undefined ? '' : `-${profile}`
-  return names
-    .flatMap((name) => ['yml', 'yaml'].map((ending) => join(path, `${name}${suffix}.${ending}`)))
-    .filter((file) => existsSync(file))
 }
 
 async function readFile(file: string, { known, problems, places }: Reading): Promise<SourceDocument[]> {
@@ -253,11 +182,4 @@ function refuseImports(root: MapNode, { problems, notices }: Reading): void {
         message: 'is not supported; name the file with --config instead',
       })
   }
-}
-
-function showName(file: string, { cwd, homeDir }: Places): string {
-  const near = relative(cwd, file)
-  if (!near.startsWith('..') && !isAbsolute(near)) return near
-  const home = relative(homeDir, file)
-  return home.startsWith('..') || isAbsolute(home) ? file : join('~', home)
 }

@@ -31,8 +31,12 @@ export function createScalar(text: string, origin: Origin): ScalarNode {
   return { kind: 'scalar', text, value: text, origin }
 }
 
-/** Maps are merged key by key; everything else, lists included, is replaced as a whole. Neither argument is changed. */
+/**
+ * Maps are merged key by key, and an empty value leaves a map as it is; everything else, lists included, is replaced as a
+ * whole. Neither argument is changed.
+ */
 export function mergeNodes(lower: Node, upper: Node): Node {
+  if (lower.kind === 'map' && upper.kind === 'scalar' && upper.text === '') return lower
   if (lower.kind !== 'map' || upper.kind !== 'map') return upper
   const entries = new Map(lower.entries)
   for (const [key, node] of upper.entries) {

@@ -121,6 +121,12 @@ for (const [condition, profiles, applies] of documents) {
   })
 }
 
+test('an empty map in a later file takes nothing back', async (t) => {
+  const files = { 'config/gate.yml': 'server: {port: 1}\n', 'config/gate-local.yml': 'server:\nservices: {}\n' }
+
+  assert.equal((await load(t, files)).config.http.port, 1)
+})
+
 test('a document that does not count is not checked', async (t) => {
   const given: Given = { 'config/gate.yml': 'a: 1\nspring.profiles: other\n' }
 

@@ -1,0 +1,84 @@
+/** Where configuration files are looked for, in the order in which later ones win. */
+import { existsSync, statSync } from 'node:fs'
+import { isAbsolute, join, relative, resolve } from 'node:path'
+import type { Environment } from './environment.ts'
+import type { Problem } from './problems.ts'
+
+export interface Places {
+  cwd: string
+  homeDir: string
+  systemDir: string
+  env: Environment
+  /** `--config`, each a file or a directory. */
+  files: readonly string[]
+}
+
+/** A directory, and which names count there; or one file. */
+export interface Location {
+  path: string
+  names: readonly string[]
+  required: boolean
+  from: string
+}
+
+const names = ['spinnaker', 'gate', 'fairlead']
+
+/** In the order of precedence; later ones win. */
+export function locationsOf(places: Places, problems: Problem[], notices: string[]): Location[] {
+  const { cwd, homeDir, systemDir, env, files } = places
+  const standard: Location[] = [
+    { path: join(cwd, 'config'), names, required: false, from: '' },
+    { path: cwd, names: ['fairlead'], required: false, from: '' },
+    { path: join(homeDir, '.spinnaker'), names, required: false, from: '' },
+    { path: systemDir, names, required: false, from: '' },
+  ]
+  const replacing = env['SPRING_CONFIG_LOCATION']
+  const further = env['SPRING_CONFIG_ADDITIONAL_LOCATION']
+  const all = [
+    ...(replacing ? parseLocations(replacing, 'SPRING_CONFIG_LOCATION', cwd, notices) : standard),
+    ...(further ? parseLocations(further, 'SPRING_CONFIG_ADDITIONAL_LOCATION', cwd, notices) : []),
+    ...files.map((file) => ({ path: resolve(cwd, file), names, required: true, from: '--config' })),
+  ]
+  const last = new Map(all.map((location, index) => [location.path, index]))
+  return all.filter((location, index) => last.get(location.path) === index && isPresent(location, problems))
+}
+
+function parseLocations(text: string, variable: string, cwd: string, notices: string[]): Location[] {
+  return text.split(/[,;]/).flatMap((part): Location[] => {
+    const optional = part.trim().startsWith('optional:')
+    const target = part
+      .trim()
+      .replace(/^optional:/, '')
+      .replace(/^file:(?:\/\/)?/, '')
+    if (target === '') return []
+    if (/^[a-z]{2,}:/.test(target)) {
+      notices.push(`${variable}: ${target} is neither a directory nor a file and is passed over.`)
+      return []
+    }
+    return [{ path: resolve(cwd, target), names, required: !optional, from: variable }]
+  })
+}
+
+function isPresent({ path, required, from }: Location, problems: Problem[]): boolean {
+  if (existsSync(path)) return true
+  if (required) problems.push({ origin: { source: from }, message: `${path} does not exist` })
+  return false
+}
+
+/** The files of a location for one profile, or those for all. A file that is named itself counts as one for all. */
+export function filesAt({ path, names }: Location, profile: string | undefined): string[] {
+  if (!statSync(path).isDirectory()) return profile === undefined ? [path] : []
+  if (profile !== undefined && !/^[\w.@+-]+$/.test(profile)) return []
+  const suffix = profile === undefined ? '' : `-${profile}`
+  return names
+    .flatMap((name) => ['yml', 'yaml'].map((ending) => join(path, `${name}${suffix}.${ending}`)))
+    .filter((file) => existsSync(file))
+}
+
+/** Relative to the working directory or the home directory where the file is below it. */
+export function showName(file: string, { cwd, homeDir }: Places): string {
+  const near = relative(cwd, file)
+  if (!near.startsWith('..') && !isAbsolute(near)) return near
+  const home = relative(homeDir, file)
+  return home.startsWith('..') || isAbsolute(home) ? file : join('~', home)
+}

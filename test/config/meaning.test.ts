@@ -1,0 +1,197 @@
+/** What the keys amount to: where services are, who is let in, what listens; and that the defaults are the safe ones. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { type Config, settingGroups } from '../../src/config/config.ts'
+import { formatSettingsReference } from '../../src/config/reference.ts'
+import { serviceNames } from '../../src/upstreams/services.ts'
+import { type Given, load, problemsOf } from './given.ts'
+
+test('without configuration everything is embedded, asks for a login, and listens on this machine only', async (t) => {
+  const { config, notices, sources } = await load(t, {})
+
+  assert.equal(config.http.address, '127.0.0.1')
+  assert.deepEqual(config.login.form, { enabled: true, configuredUser: undefined })
+  assert.equal(config.login.anonymous, false)
+  assert.deepEqual([notices, sources], [[], []])
+  assert.deepEqual(
+    serviceNames.map((name) => `${name} ${config.upstreams.services[name].kind}`),
+    [
+      'clouddriver embedded',
+      'echo embedded',
+      'fiat embedded',
+      'flex disabled',
+      'front50 embedded',
+      'igor embedded',
+      'kayenta disabled',
+      'keel disabled',
+      'mahe disabled',
+      'mine disabled',
+      'orca embedded',
+      'rosco embedded',
+      'swabbie disabled',
+    ],
+  )
+})
+
+const addresses: [title: string, yaml: string, kind: string, baseUrl: string | undefined][] = [
+  ['an address', 'baseUrl: "http://o:1/"', 'external', 'http://o:1'],
+  ['an address with a path', 'baseUrl: https://o/api//', 'external', 'https://o/api'],
+  ['the word embedded', 'baseUrl: embedded', 'embedded', undefined],
+  ['nothing but enabled', 'enabled: true', 'embedded', undefined],
+  ['enabled: false', 'enabled: false', 'disabled', undefined],
+  ['an address and enabled: false', '{baseUrl: "http://o:1", enabled: false}', 'disabled', 'http://o:1'],
+  ['host and port', '{host: o, port: 2}', 'external', 'http://o:2'],
+  ['a port', 'port: 2', 'external', 'http://localhost:2'],
+  ['host, port and protocol', '{host: o, port: 2, protocol: https}', 'external', 'https://o:2'],
+  ['an address besides host and port', '{host: 0.0.0.0, port: 2, baseUrl: "http://o:1"}', 'external', 'http://o:1'],
+  ['shards', 'shards: {baseUrls: [{baseUrl: "http://s:1"}, {baseUrl: "http://s:2", priority: 2}]}', 'external', 'http://s:1'],
+  ['an empty entry', '', 'embedded', undefined],
+]
+
+for (const [title, yaml, kind, baseUrl] of addresses) {
+  test(`a service with ${title} is ${kind}`, async (t) => {
+    const entry = yaml.startsWith('{') || yaml === '' ? yaml : `{${yaml}}`
+
+    const { config } = await load(t, { 'config/gate.yml': `services: {orca: ${entry}}\n` })
+
+    const { kind: actual, baseUrl: address } = config.upstreams.services.orca
+    assert.deepEqual([actual, address], [kind, baseUrl])
+  })
+}
+
+test('services that stay embedded beside external ones are named, and the listener is open to others', async (t) => {
+  const { config, notices } = await load(t, {
+    'config/gate.yml':
+      'services: {orca: {baseUrl: "http://o:1"}, igor: {enabled: true}, fiat.enabled: false}\nsecurity.basicform.enabled: true\n',
+  })
+
+  assert.equal(config.http.address, '0.0.0.0')
+  assert.match(notices[0] ?? '', /^orca is external; clouddriver, echo, front50, igor, rosco without an address stay embedded\./)
+})
+
+const refused: [yaml: string, key: string][] = [
+  ['services.keel.enabled: true', 'services.keel.enabled'],
+  ['services.kayenta.baseUrl: embedded', 'services.kayenta.baseUrl'],
+  ['server.ssl.enabled: true', 'server.ssl.enabled'],
+  ['server.ssl.keyStore: /a.p12', 'server.ssl.key-store'],
+  ['default.apiPort: 8085', 'default.apiPort'],
+  ['okHttpClient.keyStore: /a.p12', 'okHttpClient.keyStore'],
+  ['ldap.enabled: true', 'ldap.enabled'],
+  ['saml.enabled: "true"', 'saml.enabled'],
+  ['x509.enabled: yes', 'x509.enabled'],
+  ['header.enabled: true', 'header.enabled'],
+  ['google.iap.enabled: true', 'google.iap.enabled'],
+  ['api-tokens.enabled: true', 'api-tokens.enabled'],
+  ['security.oauth2.client.clientId: x', 'security.oauth2.client.clientId'],
+  ['security.authn.oauth2.enabled: true', 'security.authn.oauth2.enabled'],
+  ['spring.security.oauth2.client.registration.google.client-id: x', 'spring.security.oauth2.client.registration.google'],
+  ['spring.security.oauth2.client.registration: {okta: {clientId: x}}', 'spring.security.oauth2.client.registration.okta'],
+  ['security.basicform.enabled: false', 'security.basicform.enabled'],
+  ['server.servlet.session.cookie: {same-site: none, secure: false}', 'server.servlet.session.cookie.same-site'],
+  ['server.servlet.session.timeout: soon', 'server.servlet.session.timeout'],
+  ['cors.allowed-origins-pattern: "(a"', 'cors.allowed-origins-pattern'],
+  ['cors.allowed-origins-pattern: "a++b"', 'cors.allowed-origins-pattern'],
+  ['services.deck.baseUrl: ui.example.com', 'services.deck.baseUrl'],
+  ['default.timezone: Mars/Olympus', 'default.timezone'],
+  ['service-accounts: [{name: a}, {name: A}]', 'service-accounts'],
+  ['service-accounts: [{memberOf: [a]}]', 'service-accounts[0].name'],
+  ['http.maxBodyBytes: lots', 'http.maxBodyBytes'],
+  ['redis.connection: localhost:6379', 'redis.connection'],
+  ['server.servlet.context-path: "/a/../b c"', 'server.servlet.context-path'],
+]
+
+for (const [yaml, key] of refused) {
+  test(`the start is refused with "${yaml}"`, async (t) => {
+    const problems = await problemsOf(t, { 'config/gate.yml': `${yaml}\n` })
+
+    assert.equal(problems.length, 1, problems.join('\n'))
+    assert.ok(problems[0]?.startsWith(`config/gate.yml:1: ${key}: `), problems.join())
+  })
+}
+
+test('anonymous access and a login form exclude each other', async (t) => {
+  const both: Given = { 'config/gate.yml': 'anonymous.enabled: true\nsecurity.basicform.enabled: true\n' }
+
+  assert.match((await problemsOf(t, both))[0] ?? '', /^config\/gate\.yml:1: anonymous\.enabled: .* exclude each other/)
+})
+
+const notices: [title: string, given: Given, notice: RegExp][] = [
+  ['anonymous access', { env: { ANONYMOUS_ENABLED: 'true' } }, /^Warning: anonymous\.enabled serves everyone/],
+  ['Redis', { 'config/gate.yml': 'redis.connection: redis://r:1' }, /^Redis is configured but not used/],
+  [
+    'no login method before Spinnaker',
+    { 'config/gate.yml': 'services.orca.baseUrl: http://o' },
+    /^No login method is configured/,
+  ],
+  ['limits', { 'config/gate.yml': 'rate-limit.enabled: true' }, /^rate-limit\.enabled has no effect/],
+]
+
+for (const [title, given, notice] of notices) {
+  test(`${title} is worth a word at each start`, async (t) => {
+    const said = (await load(t, given)).notices
+
+    assert.ok(
+      said.some((line) => notice.test(line)),
+      said.join('\n'),
+    )
+  })
+}
+
+const proxies: [yaml: string, trusted: boolean][] = [
+  ['{}', false],
+  ['server.forward-headers-strategy: NATIVE', true],
+  ['server.forward-headers-strategy: framework', true],
+  ['server.forward-headers-strategy: none', false],
+  ['server.use-forward-headers: true', true],
+  ['server.tomcat.protocolHeader: X-Forwarded-Proto', true],
+  ['server.tomcat.remoteip.remote-ip-header: X-Real-IP', true],
+]
+
+for (const [yaml, trusted] of proxies) {
+  test(`forwarded headers are ${trusted ? 'believed' : 'ignored'} with "${yaml}"`, async (t) => {
+    const { origin } = (await load(t, { 'config/gate.yml': yaml })).config.http
+
+    assert.equal(origin.trustForwarded, trusted)
+    assert.deepEqual(
+      ['10.1.2.3', '172.16.0.1', '172.32.0.1', '192.168.1.1', '127.0.0.1', '::1', 'fd00::1', '8.8.8.8', '110.1.2.3'].filter(
+        (address) => origin.trustedProxies.test(address),
+      ),
+      ['10.1.2.3', '172.16.0.1', '192.168.1.1', '127.0.0.1', '::1', 'fd00::1'],
+    )
+  })
+}
+
+test('every setting is described, and may be left out', () => {
+  for (const keys of Object.values(settingGroups)) {
+    for (const [key, schema] of Object.entries(keys.shape)) {
+      assert.ok(schema.meta()?.description, `${key} has no description`)
+      assert.ok(schema.safeParse(undefined).success, `${key} has to be written`)
+    }
+  }
+})
+
+test('no key belongs to two capabilities', () => {
+  const keys = Object.values(settingGroups).flatMap((group) => Object.keys(group.shape))
+
+  assert.deepEqual(
+    keys.filter((key, index) => keys.indexOf(key) !== index),
+    [],
+  )
+})
+
+test('the reference names every setting once, with its variable and default', () => {
+  const reference = formatSettingsReference()
+
+  assert.match(reference, /^\| `server\.port` \| number \| `8084` \| `SERVER_PORT` \| Port of the listener/m)
+  assert.match(reference, /^\| `services\.<name>\.baseUrl` \| address or `embedded` \|/m)
+  assert.match(reference, /^\| `data\.dir` .* `FAIRLEAD_DATA_DIR` \|/m)
+  const keys = [...reference.matchAll(/^\| (`[^`]+`) \|/gm)].map((match) => match[1])
+  assert.equal(new Set(keys).size, keys.length)
+})
+
+test('settings of the back ends can be handed to a worker', async (t) => {
+  const { config } = await load(t, { 'config/gate.yml': 'service-accounts: [{name: deploy, memberOf: [ops]}]\n' })
+
+  const backends: Config['backends'] = structuredClone(config.backends)
+  assert.deepEqual(backends.serviceAccounts, [{ name: 'deploy', memberOf: ['ops'] }])
+})

@@ -1,0 +1,156 @@
+/** Every mistake is told at once, with its place and the key that was probably meant, and without secrets. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { checkConfig } from '../../src/config/config.ts'
+import { type Given, load, problemsOf, write } from './given.ts'
+
+test('all mistakes of all sources are told at once, by file and line', async (t) => {
+  const problems = await problemsOf(t, {
+    'config/spinnaker.yml': 'services:\n  orca:\n    baseUrl: orca:8083\n    enabled: maybe\n  ocra:\n    baseUrl: http://o\n',
+    'config/gate.yml': 'server.port: 70000\nserver:\n  adress: 0.0.0.0\ncors.allow-mode: both\nsaml.enabled: true\n',
+    env: { OKHTTPCLIENT_READTIMEOUTMS: 'long' },
+  })
+
+  assert.deepEqual(problems, [
+    'config/gate.yml:1: server.port: must be 65535 or less, is 70000',
+    'config/gate.yml:3: server.adress: is not a known key; did you mean server.address?',
+    'config/gate.yml:4: cors.allow-mode: must be one of regex, list, is "both"',
+    'config/gate.yml:5: saml.enabled: this version does not support login by SAML yet, and starting without it would change ' +
+      'who is let in; remove it to log in with the form',
+    'config/spinnaker.yml:3: services.orca.baseUrl: must be an absolute address such as http://orca.example:8083, ' +
+      'or the word embedded, is "orca:8083"',
+    'config/spinnaker.yml:4: services.orca.enabled: must be true or false, is "maybe"',
+    'config/spinnaker.yml:5: services.ocra: is not a known key; did you mean services.orca?',
+    'environment variable OKHTTPCLIENT_READTIMEOUTMS: okHttpClient.readTimeoutMs: must be a number, is "long"',
+  ])
+})
+
+const suggestions: [written: string, meant: string | undefined][] = [
+  ['services.orca.baseUlr: x', 'services.orca.baseUrl'],
+  ['service: {orca: {baseUrl: x}}', 'services'],
+  ['session: {timeoutInSeconds: 1}', 'sessions'],
+  ['server.sesion.timeoutInSeconds: 1', 'server.session.timeoutInSeconds'],
+  ['okHttpClient.conectTimeout: 1', 'okHttpClient.connectTimeoutMs'],
+  ['fiat.admin.rolls: [a]', 'fiat.admin.roles'],
+  ['redis.conection: x', 'redis.connection'],
+  ['ldap.userDnPatern: x', 'ldap.userDnPattern'],
+  ['server.tomcat.remoteip.portHeadr: x', 'server.tomcat.remoteip.port-header'],
+  ['services.orca.shards.baseUrls: [{baseURI: "http://a"}]', 'services.orca.shards.baseUrls[0].baseUrl'],
+  ['anonymos.enabled: true', 'anonymous.enabled'],
+  ['completely.unheard.of: 1', undefined],
+]
+
+for (const [written, meant] of suggestions) {
+  test(`for "${written}" ${meant ?? 'nothing'} is suggested`, async (t) => {
+    const problems = (await problemsOf(t, { 'config/gate.yml': `${written}\n` })).join('\n')
+
+    assert.match(problems, /^config\/gate\.yml:1: .*is not a known key/m)
+    assert.equal(/did you mean (\S+)\?/.exec(problems)?.[1], meant)
+  })
+}
+
+const accepted: [title: string, yaml: string][] = [
+  ['a key of Spring', 'spring.datasource.url: x'],
+  ['a list of Spring', 'spring: {autoconfigure: {exclude: [a.B]}}'],
+  ['a key of another service in a shared file', 'services.clouddriverRo.baseUrl: http://x'],
+  ['a key that another one refers to', `mine: http://m:1\nservices.orca.baseUrl: \${mine}`],
+  ['a key that begins with x-', 'x-anchors: {a: 1}'],
+  ['a key of the management server', 'management: {metrics: {export: {enabled: true}}}'],
+  ['a method that is off', 'ldap: {enabled: false, url: "ldap://x", managerPassword: p}'],
+]
+
+for (const [title, yaml] of accepted) {
+  test(`${title} is no problem`, async (t) => {
+    assert.deepEqual(await problemsOf(t, { 'config/gate.yml': `${yaml}\n` }), [])
+  })
+}
+
+test('what belongs to no gateway is named in one line', async (t) => {
+  const { notices } = await load(t, {
+    'config/spinnaker.yml': 'persistentStorage: {a: {b: 1}}\nproviders: {aws: {enabled: false}}\n',
+    'config/gate.yml': 'management: {a: 1, b: 2}\nspring.jackson: {x: 1}\n',
+  })
+
+  assert.deepEqual(notices, ['Passed over, since no gateway needs it: management, persistentStorage, providers, spring.jackson.'])
+})
+
+test('a slip in a file that all services read is still a problem', async (t) => {
+  const problems = await problemsOf(t, { 'config/spinnaker.yml': 'servces: {orca: {baseUrl: "http://x"}}\n' })
+
+  assert.deepEqual(problems, ['config/spinnaker.yml:1: servces: is not a known key; did you mean services?'])
+})
+
+test('one key in two spellings is a problem', async (t) => {
+  const problems = await problemsOf(t, {
+    'config/gate.yml': 'services:\n  orca:\n    baseUrl: http://a\n    base-url: http://b\nservices.orca.baseUrl: http://c\n',
+  })
+
+  assert.deepEqual(problems, [
+    'config/gate.yml:4: services.orca.baseUrl: is written twice, first in line 3; keep one',
+    'config/gate.yml:5: services.orca.baseUrl: is written twice, first in line 3; keep one',
+  ])
+})
+
+const secret = 'hunter2'
+const leaks: [title: string, given: Given][] = [
+  ['a password of the wrong type', { 'config/gate.yml': `spring.security.user.password: [${secret}]` }],
+  ['a key store', { 'config/gate.yml': `okHttpClient.keyStorePassword: {a: ${secret}}` }],
+  ['an unfinished placeholder', { 'config/gate.yml': `slack.token: "a\${${secret}"` }],
+  ['a secret by reference', { 'config/gate.yml': `slack.token: "encrypted:${secret}"` }],
+  ['a password in an address', { 'config/gate.yml': `services.orca.baseUrl: "x://user:${secret}@host"` }],
+  ['a password in the address of Redis', { 'config/gate.yml': `redis.connection: "redi://:${secret}@host"` }],
+  ['malformed YAML', { 'config/gate.yml': `a: "${secret}\n  b: [` }],
+  ['malformed JSON', { env: { SPRING_APPLICATION_JSON: `{"a": "${secret}` } }],
+  ['an unknown variable', { env: { FAIRLEAD_ADMIN_PASSWORT: secret } }],
+]
+
+for (const [title, given] of leaks) {
+  test(`${title} is told without the secret`, async (t) => {
+    const problems = await problemsOf(t, given)
+
+    assert.ok(problems.length > 0)
+    assert.ok(!problems.join('\n').includes(secret), problems.join('\n'))
+  })
+}
+
+test('an unknown variable that is meant for the gateway is told with the one that was meant', async (t) => {
+  const given: Given = { env: { FAIRLEAD_DATA_DIRR: 'x' } }
+  const other: Given = { env: { SERVICES_OCRA_BASEURL: 'http://x', PATH: '/bin', HTTP_PROXY: 'http://p' } }
+
+  assert.deepEqual(await problemsOf(t, given), [
+    'environment variable FAIRLEAD_DATA_DIRR: fits no setting; did you mean FAIRLEAD_DATA_DIR?',
+  ])
+  assert.deepEqual((await load(t, other)).notices, [
+    'The environment variable SERVICES_OCRA_BASEURL fits no setting and is ignored; did you mean SERVICES_ORCA_BASEURL?',
+  ])
+})
+
+test('what a cluster sets for its services is not taken for settings', async (t) => {
+  const env = {
+    SERVER_PORT: 'tcp://10.0.0.1:80',
+    REDIS_PORT: 'tcp://10.0.0.1:6379',
+    FIAT_PORT_7003_TCP_ADDR: '10.0.0.1',
+    FAIRLEAD_SERVICE_HOST: '10.0.0.1',
+    FAIRLEAD_PORT: 'tcp://10.0.0.1:8084',
+    KUBERNETES_SERVICE_HOST: '10.0.0.1',
+  }
+
+  const { config, notices } = await load(t, { env })
+
+  assert.equal(config.http.port, 8084)
+  assert.equal(config.http.origin.trustForwarded, true)
+  assert.deepEqual(notices, [])
+})
+
+test('the check says what was read and what it amounts to, or every problem', async (t) => {
+  const good = await checkConfig(write(t, { 'config/gate.yml': 'services.orca.baseUrl: http://o:1\n' }))
+  const bad = await checkConfig(write(t, { 'config/gate.yml': 'a: 1\n' }))
+
+  assert.equal(good.ok, true)
+  assert.match(good.text, /^Read: config\/gate\.yml$/m)
+  assert.match(good.text, /^ {2}orca: http:\/\/o:1$/m)
+  assert.deepEqual(bad, {
+    ok: false,
+    text: 'config/gate.yml:1: a: is not a known key; remove it, or correct it\n1 problem; nothing was started.',
+  })
+})
