@@ -2,12 +2,10 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
-import { parseJson } from '../http/json.ts'
-import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
-import { Upstreams } from '../upstreams/upstreams.ts'
 import { embeddedBackends } from './all.ts'
-import type { BackendSettings, CallService } from './backend.ts'
+import type { BackendSettings } from './backend.ts'
+import { createServiceCalls } from './call-service.ts'
 import { openDatabase } from './database.ts'
 import { createBackendServer } from './server.ts'
 import { createWorkerLog } from './worker-log.ts'
@@ -27,6 +25,9 @@ export interface WorkerInput {
 /** What the worker tells: that it listens, or a line for the log. */
 export type WorkerMessage = { kind: 'listening' } | { kind: 'log'; level: string; fields: Record<string, unknown>; text: string }
 
+const callTimeoutMs = 120_000
+const maxAnswerBytes = 256 * 1024 * 1024
+
 const port = parentPort
 if (port !== null)
   await serve(
@@ -41,19 +42,11 @@ async function serve(
   onStop: (stop: () => void) => void,
 ): Promise<void> {
   const db = openDatabase(join(input.dataDir, 'backends.db'))
-  const upstreams = new Upstreams({
-    services: input.services,
-    connectTimeoutMs: 5000,
-    readTimeoutMs: 120_000,
-    keepAliveMs: 30_000,
-    maxConnections: 64,
-    maxPending: 10_000,
-    maxAnswerBytes: 256 * 1024 * 1024,
-  })
+  const calls = createServiceCalls({ services: input.services, timeoutMs: callTimeoutMs, maxAnswerBytes })
   const { server, start } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
     db,
-    call: createCall(upstreams),
+    call: calls.call,
     settings: input.settings,
     log: createWorkerLog(input.logLevel, tell),
   })
@@ -64,29 +57,9 @@ async function serve(
   tell({ kind: 'listening' })
   onStop(() => {
     void server.close().then(async () => {
-      await upstreams.close()
+      calls.close()
       db.close()
       port?.close()
     })
   })
-}
-
-function createCall(upstreams: Upstreams): CallService {
-  return async (service, { method, path, body, headers = {} }) => {
-    const answer = await upstreams.call(
-      service,
-      { method: method as 'GET', path, body, headers },
-      headers['x-spinnaker-user'] === undefined ? anonymousIdentity : {},
-    )
-    return { status: answer.status, body: parseAnswer(answer.text) }
-  }
-}
-
-function parseAnswer(text: string): unknown {
-  if (text === '') return undefined
-  try {
-    return parseJson(text)
-  } catch {
-    return text
-  }
 }

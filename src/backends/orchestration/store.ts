@@ -16,6 +16,8 @@ export interface ExecutionStore {
   /** Pipeline executions of one application, or of all, by build time. */
   eachByBuildTime(query: BuildTimeQuery): IterableIterator<Execution>
   findIncomplete(correlationId: string, type: ExecutionType): string | undefined
+  /** Ids of the pipelines of which an application has runs. */
+  configIds(application: string): string[]
   countRunning(configId: string, except: string): number
   /** Ids of those that wait for their turn, oldest first. */
   parked(configId: string): string[]
@@ -59,6 +61,9 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   const parked = db.prepare(
     'SELECT id FROM orchestration_executions WHERE config_id = ? AND parked_at IS NOT NULL ORDER BY parked_at',
   )
+  const configIds = db.prepare(`
+    SELECT DISTINCT config_id FROM orchestration_executions
+    WHERE application = ? AND type = 'PIPELINE' AND config_id IS NOT NULL`)
   const counted = db.prepare('SELECT count(*) AS n FROM orchestration_executions WHERE complete = 0 AND status = ?')
   const due = db.prepare('SELECT id, next_due FROM orchestration_executions WHERE next_due IS NOT NULL')
 
@@ -152,6 +157,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     findIncomplete(correlationId, type) {
       return correlated.get(correlationId, type)?.['id'] as string | undefined
     },
+    configIds: (application) => configIds.all(application).map((row) => row['config_id'] as string),
     countRunning: (configId, except) => Number(running.get(configId, except)?.['n']),
     parked: (configId) => parked.all(configId).map((row) => row['id'] as string),
     countByStatus: (status) => Number(counted.get(status)?.['n']),

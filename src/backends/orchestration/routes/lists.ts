@@ -7,6 +7,7 @@ import { byStartTime, withinHistory } from '../history.ts'
 import type { Execution, JsonObject } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import type { Status } from '../statuses.ts'
+import type { ExecutionStore } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
 import { sendRecord, textList, wantedStatuses, wholeNumber } from './answers.ts'
 
@@ -59,7 +60,7 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
       const limit = wholeNumber(query.limit, 'limit', 5)
       const statuses = wantedStatuses(query.statuses)
       if (limit <= 0) return sendRecord(reply, [])
-      const ids = await configIdsOf(request.params.application, query, callerOf(request).identity, context)
+      const ids = await configIdsOf(request.params.application, query, callerOf(request).identity, context, store)
       return sendRecord(reply, newestOf(ids, limit, statuses, true).map(viewFor(query.expand, true)))
     })
   }
@@ -104,35 +105,33 @@ function viewFor(expand: string | undefined, otherwise: boolean): (execution: Ex
 }
 
 /**
- * Ids of the pipelines and strategies now stored for the application.
- *
- * @throws {BackendError} 500 when the definition store cannot be asked: an empty list would look like lost executions.
+ * Ids of the pipelines and strategies now stored for the application. While the definition store cannot be asked, those of
+ * which there are runs stand in for them: an empty list would look like lost executions.
  */
 async function configIdsOf(
   application: string,
   query: ApplicationQuery,
   headers: Record<string, string>,
   context: BackendContext,
+  store: ExecutionStore,
 ): Promise<string[]> {
   const ask = async (path: string): Promise<JsonObject[]> => {
-    const answer = await context.call('front50', { method: 'GET', path, headers }).catch((error: unknown) => {
-      context.log.warn({ err: error }, 'the definition store cannot be reached')
-      throw new BackendError(500, 'The definitions of the application could not be read; try again.')
-    })
+    const answer = await context.call('front50', { method: 'GET', path, headers })
     if (answer.status === 404) return []
-    if (answer.status !== 200) throw new BackendError(500, `The definition store answered ${answer.status}; try again.`)
+    if (answer.status !== 200) throw new Error(`The definition store answered ${answer.status}.`)
     return Array.isArray(answer.body) ? answer.body.filter(isJsonObject) : []
   }
-  const name = encodeURIComponent(application)
-  const lists = await Promise.all([ask(`/pipelines/${name}?refresh=false`), ask(`/strategies/${name}?refresh=false`)])
-  const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
-  const named = lists.flat().filter((each) =>
-    String(each['name'] ?? '')
-      .toLowerCase()
-      .includes(wanted),
-  )
   const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
-  return named.slice(0, most).flatMap((each) => (typeof each['id'] === 'string' ? [each['id']] : []))
+  const name = encodeURIComponent(application)
+  try {
+    const lists = await Promise.all([ask(`/pipelines/${name}?refresh=false`), ask(`/strategies/${name}?refresh=false`)])
+    const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
+    const named = lists.flat().filter((each) => String(each['name'] ?? '').toLowerCase().includes(wanted))
+    return named.slice(0, most).flatMap((each) => (typeof each['id'] === 'string' ? [each['id']] : []))
+  } catch (error) {
+    context.log.warn({ err: error, application }, 'the definitions of an application could not be read')
+    return store.configIds(application).slice(0, most)
+  }
 }
 
 function projectConfigIds(project: unknown): string[] {

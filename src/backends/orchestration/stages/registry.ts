@@ -1,12 +1,20 @@
 /** All stage types that the engine knows. */
 import { checkPreconditionsStage } from './check-preconditions.ts'
+import { deleteApplicationStage } from './delete-application.ts'
+import { deletePipelineStage } from './delete-pipeline.ts'
 import { dependsOnExecutionStage } from './depends-on-execution.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
 import { monitorPipelineStage } from './monitor-pipeline.ts'
 import { noopStage } from './noop.ts'
 import { pipelineStage } from './pipeline.ts'
+import { pipelineTemplateStages } from './pipeline-templates.ts'
+import { deleteProjectStage, upsertProjectStage } from './projects.ts'
+import { reorderPipelinesStage } from './reorder-pipelines.ts'
+import { savePipelineStage } from './save-pipeline.ts'
 import type { StageType, StageTypes } from './stage-type.ts'
+import { updatePipelineStage } from './update-pipeline.ts'
+import { upsertApplicationStages } from './upsert-application.ts'
 import { waitStage } from './wait.ts'
 import { waitUntilStage } from './wait-until.ts'
 
@@ -20,6 +28,15 @@ const types: readonly StageType[] = [
   pipelineStage,
   waitStage,
   waitUntilStage,
+  deleteApplicationStage,
+  deletePipelineStage,
+  deleteProjectStage,
+  reorderPipelinesStage,
+  savePipelineStage,
+  updatePipelineStage,
+  upsertProjectStage,
+  ...upsertApplicationStages,
+  ...pipelineTemplateStages,
 ]
 
 export const stageTypes: StageTypes = new Map(types.map((type) => [type.type, type]))

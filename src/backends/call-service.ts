@@ -1,0 +1,94 @@
+/** Calls from an embedded back end to other services, with the runtime's own HTTP client: a worker needs no second one. */
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { formatJson, parseJson } from '../http/json.ts'
+import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
+import type { CallService, ServiceAnswer } from './backend.ts'
+
+export interface CallServiceSettings {
+  /** Where each enabled service is. */
+  services: Partial<Record<ServiceName, ServiceAddress>>
+  /** Longest silence of a service. */
+  timeoutMs: number
+  /** Largest answer that is read. */
+  maxAnswerBytes: number
+}
+
+export interface ServiceCalls {
+  readonly call: CallService
+  close(): void
+}
+
+const maxConnections = 64
+
+export function createServiceCalls(settings: CallServiceSettings): ServiceCalls {
+  const agents = {
+    'http:': new HttpAgent({ keepAlive: true, maxSockets: maxConnections }),
+    'https:': new HttpsAgent({ keepAlive: true, maxSockets: maxConnections }),
+  }
+  const call: CallService = async (service, { method, path, body, headers = {} }) => {
+    const address = settings.services[service]
+    if (address === undefined)
+      throw new Error(`${service} is switched off; set services.${service}.enabled or services.${service}.baseUrl.`)
+    const url = new URL(address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
+    const protocol = url.protocol as keyof typeof agents
+    const text = body === undefined ? undefined : formatJson(body)
+    const options: RequestOptions = {
+      method,
+      agent: agents[protocol],
+      path: url.pathname.replace(/\/+$/, '') + path,
+      timeout: settings.timeoutMs,
+      headers: {
+        accept: 'application/json',
+        ...(headers['x-spinnaker-user'] === undefined && { 'x-spinnaker-anonymous': 'anonymous' }),
+        ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
+        ...headers,
+      },
+      ...(address.kind === 'embedded' ? { socketPath: address.socketPath } : { hostname: url.hostname, port: url.port }),
+    }
+    return send(protocol === 'https:' ? httpsRequest : httpRequest, options, text, settings.maxAnswerBytes)
+  }
+  const close = () => {
+    for (const agent of Object.values(agents)) agent.destroy()
+  }
+  return { call, close }
+}
+
+function send(
+  request: typeof httpRequest,
+  options: RequestOptions,
+  text: string | undefined,
+  maxAnswerBytes: number,
+): Promise<ServiceAnswer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(options, (answer) => {
+      readAnswer(answer, maxAnswerBytes).then(resolve, reject)
+    })
+    sent.on('timeout', () => sent.destroy(new Error(`no answer within ${options.timeout} ms`)))
+    sent.on('error', reject)
+    sent.end(text)
+  })
+}
+
+async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<ServiceAnswer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxBytes) {
+      answer.destroy()
+      throw new Error(`the answer is larger than ${maxBytes} bytes`)
+    }
+    chunks.push(chunk)
+  }
+  return { status: answer.statusCode ?? 0, body: parseAnswer(Buffer.concat(chunks).toString('utf8')) }
+}
+
+function parseAnswer(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return parseJson(text)
+  } catch {
+    return text
+  }
+}
