@@ -72,35 +72,6 @@ test('events-scenario 11: payload constraints must all hold', async (t) => {
   assert.equal(await startsAfter('/webhooks/webhook/ci', { git: { ref: 'main' } }), 0)
 })
 
-const body = { a: { b: [{ c: 'x1' }, { c: 'y2' }] }, n: 7, off: false, nothing: null, list: ['red', 'blue'], 'a.b': 'flat' }
-
-for (const [constraints, holds] of [
-  [{ n: '^7$' }, true],
-  [{ off: 'false' }, true],
-  [{ list: 'blue' }, true],
-  [{ '$.list[*]': '^blue$' }, true],
-  [{ '$.list[*]': '^lue$' }, false],
-  [{ "$['a']['b'][1].c": 'y2' }, true],
-  [{ '$.a.b[-1].c': 'y2' }, true],
-  [{ '$..c': '^x1$' }, true],
-  [{ 'a.b': 'flat' }, true],
-  [{ '$.a': '.*' }, false],
-  [{ '$.unknown': '.*' }, false],
-  [{ '$.a[?(@.b)]': '.*' }, false],
-  [{ '$.constructor': '.*' }, false],
-  [{ __proto__x: '.*' }, false],
-  [{ n: '(' }, false],
-  [{ n: null }, true],
-  [{ nothing: null }, false],
-  [{ n: '(?i)7' }, true],
-  [{}, true],
-] as [JsonObject, boolean][]) {
-  test(`the constraints ${JSON.stringify(constraints)} ${holds ? 'hold' : 'do not hold'}`, async (t) => {
-    const { startsAfter } = await startEvents(t, [pipelineWith({ ...ci, payloadConstraints: constraints })])
-    assert.equal(await startsAfter('/webhooks/webhook/ci', body), holds ? 1 : 0)
-  })
-}
-
 test('a constraint that would take for ever does not hold and holds nothing up', async (t) => {
   const { startsAfter } = await startEvents(t, [pipelineWith({ ...ci, payloadConstraints: { text: '^(a+)+$' } })])
   const begun = Date.now()

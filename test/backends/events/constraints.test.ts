@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { satisfies } from '../../../src/backends/events/constraints.ts'
+import type { JsonObject } from '../../../src/backends/json-values.ts'
+
+const body = { a: { b: [{ c: 'x1' }, { c: 'y2' }] }, n: 7, off: false, nothing: null, list: ['red', 'blue'], 'a.b': 'flat' }
+
+for (const [constraints, holds] of [
+  [{ n: '^7$' }, true],
+  [{ off: 'false' }, true],
+  [{ list: 'blue' }, true],
+  [{ '$.list[*]': '^blue$' }, true],
+  [{ '$.list[*]': '^lue$' }, false],
+  [{ "$['a']['b'][1].c": 'y2' }, true],
+  [{ '$.a.b[-1].c': 'y2' }, true],
+  [{ '$..c': '^x1$' }, true],
+  [{ 'a.b': 'flat' }, true],
+  [{ '$.a': '.*' }, false],
+  [{ '$.unknown': '.*' }, false],
+  [{ '$.a[?(@.b)]': '.*' }, false],
+  [{ '$.constructor': '.*' }, false],
+  [{ __proto__x: '.*' }, false],
+  [{ n: '(' }, false],
+  [{ n: null }, true],
+  [{ nothing: null }, false],
+  [{ n: '(?i)7' }, true],
+  [{}, true],
+] as [JsonObject, boolean][]) {
+  test(`the constraints ${JSON.stringify(constraints)} ${holds ? 'hold' : 'do not hold'}`, () => {
+    assert.equal(satisfies(constraints, body, { paths: true }), holds)
+  })
+}
+
+test('events without a whole document are only asked for their own fields', () => {
+  assert.equal(satisfies({ n: '7' }, body, { paths: false }), true)
+  assert.equal(satisfies({ '$.n': '7' }, body, { paths: false }), false)
+  assert.equal(satisfies(undefined, body, { paths: false }), true)
+})
