@@ -1,0 +1,189 @@
+/** Answers that are more than what a service said: the version, own messages, lists that must be there, files. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { Reply } from '../../support/upstream.ts'
+import { startBeyond } from './beyond.ts'
+
+test('the version is what the package says', async (t) => {
+  const beyond = await startBeyond(t)
+  const { status, body } = await beyond.ask('GET /version')
+  assert.deepEqual([status, body], [200, { version: '0.0.0-test' }])
+})
+
+const missing = [
+  ['GET /projects/nope', /no project with the name or id nope/],
+  ['GET /manifests/prod/ns/deployment%20web', /no manifest deployment web at ns in prod/],
+  ['GET /pipelines/e1/s1/evaluateExpression?expression=x', /no stage s1 in an execution e1/],
+  ['GET /v3/builds/ci-main/jobs', /The build host ci-main is not known/],
+  ['GET /v3/builds/ci-main/job?job=a/b', /The job ci-main, a\/b is not known/],
+  ['GET /v3/builds/ci-main/builds?job=a', /The job ci-main, a is not known/],
+  ['GET /v3/builds/ci-main/build/7?job=a', /The build ci-main, 7, a is not known/],
+] as const
+
+test('what does not exist is named in the 404', async (t) => {
+  const beyond = await startBeyond(t)
+  for (const [line, fragment] of missing) {
+    await t.test(line, async () => {
+      const { status, body } = await beyond.ask(line)
+      assert.equal(status, 404)
+      assert.match((body as { message: string }).message, fragment)
+    })
+  }
+})
+
+const absent = [
+  'GET /pipelineConfigs/gone/history?limit=1',
+  'GET /strategyConfigs/gone/history?limit=1',
+  'GET /projects',
+  'GET /artifactory/names',
+  'GET /gcb/accounts',
+  'GET /concourse/c1/teams',
+]
+
+test('a list is empty when the service has nothing of the kind', async (t) => {
+  const beyond = await startBeyond(t)
+  for (const line of absent) {
+    await t.test(line, async () => {
+      const { status, body } = await beyond.ask(line)
+      assert.deepEqual([status, body], [200, []])
+    })
+  }
+})
+
+const refused = [
+  'GET /serverGroups',
+  'GET /serverGroups?ids=a:b:c&applications=web',
+  'GET /v3/builds/ci-main/job',
+  'GET /v3/builds/ci-main/job?job=..',
+  'GET /executions/failedStages',
+  'GET /v2/canaries/web/executions',
+  'GET /v2/canaries/web/executions?limit=many',
+  'GET /applications/web/executions/search?triggerTimeStartBoundary=yesterday',
+  'GET /v1/data/static/d1?expectedContentType=nonsense',
+  'PUT /admin/executions/forceCancel?executionId=e1&executionType=OTHER',
+  'PUT /admin/executions/forceCancel',
+  'POST /strategies',
+  'POST /plugins/info',
+]
+
+test('unusable requests are refused without a call', async (t) => {
+  const beyond = await startBeyond(t)
+  for (const line of refused) {
+    await t.test(line, async () => {
+      assert.equal((await beyond.ask(line)).status, 400)
+      assert.deepEqual(beyond.calls(), [])
+    })
+  }
+})
+
+test('variables are evaluated for the execution that the query names, else for that of the path', async (t) => {
+  const beyond = await startBeyond(t)
+  await beyond.ask('POST /pipelines/anything/evaluateVariables?executionId=e2', [])
+  assert.deepEqual(beyond.calls(), ['orca POST /pipelines/e2/evaluateVariables'])
+})
+
+for (const [line, method, path] of [
+  ['POST /credentials', 'POST', '/credentials'],
+  ['PUT /credentials', 'PUT', '/credentials'],
+  ['DELETE /credentials/prod', 'DELETE', '/credentials/prod'],
+] as const) {
+  test(`${line} is passed on, and the list of accounts shows it at once`, async (t) => {
+    let accounts = [{ name: 'old', type: 'kubernetes' }]
+    const beyond = await startBeyond(t, {
+      answers: (request) => {
+        if (request.path === '/clouddriver/credentials' && request.method === 'GET') return accounts
+        if (request.method === method && request.path === `/clouddriver${path}`) {
+          accounts = [{ name: 'new', type: 'kubernetes' }]
+          return method === 'DELETE' ? new Reply(200) : { name: 'new' }
+        }
+        return []
+      },
+    })
+    const definition = method === 'DELETE' ? undefined : { name: 'new', type: 'kubernetes' }
+
+    const { status } = await beyond.ask(line, definition)
+
+    assert.equal(status, 200)
+    const listed = (await beyond.ask('GET /credentials')).body as { name: string }[]
+    assert.deepEqual(
+      listed.map(({ name }) => name),
+      ['new'],
+    )
+  })
+}
+
+test('what managed delivery finds wrong with a configuration is passed on whole', async (t) => {
+  const findings = { message: 'bad', details: { path: 'environments' } }
+  const beyond = await startBeyond(t, { answers: { 'POST /keel/delivery-configs/validate': new Reply(400, findings) } })
+  const { status, body } = await beyond.ask('POST /managed/delivery-configs/validate', {})
+  assert.deepEqual([status, body], [400, findings])
+})
+
+test('a managed resource whose name ends in .yml is asked for as YAML', async (t) => {
+  const yaml = new Reply(200, 'kind: cluster\n', { 'content-type': 'application/x-yaml' })
+  const beyond = await startBeyond(t, { answers: { 'GET /keel/resources/r1.yml': yaml } })
+  const { status, body, headers } = await beyond.ask('GET /managed/resources/r1.yml')
+  assert.deepEqual([status, body, headers.get('content-type')], [200, 'kind: cluster\n', 'application/x-yaml'])
+  assert.equal(beyond.requests()[0]?.headers.accept, 'application/x-yaml')
+})
+
+test('a report in HTML is served as text', async (t) => {
+  const html = new Reply(200, '<script>alert(1)</script>', { 'content-type': 'text/html' })
+  const beyond = await startBeyond(t, { answers: { 'GET /keel/reports/adoption': html } })
+  const { headers } = await beyond.ask('GET /managed/reports/adoption')
+  assert.match(String(headers.get('content-type')), /^text\/plain/)
+})
+
+test('installed plugins are listed by service, and a service that fails has none', async (t) => {
+  const beyond = await startBeyond(t, {
+    off: ['fiat', 'igor', 'kayenta', 'keel', 'mine', 'swabbie', 'rosco', 'clouddriver', 'flex', 'mahe'],
+    answers: ({ path }) => {
+      if (path === '/orca/installedPlugins') return [{ id: 'acme.plugin' }]
+      return path === '/echo/installedPlugins' ? new Reply(500) : []
+    },
+  })
+  const { status, body } = await beyond.ask('GET /plugins/installed')
+  assert.deepEqual([status, body], [200, { echo: [], front50: [], gate: [], orca: [{ id: 'acme.plugin' }] }])
+  assert.deepEqual((await beyond.ask('GET /plugins/installed?service=orca')).body, { orca: [{ id: 'acme.plugin' }] })
+})
+
+test('a plugin is published with the hash of its file', async (t) => {
+  const beyond = await startBeyond(t, { answers: { 'POST /front50/pluginBinaries/acme.plugin/1.0.0': new Reply(200) } })
+  const form = new FormData()
+  form.set('plugin', new File(['the bytes'], 'plugin.zip'))
+
+  const { status } = await beyond.ask('POST /plugins/publish/acme.plugin/1.0.0', form)
+
+  assert.equal(status, 200)
+  const hash = createHash('sha512').update('the bytes').digest('hex')
+  assert.deepEqual(beyond.calls(), [`front50 POST /pluginBinaries/acme.plugin/1.0.0?sha512sum=${hash}`])
+  assert.match(beyond.requests()[0]?.body ?? '', /the bytes/)
+})
+
+test('a plugin without a file is refused', async (t) => {
+  const beyond = await startBeyond(t)
+  const form = new FormData()
+  form.set('other', 'x')
+  assert.equal((await beyond.ask('POST /plugins/publish/acme.plugin/1.0.0', form)).status, 400)
+  assert.equal((await beyond.ask('POST /plugins/publish/acme.plugin/1.0.0', {})).status, 400)
+  assert.equal((await beyond.ask('POST /plugins/publish/acme.plugin/1.0.0')).status, 400)
+  assert.deepEqual(beyond.calls(), [])
+})
+
+test('a firewall is found by its id, as a security group is', async (t) => {
+  const found = [{ results: [{ url: '/securityGroups/prod/aws/web?region=eu' }] }]
+  const beyond = await startBeyond(t, {
+    answers: { 'GET /clouddriver/search': found, 'GET /clouddriver/securityGroups/prod/aws/eu/web': { id: 'sg-1' } },
+  })
+  const { status, body } = await beyond.ask('GET /firewalls?id=sg-1')
+  assert.deepEqual([status, body], [200, { id: 'sg-1' }])
+})
+
+test('HEAD works where GET does', async (t) => {
+  const beyond = await startBeyond(t)
+  for (const path of ['/version', '/banners', '/projects']) {
+    const { status, body } = await beyond.ask(`HEAD ${path}`)
+    assert.deepEqual([status, body], [200, undefined])
+  }
+})

@@ -1,0 +1,115 @@
+/** What the gateway itself demands of the caller, beyond being logged in, and what is open to everybody. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Reply } from '../../support/upstream.ts'
+import { type Beyond, startBeyond } from './beyond.ts'
+
+const nothingGranted = { name: 'ann', admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [] }
+
+function viewWith(application: string, ...authorizations: string[]) {
+  return { ...nothingGranted, applications: [{ name: application, authorizations }] }
+}
+
+/** A gateway whose one user is ann, and whose permission service says what the test says. */
+function startGuarded(t: Parameters<typeof startBeyond>[0], view: unknown): Promise<Beyond> {
+  const accepted = { ref: '/tasks/t1' }
+  return startBeyond(t, {
+    off: [],
+    settings: {
+      security: { basicform: { enabled: true } },
+      spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
+    },
+    answers: ({ method, path }) => {
+      if (path.startsWith('/fiat/authorize/')) return view
+      if (path === '/orca/ops') return accepted
+      return method === 'GET' ? [] : {}
+    },
+  })
+}
+
+const asAnn = { authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}` }
+
+function callsBut(beyond: Beyond, service: string): string[] {
+  return beyond.calls().filter((call) => !call.startsWith(service))
+}
+
+const guarded: readonly [line: string, body: unknown, needs: unknown][] = [
+  ['POST /pipelines/v2/web/build', {}, viewWith('WEB', 'READ', 'EXECUTE')],
+  ['PUT /admin/executions/forceCancel?executionId=e1', undefined, { ...nothingGranted, admin: true }],
+  ['POST /admin/executions/hydrate?executionId=e1', undefined, { ...nothingGranted, admin: true }],
+  ['POST /plugins/info', { id: 'acme.plugin' }, viewWith('spinnakerplugins', 'WRITE')],
+  ['PUT /plugins/info', { id: 'acme.plugin' }, viewWith('spinnakerplugins', 'WRITE')],
+  ['DELETE /plugins/info/acme.plugin', undefined, viewWith('spinnakerplugins', 'WRITE')],
+]
+
+for (const [line, body, needs] of guarded) {
+  test(`${line} is refused to a user without the right, before anything is asked`, async (t) => {
+    const beyond = await startGuarded(t, viewWith('web', 'READ', 'WRITE'))
+    const answer = await beyond.ask(line, body, asAnn)
+    assert.equal(answer.status, 403)
+    assert.deepEqual(callsBut(beyond, 'fiat'), [])
+  })
+
+  test(`${line} is granted to a user with the right`, async (t) => {
+    const beyond = await startGuarded(t, needs)
+    const answer = await beyond.ask(line, body, asAnn)
+    assert.ok(answer.status < 300, `answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+    const [sent] = beyond.requests().filter(({ path }) => !path.startsWith('/fiat'))
+    assert.equal(sent?.headers['x-spinnaker-user'], 'ann')
+  })
+}
+
+test('a pipeline is not started for a user whom the permission service does not know', async (t) => {
+  const beyond = await startGuarded(t, new Reply(404))
+  const answer = await beyond.ask('POST /pipelines/v2/web/build', {}, asAnn)
+  assert.ok(answer.status === 302 || answer.status === 403, `answered ${answer.status}`)
+  assert.deepEqual(callsBut(beyond, 'fiat'), [])
+})
+
+test('an execution is cancelled in the name of the administrator', async (t) => {
+  const beyond = await startGuarded(t, { ...nothingGranted, admin: true })
+  await beyond.ask('PUT /admin/executions/forceCancel?executionId=e1&executionType=ORCHESTRATION', undefined, asAnn)
+  assert.deepEqual(callsBut(beyond, 'fiat'), [
+    'orca PUT /admin/forceCancelExecution?executionId=e1&executionType=ORCHESTRATION&canceledBy=ann',
+  ])
+})
+
+for (const admin of [true, false]) {
+  test(`GET /admin says ${admin} of ${admin ? 'an administrator' : 'anybody else'}`, async (t) => {
+    const beyond = await startGuarded(t, { ...nothingGranted, admin })
+    assert.deepEqual((await beyond.ask('GET /admin', undefined, asAnn)).body, { username: 'ann', isAdmin: admin })
+  })
+}
+
+const open = [
+  'GET /plugins/deck/plugin-manifest.json',
+  'POST /webhooks/webhook/ci',
+  'POST /webhooks/cdevents/ci',
+  'POST /notifications/callbacks/slack',
+  'POST /managed/notifications/callbacks/slack',
+  'GET /managed/delivery-configs/schema',
+]
+
+const closed = [
+  'GET /version',
+  'GET /banners',
+  'GET /webhooks/preconfigured',
+  'GET /projects',
+  'POST /pipelines/v2/web/build',
+  'GET /admin',
+]
+
+test('what other systems and the start page need is open, and everything else is not', async (t) => {
+  const beyond = await startGuarded(t, nothingGranted)
+  for (const line of open) {
+    await t.test(`${line} needs no login`, async () => assert.equal((await beyond.ask(line)).status, 200))
+  }
+  for (const line of closed) {
+    await t.test(`${line} needs a login`, async () => {
+      beyond.upstream.answer({})
+      const { status } = await beyond.ask(line)
+      assert.ok(status === 302 || status === 401, `answered ${status}`)
+      assert.deepEqual(beyond.calls(), [])
+    })
+  }
+})

@@ -1,0 +1,107 @@
+/** What an installation without optional services answers: the truth, and how to change it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { beyondOperations } from '../../../src/operations/beyond/all.ts'
+import type { ServiceName } from '../../../src/upstreams/services.ts'
+import { serviceNames } from '../../../src/upstreams/services.ts'
+import { startBeyond } from './beyond.ts'
+import * as tables from './rows.ts'
+
+const optional: readonly string[] = ['kayenta', 'keel', 'mine', 'swabbie', 'igor', 'echo']
+const rows = Object.values(tables).flat()
+const nothingManaged = { hasManagedResources: false, resources: [] }
+
+/** Answers that are neither an empty list nor a 404. */
+const particular: Readonly<Record<string, unknown>> = {
+  getApplicationDetailsUsingGET: nothingManaged,
+  getQuietPeriodStateUsingGET: {},
+  getJobConfigUsingGET1: {},
+  getBuildUsingGET1: {},
+}
+
+test('every operation of a service that is off answers an empty list, or 404 with the setting', async (t) => {
+  const beyond = await startBeyond(t, { off: serviceNames })
+  for (const row of rows) {
+    const service = row.call.split(' ')[0] as ServiceName
+    if (!optional.includes(service)) continue
+    await t.test(`${row.ask} without ${service}`, async () => {
+      const { status, body } = await beyond.ask(row.ask, row.body)
+      if (row.id in particular) assert.deepEqual([status, body], [200, particular[row.id]])
+      else if (status === 404) assert.match((body as { message: string }).message, new RegExp(`services\\.${service}\\.baseUrl`))
+      else assert.deepEqual([status, body], [200, []])
+    })
+  }
+})
+
+test('an operation of a service that no installation lacks answers 503 while it is off', async (t) => {
+  const beyond = await startBeyond(t, { off: serviceNames })
+  for (const line of ['GET /pipelineConfigs', 'POST /pipelines/v2/web/build', 'POST /webhooks/webhook/ci', 'GET /keyPairs']) {
+    await t.test(line, async () => {
+      const { status, body } = await beyond.ask(line)
+      assert.equal(status, 503)
+      assert.match((body as { message: string }).message, /is switched off. Set services\./)
+    })
+  }
+})
+
+test('a timer expression cannot be checked without the event service, which is an answer', async (t) => {
+  const beyond = await startBeyond(t, { off: ['fiat', 'echo'] })
+  const { status, body } = await beyond.ask('GET /cron/validate?expression=x')
+  assert.equal(status, 200)
+  assert.equal((body as { valid: boolean }).valid, false)
+})
+
+test('callbacks, resources and checks of managed delivery do not exist without it', async (t) => {
+  const beyond = await startBeyond(t, { off: ['fiat', 'keel'] })
+  const lines = [
+    'POST /managed/notifications/callbacks/slack',
+    'GET /managed/resources/r1',
+    'GET /managed/resources/r1/status',
+    'GET /managed/delivery-configs/web',
+    'GET /managed/reports/adoption',
+  ]
+  for (const line of lines) assert.equal((await beyond.ask(line)).status, 404, line)
+  assert.equal((await beyond.ask('POST /managed/delivery-configs/validate', {})).status, 404)
+  assert.deepEqual(beyond.calls(), [])
+})
+
+const quiet = [
+  'GET /plugins/deck/plugin-manifest.json',
+  'GET /banners',
+  'GET /banners/all',
+  'GET /proxies',
+  'GET /slack/channels',
+  'GET /pagerDuty/services',
+  'GET /pagerDuty/oncalls',
+  'POST /integrations/gremlin/templates/command',
+  'POST /integrations/gremlin/templates/target',
+]
+
+test('what this gateway has none of is an empty list', async (t) => {
+  const beyond = await startBeyond(t)
+  for (const line of quiet) {
+    await t.test(line, async () => {
+      const { status, body, headers } = await beyond.ask(line)
+      assert.deepEqual([status, body], [200, []])
+      assert.equal(headers.get('content-type'), 'application/json')
+    })
+  }
+  assert.equal((await beyond.ask('GET /plugins/deck/acme/1.0/index.js')).status, 404)
+  assert.deepEqual(beyond.calls(), [])
+})
+
+test('operation ids and addresses are unique', () => {
+  const ids = beyondOperations.map(({ id }) => id)
+  const addresses = beyondOperations.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
+  assert.deepEqual(ids, [...new Set(ids)])
+  assert.deepEqual(addresses, [...new Set(addresses)])
+})
+
+test('every operation that only passes a call on stands in the tables of calls', () => {
+  const known = new Set(rows.map(({ id }) => id))
+  const missing = beyondOperations.filter(({ id, forward }) => forward !== undefined && !known.has(id))
+  assert.deepEqual(
+    missing.map(({ id }) => id),
+    [],
+  )
+})
