@@ -41,7 +41,8 @@ export const httpAddress = z
 
 export const port = z.int().min(0).max(65535)
 
-export const milliseconds = z.int().min(0)
+/** As far as a timer reaches. */
+export const milliseconds = z.int().min(0).max(2_147_483_647)
 
 /** A length of time, `30m`, `PT30M` or a plain number in `unit`; the result is in milliseconds. */
 export function duration(unit: 's' | 'ms'): z.ZodPipe<z.ZodString, z.ZodTransform<number, string>> {
@@ -101,17 +102,18 @@ function isHttpAddress(text: string): boolean {
   return URL.canParse(text) && !/[\s\\]/.test(text)
 }
 
+/** Atomic groups, possessive quantifiers, other escapes, flags within, nested classes; searched without harmless escapes. */
+const javaOnly = /\(\?>|(?:[*+?]|\{\d+(?:,\d*)?\})\+|\\[QEGAZzpPhHRXN]|\(\?[a-zA-Z]+\)|\[[^\]]*\[|&&/
+
 /**
  * Translates what operators wrote for Gate: a leading `(?i)` becomes a flag, and the result matches whole texts only.
  *
- * @throws {Error} when the pattern uses what only Java has (possessive quantifiers, atomic groups, `\Q…\E`), or is malformed.
+ * @throws {Error} when the pattern uses what only Java has (possessive quantifiers, atomic groups, `\Q…\E`, `\p{…}`), or is malformed.
  */
 export function parseJavaPattern(text: string): RegExp {
-  const flags = /^\(\?([im]+)\)/.exec(text)
+  const flags = /^\(\?([ims]+)\)/.exec(text)
   const source = flags ? text.slice(flags[0].length) : text
-  const foreign = /\(\?>|(?:[*+?]|\{\d+(?:,\d*)?\})\+|\\[QEGAZz]|\(\?[a-zA-Z]+\)|&&\[/.exec(
-    source.replaceAll(/\\[^QEGAZz]/g, '  '),
-  )
+  const foreign = javaOnly.exec(source.replaceAll(/\\[^QEGAZzpPhHRXN]/g, '  '))
   if (foreign) throw new Error(`"${foreign[0]}" is not supported here; write the pattern without it`)
   return new RegExp(`^(?:${source})$`, flags?.[1] ?? '')
 }

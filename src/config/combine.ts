@@ -32,9 +32,9 @@ export async function combineSources(
   const ofEnvironment = new Placeholders((name) => lookUpEnvironment(name, places))
   const named = mergeAll(surroundings)
   const profilesNode = findNode(named, ['spring', 'profiles', 'active'])
-  const chosen = profilesNode && namesAt(profilesNode, { placeholders: ofEnvironment, problems })
+  const chosen = namesAt(profilesNode, { placeholders: ofEnvironment, problems })
   const reading = { known, problems, notices, places, placeholders: ofEnvironment }
-  const sources = await readSources(reading, chosen)
+  const sources = await readSources(reading, chosen.length > 0 ? chosen : undefined)
 
   const documents = sources.files.flatMap((file) => file.documents)
   const root = mergeAll([...documents.map((document) => document.root), ...surroundings])

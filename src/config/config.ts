@@ -22,7 +22,7 @@ import { type BindContext, bindKeys } from './bind.ts'
 import { combineSources } from './combine.ts'
 import { foreignKeys } from './foreign-keys.ts'
 import { createKnownKeys } from './known-keys.ts'
-import { ConfigError, formatProblems, type Problem } from './problems.ts'
+import { ConfigError, formatProblems, hideCredentials, type Problem } from './problems.ts'
 import { SourceKeys } from './sources.ts'
 import { findNearest, findNode } from './tree.ts'
 
@@ -125,7 +125,7 @@ export async function checkConfig(places: ConfigPlaces = {}): Promise<{ ok: bool
 
 function summarize(config: Config, sources: readonly string[]): string {
   const services = Object.entries(config.upstreams.services).map(([name, { kind, baseUrl }]) =>
-    kind === 'external' ? `  ${name}: ${baseUrl}` : `  ${name}: ${kind}`,
+    kind === 'external' ? `  ${name}: ${hideCredentials(baseUrl ?? '')}` : `  ${name}: ${kind}`,
   )
   return [
     'The configuration is in order.',

@@ -60,14 +60,19 @@ function parseLocations(text: string, variable: string, cwd: string, notices: st
 }
 
 function isPresent({ path, required, from }: Location, problems: Problem[]): boolean {
-  if (existsSync(path)) return true
+  const isNamed = from !== ''
+  if (isNamed ? existsSync(path) : isDirectory(path)) return true
   if (required) problems.push({ origin: { source: from }, message: `${path} does not exist` })
   return false
 }
 
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
 /** The files of a location for one profile, or those for all. A file that is named itself counts as one for all. */
 export function filesAt({ path, names }: Location, profile: string | undefined): string[] {
-  if (!statSync(path).isDirectory()) return profile === undefined ? [path] : []
+  if (!isDirectory(path)) return profile === undefined ? [path] : []
   if (profile !== undefined && !/^[\w.@+-]+$/.test(profile)) return []
   const suffix = profile === undefined ? '' : `-${profile}`
   return names

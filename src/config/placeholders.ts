@@ -55,12 +55,13 @@ export class Placeholders {
 
   #expand(inner: string, within: readonly string[]): string {
     const colon = separatorOf(inner)
-    const name = this.#fill(colon === undefined ? inner : inner.slice(0, colon), [...within, '${']).trim()
+    const written = (colon === undefined ? inner : inner.slice(0, colon)).trim()
+    const name = this.#fill(written, [...within, '${'])
     const found = this.#lookUp(name)
     if (found !== undefined) return this.#value(found.id, found.text, within)
     if (colon !== undefined) return this.#fill(inner.slice(colon + 1), [...within, '${'])
     throw new PlaceholderError(
-      `refers to \${${name}}, which nothing defines; define it, or give a default as in \${${name}:…}`,
+      `refers to \${${written}}, which nothing defines; define it, or give a default as in \${${written}:…}`,
       true,
     )
   }

@@ -45,8 +45,13 @@ export function showValue(key: string, value: unknown): string {
   if (secretWords.test(key)) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return `, is ${value}`
   if (typeof value !== 'string') return ''
-  const shown = value.replaceAll(/\/\/[^/@\s]*@/g, '//***@')
+  const shown = hideCredentials(value)
   return `, is ${JSON.stringify(shown.length > 60 ? `${shown.slice(0, 60)}…` : shown)}`
+}
+
+/** An address without user, password and query. */
+export function hideCredentials(text: string): string {
+  return text.replace(/\/\/\S*@/, '//***@').replace(/\?.*/s, '?…')
 }
 
 /** `services.orca.shards.baseUrls[0].priority` */

@@ -58,8 +58,9 @@ function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
+/** Without what the parser quotes of the file, which may be a secret. */
 function firstLine(text: string): string {
-  return text.split('\n', 1)[0] as string
+  return (text.split('\n', 1)[0] as string).replace(/:? ?".*$/, '')
 }
 
 /** Thrown once to leave a document that is too large; reported by its reader. */

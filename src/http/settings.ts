@@ -199,7 +199,8 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
     address: keys['server.address'] || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
     maxBodyBytes: keys['http.maxBodyBytes'],
     maxHeaderBytes: keys['server.max-http-request-header-size'] ?? keys['http.maxHeaderBytes'],
-    shutdownGraceMs: keys['server.shutdown'] === 'immediate' ? 0 : keys['spring.lifecycle.timeout-per-shutdown-phase'],
+    shutdownGraceMs:
+      keys['server.shutdown'] === 'immediate' ? 0 : Math.min(keys['spring.lifecycle.timeout-per-shutdown-phase'], 2_147_483_647),
     ignoreTrailingSlash: keys['url-handler.trailingSlash.enabled'],
     answerHeaders: keys['interceptors.responseHeader.fields'].map((name) => name.toLowerCase()),
     cors: toCors(keys, surroundings.uiUrl),

@@ -99,6 +99,12 @@ const leaks: [title: string, given: Given][] = [
   ['a secret by reference', { 'config/gate.yml': `slack.token: "encrypted:${secret}"` }],
   ['a password in an address', { 'config/gate.yml': `services.orca.baseUrl: "x://user:${secret}@host"` }],
   ['a password in the address of Redis', { 'config/gate.yml': `redis.connection: "redi://:${secret}@host"` }],
+  [
+    'a password with odd characters in an address',
+    { 'config/gate.yml': `redis.connection: "redi://:a/${secret}@b@host?p=${secret}"` },
+  ],
+  ['a stray bracket', { 'config/gate.yml': `a: 1\n]${secret}` }],
+  ['a name that comes from a secret', { 'config/gate.yml': `slack.baseUrl: "\${\${S}}"`, env: { S: secret } }],
   ['malformed YAML', { 'config/gate.yml': `a: "${secret}\n  b: [` }],
   ['malformed JSON', { env: { SPRING_APPLICATION_JSON: `{"a": "${secret}` } }],
   ['an unknown variable', { env: { FAIRLEAD_ADMIN_PASSWORT: secret } }],

@@ -1,5 +1,6 @@
 /** Which files count, in which order, and which documents of them. */
 import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
@@ -154,6 +155,20 @@ test('a malformed profile expression and an import are problems', async (t) => {
     'config/gate.yml:1: spring.config.import: is not supported; name the file with --config instead',
     'config/gate.yml:3: spring.config.activate.on-profile: is not a profile expression such as "prod & !eu": a parenthesis is not closed',
   ])
+})
+
+test('an empty list of profiles in the environment leaves the choice to the files', async (t) => {
+  const files: Given = { 'config/gate.yml': 'spring.profiles.active: blue\n', 'config/gate-blue.yml': port(1) }
+
+  assert.equal((await load(t, { ...files, env: { SPRING_PROFILES_ACTIVE: '' } })).config.http.port, 1)
+})
+
+test('a file in the place of a directory is not read, a directory in the place of a file is a problem', async (t) => {
+  const places = write(t, { 'config/gate.yml/x.yml': '' })
+  rmSync(join(places.cwd as string, 'home'), { recursive: true, force: true })
+  writeFileSync(join(places.cwd as string, 'system'), 'a: 1')
+
+  await assert.rejects(loadConfig(places), { message: 'config/gate.yml: cannot be read: EISDIR' })
 })
 
 test('a profile name cannot lead out of the directory', async (t) => {
