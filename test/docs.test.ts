@@ -7,7 +7,7 @@ import { printReference } from '../scripts/print-reference.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
-for (const { file, text } of printReference()) {
+for (const { file, text } of await printReference()) {
   test(`${file} is what the code prints`, () => {
     const path = join(root, file)
     assert.ok(existsSync(path), `${file} is missing: npm run docs`)

@@ -48,7 +48,8 @@ function toTemplate(path: string): string {
   return path.replace(/\/\*\*$/, '/{rest}')
 }
 
-function tagOf({ path }: Operation): string {
+/** The resource that an operation belongs to, by which documents group it. */
+export function tagOf({ path }: Operation): string {
   return path.split('/').find((segment) => segment !== '' && !segment.startsWith('{') && !/^v\d$/.test(segment)) ?? 'gateway'
 }
 
