@@ -117,7 +117,11 @@ async function deleteDefinition(request: OperationRequest, platform: Platform): 
   const { application = '', pipelineName } = request.path
   const definition = findByName(await listDefinitions(request, application), pipelineName)
   if (definition === undefined) return
-  await runTask(request, platform, toChange(request, 'delete', { application, ...definition }))
+  await runTask(
+    request,
+    platform,
+    toChange(request, 'delete', { ...definition, application: definition['application'] ?? application }),
+  )
 }
 
 /** The definition travels as base64 of JSON text, exactly as the client wrote its values. */

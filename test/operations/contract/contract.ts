@@ -1,0 +1,121 @@
+/** What the contract tests share: one sample per operation, and a gateway in front of services that record and answer. */
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { type GatewaySettings, startGateway } from '../../support/gateway.ts'
+import { type RecordedRequest, Reply, startUpstream, type Upstream } from '../../support/upstream.ts'
+
+export const services = ['clouddriver', 'front50', 'igor', 'orca', 'rosco'] as const
+
+/** One call that an operation makes to a service, and what it gets. */
+export interface ExpectedCall {
+  /** `service METHOD /path?query`, encoded. */
+  readonly call: string
+  readonly gives?: unknown
+  /** The JSON that the service receives. */
+  readonly sends?: unknown
+  readonly contentType?: string
+  /** The application header, `none` when there must not be one. */
+  readonly application?: string
+  /** Errors of this call do not reach the client. */
+  readonly mayFail?: boolean
+  /** What the client gets when the service answers 404, if not a 404. */
+  readonly on404?: { readonly status: number; readonly answer?: unknown }
+  /** The operation looks into the answer, so nonsense is noticed. */
+  readonly parsed?: boolean
+}
+
+export interface Sample {
+  readonly id: string
+  /** Path and query, encoded. */
+  readonly ask: string
+  readonly body?: unknown
+  readonly calls: readonly ExpectedCall[]
+  /** 200 unless given. */
+  readonly status?: number
+  /** Undefined is an empty body. */
+  readonly answer?: unknown
+  /** What the client gets while the service of the first call is switched off; SERVICE_DISABLED unless given. */
+  readonly whenOff?: { readonly status: number; readonly answer?: unknown }
+  /** What the client gets while no service can be reached; 502 unless given. */
+  readonly whenDown?: { readonly status: number }
+}
+
+export interface Contract {
+  readonly url: string
+  readonly upstream: Upstream
+  /** The calls of the last request, as `service METHOD /path?query`. */
+  calls(): string[]
+}
+
+/** A gateway whose services are all one recording server, told apart by their base path. */
+export async function startContract(t: TestContext, settings: GatewaySettings = {}): Promise<Contract> {
+  const upstream = await startUpstream(t)
+  const addresses = services.map((service) => [
+    service,
+    { baseUrl: `${upstream.url}/${service}`, ...(settings.services?.[service] as object | undefined) },
+  ])
+  const url = await startGateway(t, {
+    'task-service': { maxNumberOfPolls: 5, defaultIntervalBetweenPolls: 20 },
+    ...settings,
+    services: { ...settings.services, ...Object.fromEntries(addresses) },
+  })
+  return { url, upstream, calls: () => upstream.requests.map(toCall) }
+}
+
+/** `service METHOD /path?query` of a recorded request. */
+export function toCall({ method, path, query }: RecordedRequest): string {
+  const [, service, ...rest] = path.split('/')
+  return `${service} ${method} /${rest.join('/')}${query === '' ? '' : `?${query}`}`
+}
+
+/** Answers the calls of a sample in their order; anything else is a call that nobody expects. */
+export function answerSample(upstream: Upstream, sample: Sample, change: (call: ExpectedCall, index: number) => unknown): void {
+  let next = 0
+  upstream.answer((request) => {
+    if (request.headers['x-spinnaker-anonymous'] !== undefined) return []
+    const index = next++
+    const expected = sample.calls[index]
+    if (expected === undefined) return new Reply(404, { message: `unexpected: ${toCall(request)}` })
+    return change(expected, index)
+  })
+}
+
+export interface AskOptions {
+  method: string
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** Sends a request as an API client does. A text or undefined body is sent as it is. */
+export async function ask(url: string, path: string, { method, body, headers }: AskOptions): Promise<Response> {
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+  return fetch(url + path, {
+    method,
+    body: text,
+    redirect: 'manual',
+    headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers },
+  })
+}
+
+/** The body of an answer: undefined when empty, else JSON. */
+export async function readAnswer(answer: Response): Promise<unknown> {
+  const text = await answer.text()
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+/** An error answer in one of the two shapes that clients know. */
+export async function assertError(answer: Response, status: number, code?: string): Promise<Record<string, unknown>> {
+  const body = (await readAnswer(answer)) as Record<string, unknown>
+  assert.equal(answer.status, status, JSON.stringify(body))
+  assert.equal(body['status'], status)
+  assert.equal(typeof body['message'], 'string')
+  assert.match(String(body['timestamp']), /^\d{4}-\d\d-\d\dT[\d:.]+\+00:00$/)
+  if (code !== undefined) assert.equal(body['code'], code)
+  return body
+}
+
+export async function assertProblem(answer: Response, status: number, code: string): Promise<void> {
+  assert.equal(answer.headers.get('content-type'), 'application/problem+json')
+  const body = await assertError(answer, status, code)
+  for (const field of ['type', 'title', 'detail', 'instance']) assert.equal(typeof body[field], 'string', field)
+}
