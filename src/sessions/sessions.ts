@@ -104,7 +104,7 @@ export class Sessions {
   /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endAll(): Promise<number> {
     const ended = await ask(() => this.#store.removeAll())
-    for (const key of this.#remembered.keys()) this.#remember(key, undefined)
+    for (const key of [...this.#remembered.keys()]) this.#remember(key, undefined)
     return ended
   }
 

@@ -1,0 +1,174 @@
+/** The users of the gateway's own store, their passwords, and the brake on guessing. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { parseBasic, VerifiedCredentials } from '../../src/login/basic-credentials.ts'
+import { createFirstAdministrator } from '../../src/login/form/first-administrator.ts'
+import { GuessLimit } from '../../src/login/form/guess-limit.ts'
+import { hashPassword, isOutdated, isPassword } from '../../src/login/form/password-hash.ts'
+import { openUsers } from '../../src/login/form/users.ts'
+import { createClock, temporaryDirectory } from '../sessions/support.ts'
+
+test('a password is kept as an Argon2id hash that names its parameters and differs each time', async () => {
+  const hash = await hashPassword('correct horse')
+  assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  assert.notEqual(await hashPassword('correct horse'), hash)
+  assert.equal(await isPassword('correct horse', hash), true)
+  assert.equal(await isPassword('correct horsE', hash), false)
+  assert.equal(isOutdated(hash), false)
+  assert.equal(isOutdated(hash.replace('m=19456', 'm=1024')), true)
+})
+
+test('an unreadable or overblown hash belongs to no password', async () => {
+  const hash = await hashPassword('correct horse')
+  for (const broken of [
+    '',
+    'x',
+    hash.slice(0, -1),
+    hash.replace('m=19456', 'm=999999999'),
+    hash.replace('t=2', 't=0'),
+    hash.replace('id', 'i'),
+  ]) {
+    assert.equal(await isPassword('correct horse', broken), false, broken)
+  }
+})
+
+test('auth-scenario 154: an unknown user costs as much time as a wrong password', async (t) => {
+  const users = openUsers(temporaryDirectory(t))
+  t.after(() => users.close())
+  await users.add('alice', 'correct horse', [])
+  const time = async (name: string) => {
+    const startedAtMs = performance.now()
+    for (let round = 0; round < 5; round++) assert.equal(await users.verify(name, 'wrong horse'), undefined)
+    return performance.now() - startedAtMs
+  }
+  await time('alice')
+
+  const known = await time('alice')
+  const unknown = await time('nobody')
+
+  assert.ok(unknown > known / 3, `${unknown} ms for an unknown user, ${known} ms for a known one`)
+})
+
+test('users are added, listed, changed and removed; names are compared without case', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const clock = createClock()
+  const users = openUsers(dataDir, clock.now)
+  t.after(() => users.close())
+  const added = await users.add(' Alice ', 'correct horse', ['Dev', 'ops', 'dev', ' '])
+  assert.deepEqual([added.name, added.roles, users.list().map(({ name }) => name)], ['alice', ['dev', 'ops'], ['alice']])
+  assert.equal((await users.verify('ALICE', 'correct horse'))?.name, 'alice')
+  await assert.rejects(users.add('alice', 'another horse', []), { code: 'CONFLICT' })
+
+  await users.setPassword('alice', 'battery staple')
+  assert.equal(await users.verify('alice', 'correct horse'), undefined)
+  const changed = await users.verify('alice', 'battery staple')
+  assert.notEqual(changed?.stamp, added.stamp)
+  users.setRoles('alice', [])
+  assert.notEqual(users.find('alice')?.stamp, changed?.stamp)
+
+  users.remove('alice')
+  assert.equal(users.find('alice'), undefined)
+  assert.throws(() => users.remove('alice'), { code: 'NOT_FOUND' })
+  await assert.rejects(users.setPassword('alice', 'battery staple'), { code: 'NOT_FOUND' })
+  clock.nowMs += 1
+  assert.notEqual((await users.add('alice', 'correct horse', [])).stamp, added.stamp)
+  assert.ok(!readFileSync(join(dataDir, 'users.db')).includes('correct horse'))
+})
+
+test('names, passwords and roles that would cause trouble elsewhere are refused with a reason', async (t) => {
+  const users = openUsers(temporaryDirectory(t))
+  t.after(() => users.close())
+  for (const name of ['', ' ', 'a b', 'a,b', 'a\r\nb', 'ü', 'anonymous', 'anonymousUser', '.', '-a', 'x'.repeat(129), "a'--"]) {
+    await assert.rejects(users.add(name, 'correct horse', []), { code: 'BAD_ARGUMENT' }, name)
+  }
+  await assert.rejects(users.add('alice', 'short', []), /8 to 1024/)
+  await assert.rejects(users.add('alice', 'x'.repeat(1025), []), /8 to 1024/)
+  await assert.rejects(users.add('alice', 'correct horse', ['a,b']), { code: 'BAD_ARGUMENT' })
+  for (const name of ['constructor', '__proto__x', 'a.b+c@x.io']) assert.equal(users.find(name), undefined)
+})
+
+test('the first start creates one administrator and shows the generated password once', async (t) => {
+  const users = openUsers(temporaryDirectory(t))
+  t.after(() => users.close())
+  const shown: string[] = []
+  const first = { name: 'admin', password: undefined, roles: ['admins'], announce: (text: string) => void shown.push(text) }
+
+  await createFirstAdministrator(users, first)
+  await createFirstAdministrator(users, first)
+
+  assert.equal(shown.length, 1)
+  const password = /password\s+(\S+)/.exec(shown[0] as string)?.[1] as string
+  assert.equal(password.length, 27)
+  assert.deepEqual((await users.verify('admin', password))?.roles, ['admins'])
+})
+
+test('a given password of the first administrator is used and not shown', async (t) => {
+  const users = openUsers(temporaryDirectory(t))
+  t.after(() => users.close())
+  const announce = () => assert.fail('a given password is not shown')
+
+  await createFirstAdministrator(users, { name: 'root', password: 'correct horse', roles: ['admins'], announce })
+
+  assert.ok(await users.verify('root', 'correct horse'))
+})
+
+test('after ten wrong passwords for a user, an address waits; another address and another user do not', () => {
+  const clock = createClock()
+  const limit = new GuessLimit(clock.now)
+  for (let attempt = 0; attempt < 10; attempt++) assert.equal(limit.begin('alice', '10.0.0.1'), 0)
+
+  assert.ok(limit.begin('Alice', '10.0.0.1') > 0)
+  assert.equal(limit.begin('alice', '10.0.0.2'), 0)
+  assert.equal(limit.begin('bob', '10.0.0.1'), 0)
+  clock.nowMs += 15 * 60_000
+  assert.equal(limit.begin('alice', '10.0.0.1'), 0)
+})
+
+test('an address is stopped after a hundred wrong passwords for whomever, and right ones do not count', () => {
+  const limit = new GuessLimit(createClock().now)
+  for (let attempt = 0; attempt < 500; attempt++) {
+    assert.equal(limit.begin('alice', '10.0.0.1'), 0)
+    limit.succeed('alice', '10.0.0.1')
+  }
+  for (let attempt = 0; attempt < 100; attempt++) assert.equal(limit.begin(`user${attempt}`, '10.0.0.1'), 0)
+  assert.ok(limit.begin('user100', '10.0.0.1') > 0)
+})
+
+test('addresses of one IPv6 network count as one', () => {
+  const limit = new GuessLimit(createClock().now)
+  for (let attempt = 0; attempt < 10; attempt++) assert.equal(limit.begin('alice', `2001:db8:1:2::${attempt.toString(16)}`), 0)
+  assert.ok(limit.begin('alice', '2001:db8:1:2:a:b:c:d') > 0)
+  assert.equal(limit.begin('alice', '2001:db8:1:3::1'), 0)
+  assert.equal(limit.begin('alice', '2001:db8::1'), 0)
+})
+
+test('credentials are read from an Authorization header, and nonsense names nobody', () => {
+  const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
+  assert.deepEqual(parseBasic(basic('alice:a:b')), { username: 'alice', password: 'a:b' })
+  assert.deepEqual(parseBasic(basic('jürgen:ß').replace('Basic', 'bAsIc')), { username: 'jürgen', password: 'ß' })
+  for (const other of [undefined, '', 'Bearer x', 'Basicx']) assert.equal(parseBasic(other), undefined)
+  for (const bad of ['Basic', 'Basic ', 'Basic !', basic('alice'), basic(':x'), basic(''), `Basic ${'A'.repeat(5000)}`])
+    assert.equal(parseBasic(bad), 'unreadable', bad)
+})
+
+test('right credentials are checked once in twenty seconds, also when they come all at once; wrong ones each time', async () => {
+  const clock = createClock()
+  const verified = new VerifiedCredentials<string>(clock.now)
+  let checks = 0
+  const ask = (password: string) =>
+    verified.get({ username: 'alice', password }, async () => {
+      checks++
+      return password === 'right' ? 'alice' : undefined
+    })
+
+  assert.deepEqual(await Promise.all(Array.from({ length: 50 }, () => ask('right'))), Array(50).fill('alice'))
+  assert.equal(checks, 1)
+  await ask('wrong')
+  await ask('wrong')
+  assert.equal(checks, 3)
+  clock.nowMs += 20_001
+  await ask('right')
+  assert.equal(checks, 4)
+})

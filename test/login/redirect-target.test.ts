@@ -1,0 +1,184 @@
+/** Where a browser may be sent after the login: every attempt of an open redirect is refused. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { GatewayError } from '../../src/errors.ts'
+import { checkRedirectTarget, type UiAddress } from '../../src/login/redirect-target.ts'
+import { parseJavaPattern } from '../../src/setting.ts'
+
+const ui: UiAddress = { uiUrl: 'https://deck.example.com', uiHostPattern: undefined }
+const at = (uiUrl: string): UiAddress => ({ uiUrl, uiHostPattern: undefined })
+const matching = (pattern: string): UiAddress => ({ uiUrl: 'https://deck.example.com', uiHostPattern: parseJavaPattern(pattern) })
+
+const accepted: [number, UiAddress, string[]][] = [
+  [
+    35,
+    ui,
+    [
+      'https://deck.example.com',
+      'https://deck.example.com/#/applications?x=1',
+      'https://deck.example.com:443/a',
+      'https://deck.example.com?a=,b',
+    ],
+  ],
+  [36, ui, ['https://DECK.example.com/', 'HTTPS://deck.example.com/']],
+  [51, at('http://localhost:9000'), ['http://localhost:9000/x']],
+  [52, at('http://deck.example.com'), ['http://deck.example.com:80/', 'https://deck.example.com/']],
+  [53, matching('.*\\.root\\.net'), ['http://spinnaker.root.net:8000']],
+]
+
+const refused: [number, UiAddress, string[]][] = [
+  [33, at(''), ['https://deck.example.com/']],
+  [37, ui, ['//evil.com', '///evil.com', '/\\evil.com', '\\\\evil.com', '/relative', 'relative', '?x']],
+  [38, ui, ['https://evil.com', 'http://evil.com/deck.example.com']],
+  [39, ui, ['https://deck.example.com.evil.com/', 'https://evildeck.example.com/', 'https://deck.example.com-evil.com/']],
+  [
+    40,
+    ui,
+    [
+      'https://deck.example.com@evil.com/',
+      'https://deck.example.com:443@evil.com/',
+      'https://@evil.com',
+      'https://deck.example.com:@evil.com',
+    ],
+  ],
+  [41, ui, ['https://evil.com\\@deck.example.com/', 'https://evil.com;@deck.example.com/', 'https://user:pw@deck.example.com/']],
+  [42, ui, ['https://evil.com#@deck.example.com/', 'https://evil.com?@deck.example.com/', 'https://deck.example.com\\.evil.com']],
+  [
+    43,
+    ui,
+    [
+      'https://deck.example.com:8443/',
+      'https://deck.example.com:80/',
+      'https://deck.example.com:99999/',
+      'https://deck.example.com:4x/',
+    ],
+  ],
+  [44, ui, ['http://deck.example.com/', 'http://deck.example.com:443/', 'ftp://deck.example.com:443/']],
+  [
+    45,
+    ui,
+    [
+      'javascript:alert(1)',
+      'JaVaScRiPt://deck.example.com/%0aalert(1)',
+      'data:text/html,x',
+      'file://deck.example.com/',
+      'vbscript:x',
+      'blob:https://deck.example.com/x',
+    ],
+  ],
+  [
+    46,
+    ui,
+    [
+      'https:deck.example.com',
+      'https:/deck.example.com/',
+      'https:///evil.com/',
+      'https:////evil.com/',
+      'https://',
+      'https://:443/',
+    ],
+  ],
+  [
+    47,
+    ui,
+    [
+      ' https://deck.example.com',
+      'https://deck.example.com ',
+      'https://deck.exa\tmple.com',
+      'https://deck.example.com\r\nSet-Cookie:x=1',
+      'https://deck.example.com%0d%0aSet-Cookie:x=1',
+      'https://deck.example.com/\u0000',
+    ],
+  ],
+  [48, ui, ['https://deck.example.com%2eevil.com/', 'https%3A%2F%2Fdeck.example.com']],
+  [
+    49,
+    ui,
+    ['https://ⓓeck.example.com/', 'https://deck。example.com/', 'https://deck.example.com./', 'https://deck.example.com/ü'],
+  ],
+  [50, ui, ['', `https://deck.example.com/${'x'.repeat(10_000)}`]],
+  [
+    51,
+    at('http://localhost:9000'),
+    ['http://localhost:8000', 'http://127.0.0.1:9000', 'http://[::1]:9000', 'http://localhost:9000.evil.com/'],
+  ],
+  [53, matching('.*\\.root\\.net'), ['https://root.net.evil.com', 'https://xroot.net', 'https://deck.example.com']],
+  [54, matching('root.net'), ['http://spinnaker.root.net:8000']],
+  [
+    55,
+    matching('.*\\.root\\.net'),
+    [
+      'https://evil.com\\.root.net/',
+      'https://evil.com/.root.net',
+      'https://evil.com#.root.net',
+      'https://evil.com?.root.net',
+      'javascript://a.root.net/%0aalert(1)',
+      'ftp://a.root.net/',
+    ],
+  ],
+]
+
+for (const [scenario, address, targets] of accepted) {
+  for (const to of targets) {
+    test(`auth-scenario ${scenario}: ${JSON.stringify(to)} is accepted byte for byte`, () => {
+      assert.equal(checkRedirectTarget([to], address), to)
+    })
+  }
+}
+
+for (const [scenario, address, targets] of refused) {
+  for (const to of targets) {
+    test(`auth-scenario ${scenario}: ${JSON.stringify(to.slice(0, 60))} is refused and not repeated`, () => {
+      assert.throws(
+        () => checkRedirectTarget([to], address),
+        (error) => error instanceof GatewayError && error.status === 400 && (to.length < 10 || !error.message.includes(to)),
+      )
+    })
+  }
+}
+
+test('auth-scenario 50: an address given twice, or not at all, is refused', () => {
+  for (const targets of [
+    [],
+    ['https://deck.example.com', 'https://evil.com'],
+    ['https://deck.example.com', 'https://deck.example.com'],
+  ]) {
+    assert.throws(() => checkRedirectTarget(targets, ui), { code: 'REDIRECT_REFUSED' })
+  }
+})
+
+test('what a browser makes of an accepted address stays within the web UI', () => {
+  const characters = [
+    '/',
+    '\\',
+    '@',
+    ':',
+    '#',
+    '?',
+    '%2f',
+    '.',
+    'evil.com',
+    'deck.example.com',
+    '\t',
+    ';',
+    '//',
+    '[',
+    ']',
+    '443',
+    '&',
+    ' ',
+  ]
+  let accepted = 0
+  for (let seed = 0; seed < characters.length ** 5; seed += 89) {
+    const parts = [0, 1, 2, 3, 4].map((digit) => characters[Math.floor(seed / characters.length ** digit) % characters.length])
+    const to = `https://${parts.join('')}`
+    try {
+      checkRedirectTarget([to], ui)
+    } catch {
+      continue
+    }
+    assert.equal(new URL(to).origin, 'https://deck.example.com', to)
+    accepted++
+  }
+  assert.ok(accepted > 20)
+})

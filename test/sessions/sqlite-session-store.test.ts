@@ -1,0 +1,60 @@
+/** The session file: what survives the end of a process, and what is swept away. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import test from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { openSqliteSessionStore } from '../../src/sessions/sqlite-session-store.ts'
+import { createClock, openTestSessions, silentLog, temporaryDirectory } from './support.ts'
+
+test('every session that a process has confirmed survives its kill -9', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'writer.ts'), dataDir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    if (output.split('\n').length > 200) child.kill('SIGKILL')
+  })
+  await once(child, 'close')
+  const confirmed = output
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.split(' ') as [string, string])
+  assert.ok(confirmed.length >= 200)
+
+  const sessions = openTestSessions(t, dataDir, createClock(Date.now()))
+
+  for (const [id, username] of confirmed) {
+    assert.equal((await sessions.find(`SESSION=${id}`))?.content.user?.username, username)
+  }
+})
+
+test('expired sessions leave the file, and a crowd without login never exceeds its bound', async (t) => {
+  const clock = createClock()
+  const store = openSqliteSessionStore(join(temporaryDirectory(t), 'sessions.db'), {
+    now: clock.now,
+    log: silentLog,
+    maxAnonymous: 3,
+    sweepIntervalMs: 10,
+  })
+  t.after(() => store.close())
+  const session = (expiresInMs: number, loggedIn: boolean) => ({
+    content: '{}',
+    expiresAtMs: clock.nowMs + expiresInMs,
+    loggedIn,
+  })
+  await store.insert('expired', session(-1, true))
+  await store.insert('live', session(1, true))
+  for (let index = 0; index < 6; index++) await store.insert(`anonymous${index}`, session(100 + index, false))
+
+  await wait(60)
+
+  assert.equal(await store.load('expired'), undefined)
+  assert.ok(await store.load('live'))
+  assert.equal(await store.load('anonymous2'), undefined)
+  assert.ok(await store.load('anonymous3'))
+})

@@ -1,0 +1,50 @@
+/** Opens a session store in a directory that goes away with the test. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import pino from 'pino'
+import { openSessions, type Sessions } from '../../src/sessions/sessions.ts'
+import type { SessionSettings } from '../../src/sessions/settings.ts'
+
+export const silentLog = pino({ level: 'silent' })
+
+export const sessionSettings: SessionSettings = {
+  idleMs: 3_600_000,
+  absoluteMs: 7 * 86_400_000,
+  cookie: { name: 'SESSION', domain: undefined, secure: 'auto', maxAgeSeconds: undefined, sameSite: undefined },
+  redis: undefined,
+}
+
+export function temporaryDirectory(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'fairlead-sessions-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+export interface Clock {
+  nowMs: number
+  now: () => number
+}
+
+export function createClock(nowMs = 1_700_000_000_000): Clock {
+  const clock = { nowMs, now: () => clock.nowMs }
+  return clock
+}
+
+export function openTestSessions(
+  t: TestContext,
+  dataDir: string,
+  clock: Clock,
+  settings: Partial<SessionSettings> = {},
+): Sessions {
+  const sessions = openSessions({
+    settings: { ...sessionSettings, ...settings },
+    dataDir,
+    contextPath: '',
+    log: silentLog,
+    now: clock.now,
+  })
+  t.after(() => sessions.close())
+  return sessions
+}
