@@ -5,6 +5,7 @@ import { parseJson } from '../../http/json.ts'
 import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
 import { Engine } from './engine.ts'
 import { createUlids } from './ids.ts'
+import { createLifeCyclePublisher } from './life-cycle-events.ts'
 import type { Execution, JsonObject } from './model.ts'
 import { adminRoutes } from './routes/admin.ts'
 import { executionRoutes } from './routes/executions.ts'
@@ -37,6 +38,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     findExecution: (id) => store.load(id),
     newestRun: (configId) => store.newestOfConfig(configId, 1, undefined)[0],
   }
+  const publisher = createLifeCyclePublisher(call, log)
   const engine = new Engine({
     db,
     store,
@@ -46,7 +48,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     call,
     log,
     prepareExecution: (definition, parent, headers) => prepareChild(definition, parent, headers, sources),
-    publish: () => {},
+    publish: (events) => publisher.publish(events),
   })
   return {
     routes(app) {

@@ -1,5 +1,6 @@
 /** Executions in SQLite: one row each, written whole, so that every state change is one atomic step. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { parseJson, UnsafeJsonError } from '../../http/json.ts'
 import type { Execution, ExecutionType, Trigger } from './model.ts'
 import { isComplete, type Status } from './statuses.ts'
 
@@ -70,8 +71,8 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   /** The text of which a record was made, so that a record that did not change is not written. */
   const texts = new WeakMap<Execution, string>()
   const parseRow = (row: Record<string, unknown>): Execution => {
-    const execution = JSON.parse(row['body'] as string) as Execution
-    execution.trigger = JSON.parse(row['trigger'] as string) as Trigger
+    const execution = parseStored(row['body'] as string) as Execution
+    execution.trigger = parseStored(row['trigger'] as string) as Trigger
     texts.set(execution, row['body'] as string)
     return execution
   }
@@ -162,6 +163,16 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     parked: (configId) => parked.all(configId).map((row) => row['id'] as string),
     countByStatus: (status) => Number(counted.get(status)?.['n']),
     due: () => due.all().map((row) => ({ id: row['id'] as string, due: Number(row['next_due']) })),
+  }
+}
+
+/** What a service has answered may hold what a request may not; a record stays readable whatever is in it. */
+function parseStored(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (!(error instanceof UnsafeJsonError)) throw error
+    return JSON.parse(text, (key, value) => (key === '__proto__' ? undefined : value))
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startEngine, W } from './support.ts'
+import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import { at, J, startEngine, V, W } from './support.ts'
 
 test('orchestration-scenario 1: a run is answered with its reference and ends with all its times', async (t) => {
   const { ask, clock, execution, ends } = await startEngine(t)
@@ -25,4 +26,260 @@ test('orchestration-scenario 1: a run is answered with its reference and ends wi
   assert.equal(task.status, 'SUCCEEDED')
   assert.deepEqual([task.stageStart, task.stageEnd], [true, true])
   assert.equal('engine' in task, false)
+})
+
+test('orchestration-scenario 2: an execution takes the id that it is given', async (t) => {
+  const { run, execution } = await startEngine(t)
+
+  assert.equal(await run({ executionId: '01HX0000000000000000000000', stages: [W('1', 1)] }), '01HX0000000000000000000000')
+
+  assert.equal((await execution('01HX0000000000000000000000')).id, '01HX0000000000000000000000')
+})
+
+test('orchestration-scenario 3: the same id again is answered with the execution that has it', async (t) => {
+  const { run, clock, execution } = await startEngine(t)
+  const body = { executionId: '01HX0000000000000000000000', stages: [W('1', 9)] }
+  await run(body)
+  const before = await execution(body.executionId)
+  clock.pass(1)
+
+  assert.equal(await run(body), body.executionId)
+
+  assert.equal((await execution(body.executionId)).startTime, before.startTime)
+})
+
+test('orchestration-scenario 4: stages without references run one after another', async (t) => {
+  const { run, clock, ends } = await startEngine(t)
+  const id = await run({
+    stages: [
+      { type: 'wait', waitTime: 1 },
+      { type: 'wait', waitTime: 1 },
+    ],
+  })
+  clock.pass(1)
+  await clock.settled()
+  clock.pass(1)
+
+  const [first, second] = (await ends(id, 'SUCCEEDED')).stages
+
+  assert.deepEqual([first!.refId, second!.refId], ['0', '1'])
+  assert.deepEqual(second!.requisiteStageRefIds, ['0'])
+  assert.ok(second!.startTime! >= first!.endTime!)
+})
+
+test('orchestration-scenario 5: stages without requisites run side by side', async (t) => {
+  const { run, clock, execution, ends } = await startEngine(t)
+  const id = await run({ stages: [W('a', 2), W('b', 2)] })
+
+  assert.deepEqual(
+    (await execution(id)).stages.map((stage) => stage.status),
+    ['RUNNING', 'RUNNING'],
+  )
+  clock.pass(2)
+  await ends(id, 'SUCCEEDED')
+})
+
+test('orchestration-scenario 6: an execution without stages ends TERMINAL and has never started', async (t) => {
+  const { run, ends } = await startEngine(t)
+
+  const done = await ends(await run({ stages: [] }), 'TERMINAL')
+
+  assert.equal(done.startTime, undefined)
+})
+
+test('orchestration-scenario 7: a stage without a type is refused and nothing is stored', async (t) => {
+  const { ask } = await startEngine(t)
+
+  const answer = await ask('POST', '/orchestrate', { application: 'app', id: 'C', stages: [{ refId: '1' }] })
+
+  assert.equal(answer.status, 400)
+  assert.equal(at(answer.body, 'status'), 400)
+  assert.equal(at(answer.body, 'error'), 'Bad Request')
+  assert.match(String(at(answer.body, 'message')), /type/)
+  assert.equal(typeof at(answer.body, 'timestamp'), 'number')
+  assert.deepEqual((await ask('GET', '/pipelines?pipelineConfigIds=C')).body, [])
+})
+
+test('orchestration-scenario 8: a definition that says it is disabled leaves a failed execution behind', async (t) => {
+  const { ask } = await startEngine(t)
+
+  const answer = await ask('POST', '/orchestrate', { application: 'app', id: 'C', disabled: true, stages: [W('1', 0)] })
+
+  assert.equal(answer.status, 400)
+  const listed = (await ask('GET', '/pipelines?pipelineConfigIds=C')).body
+  assert.equal(at(listed, 'length'), 1)
+  assert.equal(at(listed, 0, 'status'), 'TERMINAL')
+  assert.equal(at(listed, 0, 'canceled'), true)
+  assert.equal(at(listed, 0, 'canceledBy'), 'system')
+  assert.match(String(at(listed, 0, 'cancellationReason')), /^Failed on startup:/)
+})
+
+test('orchestration-scenario 9: a definition that is disabled in the store is not run', async (t) => {
+  const { ask, backends } = await startEngine(t, { backends: [definitionsBackend] })
+  const stored = await backends.ask('front50', 'POST', '/pipelines', {
+    application: 'app',
+    name: 'p',
+    disabled: true,
+    stages: [],
+  })
+  const id = at(stored.body, 'id')
+
+  const answer = await ask('POST', '/orchestrate', { application: 'app', id, stages: [W('1', 0)] })
+
+  assert.equal(answer.status, 400)
+  assert.deepEqual((await ask('GET', `/pipelines?pipelineConfigIds=${id}`)).body, [])
+})
+
+test('orchestration-scenario 10: a correlation id leads to the execution that runs with it', async (t) => {
+  const { run, clock, ask, ends } = await startEngine(t)
+  const body = { trigger: { correlationId: 'k' }, stages: [W('1', 1)] }
+  const first = await run(body)
+
+  assert.equal(await run(body), first)
+  assert.deepEqual((await ask('GET', '/executions/correlated/k')).body, [first])
+  clock.pass(1)
+  await ends(first, 'SUCCEEDED')
+  assert.notEqual(await run(body), first)
+})
+
+test('orchestration-scenario 11: a run without a trigger gets one with the caller as user', async (t) => {
+  const { run, execution } = await startEngine(t)
+
+  const { trigger } = await execution(await run({ stages: [W('1', 1)] }, 'ann'))
+
+  assert.equal(trigger.type, 'manual')
+  assert.equal(trigger.user, 'ann')
+  assert.deepEqual(trigger.parameters, {})
+  assert.deepEqual([trigger.rebake, trigger.dryRun, trigger.strategy], [false, false, false])
+})
+
+test('orchestration-scenario 12: missing parameters take their defaults, empty and undeclared ones are kept', async (t) => {
+  const { run, execution } = await startEngine(t)
+
+  const id = await run({
+    parameterConfig: [{ name: 'a', default: '1' }, { name: 'b', default: '2' }, { name: 'c' }],
+    trigger: { parameters: { b: '', d: '4' } },
+    stages: [W('1', 1)],
+  })
+
+  assert.deepEqual((await execution(id)).trigger.parameters, { b: '', d: '4', a: '1' })
+})
+
+test('orchestration-scenario 13: a plan is the processed definition, and nothing runs', async (t) => {
+  const { ask } = await startEngine(t)
+
+  const answer = await ask('POST', '/orchestrate', {
+    application: 'app',
+    id: 'C',
+    plan: true,
+    trigger: { parameters: { x: 'y' } },
+    stages: [{ type: 'wait', comments: '${parameters.x}' }],
+  })
+
+  assert.equal(answer.status, 200)
+  assert.equal(at(answer.body, 'stages', 0, 'refId'), '0')
+  assert.equal(at(answer.body, 'stages', 0, 'comments'), 'y')
+  assert.equal(at(answer.body, 'trigger', 'type'), 'manual')
+  assert.deepEqual((await ask('GET', '/pipelines?pipelineConfigIds=C')).body, [])
+})
+
+test('orchestration-scenario 14: an unknown stage type ends TERMINAL whatever the failure options say', async (t) => {
+  const { run, ends, stage } = await startEngine(t)
+  const id = await run({ stages: [{ refId: '1', type: 'nope', continuePipeline: true }] })
+
+  await ends(id, 'TERMINAL')
+
+  const failed = await stage(id, '1')
+  assert.equal(failed.status, 'TERMINAL')
+  assert.match(String(at(failed.context, 'exception', 'details', 'errors', 0)), /nope/)
+  assert.equal(failed.context['beforeStagePlanningFailed'], true)
+})
+
+const badGraphs = [
+  { what: 'a requisite that does not exist', stages: [W('1', 0, '9')] },
+  { what: 'a cycle', stages: [W('1', 0), W('2', 0, '3'), W('3', 0, '2')] },
+  { what: 'a stage that requires itself', stages: [W('1', 0, '1')] },
+  { what: 'a reference used twice', stages: [W('1', 0), W('1', 0)] },
+]
+for (const { what, stages } of badGraphs) {
+  test(`orchestration-scenario 15: ${what} is refused and nothing is stored`, async (t) => {
+    const { ask } = await startEngine(t)
+
+    assert.equal((await ask('POST', '/orchestrate', { application: 'app', id: 'C', stages })).status, 400)
+
+    assert.deepEqual((await ask('GET', '/pipelines?pipelineConfigIds=C')).body, [])
+  })
+}
+
+test('orchestration-scenario 16: a run whose start time has expired is cancelled before it starts', async (t) => {
+  const { run, clock, ends } = await startEngine(t)
+
+  const done = await ends(await run({ startTimeExpiry: String(clock.now() - 60_000), stages: [W('1', 0)] }), 'CANCELED')
+
+  assert.equal(done.canceledBy, 'spinnaker')
+  assert.ok(done.cancellationReason)
+  assert.equal(done.startTime, undefined)
+})
+
+test('orchestration-scenario 17: a stage whose start time has expired is skipped', async (t) => {
+  const { run, clock, ends, stage } = await startEngine(t)
+  const id = await run({ stages: [W('1', 1), { ...W('2', 0, '1'), startTimeExpiry: String(clock.now()) }] })
+  clock.pass(1)
+
+  await ends(id, 'SUCCEEDED')
+
+  assert.equal((await stage(id, '2')).status, 'SKIPPED')
+})
+
+test('orchestration-scenario 18: numbers as references work as text', async (t) => {
+  const { run, ends, stage } = await startEngine(t)
+  const stages = [
+    { refId: 1, type: 'wait', requisiteStageRefIds: [] },
+    { refId: 2, type: 'wait', requisiteStageRefIds: [1] },
+  ]
+
+  const id = await run({ stages })
+
+  await ends(id, 'SUCCEEDED')
+  assert.deepEqual((await stage(id, '2')).requisiteStageRefIds, ['1'])
+})
+
+test('an artifact that the trigger insists on is bound, and its lack is refused with a failed execution', async (t) => {
+  const { run, ask, execution } = await startEngine(t)
+  const expectedArtifacts = [{ id: 'e1', displayName: 'image', matchArtifact: { type: 'docker/image', name: 'web.*' } }]
+  const received = { type: 'docker/image', name: 'web-1', reference: 'web-1:2' }
+  const definition = { id: 'C', expectedArtifacts, stages: [W('1', 1)] }
+
+  const id = await run({ ...definition, trigger: { expectedArtifactIds: ['e1'], artifacts: [received] } })
+  const missing = await ask('POST', '/orchestrate', {
+    application: 'app',
+    ...definition,
+    trigger: { expectedArtifactIds: ['e1'] },
+  })
+
+  assert.deepEqual(at((await execution(id)).trigger['resolvedExpectedArtifacts'], 0, 'boundArtifact'), received)
+  assert.equal(missing.status, 400)
+  assert.match(String(at(missing.body, 'message')), /image/)
+  const [newest] = (await ask('GET', '/pipelines?pipelineConfigIds=C')).body as { status: string }[]
+  assert.equal(newest!.status, 'TERMINAL')
+})
+
+test('a body that is no definition, and one with errors of its own, is refused', async (t) => {
+  const { ask } = await startEngine(t)
+  for (const body of [[], 'text', 7, { errors: ['bad'] }, { stages: {} }, { stages: [7] }]) {
+    assert.equal((await ask('POST', '/orchestrate', body)).status, 400, JSON.stringify(body))
+  }
+})
+
+test('large integers in a stage survive', async (t) => {
+  const { backends, ask, run } = await startEngine(t)
+  const body =
+    '{"application":"app","executionId":"big","stages":[{"refId":"1","type":"manualJudgment","n":12345678901234567890}]}'
+  await fetch(`${backends.url('orca')}/orchestrate`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  await run({ stages: [J('1'), V('2', {})] })
+
+  const text = await (await fetch(`${backends.url('orca')}/pipelines/big`)).text()
+
+  assert.match(text, /"n":12345678901234567890/)
+  assert.equal((await ask('GET', '/pipelines/nope')).status, 404)
 })

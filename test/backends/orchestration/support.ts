@@ -34,6 +34,8 @@ export interface Clock {
   now: () => number
   /** Moves the clock forward. */
   pass(seconds: number): void
+  /** Lets the engine do what is due now. */
+  settled(): Promise<void>
 }
 
 export function createClock(start = Date.UTC(2031, 4, 6, 12)): Clock {
@@ -41,7 +43,7 @@ export function createClock(start = Date.UTC(2031, 4, 6, 12)): Clock {
   const pass = (seconds: number) => {
     now += seconds * 1000
   }
-  return { now: () => now, pass }
+  return { now: () => now, pass, settled: () => sleep(20) }
 }
 
 export interface TestEngine {
@@ -105,6 +107,13 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
     })
     if (found !== undefined) return found
     throw new Error(`never ${status}: ${JSON.stringify(await read(), undefined, 1)}`)
+  }
+  // Any request makes the engine look at what is due.
+  clock.settled = async () => {
+    for (let round = 0; round < 3; round++) {
+      await ask('GET', '/executions/activeByInstance')
+      await sleep(5)
+    }
   }
   return {
     clock,

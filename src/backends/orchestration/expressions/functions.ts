@@ -249,7 +249,7 @@ function readAllYaml(yaml: string): unknown {
 function plain(value: unknown): unknown {
   const json = JSON.stringify(value) ?? 'null'
   checkLength(json.length)
-  return JSON.parse(json)
+  return parseJson(json)
 }
 
 function attempt<T>(read: () => T, what: string): T {

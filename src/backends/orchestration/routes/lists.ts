@@ -126,7 +126,11 @@ async function configIdsOf(
   try {
     const lists = await Promise.all([ask(`/pipelines/${name}?refresh=false`), ask(`/strategies/${name}?refresh=false`)])
     const wanted = (query.pipelineNameFilter ?? '').toLowerCase()
-    const named = lists.flat().filter((each) => String(each['name'] ?? '').toLowerCase().includes(wanted))
+    const named = lists.flat().filter((each) =>
+      String(each['name'] ?? '')
+        .toLowerCase()
+        .includes(wanted),
+    )
     return named.slice(0, most).flatMap((each) => (typeof each['id'] === 'string' ? [each['id']] : []))
   } catch (error) {
     context.log.warn({ err: error, application }, 'the definitions of an application could not be read')

@@ -1,0 +1,23 @@
+/** `deletePipeline`: removes a stored pipeline by application and name (section 6.1). */
+import { StageError } from '../machine/failure.ts'
+import { decodeObject } from './encoded-payload.ts'
+import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+
+export const deletePipelineStage: StageType = {
+  type: 'deletePipeline',
+  steps: [{ name: 'deletePipeline', execute: deletePipeline, timeoutMs: 30_000 }],
+  unevaluatedKeys: () => ['pipeline'],
+}
+
+async function deletePipeline(context: TaskContext): Promise<TaskResult> {
+  const { application, name, id } = decodeObject(context.stage.context['pipeline'], 'pipeline')
+  if (typeof application !== 'string' || typeof name !== 'string') {
+    throw new StageError(['The pipeline to delete needs an application and a name.'])
+  }
+  const path = `/pipelines/${encodeURIComponent(application)}/${encodeURIComponent(name)}`
+  await context.call('front50', { method: 'DELETE', path })
+  return {
+    status: 'SUCCEEDED',
+    context: { 'notification.type': 'deletepipeline', application, 'pipeline.name': name, 'pipeline.id': id },
+  }
+}

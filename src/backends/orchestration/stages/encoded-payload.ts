@@ -1,0 +1,22 @@
+/** Payloads of jobs that are JSON in base64, or plain JSON. */
+import { parseJson } from '../../../http/json.ts'
+import { StageError } from '../machine/failure.ts'
+import type { JsonObject } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+
+/** @throws {StageError} when a text is not JSON in base64. */
+export function decodePayload(value: unknown, key: string): unknown {
+  if (typeof value !== 'string') return value
+  try {
+    return parseJson(Buffer.from(value, 'base64').toString())
+  } catch {
+    throw new StageError([`"${key}" must be JSON in base64.`])
+  }
+}
+
+/** @throws {StageError} when it is not an object. */
+export function decodeObject(value: unknown, key: string): JsonObject {
+  const decoded = decodePayload(value, key)
+  if (!isJsonObject(decoded)) throw new StageError([`"${key}" must be a JSON object in base64.`])
+  return decoded
+}

@@ -1,0 +1,53 @@
+/** `createApplication`, `updateApplication`, `upsertApplication`: all three create or update an application (section 6.1). */
+import { StageError } from '../machine/failure.ts'
+import type { JsonObject } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import { brokenNameRules } from './application-names.ts'
+import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
+
+const retryPauseMs = 10_000
+const oneHourMs = 3600 * 1000
+
+export const upsertApplicationStages: readonly StageType[] = ['createApplication', 'updateApplication', 'upsertApplication'].map(
+  (type) => ({
+    type,
+    steps: [{ name: type, execute: upsertApplication, pollMs: retryPauseMs, timeoutMs: oneHourMs }],
+  }),
+)
+
+async function upsertApplication(context: TaskContext): Promise<TaskResult> {
+  const { permissions, ...application } = checkApplication(context.stage.context['application'])
+  const { name } = application
+  const path = `/v2/applications/${encodeURIComponent(name)}`
+  const found = await context.call('front50', { method: 'GET', path }, [404])
+  const isNew = found.status === 404
+  // A repeated run of this step remembers what was there before its first one.
+  const previousState = context.stage.context['previousState'] ?? (isNew ? {} : found.body)
+  await context.call(
+    'front50',
+    isNew ? { method: 'POST', path: '/v2/applications', body: application } : { method: 'PATCH', path, body: application },
+  )
+  if (permissions !== undefined || isNew) {
+    const body = { name, permissions: permissions ?? {} }
+    await context.call('front50', { method: 'PUT', path: `/permissions/applications/${encodeURIComponent(name)}`, body })
+  }
+  return {
+    status: 'SUCCEEDED',
+    context: {
+      'notification.type': 'upsertapplication',
+      'application.name': name,
+      previousState,
+      newState: { ...application, permissions },
+    },
+  }
+}
+
+/** @throws {StageError} with a text for everything that is wrong with it. */
+function checkApplication(application: unknown): JsonObject & { name: string } {
+  if (!isJsonObject(application)) throw new StageError(['The job has no "application".'])
+  const name = typeof application['name'] === 'string' ? application['name'].trim() : ''
+  if (name === '') throw new StageError(['The application needs a name.'])
+  const broken = brokenNameRules(name, application['cloudProviders'])
+  if (broken.length > 0) throw new StageError(broken)
+  return { ...application, name }
+}
