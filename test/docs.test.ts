@@ -1,9 +1,11 @@
-/** The documentation agrees with the code: printed pages are current, and every link leads somewhere. */
+/** The documentation agrees with the code: printed pages are current, links lead somewhere, and examples are sound. */
 import assert from 'node:assert/strict'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { printReference } from '../scripts/print-reference.ts'
+import { loadConfig } from '../src/config/config.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -23,4 +25,18 @@ for (const file of globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd:
       assert.ok(existsSync(join(root, dirname(file), target)), `${target} does not exist`)
     }
   })
+}
+
+for (const file of globSync('docs/guides/*.md', { cwd: root }).sort()) {
+  const blocks = readFileSync(join(root, file), 'utf8').matchAll(/```yaml\n(.*?)```/gs)
+  for (const [index, [, yaml = '']] of [...blocks].entries()) {
+    test(`configuration ${index + 1} of ${file} is accepted as it stands`, async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), 'fairlead-docs-'))
+      t.after(() => rmSync(folder, { recursive: true, force: true }))
+      const path = join(folder, 'fairlead.yml')
+      writeFileSync(path, yaml)
+
+      await loadConfig({ cwd: folder, env: {}, homeDir: folder, systemDir: folder, files: [path] })
+    })
+  }
 }
