@@ -1,8 +1,9 @@
 /** What the contract tests share: one sample per operation, and a gateway in front of services that record and answer. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type GatewaySettings, startGateway } from '../../support/gateway.ts'
-import { type RecordedRequest, Reply, startUpstream, type Upstream } from '../../support/upstream.ts'
+import { type Answers, type RecordedRequest, Reply, startUpstream, type Upstream } from '../../support/upstream.ts'
 
 export const services = ['clouddriver', 'front50', 'igor', 'orca', 'rosco'] as const
 
@@ -48,9 +49,10 @@ export interface Contract {
 }
 
 /** A gateway whose services are all one recording server, told apart by their base path. */
-export async function startContract(t: TestContext, settings: GatewaySettings = {}): Promise<Contract> {
-  const upstream = await startUpstream(t)
-  const addresses = services.map((service) => [
+export async function startContract(t: TestContext, settings: GatewaySettings = {}, answers: Answers = {}): Promise<Contract> {
+  const upstream = await startUpstream(t, answers)
+  const named = Object.keys(settings.services ?? {}).filter((name) => name === 'fiat')
+  const addresses = [...services, ...named].map((service) => [
     service,
     { baseUrl: `${upstream.url}/${service}`, ...(settings.services?.[service] as object | undefined) },
   ])
@@ -78,6 +80,69 @@ export function answerSample(upstream: Upstream, sample: Sample, change: (call: 
     if (expected === undefined) return new Reply(404, { message: `unexpected: ${toCall(request)}` })
     return change(expected, index)
   })
+}
+
+/** Answers by `service METHOD /path?query` or `service METHOD /path`, refreshes included; anything else is 404. */
+export type ServiceAnswers = Readonly<Record<string, unknown>>
+
+export interface Asked {
+  status: number
+  headers: Headers
+  /** Parsed JSON; undefined when empty; text that is no JSON as it is. */
+  body: unknown
+}
+
+export interface Platform extends Contract {
+  /** Sends `METHOD /path?query`. */
+  ask(line: string, body?: unknown, headers?: Record<string, string>): Promise<Asked>
+  /** What a service received as JSON with one of its calls. */
+  sent(call: string): unknown
+}
+
+/** A gateway in front of services that answer from a table. */
+export async function startServices(t: TestContext, answers: ServiceAnswers, settings: GatewaySettings = {}): Promise<Platform> {
+  const contract = await startContract(t, settings, (request) => {
+    const call = toCall(request)
+    const [path = ''] = call.split('?')
+    const key = [call, path].find((one) => Object.hasOwn(answers, one))
+    return key === undefined ? new Reply(404, { message: `no ${call} here` }) : answers[key]
+  })
+  return {
+    ...contract,
+    ask: async (line, body, headers) => {
+      const [method, path] = line.split(' ') as [string, string]
+      const answer = await ask(contract.url, path, { method, body, headers })
+      return { status: answer.status, headers: answer.headers, body: parse(await answer.text()) }
+    },
+    sent: (call) => {
+      const request = contract.upstream.requests.find((one) => toCall(one) === call)
+      return request === undefined ? undefined : parse(request.body)
+    },
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** The one local user of a gateway that asks for a login, and the header that logs in. */
+export const asAnn = { authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}` }
+export const annMayLogIn = {
+  security: { basicform: { enabled: true } },
+  spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
+}
+
+/** Repeats a question until its answer satisfies, for lists that are refreshed in the background. */
+export async function askUntil(question: () => Promise<Asked>, isGood: (answer: Asked) => boolean): Promise<Asked> {
+  for (let tries = 0; ; tries++) {
+    const answer = await question()
+    if (isGood(answer) || tries >= 200) return answer
+    await pause(10)
+  }
 }
 
 export interface AskOptions {

@@ -1,0 +1,185 @@
+/** Applications: the merged list, one application from two services, and what a caller without rights sees. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { Reply } from '../../support/upstream.ts'
+import { annMayLogIn, asAnn, askUntil, type Platform, type ServiceAnswers, startServices } from './contract.ts'
+
+const stored = [
+  { name: 'SHOP', email: 'Shop@Example.org', accounts: 'old', cloudProviders: 'aws' },
+  { name: 'Ledger', email: 'money@example.org' },
+  { email: 'nameless@example.org' },
+]
+const running = [
+  { name: 'shop', attributes: { name: 'shop', email: 'clouddriver@x', createTs: '1' }, clusters: { dev: [], prod: [] } },
+  { name: 'orphan', attributes: { name: 'orphan' }, clusterNames: { dev: ['orphan-main'] } },
+]
+const lists = { 'front50 GET /v2/applications': stored, 'clouddriver GET /applications': running }
+
+async function startWithList(t: TestContext, answers: ServiceAnswers, settings = {}): Promise<Platform> {
+  const platform = await startServices(t, { ...lists, ...answers }, settings)
+  await askUntil(
+    () => platform.ask('GET /applications', undefined, asAnn),
+    ({ body }) => Array.isArray(body) && body.length > 0,
+  )
+  return platform
+}
+
+function names(body: unknown): string[] {
+  return (body as { name: string }[]).map(({ name }) => name)
+}
+
+test('the list merges both services: definitions win, accounts come from the infrastructure, clusters are dropped', async (t) => {
+  const platform = await startWithList(t, {})
+  const { status, body } = await platform.ask('GET /applications')
+  assert.equal(status, 200)
+  assert.deepEqual(body, [
+    { name: 'shop', email: 'Shop@Example.org', accounts: 'dev,prod', cloudProviders: 'aws', createTs: '1' },
+    { name: 'ledger', email: 'money@example.org' },
+    { name: 'orphan', accounts: 'dev' },
+  ])
+})
+
+test('the list is filtered by account and owner without regard to case, by whole elements', async (t) => {
+  const platform = await startWithList(t, {})
+  const rows: [query: string, wanted: string[]][] = [
+    ['account=PROD', ['shop']],
+    ['account=dev', ['shop', 'orphan']],
+    ['account=pro', []],
+    ['owner=shop@example.ORG', ['shop']],
+    ['owner=shop', []],
+    ['account=dev&owner=shop@example.org', ['shop']],
+  ]
+  for (const [query, wanted] of rows)
+    assert.deepEqual(names((await platform.ask(`GET /applications?${query}`)).body), wanted, query)
+})
+
+test('applications that only the infrastructure knows can be left out', async (t) => {
+  const platform = await startWithList(t, {}, { application: { useFront50AsSourceOfTruth: true } })
+  assert.deepEqual(names((await platform.ask('GET /applications')).body), ['shop', 'ledger'])
+})
+
+test('the list holds what the caller may read, by names without case', async (t) => {
+  const view = {
+    name: 'ann',
+    applications: [
+      { name: 'Shop', authorizations: ['READ'] },
+      { name: 'ledger', authorizations: ['WRITE'] },
+    ],
+  }
+  const platform = await startWithList(t, { 'fiat GET /authorize/ann': view }, { ...annMayLogIn, services: { fiat: {} } })
+  assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop'])
+})
+
+test('an application that the permission service does not list is shown if it says so', async (t) => {
+  const view = { name: 'ann', applications: [{ name: 'ledger', authorizations: [] }], allowAccessToUnknownApplications: true }
+  const platform = await startWithList(t, { 'fiat GET /authorize/ann': view }, { ...annMayLogIn, services: { fiat: {} } })
+  assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop', 'orphan'])
+})
+
+test('one application has attributes of both services, and clusters by account', async (t) => {
+  const platform = await startServices(t, {
+    'front50 GET /v2/applications/Web.App': { name: 'WEB.APP', email: 'a@b', accounts: 'old', big: 1 },
+    'clouddriver GET /applications/Web.App': {
+      name: 'web.app',
+      attributes: { name: 'web.app', email: 'other@b', platform: 'x' },
+      clusters: { dev: [{ name: 'web.app-main' }] },
+    },
+  })
+  const { status, body } = await platform.ask('GET /applications/Web.App')
+  assert.equal(status, 200)
+  assert.deepEqual(body, {
+    name: 'web.app',
+    attributes: { name: 'web.app', email: 'a@b', accounts: 'dev', big: 1, platform: 'x' },
+    clusters: { dev: [{ name: 'web.app-main' }] },
+  })
+  assert.deepEqual(platform.calls().sort(), ['clouddriver GET /applications/Web.App', 'front50 GET /v2/applications/Web.App'])
+})
+
+test('without its definition an application is what the infrastructure knows, and the other way round', async (t) => {
+  const platform = await startServices(t, {
+    'clouddriver GET /applications/orphan': running[1],
+    'front50 GET /v2/applications/new': { name: 'NEW' },
+    'clouddriver GET /applications/new': new Reply(500),
+  })
+  assert.deepEqual((await platform.ask('GET /applications/orphan')).body, {
+    name: 'orphan',
+    attributes: { name: 'orphan', accounts: 'dev' },
+    clusters: {},
+  })
+  assert.deepEqual((await platform.ask('GET /applications/new')).body, { name: 'new', attributes: { name: 'new' }, clusters: {} })
+})
+
+test('an application that nobody knows is 404, and the message names it', async (t) => {
+  const platform = await startServices(t, {})
+  for (const query of ['', '?expand=true', '?expand=false']) {
+    const { status, body } = await platform.ask(`GET /applications/nobody${query}`)
+    assert.equal(status, 404)
+    assert.match((body as { message: string }).message, /nobody/)
+  }
+})
+
+test('with expand=false the fresh attributes lie over those of the list, and the infrastructure is not asked', async (t) => {
+  const platform = await startWithList(t, { 'front50 GET /v2/applications/shop': { name: 'SHOP', email: 'new@b' } })
+  const { body } = await platform.ask('GET /applications/shop?expand=false')
+  assert.deepEqual(body, {
+    name: 'shop',
+    attributes: { name: 'shop', email: 'new@b', accounts: 'dev,prod', cloudProviders: 'aws', createTs: '1' },
+    clusters: {},
+  })
+  assert.deepEqual(platform.calls(), ['front50 GET /v2/applications/shop'])
+})
+
+for (const [what, reply, status] of [
+  ['fails', new Reply(500), 200],
+  ['is overloaded', new Reply(503), 200],
+  ['says 404', new Reply(404), 200],
+  ['refuses', new Reply(403, { message: 'no' }), 403],
+  ['does not know the caller', new Reply(401), 401],
+] as const) {
+  test(`while the definition store ${what}, an application of the list is answered with ${status}`, async (t) => {
+    const platform = await startWithList(t, {
+      'front50 GET /v2/applications/shop': reply,
+      'clouddriver GET /applications/shop': running[0],
+    })
+    for (const query of ['?expand=false', '?expand=true']) {
+      assert.equal((await platform.ask(`GET /applications/shop${query}`)).status, status, query)
+    }
+  })
+}
+
+test('an unreadable definition counts as none', async (t) => {
+  const platform = await startServices(t, { 'front50 GET /v2/applications/shop': '<html>' })
+  assert.equal((await platform.ask('GET /applications/shop')).status, 404)
+})
+
+test('what comes from the list is not shown to a caller who may not read it', async (t) => {
+  const view = { name: 'ann', applications: [{ name: 'ledger', authorizations: ['READ'] }] }
+  const answers = { 'fiat GET /authorize/ann': view, 'front50 GET /v2/applications/shop': new Reply(500) }
+  const platform = await startWithList(t, answers, { ...annMayLogIn, services: { fiat: {} } })
+  const { status, body } = await platform.ask('GET /applications/shop?expand=false', undefined, asAnn)
+  assert.equal(status, 403)
+  assert.doesNotMatch(JSON.stringify(body), /Example\.org/)
+})
+
+test('an application that was just created and read is in the list at once', async (t) => {
+  const platform = await startWithList(t, { 'front50 GET /v2/applications/fresh': { name: 'FRESH', email: 'a@b' } })
+  assert.equal((await platform.ask('GET /applications/fresh?expand=false')).status, 200)
+  assert.ok(names((await platform.ask('GET /applications')).body).includes('fresh'))
+})
+
+test('the infrastructure is asked after the definition store where that is the only source of names', async (t) => {
+  const platform = await startServices(
+    t,
+    { 'clouddriver GET /applications/orphan': running[1] },
+    { application: { useFront50AsSourceOfTruth: true } },
+  )
+  assert.equal((await platform.ask('GET /applications/orphan')).status, 404)
+  assert.deepEqual(platform.calls(), ['front50 GET /v2/applications/orphan'])
+})
+
+test('a strategy is found by its exact name, and 404 otherwise', async (t) => {
+  const platform = await startServices(t, { 'front50 GET /strategies/shop': [{ name: 'Canary' }] })
+  const { status, body } = await platform.ask('GET /applications/shop/strategyConfigs/canary')
+  assert.equal(status, 404)
+  assert.match((body as { message: string }).message, /shop.*canary/)
+})
