@@ -69,12 +69,13 @@ export class PasswordLogin implements LoginMethod {
     const credentials = parseBasic(request.headers.authorization)
     if (credentials === undefined) return { kind: 'not-mine' }
     if (credentials === 'unreadable') return this.#refusal('the Authorization header names nobody')
-    const known = await this.#verified.get(credentials, () => this.#verifyBasic(credentials, request.state.clientAddress))
-    if (known === undefined) return this.#refusal('wrong user name or password')
-    if (!(await this.stillValid(known.user, known.credentialStamp))) {
+    const verify = () => this.#verified.get(credentials, () => this.#verifyBasic(credentials, request.state.clientAddress))
+    let known = await verify()
+    if (known !== undefined && !(await this.stillValid(known.user, known.credentialStamp))) {
       this.#verified.forget(credentials)
-      return this.#refusal('the password or the roles have changed')
+      known = await verify()
     }
+    if (known === undefined) return this.#refusal('wrong user name or password')
     return { kind: 'user', ...known }
   }
 
