@@ -1,8 +1,12 @@
 /** `fairlead serve`: starts the gateway, says how it is guarded, and stops it in good order. */
 import { createGateway } from '../src/gateway.ts'
 import { createLog } from '../src/telemetry/log.ts'
+import { giveBackMemory } from '../src/telemetry/memory.ts'
 import { readConfig } from './read-config.ts'
 import { packageVersion } from './version.ts'
+
+/** By then the first lists have been loaded. */
+const settledMs = 2500
 
 export async function serve(args: readonly string[]): Promise<number | undefined> {
   const loaded = await readConfig(args)
@@ -14,6 +18,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
     const gateway = await createGateway({ config, log, version: packageVersion() })
     stopOnSignal(gateway, log)
     await gateway.listen()
+    setTimeout(giveBackMemory, settledMs).unref()
     return undefined
   } catch (error) {
     process.stderr.write(`Fairlead cannot start: ${explain(error)}\n`)

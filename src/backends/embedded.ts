@@ -26,6 +26,8 @@ export interface Embedded {
   close(): Promise<void>
 }
 
+/** Back ends answer small requests: a small nursery costs them nothing and saves its size three times over. */
+const maxYoungGenerationSizeMb = 4
 /** The longest pause between two starts of a worker that keeps dying. */
 const maxPauseMs = 30_000
 /** How long a worker may take to finish what it does before it is ended. */
@@ -60,7 +62,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
   let timer: NodeJS.Timeout | undefined
 
   function start(): void {
-    worker = new Worker(file, { workerData: input, name: 'backends' })
+    worker = new Worker(file, { workerData: input, name: 'backends', resourceLimits: { maxYoungGenerationSizeMb } })
     let failure: unknown
     worker.on('message', (message: WorkerMessage) => {
       if (message.kind === 'log') return writeLog(options.log, message)

@@ -2,6 +2,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import { giveBackMemory } from '../telemetry/memory.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import { embeddedBackends } from './all.ts'
 import type { BackendSettings } from './backend.ts'
@@ -25,6 +26,8 @@ export interface WorkerInput {
 /** What the worker tells: that it listens, or a line for the log. */
 export type WorkerMessage = { kind: 'listening' } | { kind: 'log'; level: string; fields: Record<string, unknown>; text: string }
 
+/** By then the first questions have been answered and everything is loaded. */
+const settledMs = 2000
 const callTimeoutMs = 120_000
 const maxAnswerBytes = 256 * 1024 * 1024
 
@@ -55,6 +58,7 @@ async function serve(
   chmodSync(input.socketPath, 0o600)
   start()
   tell({ kind: 'listening' })
+  setTimeout(giveBackMemory, settledMs).unref()
   onStop(() => {
     void server.close().then(async () => {
       calls.close()
