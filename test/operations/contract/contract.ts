@@ -95,18 +95,15 @@ export interface Asked {
 export interface Platform extends Contract {
   /** Sends `METHOD /path?query`. */
   ask(line: string, body?: unknown, headers?: Record<string, string>): Promise<Asked>
+  /** Forgets what was asked; from now on other answers are given, or the same. */
+  next(answers?: ServiceAnswers): void
   /** What a service received as JSON with one of its calls. */
   sent(call: string): unknown
 }
 
 /** A gateway in front of services that answer from a table. */
 export async function startServices(t: TestContext, answers: ServiceAnswers, settings: GatewaySettings = {}): Promise<Platform> {
-  const contract = await startContract(t, settings, (request) => {
-    const call = toCall(request)
-    const [path = ''] = call.split('?')
-    const key = [call, path].find((one) => Object.hasOwn(answers, one))
-    return key === undefined ? new Reply(404, { message: `no ${call} here` }) : answers[key]
-  })
+  const contract = await startContract(t, settings, fromTable(answers))
   return {
     ...contract,
     ask: async (line, body, headers) => {
@@ -114,10 +111,20 @@ export async function startServices(t: TestContext, answers: ServiceAnswers, set
       const answer = await ask(contract.url, path, { method, body, headers })
       return { status: answer.status, headers: answer.headers, body: parse(await answer.text()) }
     },
+    next: (others = answers) => contract.upstream.answer(fromTable(others)),
     sent: (call) => {
       const request = contract.upstream.requests.find((one) => toCall(one) === call)
       return request === undefined ? undefined : parse(request.body)
     },
+  }
+}
+
+function fromTable(answers: ServiceAnswers): (request: RecordedRequest) => unknown {
+  return (request) => {
+    const call = toCall(request)
+    const [path = ''] = call.split('?')
+    const key = [call, path].find((one) => Object.hasOwn(answers, one))
+    return key === undefined ? new Reply(404, { message: `no ${call} here` }) : answers[key]
   }
 }
 
@@ -136,13 +143,19 @@ export const annMayLogIn = {
   spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
 }
 
-/** Repeats a question until its answer satisfies, for lists that are refreshed in the background. */
+/** Repeats a question until its answer satisfies, for lists that are refreshed in the background; the last answer otherwise. */
 export async function askUntil(question: () => Promise<Asked>, isGood: (answer: Asked) => boolean): Promise<Asked> {
-  for (let tries = 0; ; tries++) {
-    const answer = await question()
-    if (isGood(answer) || tries >= 200) return answer
+  let answer = await question()
+  for (let tries = 0; !isGood(answer) && tries < 500; tries++) {
     await pause(10)
+    answer = await question()
   }
+  return answer
+}
+
+/** Waits for something that happens in the background, up to five seconds. */
+export async function waitFor(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo() && tries < 500; tries++) await pause(10)
 }
 
 export interface AskOptions {

@@ -36,7 +36,7 @@ test('the trigger is the body, or what the body holds under a lone trigger, with
     [{ user: null, notifications: null }, defaults],
   ]
   for (const [body, trigger] of rows) {
-    platform.upstream.requests.length = 0
+    platform.next()
     assert.equal((await platform.ask('POST /pipelines/shop/Deploy', body)).status, 202, JSON.stringify(body))
     const { user } = trigger as { user: string }
     assert.deepEqual(platform.sent(`orca POST /orchestrate?user=${user}`), { ...definition, trigger })
@@ -101,9 +101,10 @@ test('what goes wrong is told with the pipeline that was to be started', async (
     ],
     ['the orchestrator answers nothing', { [byName]: definition, 'orca POST /orchestrate': new Reply(200) }, 502],
   ]
+  const platform = await startServices(t, {})
   for (const [what, answers, status] of rows) {
-    await t.test(what, async (t) => {
-      const platform = await startServices(t, answers)
+    await t.test(what, async () => {
+      platform.next(answers)
       for (const address of addresses) {
         const answer = await platform.ask(`POST ${address}`, {})
         assert.equal(answer.status, status)

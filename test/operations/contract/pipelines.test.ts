@@ -23,9 +23,10 @@ test('a definition is found by its id when no definition has that name', async (
     ['404 twice', {}, 404],
     ['404, then 403', { [byId]: new Reply(403) }, 403],
   ]
+  const platform = await startServices(t, {})
   for (const [what, answers, status] of rows) {
-    await t.test(what, async (t) => {
-      const platform = await startServices(t, answers)
+    await t.test(what, async () => {
+      platform.next(answers)
       const answer = await platform.ask('GET /applications/shop/pipelineConfigs/p1')
       assert.equal(answer.status, status)
       assert.deepEqual(platform.calls(), [byName, byId])
@@ -58,7 +59,7 @@ test('staleCheck travels in the job, and is false unless given', async (t) => {
     ['?staleCheck=true', true],
     ['?staleCheck=0', false],
   ] as const) {
-    platform.upstream.requests.length = 0
+    platform.next()
     await platform.ask(`POST /pipelines${query}`, definition)
     assert.equal((platform.sent('orca POST /ops') as { job: { staleCheck: boolean }[] }).job[0]?.staleCheck, wanted)
   }
@@ -75,10 +76,11 @@ test('a definition without application is refused before anything is submitted',
 })
 
 test('a task is polled until it ends, in whatever way', async (t) => {
+  const platform = await startServices(t, {})
   for (const status of ['TERMINAL', 'CANCELED', 'STOPPED', 'FAILED_CONTINUE', 'SKIPPED']) {
-    await t.test(status, async (t) => {
+    await t.test(status, async () => {
       const polls = new InTurn({ status: 'NOT_STARTED' }, { status: 'RUNNING' }, { status })
-      const platform = await startServices(t, { ...submitted, 'orca GET /tasks/01T': polls })
+      platform.next({ ...submitted, 'orca GET /tasks/01T': polls })
       const { status: got, body } = await platform.ask('POST /pipelines', definition)
       assert.equal(got, 400)
       assert.match((body as { message: string }).message, new RegExp(`01T.*${status}`))
@@ -118,7 +120,7 @@ test('the id of the path decides which definition is updated', async (t) => {
   const platform = await startServices(t, { ...succeeded, 'front50 GET /pipelines/shop': [{ id: 'p1', name: 'stored' }] })
   const { id, ...withoutId } = definition
   for (const body of [withoutId, { ...withoutId, id: null }, { ...withoutId, id: '' }]) {
-    platform.upstream.requests.length = 0
+    platform.next()
     const answer = await platform.ask(`PUT /pipelines/${id}`, body)
     assert.deepEqual(answer.body, { id, name: 'stored' })
     assert.equal((JSON.parse(submittedDefinition(platform.sent('orca POST /ops'))) as { id: string }).id, id)
