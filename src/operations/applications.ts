@@ -48,6 +48,8 @@ export const applicationOperations: Operation[] = [
 ]
 
 async function listApplications(request: OperationRequest, platform: Platform): Promise<Attributes[]> {
+  // A store in this process is asked at once, so that what was just created is there; another is read every few seconds.
+  if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
   const mayRead = await createReadFilter(request, platform)
   const { account, owner } = request.query
   return platform.applications.list().filter((attributes) => {
