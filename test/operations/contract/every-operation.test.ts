@@ -198,6 +198,26 @@ test('declared bodies are demanded and read before anything is asked', async (t)
   }
 })
 
+test('a body that an operation does not declare changes nothing', async (t) => {
+  const contract = await startContract(t, settings)
+  for (const sample of samples) {
+    const { method, body } = operationOf(sample)
+    if (body !== undefined || ['GET', 'HEAD', 'OPTIONS'].includes(method)) continue
+    for (const [what, headers] of [
+      ['null', { 'content-type': 'application/json' }],
+      ['broken {', { 'content-type': 'text/plain' }],
+    ] as const) {
+      await t.test(`${nameOf(sample)}: ${what}`, async () => {
+        answerSample(contract.upstream, sample, ({ gives }) => gives)
+        const answer = await ask(contract.url, sample.ask, { method, body: what, headers })
+        assert.equal(answer.status, 200)
+        await answer.text()
+        assertCalls(contract, sample)
+      })
+    }
+  }
+})
+
 test('a YAML body is as good as JSON, and YAML is answered to who asks for it', async (t) => {
   const contract = await startContract(t, settings)
   for (const sample of samples) {
