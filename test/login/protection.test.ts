@@ -143,7 +143,8 @@ test('auth-scenario 204: paths that can be read in two ways are refused before a
 test('auth-scenario 205: OPTIONS without login is answered and never executed', async (t) => {
   const { open, upstream } = await startBehind(t)
   for (const path of ['/pipelines/e1/evaluateExpression?expression=x', '/credentials', '/nosuchpath', '/auth/roles/sync']) {
-    for (const headers of [{}, { origin: 'https://deck.example.com', 'access-control-request-method': 'POST' }]) {
+    const preflight: Record<string, string> = { origin: 'https://deck.example.com', 'access-control-request-method': 'POST' }
+    for (const headers of [{}, preflight]) {
       const answer = await open().visit(path, { method: 'OPTIONS', headers })
       assert.ok(answer.status === 200 || answer.status === 204, `${path} ${answer.status}`)
       assert.equal(answer.text, '')

@@ -1,0 +1,86 @@
+/** What a permission view grants, and which accounts follow from it. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { type AccountEntry, allowedAccounts } from '../../src/permissions/allowed-accounts.ts'
+import { fallbackView, grantsOnAccount, grantsOnApplication, parsePermissionView } from '../../src/permissions/permission-view.ts'
+
+const view = parsePermissionView(
+  {
+    name: 'alice',
+    accounts: [
+      { name: 'a', authorizations: ['WRITE', 'READ'] },
+      { name: 'b', authorizations: ['READ'] },
+    ],
+    applications: [{ name: 'App1', authorizations: ['READ'] }, { name: 'app2', authorizations: ['WRITE'] }, { name: 'bare' }],
+  },
+  'alice',
+)
+
+test('a view grants what it lists, without regard to case, and WRITE does not imply READ', () => {
+  assert.equal(grantsOnApplication(view, 'APP1', 'READ'), true)
+  assert.equal(grantsOnApplication(view, 'app1', 'WRITE'), false)
+  assert.equal(grantsOnApplication(view, 'app2', 'READ'), false)
+  assert.equal(grantsOnApplication(view, 'bare', 'READ'), false)
+  assert.equal(grantsOnApplication(view, 'other', 'READ'), false)
+  assert.equal(grantsOnApplication(view, '__proto__', 'READ'), false)
+  assert.equal(grantsOnAccount(view, 'A', 'WRITE'), true)
+  assert.equal(grantsOnAccount(view, 'b', 'WRITE'), false)
+})
+
+test('unknown applications are granted only where the view says so, and listed ones stay restricted', () => {
+  const open = { ...view, allowAccessToUnknownApplications: true }
+  assert.equal(grantsOnApplication(open, 'other', 'READ'), true)
+  assert.equal(grantsOnApplication(open, 'app2', 'READ'), false)
+})
+
+test('an administrator is granted everything', () => {
+  const admin = { ...view, admin: true }
+  assert.ok(grantsOnApplication(admin, 'other', 'CREATE') && grantsOnAccount(admin, 'zzz', 'WRITE'))
+})
+
+test('auth-scenario 231: unknown fields and words in a view are tolerated', () => {
+  const odd = parsePermissionView(
+    {
+      name: 'alice',
+      admin: null,
+      future: { deep: [1] },
+      roles: [{ name: 'dev', source: 'MARS' }, { source: 'x' }, null, 'dev'],
+      accounts: [{ name: 'a', authorizations: ['TELEPORT', 'write'] }, 7],
+      applications: null,
+      extensionResources: {},
+    },
+    'alice',
+  )
+  assert.deepEqual(
+    odd.roles.map(({ name }) => name),
+    ['dev'],
+  )
+  assert.deepEqual([odd.admin, odd.applications], [false, []])
+  assert.equal(grantsOnAccount(odd, 'a', 'WRITE'), true)
+})
+
+test('something that is no view is not taken for one', () => {
+  for (const body of [undefined, null, 'x', 7, [], { admin: 'yes' }]) assert.throws(() => parsePermissionView(body, 'alice'))
+})
+
+const accounts: AccountEntry[] = [
+  { name: 'x' },
+  { name: 'y', permissions: { WRITE: ['dev'], READ: [] } },
+  { name: 'z', requiredGroupMembership: ['Ops'] },
+  { name: 'both', permissions: { READ: ['dev'] }, requiredGroupMembership: ['dev'] },
+  { name: 'empty', permissions: {} },
+  { name: 'blank', permissions: { READ: [], WRITE: [] } },
+  { name: 'broken', permissions: 'yes', requiredGroupMembership: 'dev' },
+]
+
+test('auth-scenario 226: without permission service, accounts are allowed by roles', () => {
+  assert.deepEqual(allowedAccounts('off', accounts, ['DEV']), ['x', 'y', 'empty', 'blank', 'broken'])
+  assert.deepEqual(allowedAccounts('off', accounts, ['ops ']), ['x', 'z', 'empty', 'blank', 'broken'])
+  assert.deepEqual(allowedAccounts('off', accounts, []), ['x', 'empty', 'blank', 'broken'])
+})
+
+test('with permission service, accounts are those with WRITE; none without a view; by roles while it is silent', () => {
+  assert.deepEqual(allowedAccounts(view, accounts, ['dev']), ['a'])
+  assert.deepEqual(allowedAccounts(undefined, accounts, ['dev']), [])
+  assert.deepEqual(allowedAccounts(fallbackView('alice', ['y']), accounts, ['ops']), ['x', 'z', 'empty', 'blank', 'broken'])
+})
