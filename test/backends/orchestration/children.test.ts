@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { test } from 'node:test'
+import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import type { Execution } from '../../../src/backends/orchestration/model.ts'
+import { at, F, startEngine, type TestEngine, V, W } from './support.ts'
+
+interface Family extends TestEngine {
+  /** Stores a pipeline of application `app` and returns its id. */
+  store(definition: Record<string, unknown>): Promise<string>
+  /** The newest run of a stored pipeline. */
+  runOf(configId: string): Promise<Execution | undefined>
+}
+
+async function startFamily(t: TestContext): Promise<Family> {
+  const engine = await startEngine(t, { backends: [definitionsBackend] })
+  return {
+    ...engine,
+    async store(definition) {
+      const stored = await engine.backends.ask('front50', 'POST', '/pipelines', { application: 'app', ...definition })
+      assert.equal(stored.status, 200, JSON.stringify(stored.body))
+      return String(at(stored.body, 'id'))
+    },
+    runOf: async (configId) => ((await engine.ask('GET', `/pipelines?pipelineConfigIds=${configId}`)).body as Execution[])[0],
+  }
+}
+
+function P(refId: string, pipeline: string, options: Record<string, unknown> = {}, ...requisiteStageRefIds: string[]) {
+  return { refId, type: 'pipeline', application: 'app', pipeline, requisiteStageRefIds, ...options }
+}
+
+test('orchestration-scenario 102: a stage runs another pipeline and waits for it', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [W('1', 2)] })
+  const id = await family.run({ stages: [P('1', child, { pipelineParameters: { x: '1' } })] }, 'ann')
+
+  const run = (await family.eventually(() => family.runOf(child)))!
+  const stage = await family.stage(id, '1')
+  assert.equal(stage.context['executionId'], run.id)
+  assert.equal(stage.context['executionName'], 'child')
+  assert.equal(run.trigger.type, 'pipeline')
+  assert.equal(at(run.trigger, 'parentExecution', 'id'), id)
+  assert.equal(run.trigger['parentPipelineStageId'], stage.id)
+  assert.deepEqual(run.trigger.parameters, { x: '1' })
+  assert.equal(run.rootId, id)
+  family.clock.pass(2)
+  await family.ends(id, 'SUCCEEDED')
+  assert.equal((await family.stage(id, '1')).context['status'], 'SUCCEEDED')
+})
+
+test('orchestration-scenario 103: a failed child fails the stage and tells which of its stages failed', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [F('1', [], { name: 'gate' })] })
+  const id = await family.run({ stages: [P('1', child)] })
+
+  await family.ends(id, 'TERMINAL')
+
+  const { context } = await family.stage(id, '1')
+  const text = String(at(context, 'exception', 'details', 'errors', 0))
+  assert.match(text, /child/)
+  assert.match(text, /gate|Check precondition/)
+  assert.equal(at(context, 'exception', 'source', 'executionId'), (await family.runOf(child))!.id)
+})
+
+test('orchestration-scenario 104: a stage need not wait for the pipeline that it runs', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [W('1', 60)] })
+
+  await family.ends(await family.run({ stages: [P('1', child, { waitForCompletion: false })] }), 'SUCCEEDED')
+
+  assert.equal((await family.runOf(child))!.status, 'RUNNING')
+})
+
+test('orchestration-scenario 105: an unknown and a disabled child fail the stage by name', async (t) => {
+  const family = await startFamily(t)
+  const disabled = await family.store({ name: 'sleeping', disabled: true, stages: [] })
+  for (const [pipeline, pattern] of [
+    ['nowhere', /nowhere/],
+    [disabled, /sleeping/],
+  ] as const) {
+    const id = await family.run({ stages: [P('1', pipeline)] })
+    await family.ends(id, 'TERMINAL')
+    assert.match(String(at((await family.stage(id, '1')).context, 'exception', 'details', 'errors', 0)), pattern)
+  }
+})
+
+for (const [skips, value] of [
+  [false, '7'],
+  [true, '${v}'],
+] as const) {
+  test(`orchestration-scenario 106: with skipDownstreamOutput ${skips} a later stage sees ${value}`, async (t) => {
+    const family = await startFamily(t)
+    const child = await family.store({ name: 'child', stages: [V('1', { v: '7' })] })
+    const id = await family.run({ stages: [P('1', child, { skipDownstreamOutput: skips }), V('2', { seen: '${v}' }, '1')] })
+
+    await family.ends(id, 'SUCCEEDED')
+
+    assert.equal((await family.stage(id, '2')).outputs['seen'], value)
+  })
+}
+
+test('orchestration-scenario 63: cancelling a parent cancels the child', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [W('1', 600)] })
+  const id = await family.run({ stages: [P('1', child)] })
+  const run = (await family.eventually(() => family.runOf(child)))!
+
+  await family.ask('PUT', `/pipelines/${id}/cancel`)
+
+  await family.ends(id, 'CANCELED')
+  assert.equal((await family.ends(run.id, 'CANCELED')).canceledBy, 'parent pipeline')
+})
+
+test('orchestration-scenario 86: restarting a failed child lets its parent watch it again', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [F('1')] })
+  const id = await family.run({ stages: [P('1', child)] })
+  await family.ends(id, 'TERMINAL')
+  const run = (await family.runOf(child))!
+  const stages = [{ refId: '1', type: 'checkPreconditions', preconditions: [] }, W('2', 5)]
+
+  await family.ask('PUT', `/pipelines/${run.id}/stages/${(await family.stage(run.id, '1')).id}/restart`, { stages })
+
+  await family.ends(run.id, 'SUCCEEDED')
+  await family.ends(id, 'SUCCEEDED')
+  assert.equal((await family.stage(id, '1')).context['executionId'], run.id)
+})
+
+test('orchestration-scenario 90: a stage that allows it is skipped while its child goes on', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [W('1', 600)] })
+  const id = await family.run({ stages: [P('1', child, { skippable: true }), W('2', 0, '1')] })
+  const run = (await family.eventually(() => family.runOf(child)))!
+  const stage = await family.stage(id, '1')
+  assert.equal(stage.context['canManuallySkip'], true)
+
+  await family.ask('PATCH', `/pipelines/${id}/stages/${stage.id}`, { manualSkip: true, reason: 'r' })
+
+  await family.ends(id, 'SUCCEEDED')
+  assert.equal((await family.stage(id, '1')).status, 'SKIPPED')
+  assert.equal((await family.execution(run.id)).status, 'RUNNING')
+})
+
+const endings = [
+  { word: 'successful', stages: [W('1', 0)], cancels: false },
+  { word: 'failed', stages: [F('1')], cancels: false },
+  { word: 'canceled', stages: [W('1', 600)], cancels: true },
+]
+for (const { word, stages, cancels } of endings) {
+  test(`orchestration-scenario 107: a run that ends ${word} starts the pipelines that wait for just that`, async (t) => {
+    const family = await startFamily(t)
+    const parent = await family.store({ name: 'parent', stages })
+    const dependents: Record<string, string> = {}
+    for (const status of endings.map((each) => each.word)) {
+      const triggers = [{ enabled: true, type: 'pipeline', pipeline: parent, status: [status] }]
+      dependents[status] = await family.store({ name: `after ${status}`, triggers, stages: [W('1', 0)] })
+    }
+    const id = await family.run({ id: parent, stages, trigger: { user: 'ann' } })
+    if (cancels) await family.ask('PUT', `/pipelines/${id}/cancel`)
+
+    const started = (await family.eventually(() => family.runOf(dependents[word]!)))!
+
+    assert.equal(at(started.trigger, 'parentExecution', 'id'), id)
+    assert.equal(started.trigger['parentPipelineStageId'], undefined)
+    assert.equal(started.trigger.user, 'ann')
+    await family.clock.settled()
+    for (const other of Object.keys(dependents))
+      if (other !== word) assert.equal(await family.runOf(dependents[other]!), undefined)
+  })
+}
+
+test('a dependent pipeline is started once the definition store can be asked again', async (t) => {
+  let reachable = false
+  const definition = { id: 'E', name: 'after', application: 'app', stages: [W('1', 0)] }
+  const triggers = [{ enabled: true, type: 'pipeline', pipeline: 'C', status: ['successful'] }]
+  const engine = await startEngine(t, {
+    others: async (_service, { path }) => {
+      if (!reachable) throw new Error('connection refused')
+      return path.startsWith('/pipelines/triggeredBy/C/')
+        ? { status: 200, body: [{ ...definition, triggers }] }
+        : { status: 404, body: undefined }
+    },
+  })
+  await engine.ends(await engine.run({ id: 'C', stages: [W('1', 0)] }), 'SUCCEEDED')
+  await engine.clock.settled()
+  const runs = async () => (await engine.ask('GET', '/pipelines?pipelineConfigIds=E&limit=9')).body as Execution[]
+  assert.deepEqual(await runs(), [])
+
+  reachable = true
+  engine.clock.pass(6)
+
+  await engine.eventually(async () => (await runs()).length > 0)
+  engine.clock.pass(60)
+  await engine.clock.settled()
+  assert.equal((await runs()).length, 1)
+})
+
+test('a stage can watch and depend on other executions', async (t) => {
+  const engine = await startEngine(t)
+  const other = await engine.run({ stages: [W('1', 20)] })
+  const watching = await engine.run({ stages: [{ refId: '1', type: 'monitorPipeline', executionIds: [other] }] })
+  const depending = await engine.run({
+    stages: [{ refId: '1', type: 'dependsOnExecution', executionType: 'PIPELINE', executionId: other }],
+  })
+  const lost = await engine.run({ stages: [{ refId: '1', type: 'dependsOnExecution', executionId: 'nope' }] })
+  await engine.ends(lost, 'TERMINAL')
+
+  engine.clock.pass(20)
+  await engine.ends(other, 'SUCCEEDED')
+  engine.clock.pass(20)
+
+  await engine.ends(watching, 'SUCCEEDED')
+  await engine.ends(depending, 'SUCCEEDED')
+  assert.equal(at((await engine.stage(watching, '1')).outputs, 'executionStatuses', other, 'status'), 'SUCCEEDED')
+})
+
+test('the failed leaves of a run are found in its children', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [F('1')] })
+  const id = await family.run({ stages: [P('1', child)] })
+  await family.ends(id, 'TERMINAL')
+
+  const { body } = await family.ask('GET', `/pipelines/failedStages?executionId=${id}&deckOrigin=http://deck&limit=5`)
+
+  const [leaf] = body as Record<string, unknown>[]
+  assert.equal((body as unknown[]).length, 1)
+  assert.equal(leaf!['parentPipelineExecutionId'], id)
+  assert.equal(leaf!['pipelineExecutionName'], 'child')
+  assert.equal(leaf!['stageStatus'], 'TERMINAL')
+  assert.equal(leaf!['childPipelineExecutionId'], null)
+  assert.match(String(leaf!['pipelineExecutionUrl']), /^http:\/\/deck\/#\/applications\/app\/executions\/details\//)
+  assert.equal((await family.ask('GET', `/pipelines/failedStages?executionId=${id}&limit=0`)).status, 400)
+  assert.equal((await family.ask('GET', '/pipelines/failedStages?executionId=nope')).status, 404)
+})

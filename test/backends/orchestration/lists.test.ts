@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { test } from 'node:test'
+import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import type { Execution } from '../../../src/backends/orchestration/model.ts'
+import { at, J, startEngine, type TestEngine, V, W } from './support.ts'
+
+const day = 24 * 3600
+
+interface Library extends TestEngine {
+  /** Stores a pipeline and returns its id. */
+  store(name: string): Promise<string>
+  list(path: string): Promise<Execution[]>
+}
+
+async function startLibrary(t: TestContext): Promise<Library> {
+  const engine = await startEngine(t, { backends: [definitionsBackend] })
+  return {
+    ...engine,
+    async store(name) {
+      const stored = await engine.backends.ask('front50', 'POST', '/pipelines', { application: 'app', name, stages: [] })
+      return String(at(stored.body, 'id'))
+    },
+    async list(path) {
+      const answer = await engine.ask('GET', path)
+      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+      return answer.body as Execution[]
+    },
+  }
+}
+
+/** Runs a pipeline some times, a second apart, and returns the ids, oldest first. */
+async function runTimes(library: Library, configId: string, times: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let count = 0; count < times; count++) {
+    library.clock.pass(1)
+    ids.push(await library.run({ id: configId, stages: [W('1', 600)] }))
+  }
+  return ids
+}
+
+const idsOf = (executions: readonly { id: string }[]) => executions.map((execution) => execution.id)
+const listPath = '/v2/applications/app/pipelines'
+
+test('orchestration-scenario 24: the unexpanded form has no contexts, outputs and tasks, but keeps the group', async (t) => {
+  const library = await startLibrary(t)
+  const configId = await library.store('p')
+  await library.run({ id: configId, stages: [{ ...J('1'), group: 'g', x: 1 }, V('2', { a: 1 })] })
+
+  const [execution] = await library.list(`${listPath}?expand=false`)
+
+  const [first, second] = execution!.stages
+  assert.deepEqual([first!.context, first!.outputs, first!.tasks], [{ group: 'g' }, {}, []])
+  assert.deepEqual([second!.context, second!.outputs, second!.tasks], [{}, {}, []])
+  assert.deepEqual([first!.refId, first!.type, first!.status], ['1', 'manualJudgment', 'RUNNING'])
+})
+
+test('orchestration-scenario 109 and 112: lists show the newest of each pipeline', async (t) => {
+  const library = await startLibrary(t)
+  const [one, other] = [await library.store('one'), await library.store('other')]
+  const ids = await runTimes(library, one, 8)
+
+  assert.deepEqual(idsOf(await library.list(listPath)), ids.slice(3))
+  assert.deepEqual(idsOf(await library.list(`${listPath}?limit=2`)), ids.slice(6))
+  assert.deepEqual(await library.list(`${listPath}?limit=0`), [])
+  await runTimes(library, other, 3)
+  assert.equal((await library.list(`${listPath}?limit=2`)).length, 4)
+  assert.equal((await library.list(`${listPath}?limit=2&pipelineNameFilter=oth`)).length, 2)
+  assert.equal((await library.list(`${listPath}?limit=2&pipelineLimit=1`)).length, 2)
+  assert.equal((await library.list('/applications/app/pipelines?limit=2')).length, 4)
+})
+
+test('orchestration-scenario 110: lists begin with what has not started, then go by start time', async (t) => {
+  const library = await startLibrary(t)
+  const configId = await library.store('p')
+  const limited = { id: configId, maxConcurrentExecutions: 2, keepWaitingPipelines: true, stages: [W('1', 60)] }
+  const ids: string[] = []
+  for (let count = 0; count < 3; count++) {
+    ids.push(await library.run(limited))
+    library.clock.pass(1)
+  }
+
+  assert.deepEqual(idsOf(await library.list(listPath)), [ids[2], ids[0], ids[1]])
+})
+
+test('orchestration-scenario 111: lists can be limited to statuses', async (t) => {
+  const library = await startLibrary(t)
+  const configId = await library.store('p')
+  const [one, two] = await runTimes(library, configId, 2)
+  await library.ask('PUT', `/pipelines/${one}/pause`)
+  const done = await library.run({ id: configId, stages: [W('1', 0)] })
+  await library.ends(done, 'SUCCEEDED')
+
+  assert.deepEqual(idsOf(await library.list(`${listPath}?statuses=RUNNING,PAUSED`)), [one, two])
+  assert.deepEqual(idsOf(await library.list(`${listPath}?statuses=running`)), [two])
+  assert.equal((await library.list(`${listPath}?statuses=`)).length, 3)
+  assert.equal((await library.ask('GET', `${listPath}?statuses=BOGUS`)).status, 400)
+})
+
+test('orchestration-scenario 113 to 115: executions are read by their ids or by pipelines, not by both', async (t) => {
+  const library = await startLibrary(t)
+  const [a] = await runTimes(library, 'C', 2)
+  const [, b] = await runTimes(library, 'D', 2)
+
+  assert.deepEqual(idsOf(await library.list(`/pipelines?executionIds=${b},zzz,${a}`)), [b, a])
+  assert.equal((await library.list('/pipelines?pipelineConfigIds=C,D')).length, 2)
+  assert.equal((await library.ask('GET', '/pipelines?pipelineConfigIds=C&executionIds=x')).status, 400)
+  assert.deepEqual(await library.list('/pipelines'), [])
+})
+
+test('orchestration-scenario 116: what is older than two weeks is listed only when there is nothing newer', async (t) => {
+  const library = await startLibrary(t)
+  const configId = await library.store('p')
+  const ids = await runTimes(library, configId, 3)
+  library.clock.pass(15 * day)
+
+  assert.deepEqual(idsOf(await library.list(listPath)), ids.slice(1))
+  const [fresh] = await runTimes(library, configId, 1)
+  assert.deepEqual(idsOf(await library.list(listPath)), [fresh])
+})
+
+test('orchestration-scenario 117: runs of a deleted pipeline are not listed but can be read', async (t) => {
+  const library = await startLibrary(t)
+  const configId = await library.store('gone')
+  const [id] = await runTimes(library, configId, 1)
+  await library.backends.ask('front50', 'DELETE', '/pipelines/app/gone')
+
+  assert.deepEqual(await library.list(listPath), [])
+  assert.equal((await library.execution(id!)).id, id)
+})
+
+test('orchestration-scenario 118: a project lists the runs of its pipelines', async (t) => {
+  const library = await startLibrary(t)
+  const pipelineConfigs = ['C', 'D'].map((pipelineConfigId) => ({ application: 'app', pipelineConfigId }))
+  const config = { applications: ['app'], clusters: [], pipelineConfigs }
+  await library.backends.ask('front50', 'POST', '/v2/projects', { name: 'proj', email: 'a@b', config })
+  const c = await runTimes(library, 'C', 2)
+  const d = await runTimes(library, 'D', 2)
+  await runTimes(library, 'E', 1)
+
+  assert.deepEqual(idsOf(await library.list('/projects/proj/pipelines')), [...c, ...d])
+  assert.deepEqual(idsOf(await library.list('/projects/proj/pipelines?limit=1')), [c[1], d[1]])
+  assert.deepEqual(await library.list('/projects/proj/pipelines?limit=0'), [])
+  assert.deepEqual(await library.list('/projects/nope/pipelines'), [])
+})
+
+test('orchestration-scenario 119: executions are found by their triggers', async (t) => {
+  const library = await startLibrary(t)
+  const start = async (name: string, trigger: Record<string, unknown>) => {
+    library.clock.pass(1)
+    return library.run({ id: 'C', name, trigger, stages: [W('1', 600)] })
+  }
+  const one = await start('x', {
+    type: 'webhook',
+    eventId: 'e1',
+    payload: { branch: 'release-1' },
+    artifacts: [{ n: 1 }, { n: 2 }],
+  })
+  const two = await start('y', { type: 'webhook', payload: { branch: 'main' } })
+  const three = await start('y', { type: 'manual' })
+  const search = async (query: Record<string, string>) =>
+    idsOf(await library.list(`/applications/app/pipelines/search?${new URLSearchParams(query)}`))
+  const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+
+  assert.deepEqual(await search({}), [three, two, one])
+  assert.deepEqual(await search({ triggerTypes: 'webhook' }), [two, one])
+  assert.deepEqual(await search({ triggerTypes: '*' }), [three, two, one])
+  assert.deepEqual(await search({ eventId: 'e1' }), [one])
+  assert.deepEqual(await search({ pipelineName: 'y' }), [three, two])
+  assert.deepEqual(await search({ trigger: base64({ payload: { branch: 'rel.*' } }) }), [one])
+  assert.deepEqual(await search({ trigger: base64({ artifacts: [{ n: 2 }, { n: 1 }] }) }), [one])
+  assert.deepEqual(await search({ trigger: base64({ artifacts: [{ n: 1 }, { n: 1 }] }) }), [])
+  assert.deepEqual(await search({ reverse: 'true' }), [one, two, three])
+  assert.deepEqual(await search({ size: '1', startIndex: '1' }), [two])
+  for (const query of [
+    { size: '0' },
+    { size: '-1' },
+    { startIndex: '-1' },
+    { triggerTimeStartBoundary: '-1' },
+    { trigger: '%%%' },
+  ]) {
+    assert.equal(
+      (await library.ask('GET', `/applications/app/pipelines/search?${new URLSearchParams(query as never)}`)).status,
+      400,
+    )
+  }
+  assert.deepEqual(await library.list('/applications/other/pipelines/search'), [])
+  assert.equal((await library.list('/applications/*/pipelines/search')).length, 3)
+})
+
+test('orchestration-scenario 120: in the unexpanded form the parent of a run has no stages', async (t) => {
+  const library = await startLibrary(t)
+  const configId = await library.store('child')
+  const parent = await library.run({ stages: [{ refId: '1', type: 'pipeline', pipeline: configId }] })
+  await library.ends(parent, 'SUCCEEDED').catch(() => library.ends(parent, 'TERMINAL'))
+
+  const [child] = await library.list(`${listPath}?expand=false`)
+
+  assert.equal(at(child!.trigger, 'parentExecution', 'id'), parent)
+  assert.deepEqual(at(child!.trigger, 'parentExecution', 'stages'), [])
+})
+
+test('lists fall back on the pipelines of which there are runs while the definition store is down', async (t) => {
+  const engine = await startEngine(t, {
+    others: async () => {
+      throw new Error('connection refused')
+    },
+  })
+  const id = await engine.run({ id: 'C', stages: [W('1', 600)] })
+
+  const { status, body } = await engine.ask('GET', listPath)
+
+  assert.equal(status, 200)
+  assert.deepEqual(idsOf(body as Execution[]), [id])
+})
+
+test('lists of things that this platform does not have are empty, retired paths say so', async (t) => {
+  const { ask, run } = await startEngine(t)
+  await run({ stages: [W('1', 600)] })
+  for (const path of [
+    '/capabilities/deploymentMonitors',
+    '/webhooks/preconfigured',
+    '/jobs/preconfigured',
+    '/installedPlugins',
+  ]) {
+    assert.deepEqual(await ask('GET', path), { status: 200, body: [] })
+  }
+  for (const path of ['/pipelines/running', '/pipelines/waiting'])
+    assert.deepEqual(await ask('GET', path), { status: 410, body: [] })
+  const { body } = await ask('GET', '/executions/activeByInstance')
+  assert.deepEqual(Object.values(body as object), [{ overdue: false, count: 1 }])
+})
