@@ -114,6 +114,13 @@ test('a given password of the first administrator is used and not shown', async 
   assert.ok(await users.verify('root', 'correct horse'))
 })
 
+test('a first administrator with an unusable password is refused by the name of the setting', async (t) => {
+  const users = openUsers(temporaryDirectory(t))
+  t.after(() => users.close())
+  const first = { name: 'admin', password: 'short', roles: [], announce: () => {} }
+  await assert.rejects(createFirstAdministrator(users, first), /fairlead\.admin\.password.*8 to 1024/)
+})
+
 test('after ten wrong passwords for a user, an address waits; another address and another user do not', () => {
   const clock = createClock()
   const limit = new GuessLimit(clock.now)

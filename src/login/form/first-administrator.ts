@@ -1,6 +1,7 @@
 /** Creates the first user of an empty store, so that a fresh installation can be entered, by one person. */
 import { randomInt } from 'node:crypto'
-import type { Users } from './users.ts'
+import { GatewayError } from '../../errors.ts'
+import type { StoredUser, Users } from './users.ts'
 
 export interface FirstAdministrator {
   readonly name: string
@@ -18,7 +19,7 @@ export async function createFirstAdministrator(
 ): Promise<void> {
   if (!users.isEmpty()) return
   const generated = password ?? generatePassword()
-  const created = await users.addFirst(name, generated, roles)
+  const created = await addFirst(users, name, generated, roles)
   if (created === undefined || password !== undefined) return
   announce(
     box([
@@ -31,6 +32,20 @@ export async function createFirstAdministrator(
       `  fairlead user passwd ${created.name}`,
     ]),
   )
+}
+
+/** Says which settings are meant, because nobody has typed a command here. */
+async function addFirst(users: Users, name: string, password: string, roles: readonly string[]): Promise<StoredUser | undefined> {
+  try {
+    return await users.addFirst(name, password, roles)
+  } catch (cause) {
+    if (!(cause instanceof GatewayError)) throw cause
+    throw new GatewayError(
+      cause.code,
+      `The first administrator (fairlead.admin.user, fairlead.admin.password): ${cause.message}`,
+      { cause },
+    )
+  }
 }
 
 /** 24 letters and digits that cannot be mistaken for each other: about 118 bits. */
