@@ -21,6 +21,8 @@ export interface SettingNotes {
   type?: string
   /** `none`: known, so that Gate's files load, but without effect; neither resolved nor checked. */
   effect?: 'none'
+  /** Another key with the same parts; the reference lists them there alone. */
+  sameAs?: string
   /** A short environment variable, besides the long form of the key. */
   env?: string
   /** `${name}` that nothing defines stays as it is: the setting is a template that is filled later. */

@@ -14,6 +14,8 @@ export interface Combined {
   problems: Problem[]
   notices: string[]
   sources: string[]
+  /** Active profiles. */
+  profiles: string[]
   /** To be called when all placeholders are filled: a key that another one refers to is no mistake. */
   reportUnknown: () => void
 }
@@ -50,6 +52,7 @@ export async function combineSources(
     problems,
     notices,
     sources: [...sources.files.map((file) => file.name), ...(environment.entries.size > 0 ? ['environment variables'] : [])],
+    profiles: sources.profiles,
     reportUnknown: () => reportUnknown([...ofFiles, { shared: false, findings }], known, referenced, findings),
   }
 }

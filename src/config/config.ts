@@ -105,7 +105,8 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
     settings: places.settings ?? {},
   })
   const context: BindContext = { root: combined.root, placeholders: combined.placeholders, problems: combined.problems }
-  const config = toConfig(context, combined.notices, cwd, env['KUBERNETES_SERVICE_HOST'] !== undefined)
+  const inKubernetes = env['KUBERNETES_SERVICE_HOST'] !== undefined
+  const config = toConfig(context, combined.notices, { cwd, inKubernetes, profiles: combined.profiles })
   combined.reportUnknown()
   if (combined.problems.length > 0) throw new ConfigError(sortProblems(combined.problems))
   return { config, notices: combined.notices, sources: combined.sources, summary: summarize(config, combined.sources) }
@@ -131,14 +132,26 @@ function summarize(config: Config, sources: readonly string[]): string {
     'The configuration is in order.',
     `Read: ${sources.join(', ') || 'nothing; defaults apply'}`,
     `Listens on: ${config.http.address}:${config.http.port}${config.http.origin.contextPath}`,
-    `Login: ${config.login.anonymous ? 'none, everyone is anonymous' : 'form and HTTP Basic'}`,
+    `Login: ${describeLogin(config.login)}`,
     `Data directory: ${config.backends.dataDir}`,
     'Services:',
     ...services,
   ].join('\n')
 }
 
-function toConfig(context: BindContext, notices: string[], cwd: string, inKubernetes: boolean): Config {
+function describeLogin({ anonymous, oauth2 }: LoginSettings): string {
+  if (anonymous) return 'none, everyone is anonymous'
+  return oauth2 === undefined ? 'form and HTTP Basic' : `OAuth 2.0 (${oauth2.registrations.map(({ id }) => id).join(', ')})`
+}
+
+interface Surroundings {
+  cwd: string
+  inKubernetes: boolean
+  /** Active profiles. */
+  profiles: readonly string[]
+}
+
+function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, profiles }: Surroundings): Config {
   bindKeys(SourceKeys, context)
   const report = createReport(context, notices)
   const upstreams = toConfiguredUpstreams(bindKeys(UpstreamKeys, context), report)
@@ -156,7 +169,7 @@ function toConfig(context: BindContext, notices: string[], cwd: string, inKubern
     upstreams,
     http,
     sessions: toSessionSettings(bindKeys(SessionKeys, context), report),
-    login: toLoginSettings(bindKeys(LoginKeys, context), report, upstreams.standalone),
+    login: toLoginSettings(bindKeys(LoginKeys, context), report, { standalone: upstreams.standalone, profiles }),
     permissions,
     operations: toOperationSettings(operationKeys, operationSurroundings),
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),

@@ -67,11 +67,16 @@ function rowsOf(key: string, schema: z.core.$ZodType): Row[] {
     variable: variableOf(key, schema),
     description: notes.description ?? '',
   }
-  const core = coreOf(schema)
-  const [inner, path] = core instanceof z.ZodArray ? [coreOf(core.element), `${key}[]`] : [core, key]
+  const [inner, path] = notes.sameAs === undefined ? partsOf(coreOf(schema), key) : []
   if (!(inner instanceof z.ZodObject)) return [row]
   const shape = inner.shape as Record<string, z.core.$ZodType>
   return [row, ...Object.entries(shape).flatMap(([name, child]) => rowsOf(`${path}.${name}`, child))]
+}
+
+/** What an element of a list or map consists of, and how its place is written. */
+function partsOf(core: z.core.$ZodType, key: string): [z.core.$ZodType, string] {
+  if (core instanceof z.ZodArray) return [coreOf(core.element), `${key}[]`]
+  return core instanceof z.ZodRecord ? [coreOf(core.valueType), `${key}.<name>`] : [core, key]
 }
 
 /** Empty for what a single text cannot hold. */

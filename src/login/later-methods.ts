@@ -5,7 +5,6 @@
 import { z } from 'zod'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
 
-const oauth2 = 'Login by OAuth 2.0 or OpenID Connect.'
 const saml = 'Login by SAML 2.0.'
 const ldap = 'Login by LDAP.'
 const x509 = 'Login by client certificate.'
@@ -13,38 +12,11 @@ const iap = "Login by Google's Identity-Aware Proxy."
 const header = 'Login by a header of something in front.'
 const apiTokens = 'Tokens for programs.'
 
-/** A switch or identifier that turns a method on. */
+/** A switch that turns a method on. */
 const switchOf = (method: string) => z.boolean().default(false).describe(`${method} Not supported yet: has to be false.`)
-const identifierOf = (method: string) => z.string().optional().describe(`${method} Not supported yet: has to be left out.`)
 
 export const LaterMethodKeys = z.strictObject({
-  'spring.security.oauth2.client.registration': z
-    .record(z.string(), z.unknown())
-    .default({})
-    .describe(`${oauth2} Not supported yet: no registration may have a client-id.`),
-  'spring.security.oauth2.client.provider': withoutEffect(oauth2),
-  'spring.security.oauth2.resourceserver': withoutEffect(oauth2),
-  'security.oauth2.client.clientId': identifierOf(oauth2),
-  'security.oauth2.client.clientSecret': withoutEffect(oauth2),
-  'security.oauth2.client.scope': withoutEffect(oauth2),
-  'security.oauth2.client.preEstablishedRedirectUri': withoutEffect(oauth2),
-  'security.oauth2.client.useCurrentUri': withoutEffect(oauth2),
-  'security.oauth2.client.clientAuthenticationScheme': withoutEffect(oauth2),
-  'security.oauth2.client.authenticationScheme': withoutEffect(oauth2),
-  'security.oauth2.client.tokenName': withoutEffect(oauth2),
-  'security.oauth2.client.userAuthorizationUri': withoutEffect(oauth2),
-  'security.oauth2.client.accessTokenUri': withoutEffect(oauth2),
-  'security.oauth2.resource': withoutEffect(oauth2),
-  'security.oauth2.userInfoMapping': withoutEffect(oauth2),
-  'security.oauth2.userInfoRequirements': withoutEffect(oauth2),
-  'security.oauth2.providerRequirements': withoutEffect(oauth2),
-  'security.oauth2.provider': withoutEffect(oauth2),
-  'security.oauth2.sso': withoutEffect(oauth2),
-  'security.oauth2.enabled': switchOf(oauth2),
-  'security.oauth2.external-auth-token-filter': withoutEffect(oauth2),
   'security.authn.enabled': withoutEffect('Switch of installers.'),
-  'security.authn.oauth2.enabled': switchOf(oauth2),
-  'security.authn.oauth2': withoutEffect(oauth2),
   'security.authn.saml.enabled': switchOf(saml),
   'security.authn.saml': withoutEffect(saml),
   'security.authn.ldap.enabled': switchOf(ldap),
@@ -112,8 +84,6 @@ export const LaterMethodKeys = z.strictObject({
 export type LaterMethodKeys = z.infer<typeof LaterMethodKeys>
 
 const switches = [
-  ['security.oauth2.enabled', 'OAuth 2.0'],
-  ['security.authn.oauth2.enabled', 'OAuth 2.0'],
   ['saml.enabled', 'SAML'],
   ['security.authn.saml.enabled', 'SAML'],
   ['ldap.enabled', 'LDAP'],
@@ -129,10 +99,6 @@ const switches = [
 /** Reports every method that is switched on; true when there is one. */
 export function refuseLaterMethods(keys: LaterMethodKeys, report: SettingsReport): boolean {
   const refused: [key: string, method: string][] = switches.filter(([key]) => keys[key]).map(([key, method]) => [key, method])
-  if (keys['security.oauth2.client.clientId']) refused.push(['security.oauth2.client.clientId', 'OAuth 2.0'])
-  for (const [id, registration] of Object.entries(keys['spring.security.oauth2.client.registration'])) {
-    if (hasClientId(registration)) refused.push([`spring.security.oauth2.client.registration.${id}`, 'OAuth 2.0'])
-  }
   for (const [key, method] of refused) {
     report.problem(
       key,
@@ -141,11 +107,4 @@ export function refuseLaterMethods(keys: LaterMethodKeys, report: SettingsReport
     )
   }
   return refused.length > 0
-}
-
-function hasClientId(registration: unknown): boolean {
-  if (typeof registration !== 'object' || registration === null) return false
-  return Object.entries(registration).some(
-    ([name, value]) => name.replaceAll(/[-_]/g, '').toLowerCase() === 'clientid' && value !== '' && value !== null,
-  )
 }

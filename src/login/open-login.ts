@@ -48,6 +48,7 @@ export async function openLogin(options: LoginOptions): Promise<Login> {
 
 async function openMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
   const { settings, log, now = Date.now } = options
+  if (settings.oauth2 !== undefined) throw new Error('login by OAuth 2.0 is not part of this build')
   if (!settings.form.enabled) return []
   return [new PasswordLogin(await openFormSource(options, now), { page: options, prepareUser, log, now })]
 }

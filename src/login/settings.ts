@@ -2,9 +2,12 @@
 import { z } from 'zod'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
 import { LaterMethodKeys, refuseLaterMethods } from './later-methods.ts'
+import { OAuth2Keys } from './oauth2/setting-keys.ts'
+import { type OAuth2Settings, toOAuth2Settings } from './oauth2/settings.ts'
 
 export const LoginKeys = z.strictObject({
   ...LaterMethodKeys.shape,
+  ...OAuth2Keys.shape,
   'anonymous.enabled': z
     .boolean()
     .default(false)
@@ -12,7 +15,7 @@ export const LoginKeys = z.strictObject({
   'security.basicform.enabled': z
     .boolean()
     .optional()
-    .describe('Login with a form or HTTP Basic. Default: on, unless `anonymous.enabled` is set.'),
+    .describe('Login with a form or HTTP Basic. Default: on, unless another login or `anonymous.enabled` is configured.'),
   'fairlead.admin.user': z.string().min(1).default('admin').describe('Name of the administrator that the first start creates.'),
   'fairlead.admin.password': z
     .string()
@@ -45,29 +48,47 @@ export interface LoginSettings {
     /** The one user of the configuration file, besides those of the user store. */
     configuredUser: { name: string; password: string } | undefined
   }
+  oauth2: OAuth2Settings | undefined
   /** The administrator that a start on an empty data directory creates; without password one is generated. */
   firstAdmin: { name: string; password: string | undefined }
   webhooksNeedLogin: boolean
 }
 
-/** @param standalone Whether every service is embedded; in front of Spinnaker, a difference to Gate is worth a word. */
-export function toLoginSettings(keys: LoginKeys, report: SettingsReport, standalone: boolean): LoginSettings {
+export interface LoginSurroundings {
+  /** Every service is embedded; in front of Spinnaker, a difference to Gate is worth a word. */
+  readonly standalone: boolean
+  /** Active profiles. */
+  readonly profiles: readonly string[]
+}
+
+/** A login method that the configuration switches on, and the key that does. */
+interface Chosen {
+  method: string
+  key: string
+}
+
+export function toLoginSettings(
+  keys: LoginKeys,
+  report: SettingsReport,
+  { standalone, profiles }: LoginSurroundings,
+): LoginSettings {
   const anonymous = keys['anonymous.enabled']
   const others = refuseLaterMethods(keys, report)
-  if (anonymous && keys['security.basicform.enabled'] === true) {
-    report.problem(
-      'anonymous.enabled',
-      'anonymous access and security.basicform.enabled exclude each other; set one of them to false',
-    )
-  }
-  if (!anonymous && keys['security.basicform.enabled'] === false && !others) {
+  const oauth2 = toOAuth2Settings(keys, report, { profiles })
+  const chosen: Chosen[] = [
+    ...(oauth2 === undefined ? [] : [{ method: 'OAuth 2.0', key: oauth2.key }]),
+    ...(keys['security.basicform.enabled'] === true ? [{ method: 'form', key: 'security.basicform.enabled' }] : []),
+  ]
+  refuseSeveral(chosen, anonymous, report)
+  const nobody = chosen.length === 0 && !others && !anonymous
+  if (nobody && keys['security.basicform.enabled'] === false) {
     report.problem(
       'security.basicform.enabled',
       'nobody could log in: leave the key out, or set anonymous.enabled: true to serve everyone without login',
     )
   }
   if (anonymous) report.notice('Warning: anonymous.enabled serves everyone who reaches the listener, without login.')
-  if (!anonymous && !standalone && !report.isSet('security.basicform.enabled')) {
+  if (nobody && !standalone && !report.isSet('security.basicform.enabled')) {
     report.notice(
       'No login method is configured. Gate would serve everyone as the user anonymous; Fairlead asks for a login with the form. ' +
         'Set anonymous.enabled: true for the behaviour of Gate, or security.basicform.enabled: true to say that this is meant.',
@@ -78,10 +99,25 @@ export function toLoginSettings(keys: LoginKeys, report: SettingsReport, standal
   return {
     anonymous,
     form: {
-      enabled: !anonymous && keys['security.basicform.enabled'] !== false,
+      enabled: !anonymous && oauth2 === undefined && keys['security.basicform.enabled'] !== false,
       configuredUser: password === undefined ? undefined : { name, password },
     },
+    oauth2,
     firstAdmin: { name: keys['fairlead.admin.user'], password: keys['fairlead.admin.password'] },
     webhooksNeedLogin: keys['security.webhooks.defaultAuthEnabled'],
+  }
+}
+
+/** A browser can be sent to one login page only, and to none when everyone is served. */
+function refuseSeveral(chosen: readonly Chosen[], anonymous: boolean, report: SettingsReport): void {
+  const [first, ...more] = chosen
+  if (first === undefined) return
+  if (anonymous) {
+    const keys = chosen.map(({ key }) => key).join(', ')
+    report.problem('anonymous.enabled', `anonymous access and ${keys} exclude each other; remove one of them`)
+  }
+  if (more.length > 0) {
+    const names = chosen.map(({ method, key }) => `${method} (${key})`).join(' and ')
+    report.problem(first.key, `only one way to log in with a browser can be active, and there are ${names}; keep one of them`)
   }
 }

@@ -1,0 +1,48 @@
+/** What a user of the provider must have to be let in, and how an attribute of the provider is found. */
+import { parseJavaPattern } from '../../setting.ts'
+
+/** What the provider says about somebody: ID token and user-info. */
+export type Attributes = Readonly<Record<string, unknown>>
+
+export interface Requirement {
+  readonly attribute: string
+  /** A text is compared as it is; a pattern matches the whole text. */
+  readonly value: string | RegExp
+}
+
+/** @throws {Error} when the text looks like a pattern and is none */
+export function parseRequirement(attribute: string, text: string): Requirement {
+  const pattern = /^\/(.*)\/$/s.exec(text)
+  return { attribute, value: pattern === null ? text : parseJavaPattern(pattern[1] as string) }
+}
+
+/** The first attribute that does not fit; undefined when all do. Of a list, one fitting element is enough. */
+export function findUnmet(attributes: Attributes, requirements: readonly Requirement[]): string | undefined {
+  return requirements.find(({ attribute, value }) => {
+    const found = findAttribute(attributes, attribute)
+    return !(Array.isArray(found) ? found : [found]).some((one) => fits(one, value))
+  })?.attribute
+}
+
+function fits(found: unknown, wanted: string | RegExp): boolean {
+  const text = toText(found)
+  if (text === null) return false
+  return typeof wanted === 'string' ? text === wanted : wanted.test(text)
+}
+
+/** By the exact name, or else by a path with dots: `realm_access.roles`. */
+export function findAttribute(attributes: Attributes, name: string): unknown {
+  if (Object.hasOwn(attributes, name)) return attributes[name]
+  const dot = name.indexOf('.')
+  if (dot < 1) return undefined
+  const outer = name.slice(0, dot)
+  const inner = Object.hasOwn(attributes, outer) ? attributes[outer] : undefined
+  const isMap = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+  return isMap ? findAttribute(inner as Attributes, name.slice(dot + 1)) : undefined
+}
+
+/** Texts, numbers and truth values as text; everything else is nothing. */
+export function toText(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
+}

@@ -1,0 +1,160 @@
+/** The keys of the login by OAuth 2.0 and OpenID Connect, as operators write them in both generations of Gate. */
+import { z } from 'zod'
+import { milliseconds, type SettingNotes, withoutEffect } from '../../setting.ts'
+
+const text = z.string().min(1).optional()
+
+/** Kept to the letter: a slash at the end is part of an issuer's name. */
+const address = z
+  .string()
+  .refine(
+    (value) => /^https?:\/\/[^/\s\\]+[^\s\\]*$/i.test(value) && URL.canParse(value),
+    'must be an absolute address such as https://idp.example/token',
+  )
+  .meta({ type: 'address' })
+  .optional()
+
+const words = z.array(z.string()).optional()
+
+/** A name in the provider's answer. Unlike elsewhere, an empty text says something: the field is not mapped. */
+function attribute(description: string) {
+  const notes: SettingNotes = { description, type: 'text' }
+  return z
+    .unknown()
+    .transform((value) => (value === undefined || value === null ? undefined : String(value)))
+    .optional()
+    .meta({ ...notes })
+}
+
+export const MappingKeys = z.strictObject({
+  username: attribute('Attribute that names the user. Default: `email`. Nested ones are written with dots.'),
+  email: attribute('Attribute with the e-mail address. Default: `email`. An empty text: none.'),
+  firstName: attribute('Attribute with the first name. Default: `given_name`.'),
+  lastName: attribute('Attribute with the last name. Default: `family_name`.'),
+  serviceAccountEmail: attribute('Attribute with the name of a service account. Default: `client_email`.'),
+  roles: attribute('Attribute with the roles: a list, or one text with commas or blanks. Default: none.'),
+})
+export type MappingKeys = z.infer<typeof MappingKeys>
+
+const RequirementKeys = z
+  .record(z.string(), z.string())
+  .default({})
+  .describe('Attributes that a user must have, each with its exact value, or with a pattern `/…/` for the whole value.')
+
+const OrganizationKeys = z.strictObject({
+  type: z.string().optional().describe('`github`, the only kind of requirement.'),
+  organization: text.describe('GitHub organisation of which a user has to be a public member.'),
+})
+
+const RegistrationKeys = z.strictObject({
+  'client-id': text.describe('Identifier of the gateway at the provider; switches this method on.'),
+  'client-secret': text.describe('Secret of the gateway at the provider; best given in the environment.'),
+  'client-name': text.describe('Label on the page that offers several registrations.'),
+  provider: text.describe('Provider block or preset. Default: the name of the registration.'),
+  scope: words.describe('Scopes to ask for, separated by commas or blanks. Default: those of the preset.'),
+  'redirect-uri': text.describe(
+    'Where the provider returns to; may hold `{baseUrl}` and its parts. Default: `{baseUrl}/login/oauth2/code/{registrationId}`.',
+  ),
+  'client-authentication-method': text.describe(
+    'client_secret_basic (default), client_secret_post, client_secret_jwt, private_key_jwt or none.',
+  ),
+  'authorization-grant-type': text.describe('authorization_code, the only value.'),
+  'private-key-location': text.describe('PEM file with the key of `private_key_jwt`: RSA, or P-256.'),
+  'private-key-id': text.describe('Name of that key at the provider.'),
+  pkce: z.boolean().default(true).describe('Prove with PKCE that the one who started a login completes it.'),
+  'provider-requirements': OrganizationKeys.optional(),
+})
+export type RegistrationKeys = z.infer<typeof RegistrationKeys>
+
+const ProviderKeys = z.strictObject({
+  'issuer-uri': address.describe('Issuer; the rest is taken from what it publishes, and what it signs must name it.'),
+  'authorization-uri': address.describe('Where browsers are sent. A query in it is kept.'),
+  'token-uri': address.describe('Where codes are exchanged.'),
+  'user-info-uri': address.describe('What says who the user is.'),
+  'user-info-authentication-method': text.describe('How the access token is sent there: header (default), form or query.'),
+  'user-name-attribute': withoutEffect('The mapping says which attribute names the user.'),
+  'jwk-set-uri': address.describe('Keys that sign ID tokens.'),
+})
+export type ProviderKeys = z.infer<typeof ProviderKeys>
+
+/** What stood below `security.oauth2` in early releases, and still does below `security.authn.oauth2` in installers' files. */
+export const OlderKeys = z.strictObject({
+  enabled: z.boolean().optional().describe('False switches what stands here off.'),
+  provider: text.describe('Preset: GOOGLE, GITHUB, AZURE, ORACLE; OTHER is none.'),
+  client: z
+    .strictObject({
+      clientId: text.describe('Older name of `client-id`; switches this method on.'),
+      clientSecret: text.describe('Older name of `client-secret`.'),
+      scope: words.describe('Scopes to ask for, separated by commas or blanks.'),
+      userAuthorizationUri: address.describe('Older name of `authorization-uri`.'),
+      accessTokenUri: address.describe('Older name of `token-uri`.'),
+      preEstablishedRedirectUri: address.describe('Where the provider returns to. Default: `{baseUrl}/login`.'),
+      useCurrentUri: z.boolean().optional().describe('Accepted; an address in `preEstablishedRedirectUri` wins in any case.'),
+      clientAuthenticationScheme: text.describe('header (default), form, query or none.'),
+      authenticationScheme: text.describe(
+        'How the access token is sent to the user-info address: header (default), form or query.',
+      ),
+      tokenName: z.string().min(1).default('access_token').describe('Name of the access token in a form or query.'),
+      pkce: z.boolean().default(true).describe('Prove with PKCE that the one who started a login completes it.'),
+      grantType: withoutEffect('Is always authorization_code.'),
+      registeredRedirectUri: withoutEffect('Known to the provider.'),
+      id: withoutEffect('Name of the client in the Java framework.'),
+    })
+    .optional(),
+  resource: z
+    .strictObject({
+      userInfoUri: address.describe('Older name of `user-info-uri`.'),
+      tokenType: z
+        .string()
+        .regex(/^[\w-]+$/, 'must be a word')
+        .default('Bearer')
+        .describe('Word before the access token in the Authorization header.'),
+      preferTokenInfo: withoutEffect('The user-info address is always asked.'),
+      tokenInfoUri: withoutEffect('The user-info address is always asked.'),
+      id: withoutEffect('Name of the resource in the Java framework.'),
+      serviceId: withoutEffect('Name of the resource in the Java framework.'),
+      filterOrder: withoutEffect('Order of filters in the Java framework.'),
+    })
+    .optional(),
+  userInfoMapping: MappingKeys.optional(),
+  userInfoRequirements: RequirementKeys,
+  providerRequirements: OrganizationKeys.optional(),
+  sso: z.strictObject({ loginPath: text.describe('/login, the only value.') }).optional(),
+})
+export type OlderKeys = z.infer<typeof OlderKeys>
+
+const older = 'Login by OAuth 2.0 or OpenID Connect in the spelling of early releases.'
+
+export const OAuth2Keys = z.strictObject({
+  'spring.security.oauth2.client.registration': z
+    .record(z.string(), RegistrationKeys)
+    .default({})
+    .describe('Login by OAuth 2.0 or OpenID Connect: the gateway as a client, by a name of your choice.'),
+  'spring.security.oauth2.client.registration.userInfoMapping': MappingKeys.optional().describe(
+    'Which attributes of the provider become which fields of a user.',
+  ),
+  'spring.security.oauth2.client.registration.userInfoRequirements': RequirementKeys,
+  'spring.security.oauth2.client.provider': z
+    .record(z.string(), ProviderKeys)
+    .default({})
+    .describe('Providers by name; those of a preset need only what differs.'),
+  'spring.security.oauth2.resourceserver': withoutEffect('Bearer tokens are checked by the first registration.'),
+  'security.oauth2': OlderKeys.optional().describe(older),
+  'security.oauth2.external-auth-token-filter.connect-timeout-ms': milliseconds
+    .default(5000)
+    .describe('Milliseconds to wait for a connection to the provider.'),
+  'security.oauth2.external-auth-token-filter.read-timeout-ms': milliseconds
+    .default(5000)
+    .describe('Milliseconds to wait for an answer of the provider.'),
+  'security.oauth2.external-auth-token-filter.audience': z
+    .array(z.string())
+    .default([])
+    .describe(
+      'A bearer token has to be a JWT of the issuer for one of these audiences. Default: whatever the user-info address accepts.',
+    ),
+  'security.authn.oauth2': OlderKeys.optional().meta({ description: older, sameAs: 'security.oauth2' }),
+  'spring.oauth2': OlderKeys.optional().meta({ description: older, sameAs: 'security.oauth2' }),
+  azureTenantId: text.describe('Tenant of the preset AZURE of early releases.'),
+  idcsTenantId: text.describe('Tenant of the preset ORACLE.'),
+})
+export type OAuth2Keys = z.infer<typeof OAuth2Keys>

@@ -1,0 +1,63 @@
+/** Makes a user of what the provider says. */
+import type { User } from '../../http/request-state.ts'
+import { LoginFailure } from './login-failure.ts'
+import type { UserMapping } from './presets.ts'
+import { type Attributes, findAttribute, toText } from './requirements.ts'
+
+export const methodName = 'oauth2'
+
+/** Longer names are no names of people, and every call to a service would carry them. */
+const maxNameLength = 512
+
+/**
+ * The user, without accounts.
+ *
+ * @throws {LoginFailure} when nothing names the user
+ * @see authentication contract, section 2.1
+ */
+export function toUser(attributes: Attributes, mapping: UserMapping): User {
+  const field = (name: string | undefined) => (name === undefined ? null : toText(findAttribute(attributes, name)))
+  const email = field(mapping.email)
+  const username = field(mapping.username) || email
+  if (!username) {
+    throw new LoginFailure('refused', `the provider names nobody: it gives neither ${mapping.username} nor ${mapping.email}`)
+  }
+  if (username.length > maxNameLength || hasControlCharacter(username)) {
+    throw new LoginFailure('refused', 'the provider gives a name that is too long or holds control characters')
+  }
+  return {
+    username,
+    email,
+    firstName: field(mapping.firstName),
+    lastName: field(mapping.lastName),
+    roles: mapping.roles === undefined ? [] : toRoles(findAttribute(attributes, mapping.roles)),
+    allowedAccounts: [],
+    method: methodName,
+  }
+}
+
+/** A list; a text with commas or blanks; or, as Azure does it, a list whose first element is a list in JSON. */
+export function toRoles(value: unknown): string[] {
+  if (typeof value === 'string') return clean(value.split(/[,\s]+/))
+  if (!Array.isArray(value)) return []
+  const [first] = value
+  return clean(typeof first === 'string' && first.startsWith('[') ? parseList(first) : value)
+}
+
+function parseList(text: string): unknown[] {
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) ? list : []
+  } catch {
+    return []
+  }
+}
+
+function clean(roles: readonly unknown[]): string[] {
+  const texts = roles.map((role) => toText(role)?.trim() ?? '')
+  return [...new Set(texts.filter((role) => role !== '' && !hasControlCharacter(role)))]
+}
+
+function hasControlCharacter(text: string): boolean {
+  return /\p{Cc}/u.test(text)
+}
