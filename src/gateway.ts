@@ -20,7 +20,7 @@ import type { Platform } from './operations/platform.ts'
 import { openPermissions } from './permissions/fiat-permissions.ts'
 import { openSessions } from './sessions/sessions.ts'
 import { createHealth } from './telemetry/health.ts'
-import { logAccess, logError } from './telemetry/log.ts'
+import { logAccess, logError, type Outcome } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from './upstreams/services.ts'
 import type { ConfiguredUpstreams } from './upstreams/settings.ts'
@@ -50,6 +50,7 @@ const loginRoutes = [
 ]
 const accountRefreshMs = 30_000
 const healthIntervalMs = 30_000
+const idleCheckMs = 50
 /** An answer that is read rather than streamed; the list of all executions of a busy application fits. */
 const maxAnswerBytes = 128 * 1024 * 1024
 
@@ -114,9 +115,11 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     origin: config.http.origin,
     maxHeaderBytes: config.http.maxHeaderBytes,
     echoedHeaders: config.http.answerHeaders,
-    steps: [countRequest(metrics), ...steps],
+    ignoreTrailingSlash: config.http.ignoreTrailingSlash,
+    steps,
     methodsOf,
-    onAnswered: (request, status, bytes) => recordAnswer(log, metrics, request, status, bytes),
+    onReceived: () => metrics.requestStarted(),
+    onAnswered: (request, outcome) => recordAnswer(log, metrics, request, outcome),
     onError: (request, error) => logError(log, request, error),
   })
   login.mount(server)
@@ -142,7 +145,10 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   async function close(): Promise<void> {
     health.stop()
     const limit = setTimeout(() => server.server.closeAllConnections(), config.http.shutdownGraceMs)
+    // A connection whose last answer is over would otherwise be kept for the next request.
+    const idle = setInterval(() => server.server.closeIdleConnections(), idleCheckMs)
     await server.close()
+    clearInterval(idle)
     clearTimeout(limit)
     health.close()
     applications.close()
@@ -223,18 +229,14 @@ function describeListener(login: Login): (address: string) => string {
   return (address) => `listening on ${address}, ${guard}`
 }
 
-function countRequest(metrics: Metrics): RequestStep {
-  return { name: 'countRequest', run: () => metrics.requestStarted() }
-}
-
-function recordAnswer(log: Logger, metrics: Metrics, request: FastifyRequest, status: number, bytes: number): void {
+function recordAnswer(log: Logger, metrics: Metrics, request: FastifyRequest, outcome: Outcome): void {
   const durationMs = performance.now() - request.state.receivedAtMs
   metrics.requestAnswered({
     operation: request.state.operation ?? 'none',
     method: request.method,
-    status,
+    status: outcome.status,
     seconds: durationMs / 1000,
-    bytes,
+    bytes: outcome.bytes,
   })
-  logAccess(log, request, status, durationMs)
+  logAccess(log, request, outcome, durationMs)
 }

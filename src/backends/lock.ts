@@ -17,15 +17,34 @@ export function lockDataDir(dataDir: string): { release(): void } {
       { cause },
     )
   }
-  const lock = new DatabaseSync(join(dataDir, 'lock.db'))
+  const lock = openLock(dataDir)
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 200; BEGIN EXCLUSIVE')
   } catch (cause) {
     lock.close()
+    if ((cause as { errcode?: unknown }).errcode !== sqliteBusy) throw unusable(dataDir, cause)
     throw new Error(
       `Another Fairlead uses the data directory ${dataDir}. Stop it, or set data.dir or FAIRLEAD_DATA_DIR to another one.`,
       { cause },
     )
   }
   return { release: () => lock.close() }
+}
+
+const sqliteBusy = 5
+
+function openLock(dataDir: string): DatabaseSync {
+  try {
+    return new DatabaseSync(join(dataDir, 'lock.db'))
+  } catch (cause) {
+    throw unusable(dataDir, cause)
+  }
+}
+
+function unusable(dataDir: string, cause: unknown): Error {
+  return new Error(
+    `The data directory ${dataDir} cannot be written: ${(cause as Error).message}. ` +
+      'Give this user write access to it, or set data.dir or FAIRLEAD_DATA_DIR to another one.',
+    { cause },
+  )
 }

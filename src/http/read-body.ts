@@ -1,5 +1,6 @@
 /** Reads a request body as JSON or YAML, within the limit, whatever the client calls JSON. */
 import type { IncomingMessage } from 'node:http'
+import { PassThrough, type Readable } from 'node:stream'
 import { GatewayError } from '../errors.ts'
 import { parseJson } from './json.ts'
 
@@ -28,12 +29,26 @@ export async function readBytes(raw: IncomingMessage, maxBytes: number): Promise
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of raw as AsyncIterable<Buffer>) {
+  // Leaving the loop must not destroy the request: the connection is needed for the answer.
+  for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > maxBytes) throw tooLarge(maxBytes)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+/**
+ * The body as a stream for somebody else: a reader that gives up leaves the connection of the client intact for the
+ * answer, and a client that breaks off breaks the stream.
+ */
+export function streamBody(raw: IncomingMessage): Readable {
+  const body = new PassThrough()
+  raw.pipe(body)
+  raw.once('close', () => {
+    if (!raw.complete) body.destroy(new Error('the client broke off its request'))
+  })
+  return body
 }
 
 function tooLarge(maxBytes: number): GatewayError {

@@ -33,6 +33,8 @@ export interface RequestState {
   operation: string | undefined
   /** Calls made to services, in order, for the access log. */
   readonly upstreamCalls: { service: string; status: number | undefined; durationMs: number }[]
+  /** Bytes of a streamed answer so far, before compression. */
+  streamedBytes: number | undefined
   /** Headers of the answer that steps have decided on: cookies, CORS. Sent on every answer, streamed ones included. */
   readonly answerHeaders: Record<string, string | string[]>
 }

@@ -2,21 +2,35 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import { GatewayError } from '../errors.ts'
+import type { Outcome } from '../telemetry/log.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { RequestState, RequestStep } from './request-state.ts'
 
+/** A request that has not arrived completely after this time is given up, whatever trickles in. */
+const requestTimeoutMs = 300_000
+const clientGone = 499
+
 export interface HttpServerOptions {
   log: FastifyBaseLogger
   origin: OriginSettings
+  /** `/health/` means `/health`. */
+  ignoreTrailingSlash: boolean
   maxHeaderBytes: number
   echoedHeaders: EchoedHeaders
   /** Steps that every request passes, in order. */
   steps: readonly RequestStep[]
-  /** Told about every request once its answer is over, and about every error that was answered. */
-  onAnswered: (request: FastifyRequest, status: number, bytes: number) => void
+  /** Told about every request when it arrives, once its answer is over, and about every error that was answered. */
+  onReceived: () => void
+  onAnswered: (request: FastifyRequest, outcome: Outcome) => void
   onError: (request: FastifyRequest, error: GatewayError) => void
   /** Methods that exist for a path, for 405 and OPTIONS. */
   methodsOf: (path: string) => string[]
@@ -31,6 +45,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
     http: { maxHeaderSize: options.maxHeaderBytes },
+    requestTimeout: requestTimeoutMs,
     routerOptions: { maxParamLength: 8192 },
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -39,7 +54,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     genReqId: (raw) => requestIdOf(raw as unknown as IncomingMessage),
     rewriteUrl: (raw) => {
       const { path, query } = splitUrl(raw.url ?? '/')
-      const inner = innerPath(path, contextPath)
+      const inner = innerPath(path, contextPath, options.ignoreTrailingSlash)
       if (inner === undefined) Object.assign(raw, { [outside]: true })
       return (inner ?? '/') + query
     },
@@ -55,6 +70,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
 
   server.addHook('onRequest', async (request, reply) => {
     request.state = createState(request, options.origin)
+    options.onReceived()
+    // The framework tells about finished answers only; a client that goes away must be counted out, too.
+    reply.raw.once('close', () => setImmediate(() => options.onAnswered(request, outcomeOf(request, reply))))
     if (outside in request.raw) throw noRoute(request)
     for (const step of options.steps) {
       const running = step.run(request, reply)
@@ -68,12 +86,11 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     }
     done()
   })
-  server.addHook('onResponse', (request, reply, done) => {
-    options.onAnswered(request, reply.raw.statusCode, Number(reply.raw.getHeader('content-length') ?? 0))
-    done()
-  })
   server.setErrorHandler(async (thrown, request, reply) => {
-    options.onError(request, await sendError(request, reply, thrown))
+    const gone = reply.raw.destroyed
+    const error = await sendError(request, reply, thrown)
+    // What fails because nobody waits for it any more is no failure.
+    if (!gone) options.onError(request, error)
     return reply
   })
   server.setNotFoundHandler((request) => {
@@ -86,6 +103,15 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return server
 }
 
+function outcomeOf(request: FastifyRequest, { raw }: FastifyReply): Outcome {
+  const announced = request.method === 'HEAD' ? 0 : Number(raw.getHeader('content-length') ?? 0)
+  return {
+    status: raw.headersSent ? raw.statusCode : clientGone,
+    bytes: request.state.streamedBytes ?? announced,
+    complete: raw.writableFinished,
+  }
+}
+
 function noRoute(request: FastifyRequest): GatewayError {
   return new GatewayError('NO_ROUTE', `No operation has this path (${request.method}). GET /openapi.json lists all of them.`)
 }
@@ -96,9 +122,10 @@ function splitUrl(url: string): { path: string; query: string } {
 }
 
 /** The path below the context path, one trailing slash removed; undefined when it lies outside. */
-function innerPath(path: string, contextPath: string): string | undefined {
+function innerPath(path: string, contextPath: string, ignoreTrailingSlash: boolean): string | undefined {
   if (path !== contextPath && !path.startsWith(`${contextPath}/`)) return undefined
   const inner = path.slice(contextPath.length) || '/'
+  if (!ignoreTrailingSlash) return inner
   return inner.length > 1 && inner.endsWith('/') && !inner.endsWith('//') ? inner.slice(0, -1) : inner
 }
 
@@ -113,6 +140,7 @@ function createState(request: FastifyRequest, settings: OriginSettings): Request
     application: /^\/applications\/([^/]+)/.exec(path)?.[1],
     operation: undefined,
     upstreamCalls: [],
+    streamedBytes: undefined,
     answerHeaders: {},
   }
 }

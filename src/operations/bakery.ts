@@ -55,7 +55,10 @@ async function optionsOfProvider(request: OperationRequest, { upstreams, setting
 async function loadLogs(request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
   if (!upstreams.isEnabled('rosco')) throw new GatewayError('BAD_ARGUMENT', 'The bakery is off: there are no logs of bakes.')
   const { region = '', statusId = '' } = request.path
-  const log = checkObject(await request.json('rosco', { path: pathTo`/api/v1/${region}/logs/${statusId}` }), 'rosco')
+  const log = checkObject(
+    await request.json('rosco', { path: pathTo`/api/v1/${region}/logs/${statusId}`, location: region }),
+    'rosco',
+  )
   const content = log['logsContent']
   if (typeof content !== 'string') throw new GatewayError('NOT_FOUND', `The bake "${statusId}" has no log.`)
   const accept = request.headers.accept

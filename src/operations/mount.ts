@@ -5,7 +5,7 @@ import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../http
 import type { QueryValue } from '../http/encode-path.ts'
 import { formatJson } from '../http/json.ts'
 import { acceptsGzip, parseAccept } from '../http/parse-accept.ts'
-import { bodyTypeOf, hasBody, readBody, readBytes, unsupported } from '../http/read-body.ts'
+import { bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../http/read-body.ts'
 import { identityOf } from '../upstreams/identity.ts'
 import { passOn } from '../upstreams/pass-on.ts'
 import type { ServiceName } from '../upstreams/services.ts'
@@ -67,9 +67,9 @@ async function answer(asked: Asked): Promise<FastifyReply> {
 }
 
 function createOperationRequest(asked: Asked, queries: ParsedQuery & { search: URLSearchParams }): OperationRequest {
-  const { request, platform } = asked
+  const { request } = asked
   const { '*': rest, ...path } = request.params as Record<string, string>
-  const call = (service: ServiceName, upstreamCall: UpstreamCall) => callAs(request, platform, service, upstreamCall)
+  const call = (service: ServiceName, upstreamCall: UpstreamCall) => callAs(asked, service, upstreamCall)
   return {
     path: rest === undefined ? path : { ...path, rest },
     ...queries,
@@ -81,12 +81,12 @@ function createOperationRequest(asked: Asked, queries: ParsedQuery & { search: U
   }
 }
 
-function callAs(request: FastifyRequest, platform: Platform, service: ServiceName, call: UpstreamCall) {
+function callAs({ request, reply, platform }: Asked, service: ServiceName, call: UpstreamCall) {
   const startedAtMs = performance.now()
   const record = { service, status: undefined as number | undefined, durationMs: 0 }
   request.state.upstreamCalls.push(record)
   return platform.upstreams
-    .call(service, call, identityOf(request.state, request.headers))
+    .call(service, isRead(call) ? { ...call, signal: goneSignal(reply) } : call, identityOf(request.state, request.headers))
     .then((answered) => {
       record.status = answered.status
       return answered
@@ -94,6 +94,25 @@ function callAs(request: FastifyRequest, platform: Platform, service: ServiceNam
     .finally(() => {
       record.durationMs = Math.round(performance.now() - startedAtMs)
     })
+}
+
+function isRead({ method = 'GET' }: UpstreamCall): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+const goneSignals = new WeakMap<FastifyReply, AbortSignal>()
+
+/** Fires when the client goes away. Reads end then; what changes something is carried through. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const known = goneSignals.get(reply)
+  if (known !== undefined) return known
+  const gone = new AbortController()
+  if (reply.raw.destroyed) gone.abort()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort()
+  })
+  goneSignals.set(reply, gone.signal)
+  return gone.signal
 }
 
 /** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
@@ -127,23 +146,36 @@ async function answerForward(asked: Asked, forward: Forward, operationRequest: O
   if ('whenDisabled' in operation && !platform.upstreams.isEnabled(forward.service))
     return sendValue(request, reply, 200, operation.whenDisabled)
   const call = toCall(operation, forward, operationRequest)
-  const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
-  const looksInto = operation.pick !== undefined || operation.on404 !== undefined || operation.answer === nothing || yaml
+  const looksInto = operation.pick !== undefined || operation.answer === nothing || wantsYaml(request)
   if (operation.body !== undefined) await attachBody(asked, call, looksInto)
-  if (!looksInto) return stream(asked, forward.service, call)
-
-  const answered = await operationRequest.call(forward.service, call)
-  if (answered.status === 404 && operation.on404 !== undefined) {
-    if ('answer' in operation.on404) return sendValue(request, reply, 200, operation.on404.answer)
-    throw new GatewayError('NOT_FOUND', operation.on404.message(operationRequest), {
-      upstream: { service: forward.service, status: 404 },
-    })
+  try {
+    return looksInto
+      ? await answerParsed(asked, forward.service, call, operationRequest)
+      : await stream(asked, forward.service, call)
+  } catch (error) {
+    const { on404 } = operation
+    if (on404 === undefined || !(error instanceof GatewayError) || error.details.upstream?.status !== 404) throw error
+    if ('answer' in on404) return sendValue(request, reply, 200, on404.answer)
+    throw new GatewayError('NOT_FOUND', on404.message(operationRequest), { upstream: error.details.upstream })
   }
+}
+
+function wantsYaml(request: FastifyRequest): boolean {
+  return parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
+}
+
+async function answerParsed(
+  { operation, request, reply }: Asked,
+  service: ServiceName,
+  call: UpstreamCall,
+  operationRequest: OperationRequest,
+): Promise<FastifyReply> {
+  const answered = await operationRequest.call(service, call)
   if (operation.answer === nothing && operation.pick === undefined) {
-    if (answered.status >= 300) readJson(answered, forward.service)
+    if (answered.status >= 300) readJson(answered, service)
     return sendValue(request, reply, operation.success ?? 200, undefined)
   }
-  const body = readJson(answered, forward.service)
+  const body = readJson(answered, service)
   return sendValue(
     request,
     reply,
@@ -187,7 +219,7 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean): Prom
     call.headers = { 'content-type': 'application/json' }
     return
   }
-  call.rawBody = request.raw
+  call.rawBody = streamBody(request.raw)
   call.headers = { 'content-type': 'application/json', 'content-length': length }
 }
 
@@ -213,8 +245,11 @@ async function stream(
       status: operation.success,
       gzip: acceptsGzip(request.headers['accept-encoding']),
       headersOnly: request.method === 'HEAD',
+      progress: (status, bytes) => {
+        record.status = status
+        request.state.streamedBytes = bytes
+      },
     })
-    record.status = 200
   } catch (error) {
     record.status = (error as Partial<GatewayError>).details?.upstream?.status
     throw error
@@ -226,7 +261,11 @@ async function stream(
 
 async function answerValue(asked: Asked, value: unknown): Promise<FastifyReply> {
   const { operation, request, reply } = asked
-  if (value instanceof StreamedAnswer) return stream(asked, value.service, value.call)
+  if (value instanceof StreamedAnswer) {
+    if (!wantsYaml(request)) return stream(asked, value.service, value.call)
+    const answered = await callAs(asked, value.service, value.call)
+    return sendValue(request, reply, operation.success ?? 200, readJson(answered, value.service))
+  }
   if (!(value instanceof DirectAnswer)) return sendValue(request, reply, operation.success ?? 200, value)
   reply.headers(value.headers)
   const contentType = value.headers['content-type']

@@ -3,6 +3,16 @@ import type { FastifyRequest } from 'fastify'
 import pino, { type Logger } from 'pino'
 import type { GatewayError } from '../errors.ts'
 
+/** How a request ended. */
+export interface Outcome {
+  /** 499 when the client went away before there was an answer. */
+  status: number
+  /** Of the body; of a streamed one before compression. */
+  bytes: number
+  /** Whether the client got everything. */
+  complete: boolean
+}
+
 export function createLog(level: string): Logger {
   return pino({
     level,
@@ -13,7 +23,7 @@ export function createLog(level: string): Logger {
 }
 
 /** One line per request, once its answer is over. The query is left out: it may hold a secret of somebody's script. */
-export function logAccess(log: Logger, request: FastifyRequest, status: number, durationMs: number): void {
+export function logAccess(log: Logger, request: FastifyRequest, { status, bytes, complete }: Outcome, durationMs: number): void {
   const { state } = request
   const calls = state.upstreamCalls
   log.info(
@@ -22,10 +32,12 @@ export function logAccess(log: Logger, request: FastifyRequest, status: number, 
       method: request.method,
       path: state.path,
       status,
+      bytes,
       durationMs: Math.round(durationMs * 10) / 10,
       ...(state.operation !== undefined && { operation: state.operation }),
       ...(state.user !== undefined && { user: state.user.username }),
       address: state.clientAddress,
+      ...(!complete && { brokenOff: true }),
       ...(calls.length > 0 && { upstream: calls.map((call) => `${call.service} ${call.status ?? 'none'} ${call.durationMs}ms`) }),
     },
     'request',

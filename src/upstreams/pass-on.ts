@@ -22,6 +22,8 @@ export interface PassOnOptions {
   gzip: boolean
   /** The client asked with HEAD: headers only. */
   headersOnly: boolean
+  /** Told what has arrived from the service so far. */
+  progress: (status: number, bytes: number) => void
 }
 
 /** Answers shorter than this are not worth compressing (HTTP conventions, section 3). */
@@ -29,6 +31,8 @@ const minGzipBytes = 2048
 /** As much of an error body as is read to find its message. */
 const maxErrorBytes = 64 * 1024
 const maxRedirects = 5
+/** A client that takes nothing for this long is given up: it holds a connection to the service. */
+const stalledClientMs = 120_000
 
 /**
  * Resolves when the answer has been handed over completely or the client has gone away.
@@ -40,7 +44,7 @@ export async function passOn(upstreams: Upstreams, options: PassOnOptions): Prom
   const release = upstreams.enter(options.service)
   try {
     let call = options.call
-    for (let redirects = 0, attempts = upstreams.isEmbedded(options.service) ? 40 : 2; ; ) {
+    for (let redirects = 0, attempts = upstreams.attempts(options.service); ; ) {
       try {
         const redirect = await dispatchOnce(upstreams, { ...options, call })
         if (redirect === undefined) return
@@ -74,7 +78,7 @@ function unfollowed(service: ServiceName): GatewayError {
 
 /** One exchange. Resolves with a path to ask instead, when the service redirects within itself. */
 function dispatchOnce(upstreams: Upstreams, options: PassOnOptions): Promise<string | undefined> {
-  const { service, client } = options
+  const { service } = options
   const { dispatcher, options: request } = upstreams.target(
     service,
     { ...options.call, headers: { ...options.call.headers, 'accept-encoding': options.gzip ? 'gzip' : 'identity' } },
@@ -88,8 +92,7 @@ function dispatchOnce(upstreams: Upstreams, options: PassOnOptions): Promise<str
       resolve,
       reject,
     )
-    if (client.destroyed)
-      return reject(new GatewayError('UPSTREAM_UNREACHABLE', 'The client went away.', { upstream: { service } }))
+    exchange.watchClient()
     dispatcher.dispatch(request, exchange)
   })
 }
@@ -112,6 +115,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytes = 0
   #errorBytes = 0
   #ended = false
+  #clientIsGone = false
+  #stalled: NodeJS.Timeout | undefined
 
   constructor(
     options: PassOnOptions,
@@ -127,15 +132,23 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#reject = reject
   }
 
+  /** From now on a client that goes away ends the exchange, even while it waits for a connection. */
+  watchClient(): void {
+    const { client } = this.#options
+    if (client.destroyed) this.#clientClosed()
+    else client.once('close', this.#clientClosed)
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    this.#options.client.once('close', this.#clientClosed)
+    if (this.#clientIsGone) controller.abort(clientGone())
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
     this.#status = status
     this.#controller = controller
+    this.#options.progress(status, 0)
     if (status >= 400) {
       this.#errorBody = []
       return
@@ -153,21 +166,27 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (this.#errorBody !== undefined) {
       this.#errorBytes += chunk.length
       if (this.#errorBytes <= maxErrorBytes) this.#errorBody.push(chunk)
+      else controller.abort(new Error('enough of the error'))
       return
     }
     if (this.#redirect !== undefined || this.#options.headersOnly) return
     this.#bytes += chunk.length
+    this.#options.progress(this.#status ?? 0, this.#bytes)
     const sink = this.#transform ?? this.#options.client
     if (!sink.write(chunk)) {
       controller.pause()
-      sink.once('drain', () => controller.resume())
+      this.#stalled = setTimeout(() => this.#options.client.destroy(), stalledClientMs)
+      sink.once('drain', () => {
+        clearTimeout(this.#stalled)
+        controller.resume()
+      })
     }
   }
 
   onResponseEnd(): void {
     this.#leave()
     if (this.#errorBody !== undefined) {
-      this.#reject(upstreamFailed(this.#options.service, this.#status ?? 502, Buffer.concat(this.#errorBody).toString('utf8')))
+      this.#reject(this.#upstreamFailed())
       return
     }
     if (this.#redirect !== undefined) {
@@ -188,12 +207,18 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve()
       return
     }
-    this.#reject(toGatewayError(error, service))
+    this.#reject(this.#errorBytes > maxErrorBytes ? this.#upstreamFailed() : toGatewayError(error, service))
+  }
+
+  #upstreamFailed(): GatewayError {
+    const text = Buffer.concat(this.#errorBody ?? []).toString('utf8')
+    return upstreamFailed(this.#options.service, this.#status ?? 502, text)
   }
 
   #clientClosed = (): void => {
     if (this.#ended) return
-    this.#controller?.abort(new Error('the client went away'))
+    this.#clientIsGone = true
+    this.#controller?.abort(clientGone())
   }
 
   #writeHead(status: number, headers: IncomingHttpHeaders): void {
@@ -226,6 +251,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #leave(): void {
     this.#ended = true
+    clearTimeout(this.#stalled)
     this.#options.client.off('close', this.#clientClosed)
     this.#finished({
       method: this.#request.method,
@@ -234,6 +260,10 @@ class Exchange implements Dispatcher.DispatchHandler {
       bytes: this.#bytes,
     })
   }
+}
+
+function clientGone(): Error {
+  return new Error('the client went away')
 }
 
 /** JSON is named without a charset, as clients expect; HTML of a service is never served as HTML from the gateway's origin. */

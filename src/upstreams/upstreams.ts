@@ -21,6 +21,8 @@ export interface UpstreamSettings {
   timeouts?: Partial<Record<ServiceName, { connectTimeoutMs: number; readTimeoutMs: number }>>
   /** `okHttpClient.propagateSpinnakerHeaders`: whether identity and tracing headers are sent at all. */
   sendIdentity?: boolean
+  /** Whether what failed before anything was sent, or while it was read, is asked once more; yes unless given. */
+  retry?: boolean
   keepAliveMs: number
   /** Connections per service. */
   maxConnections: number
@@ -42,6 +44,8 @@ export interface UpstreamCall {
   headers?: Readonly<Record<string, string>>
   /** Region, where instances are chosen by it. */
   location?: string
+  /** Ends the call before its answer, when nobody waits for it any more. */
+  signal?: AbortSignal
 }
 
 export interface UpstreamAnswer {
@@ -122,7 +126,9 @@ export class Upstreams {
     const release = this.enter(service)
     try {
       const { dispatcher, options } = this.target(service, call, identity)
-      const answer = await this.#retry(service, options.method, () => dispatcher.request(options as Dispatcher.RequestOptions))
+      const answer = await this.#retry(service, options.method, () =>
+        dispatcher.request({ ...options, signal: call.signal } as Dispatcher.RequestOptions),
+      )
       status = answer.statusCode
       const body = await readBounded(answer.body, this.#settings.maxAnswerBytes, service)
       bytes = body.length
@@ -143,7 +149,7 @@ export class Upstreams {
   target(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): UpstreamTarget {
     const entry = this.#connection(service, call, identity)
     const headers: Record<string, string> = {
-      ...identity,
+      ...(this.#settings.sendIdentity !== false && identity),
       accept: 'application/json',
       'accept-encoding': 'gzip',
       ...call.headers,
@@ -183,6 +189,12 @@ export class Upstreams {
     }
   }
 
+  /** How often a call may be tried: a restarting embedded service is waited for. */
+  attempts(service: ServiceName): number {
+    if (this.isEmbedded(service)) return 40
+    return this.#settings.retry === false ? 1 : 2
+  }
+
   observe(call: Parameters<UpstreamObserver>[0]): void {
     this.#observe(call)
   }
@@ -219,7 +231,7 @@ export class Upstreams {
 
   /** A read whose connection broke before an answer is asked once more; a restarting embedded service is waited for. */
   async #retry<T>(service: ServiceName, method: string, send: () => Promise<T>): Promise<T> {
-    const attempts = this.isEmbedded(service) ? 40 : 2
+    const attempts = this.attempts(service)
     for (let attempt = 1; ; attempt++) {
       try {
         return await send()
