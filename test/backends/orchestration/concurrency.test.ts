@@ -144,7 +144,9 @@ test('orchestration-scenario 193: five hundred executions run side by side while
   )
   const succeeded = async () => {
     const asked = performance.now()
-    const listed = (await engine.ask('GET', '/pipelines?pipelineConfigIds=load&limit=500&expand=false')).body as { status: string }[]
+    const listed = (await engine.ask('GET', '/pipelines?pipelineConfigIds=load&limit=500&expand=false')).body as {
+      status: string
+    }[]
     assert.ok(performance.now() - asked < 2000)
     return listed.filter((each) => each.status === 'SUCCEEDED').length
   }

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { TestContext } from 'node:test'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Execution } from '../../../src/backends/orchestration/model.ts'
+import { at, F, J, W } from './support.ts'
+
+interface EngineProcess {
+  ask(service: string, method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>
+  run(definition: Record<string, unknown>): Promise<string>
+  execution(id: string): Promise<Execution>
+  ends(id: string, status: string): Promise<Execution>
+  /** Ends the process without warning. */
+  crash(): Promise<void>
+  /** Asks it to leave, and waits until it has. */
+  terminate(): Promise<void>
+}
+
+/** Starts processes on one data directory; `laterMs` lets the new one believe that so much time has passed. */
+function createMachine(t: TestContext): (laterMs?: number) => Promise<EngineProcess> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-recovery-'))
+  const children: ChildProcess[] = []
+  t.after(async () => {
+    for (const child of children) await end(child, 'SIGKILL')
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  return async (laterMs = 0) => {
+    const program = join(import.meta.dirname, 'engine-process.ts')
+    const child = spawn(process.execPath, [program, dataDir, String(laterMs)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    children.push(child)
+    const [base] = (await once(createInterface(child.stdout!), 'line')) as [string]
+    return connect(base, child)
+  }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill(signal)
+  await gone
+}
+
+function connect(base: string, child: ChildProcess): EngineProcess {
+  const ask: EngineProcess['ask'] = async (service, method, path, body) => {
+    const answer = await fetch(`${base}/${service}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+    const text = await answer.text()
+    return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+  }
+  const execution = async (id: string) => (await ask('orca', 'GET', `/pipelines/${id}`)).body as Execution
+  return {
+    ask,
+    execution,
+    async run(definition) {
+      const answer = await ask('orca', 'POST', '/orchestrate', { application: 'app', name: 'p', ...definition })
+      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+      return String(at(answer.body, 'ref')).replace('/pipelines/', '')
+    },
+    async ends(id, status) {
+      const until = performance.now() + 10_000
+      for (;;) {
+        const found = await execution(id)
+        if (found.status === status) return found
+        if (performance.now() > until) throw new Error(`never ${status}: ${JSON.stringify(found)}`)
+        await sleep(20)
+      }
+    },
+    crash: () => end(child, 'SIGKILL'),
+    terminate: () => end(child, 'SIGTERM'),
+  }
+}
+
+test('an engine that is killed or stopped goes on where it was', async (t) => {
+  const start = createMachine(t)
+  const limited = { id: 'C', limitConcurrent: true, keepWaitingPipelines: true, stages: [W('1', 30)] }
+  const first = await start()
+  const interrupted = await first.run({ stages: [W('1', 30), W('2', 0, '1')] })
+  const slept = await first.run({ stages: [W('1', 60)] })
+  const [canceled, paused, judged] = [
+    await first.run({ stages: [W('1', 600)] }),
+    await first.run({ stages: [W('1', 60)] }),
+    await first.run({ stages: [J('1'), J('2', '1')] }),
+  ]
+  const turns = [await first.run(limited), await first.run(limited), await first.run(limited)]
+  const { startTime } = await first.execution(interrupted)
+  const judgment = (await first.execution(judged)).stages[0]!
+  await first.ask('orca', 'PUT', `/pipelines/${canceled}/cancel`)
+  await first.ask('orca', 'PUT', `/pipelines/${paused}/pause`)
+  await first.ask('orca', 'PATCH', `/pipelines/${judged}/stages/${judgment.id}`, { judgmentStatus: 'continue' })
+  const accepted = await Promise.all(Array.from({ length: 50 }, () => first.run({ stages: [W('1', 1), W('2', 0, '1')] })))
+  await first.crash()
+
+  const second = await start(15_000)
+  await t.test('orchestration-scenario 176: what was accepted before a crash is carried out after it', async () => {
+    for (const id of accepted) await second.ends(id, 'SUCCEEDED')
+  })
+  await t.test('orchestration-scenario 181, 182 and 184: what was answered before a crash holds after it', async () => {
+    await second.ends(canceled, 'CANCELED')
+    await second.ends(paused, 'PAUSED')
+    const { stages } = await second.execution(judged)
+    assert.deepEqual(
+      stages.map((stage) => stage.status),
+      ['SUCCEEDED', 'RUNNING'],
+    )
+  })
+  assert.equal((await second.execution(interrupted)).status, 'RUNNING')
+  await second.terminate()
+
+  const third = await start(31_000)
+  await t.test(
+    'orchestration-scenario 174 and 185: a wait ends when it would have ended, after a crash and a clean stop',
+    async () => {
+      const done = await third.ends(interrupted, 'SUCCEEDED')
+      assert.equal(done.startTime, startTime)
+      assert.ok(done.stages[0]!.endTime! - done.stages[0]!.startTime! >= 30_000)
+    },
+  )
+  await t.test('orchestration-scenario 183: runs that wait for their turn keep their order', async () => {
+    await third.ends(turns[0]!, 'SUCCEEDED')
+    await third.ends(turns[1]!, 'RUNNING')
+    assert.equal((await third.execution(turns[2]!)).status, 'NOT_STARTED')
+  })
+  await third.crash()
+
+  const fourth = await start(90_000)
+  await t.test('orchestration-scenario 175: a wait that ended during the outage is over after the start', async () => {
+    await fourth.ends(slept, 'SUCCEEDED')
+  })
+  await t.test('orchestration-scenario 183: the last of those that wait has its turn too', async () => {
+    await fourth.ends(turns[1]!, 'SUCCEEDED')
+    await fourth.ends(turns[2]!, 'RUNNING')
+  })
+  await t.test('orchestration-scenario 182: what was paused can be resumed after crashes', async () => {
+    await fourth.ends(paused, 'PAUSED')
+    await fourth.ask('orca', 'PUT', `/pipelines/${paused}/resume`)
+    await fourth.ends(paused, 'SUCCEEDED')
+  })
+})
+
+test('orchestration-scenario 177: after crashes at any moment every execution completes and nothing ran twice', async (t) => {
+  const start = createMachine(t)
+  let engine = await start()
+  const ids: string[] = []
+  for (let round = 0; round < 4; round++) {
+    const shape = { stages: [W('1', 0), W('2a', 1, '1'), W('2b', 0, '1'), W('3', 0, '2a', '2b')] }
+    const started = await Promise.all(Array.from({ length: 5 }, () => engine.run(shape)))
+    ids.push(...started)
+    await sleep(round * 11)
+    await engine.crash()
+    engine = await start(round * 300)
+  }
+
+  for (const id of ids) {
+    const { stages } = await engine.ends(id, 'SUCCEEDED')
+    assert.ok(stages.every((stage) => stage.tasks.length === 1))
+  }
+})
+
+test('orchestration-scenario 108 and 179: a crash leads to exactly one child and one dependent run', async (t) => {
+  const start = createMachine(t)
+  const first = await start()
+  const store = async (definition: Record<string, unknown>) =>
+    String(at((await first.ask('front50', 'POST', '/pipelines', { application: 'app', ...definition })).body, 'id'))
+  const child = await store({ name: 'child', stages: [W('1', 1)] })
+  const parent = await store({ name: 'parent', stages: [] })
+  const triggers = [{ enabled: true, type: 'pipeline', pipeline: parent, status: ['successful', 'failed'] }]
+  const dependent = await store({ name: 'dependent', triggers, stages: [W('1', 0)] })
+  const starting = await first.run({ stages: [{ refId: '1', type: 'pipeline', pipeline: child }] })
+  const ending = await first.run({ id: parent, stages: [F('1')] })
+  await first.crash()
+
+  const second = await start(2000)
+
+  await second.ends(starting, 'SUCCEEDED')
+  await second.ends(ending, 'TERMINAL')
+  const runsOf = async (id: string) =>
+    (await second.ask('orca', 'GET', `/pipelines?pipelineConfigIds=${id}&limit=9`)).body as Execution[]
+  for (let round = 0; round < 100 && (await runsOf(dependent)).length === 0; round++) await sleep(20)
+  assert.equal((await runsOf(child)).length, 1)
+  assert.equal((await runsOf(dependent)).length, 1)
+})
+
+test('orchestration-scenario 180: a save that a crash interrupts leaves one pipeline', async (t) => {
+  const start = createMachine(t)
+  let engine = await start()
+  const refs: string[] = []
+  for (let round = 0; round < 2; round++) {
+    const pipeline = Buffer.from(JSON.stringify({ application: 'app', name: `p${round}`, stages: [] })).toString('base64')
+    const body = { application: 'app', description: 'd', job: [{ type: 'savePipeline', pipeline }] }
+    refs.push(String(at((await engine.ask('orca', 'POST', '/ops', body)).body, 'ref')))
+    await sleep(round * 8)
+    await engine.crash()
+    engine = await start()
+  }
+
+  for (const ref of refs) {
+    for (let tries = 0; tries < 100; tries++) {
+      if (at((await engine.ask('orca', 'GET', ref)).body, 'endTime') !== undefined) break
+      await sleep(20)
+    }
+    assert.equal(at((await engine.ask('orca', 'GET', ref)).body, 'status'), 'SUCCEEDED')
+  }
+  assert.equal(at((await engine.ask('front50', 'GET', '/pipelines/app')).body, 'length'), 2)
+})
