@@ -113,6 +113,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #redirect: string | undefined
   #status: number | undefined
   #bytes = 0
+  /** Announced length of the body, when it is written as it comes. */
+  #length: number | undefined
   #errorBytes = 0
   #ended = false
   #clientIsGone = false
@@ -173,6 +175,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#bytes += chunk.length
     this.#options.progress(this.#status ?? 0, this.#bytes)
     const sink = this.#transform ?? this.#options.client
+    if (this.#bytes === this.#length) {
+      // The last piece ends the answer in the same write: most answers are one piece, and then one packet.
+      sink.end(chunk)
+      return
+    }
     if (!sink.write(chunk)) {
       controller.pause()
       this.#stalled = setTimeout(() => this.#options.client.destroy(), stalledClientMs)
@@ -236,7 +243,10 @@ class Exchange implements Dispatcher.DispatchHandler {
       out['content-encoding'] = 'gzip'
     }
     if (empty) out['content-length'] = '0'
-    else if (this.#transform === undefined && length !== undefined) out['content-length'] = String(length)
+    else if (this.#transform === undefined && length !== undefined) {
+      this.#length = length
+      out['content-length'] = String(length)
+    }
     client.writeHead(this.#options.status ?? (status === 204 || status === 205 ? 200 : status), out)
     if (headersOnly) {
       client.end()

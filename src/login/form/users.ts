@@ -29,10 +29,18 @@ export interface StoredUser {
 
 export const minPasswordLength = 8
 
+/** Users that are remembered at most. */
+const maxKnown = 1000
+
 export class Users {
   readonly #db: DatabaseSync
   readonly #now: () => number
   readonly #statements: ReturnType<typeof prepare>
+
+  /** Users as they stood when the database had the version and the number of own changes below. */
+  readonly #known = new Map<string, StoredUser>()
+  #version = -1
+  #changes = -1
 
   constructor(db: DatabaseSync, now: () => number) {
     this.#db = db
@@ -50,8 +58,26 @@ export class Users {
 
   /** Names are compared without case. */
   find(name: string): StoredUser | undefined {
-    const row = this.#statements.find.get(toKey(name))
-    return row === undefined ? undefined : toUser(row)
+    const key = toKey(name)
+    this.#forgetIfChanged()
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const row = this.#statements.find.get(key)
+    if (row === undefined) return undefined
+    const user = toUser(row)
+    if (this.#known.size >= maxKnown) this.#known.clear()
+    this.#known.set(key, user)
+    return user
+  }
+
+  /** Every request of a session asks for its user; whether anything has changed is cheaper to ask than the user. */
+  #forgetIfChanged(): void {
+    const version = Number(this.#statements.dataVersion.get()?.['data_version'])
+    const changes = Number(this.#statements.ownChanges.get()?.['changes'])
+    if (version === this.#version && changes === this.#changes) return
+    this.#version = version
+    this.#changes = changes
+    this.#known.clear()
   }
 
   /** The user, if the password is right. Takes the same time when there is no such user. @throws {GatewayError} RATE_LIMITED */
@@ -120,6 +146,9 @@ function prepare(db: DatabaseSync) {
   return {
     any: db.prepare('SELECT 1 FROM users LIMIT 1'),
     list: db.prepare('SELECT * FROM users ORDER BY name'),
+    /** Changes when another connection, such as that of a command, has written. */
+    dataVersion: db.prepare('PRAGMA data_version'),
+    ownChanges: db.prepare('SELECT total_changes() AS changes'),
     find: db.prepare('SELECT * FROM users WHERE name = ?'),
     add: db.prepare(`${insert} VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (name) DO NOTHING`),
     addFirst: db.prepare(`${insert} SELECT ?1, ?2, ?3, ?4, ?5, ?5 WHERE NOT EXISTS (SELECT 1 FROM users)`),
