@@ -14,7 +14,7 @@ export interface Outcome {
 }
 
 /** Lines are written together, so that a busy gateway does not wait for its log; a quiet one shows them at once. */
-const bufferBytes = 16 * 1024
+const bufferBytes = 8 * 1024
 const flushMs = 200
 
 /** What waits at the end of the process is written then. */
