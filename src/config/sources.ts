@@ -94,7 +94,9 @@ async function readFile(file: string, { known, problems, places }: Reading): Pro
     problems.push({ origin: { source }, message: `cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}` })
     return []
   }
-  const read = readYaml(await import('yaml'), source, bytes)
+  // In the bundle, a CommonJS package that is imported late has its default export only.
+  const { default: yaml } = await import('yaml')
+  const read = readYaml(yaml, source, bytes)
   problems.push(...read.problems)
   return read.documents.map((document) => {
     const findings = createFindings()
