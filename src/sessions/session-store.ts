@@ -4,8 +4,8 @@ export interface StoredSession {
   readonly content: string
   /** Milliseconds since the epoch; the store may forget the session from then on. */
   readonly expiresAtMs: number
-  /** Somebody is logged in. The others are forgotten first when there are too many. */
-  readonly loggedIn: boolean
+  /** Name of the user who is logged in; undefined while nobody is. Those are forgotten first when there are too many. */
+  readonly owner: string | undefined
 }
 
 /** Every function rejects when the store cannot be asked; the caller turns that into SESSIONS_UNAVAILABLE. */
@@ -17,6 +17,8 @@ export interface SessionStore {
   /** Moves the end of a session; false when it is gone. */
   touch(key: string, expiresAtMs: number): Promise<boolean>
   remove(key: string): Promise<void>
+  /** The sessions of one user, by key. Some may have expired. */
+  listOf(owner: string): Promise<ReadonlyMap<string, StoredSession>>
   /** Forgets everybody's session and says how many there were. */
   removeAll(): Promise<number>
   close(): void | Promise<void>

@@ -26,6 +26,8 @@ const SessionContent = z.object({
   user: UserContent.optional(),
   /** Milliseconds since the epoch; the absolute limit counts from here. */
   loggedInAtMs: z.number().optional(),
+  /** From where the user logged in, for the list of one's sessions. */
+  loginOrigin: z.object({ address: z.string(), userAgent: z.string().optional() }).optional(),
   /** What the login method said about the credential; once it says otherwise, the session is over. */
   credentialStamp: z.string().optional(),
   /** Path and query that the browser asked for before the login, without context path. */

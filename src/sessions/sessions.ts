@@ -1,5 +1,5 @@
 /** Sessions: found by the cookie of a request, started, changed and ended; with limits in time and a short memory in front. */
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
@@ -24,6 +24,18 @@ export interface StartedSession {
   readonly session: Session
   readonly id: string
 }
+
+/** A session as its user sees it in a list. */
+export interface UserSession {
+  /** Names the session and opens nothing: the beginning of its key. */
+  readonly id: string
+  readonly key: string
+  readonly content: SessionContent
+  /** Milliseconds since the epoch, to about a minute; earlier than the truth close to the absolute limit. */
+  readonly lastUseMs: number
+}
+
+const shownLength = 24
 
 /** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. */
 const rememberedMs = 3000
@@ -99,6 +111,32 @@ export class Sessions {
   async end(session: Session): Promise<void> {
     await ask(() => this.#store.remove(session.key))
     this.#remember(session.key, undefined)
+  }
+
+  /** The live sessions of a user, the one used last first. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  async listOf(username: string): Promise<UserSession[]> {
+    const stored = await ask(() => this.#store.listOf(username))
+    return [...stored].flatMap(([key, { content: text, expiresAtMs }]) => {
+      const content = parseSession(text)
+      if (content === undefined || expiresAtMs <= this.#now() || this.#isTooOld(content)) return []
+      const lastUseMs = Math.max(content.loggedInAtMs ?? 0, expiresAtMs - this.#settings.idleMs)
+      return [{ id: key.slice(0, shownLength), key, content, lastUseMs: Math.min(lastUseMs, this.#now()) }]
+    })
+  }
+
+  /**
+   * Ends sessions of a user and says how many there were.
+   *
+   * @param which By the `id` or key of `listOf`
+   * @throws {GatewayError} SESSIONS_UNAVAILABLE
+   */
+  async endOf(username: string, which: (session: UserSession) => boolean): Promise<number> {
+    const ended = (await this.listOf(username)).filter(which)
+    for (const { key } of ended) {
+      await ask(() => this.#store.remove(key))
+      this.#remember(key, undefined)
+    }
+    return ended.length
   }
 
   /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
@@ -195,11 +233,11 @@ export function openSessions(options: Omit<SessionsOptions, 'store'> & { dataDir
 }
 
 function toKey(id: string): string {
-  return createHash('sha256').update(id).digest('hex')
+  return hash('sha256', id, 'hex')
 }
 
 function toStored({ content, expiresAtMs }: Session): StoredSession {
-  return { content: formatSession(content), expiresAtMs, loggedIn: content.user !== undefined }
+  return { content: formatSession(content), expiresAtMs, owner: content.user?.username }
 }
 
 async function ask<T>(question: () => Promise<T>): Promise<T> {

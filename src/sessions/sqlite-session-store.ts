@@ -15,13 +15,14 @@ export interface SqliteSessionStoreOptions {
 
 /** Another layout of the table gets another name: what a different version has written is neither read nor in the way. */
 const schema = `
-  CREATE TABLE IF NOT EXISTS sessions_1 (
+  CREATE TABLE IF NOT EXISTS sessions_2 (
     key TEXT PRIMARY KEY,
     content TEXT NOT NULL,
     expires_at_ms INTEGER NOT NULL,
-    logged_in INTEGER NOT NULL
+    owner TEXT
   ) STRICT;
-  CREATE INDEX IF NOT EXISTS sessions_1_by_end ON sessions_1 (logged_in, expires_at_ms);
+  CREATE INDEX IF NOT EXISTS sessions_2_by_end ON sessions_2 (expires_at_ms);
+  CREATE INDEX IF NOT EXISTS sessions_2_by_owner ON sessions_2 (owner, expires_at_ms);
 `
 
 const sweepChunk = 2000
@@ -51,18 +52,18 @@ class SqliteSessionStore implements SessionStore {
   async load(key: string): Promise<StoredSession | undefined> {
     const row = this.#statements.load.get(key)
     if (row === undefined) return undefined
-    return { content: String(row['content']), expiresAtMs: Number(row['expires_at_ms']), loggedIn: row['logged_in'] === 1 }
+    return toStored(row)
   }
 
   async insert(key: string, session: StoredSession): Promise<void> {
-    this.#write(session.loggedIn, () =>
-      this.#statements.insert.run(key, session.content, session.expiresAtMs, session.loggedIn ? 1 : 0),
+    this.#write(session.owner !== undefined, () =>
+      this.#statements.insert.run(key, session.content, session.expiresAtMs, session.owner ?? null),
     )
   }
 
   async update(key: string, session: StoredSession): Promise<boolean> {
-    return this.#write(session.loggedIn, () =>
-      this.#statements.update.run(session.content, session.expiresAtMs, session.loggedIn ? 1 : 0, key),
+    return this.#write(session.owner !== undefined, () =>
+      this.#statements.update.run(session.content, session.expiresAtMs, session.owner ?? null, key),
     )
   }
 
@@ -72,6 +73,10 @@ class SqliteSessionStore implements SessionStore {
 
   async remove(key: string): Promise<void> {
     this.#write(true, () => this.#statements.remove.run(key))
+  }
+
+  async listOf(owner: string): Promise<ReadonlyMap<string, StoredSession>> {
+    return new Map(this.#statements.listOf.all(owner).map((row) => [String(row['key']), toStored(row)]))
   }
 
   async removeAll(): Promise<number> {
@@ -113,20 +118,30 @@ class SqliteSessionStore implements SessionStore {
 
 function prepare(db: DatabaseSync) {
   return {
-    load: db.prepare('SELECT content, expires_at_ms, logged_in FROM sessions_1 WHERE key = ?'),
-    insert: db.prepare('INSERT INTO sessions_1 (key, content, expires_at_ms, logged_in) VALUES (?, ?, ?, ?)'),
-    update: db.prepare('UPDATE sessions_1 SET content = ?, expires_at_ms = ?, logged_in = ? WHERE key = ?'),
-    touch: db.prepare('UPDATE sessions_1 SET expires_at_ms = ? WHERE key = ?'),
-    remove: db.prepare('DELETE FROM sessions_1 WHERE key = ?'),
-    removeAll: db.prepare('DELETE FROM sessions_1'),
+    load: db.prepare('SELECT content, expires_at_ms, owner FROM sessions_2 WHERE key = ?'),
+    insert: db.prepare('INSERT INTO sessions_2 (key, content, expires_at_ms, owner) VALUES (?, ?, ?, ?)'),
+    update: db.prepare('UPDATE sessions_2 SET content = ?, expires_at_ms = ?, owner = ? WHERE key = ?'),
+    touch: db.prepare('UPDATE sessions_2 SET expires_at_ms = ? WHERE key = ?'),
+    remove: db.prepare('DELETE FROM sessions_2 WHERE key = ?'),
+    listOf: db.prepare('SELECT key, content, expires_at_ms, owner FROM sessions_2 WHERE owner = ? ORDER BY expires_at_ms DESC'),
+    removeAll: db.prepare('DELETE FROM sessions_2'),
     removeExpired: db.prepare(
-      `DELETE FROM sessions_1 WHERE key IN (
-         SELECT key FROM sessions_1 WHERE logged_in IN (0, 1) AND expires_at_ms <= ? LIMIT ?)`,
+      `DELETE FROM sessions_2 WHERE key IN (
+         SELECT key FROM sessions_2 WHERE expires_at_ms <= ? LIMIT ?)`,
     ),
-    countAnonymous: db.prepare('SELECT count(*) AS count FROM sessions_1 WHERE logged_in = 0'),
+    countAnonymous: db.prepare('SELECT count(*) AS count FROM sessions_2 WHERE owner IS NULL'),
     removeAnonymous: db.prepare(
-      'DELETE FROM sessions_1 WHERE key IN (SELECT key FROM sessions_1 WHERE logged_in = 0 ORDER BY expires_at_ms LIMIT ?)',
+      'DELETE FROM sessions_2 WHERE key IN (SELECT key FROM sessions_2 WHERE owner IS NULL ORDER BY expires_at_ms LIMIT ?)',
     ),
+  }
+}
+
+function toStored(row: Record<string, unknown>): StoredSession {
+  const owner = row['owner']
+  return {
+    content: String(row['content']),
+    expiresAtMs: Number(row['expires_at_ms']),
+    owner: typeof owner === 'string' ? owner : undefined,
   }
 }
 

@@ -13,7 +13,7 @@ import { basic, formSettings, gatewayUrl, startGuarded, startPath, ui } from './
 
 function sessionCount(dataDir: string): number {
   const db = new DatabaseSync(join(dataDir, 'sessions.db'), { readOnly: true })
-  const row = db.prepare('SELECT count(*) AS count FROM sessions_1').get()
+  const row = db.prepare('SELECT count(*) AS count FROM sessions_2').get()
   db.close()
   return Number(row?.['count'])
 }
@@ -271,7 +271,7 @@ test('auth-scenario 72: while the session store is down nobody is let in, and he
   const fresh = open()
   fresh.plant('SESSION', 'C'.repeat(43))
   const db = new DatabaseSync(join(dataDir, 'sessions.db'))
-  db.exec('ALTER TABLE sessions_1 RENAME TO gone')
+  db.exec('ALTER TABLE sessions_2 RENAME TO gone')
 
   for (const path of ['/credentials', '/auth/user', '/networks']) {
     const answer = await fresh.visit(path)
@@ -283,7 +283,7 @@ test('auth-scenario 72: while the session store is down nobody is let in, and he
   assert.equal((await open().login('admin', 'secret')).status, 503)
   assert.equal(clouddriver.requests.length, 0)
 
-  db.exec('ALTER TABLE gone RENAME TO sessions_1')
+  db.exec('ALTER TABLE gone RENAME TO sessions_2')
   db.close()
   assert.equal((await browser.user())?.['username'], 'admin')
 })

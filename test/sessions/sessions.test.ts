@@ -147,7 +147,7 @@ test('ten thousand corrupted and foreign values are no session and no error', as
   const good = formatSession(alice)
   const db = new DatabaseSync(join(dataDir, 'sessions.db'))
   db.exec('BEGIN')
-  const insert = db.prepare('INSERT INTO sessions_1 (key, content, expires_at_ms, logged_in) VALUES (?, ?, ?, 1)')
+  const insert = db.prepare('INSERT INTO sessions_2 (key, content, expires_at_ms, owner) VALUES (?, ?, ?, 'alice')')
   const foreign = Array.from({ length: 5000 }, (_, index) => {
     const cookie = randomBytes(32).toString('base64url')
     insert.run(createHash('sha256').update(cookie).digest('hex'), corrupt(good, index), 9_999_999_999_999)
@@ -219,7 +219,7 @@ test('a store that cannot be asked is SESSIONS_UNAVAILABLE, and works again when
   const { id, session } = await sessions.start(alice)
   clock.nowMs += 4000
   const db = new DatabaseSync(join(dataDir, 'sessions.db'))
-  db.exec('ALTER TABLE sessions_1 RENAME TO gone')
+  db.exec('ALTER TABLE sessions_2 RENAME TO gone')
 
   const refusals = [sessions.find(`SESSION=${id}`), sessions.start(alice), sessions.end(session), sessions.endAll()]
   for (const refusal of refusals) {
@@ -227,7 +227,7 @@ test('a store that cannot be asked is SESSIONS_UNAVAILABLE, and works again when
   }
   assert.equal(await sessions.find(undefined), undefined)
 
-  db.exec('ALTER TABLE gone RENAME TO sessions_1')
+  db.exec('ALTER TABLE gone RENAME TO sessions_2')
   db.close()
   assert.deepEqual((await sessions.find(`SESSION=${id}`))?.content, alice)
 })
@@ -241,4 +241,27 @@ test('a session file that is no database is put aside, and the gateway starts wi
   const { id } = await sessions.start(alice)
   assert.ok(await sessions.find(`SESSION=${id}`))
   assert.match(readFileSync(join(dataDir, 'sessions.db.unreadable'), 'utf8'), /not a database/)
+})
+
+test('the sessions of a user can be listed and ended, and nothing listed opens one', async (t) => {
+  const clock = createClock()
+  const sessions = openTestSessions(t, temporaryDirectory(t), clock)
+  const first = await sessions.start(alice)
+  clock.nowMs += 5 * minuteMs
+  const second = await sessions.start({ ...alice, loggedInAtMs: clock.nowMs })
+  await sessions.start(emptySession)
+
+  const listed = await sessions.listOf('alice')
+  assert.deepEqual(
+    listed.map(({ key, lastUseMs }) => [key, lastUseMs]),
+    [
+      [second.session.key, clock.nowMs],
+      [first.session.key, clock.nowMs - 5 * minuteMs],
+    ],
+  )
+  for (const { id } of listed) assert.equal(await sessions.find(`SESSION=${id}`), undefined)
+
+  assert.equal(await sessions.endOf('alice', ({ key }) => key !== second.session.key), 1)
+  assert.equal(await sessions.find(`SESSION=${first.id}`), undefined)
+  assert.ok(await sessions.find(`SESSION=${second.id}`))
 })

@@ -42,14 +42,14 @@ test('expired sessions leave the file, and a crowd without login never exceeds i
     sweepIntervalMs: 10,
   })
   t.after(() => store.close())
-  const session = (expiresInMs: number, loggedIn: boolean) => ({
+  const session = (expiresInMs: number, owner?: string) => ({
     content: '{}',
     expiresAtMs: clock.nowMs + expiresInMs,
-    loggedIn,
+    owner,
   })
-  await store.insert('expired', session(-1, true))
-  await store.insert('live', session(1, true))
-  for (let index = 0; index < 6; index++) await store.insert(`anonymous${index}`, session(100 + index, false))
+  await store.insert('expired', session(-1, 'alice'))
+  await store.insert('live', session(1, 'alice'))
+  for (let index = 0; index < 6; index++) await store.insert(`anonymous${index}`, session(100 + index))
 
   await wait(60)
 
@@ -57,4 +57,15 @@ test('expired sessions leave the file, and a crowd without login never exceeds i
   assert.ok(await store.load('live'))
   assert.equal(await store.load('anonymous2'), undefined)
   assert.ok(await store.load('anonymous3'))
+})
+
+test('the sessions of one user are found by name, and nobody else is among them', async (t) => {
+  const store = openSqliteSessionStore(join(temporaryDirectory(t), 'sessions.db'), { now: Date.now, log: silentLog })
+  t.after(() => store.close())
+  await store.insert('a', { content: '1', expiresAtMs: 1, owner: 'alice' })
+  await store.insert('b', { content: '2', expiresAtMs: 2, owner: 'alice' })
+  await store.insert('c', { content: '3', expiresAtMs: 3, owner: 'Alice' })
+  await store.insert('d', { content: '4', expiresAtMs: 4, owner: undefined })
+
+  assert.deepEqual([...(await store.listOf('alice')).keys()], ['b', 'a'])
 })
