@@ -5,7 +5,6 @@
 import { z } from 'zod'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
 
-const saml = 'Login by SAML 2.0.'
 const ldap = 'Login by LDAP.'
 const x509 = 'Login by client certificate.'
 const iap = "Login by Google's Identity-Aware Proxy."
@@ -17,8 +16,6 @@ const switchOf = (method: string) => z.boolean().default(false).describe(`${meth
 
 export const LaterMethodKeys = z.strictObject({
   'security.authn.enabled': withoutEffect('Switch of installers.'),
-  'security.authn.saml.enabled': switchOf(saml),
-  'security.authn.saml': withoutEffect(saml),
   'security.authn.ldap.enabled': switchOf(ldap),
   'security.authn.ldap': withoutEffect(ldap),
   'security.authn.x509.enabled': switchOf(x509),
@@ -26,27 +23,6 @@ export const LaterMethodKeys = z.strictObject({
   'security.authn.iap.enabled': switchOf(iap),
   'security.authn.iap': withoutEffect(iap),
   'security.authz': withoutEffect('Settings of installers; `services.fiat.enabled` decides.'),
-  'saml.enabled': switchOf(saml),
-  'saml.metadataUrl': withoutEffect(saml),
-  'saml.issuerId': withoutEffect(saml),
-  'saml.keyStore': withoutEffect(saml),
-  'saml.keyStorePassword': withoutEffect(saml),
-  'saml.keyStoreAliasName': withoutEffect(saml),
-  'saml.keyStoreType': withoutEffect(saml),
-  'saml.redirectProtocol': withoutEffect(saml),
-  'saml.redirectHostname': withoutEffect(saml),
-  'saml.redirectBasePath': withoutEffect(saml),
-  'saml.maxAuthenticationAge': withoutEffect(saml),
-  'saml.signatureDigest': withoutEffect(saml),
-  'saml.registrationId': withoutEffect(saml),
-  'saml.loginProcessingUrl': withoutEffect(saml),
-  'saml.signRequests': withoutEffect(saml),
-  'saml.signingCredentials': withoutEffect(saml),
-  'saml.requiredRoles': withoutEffect(saml),
-  'saml.sortRoles': withoutEffect(saml),
-  'saml.forceLowercaseRoles': withoutEffect(saml),
-  'saml.userAttributeMapping': withoutEffect(saml),
-  'spring.security.saml2': withoutEffect(saml),
   'ldap.enabled': switchOf(ldap),
   'ldap.url': withoutEffect(ldap),
   'ldap.managerDn': withoutEffect(ldap),
@@ -84,8 +60,6 @@ export const LaterMethodKeys = z.strictObject({
 export type LaterMethodKeys = z.infer<typeof LaterMethodKeys>
 
 const switches = [
-  ['saml.enabled', 'SAML'],
-  ['security.authn.saml.enabled', 'SAML'],
   ['ldap.enabled', 'LDAP'],
   ['security.authn.ldap.enabled', 'LDAP'],
   ['x509.enabled', 'client certificates'],

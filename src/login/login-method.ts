@@ -54,9 +54,14 @@ export interface LoginEnding {
    * Reports the login, computes the accounts, starts a session under a new identifier, and redirects to where the
    * browser wanted to go.
    *
+   * @param login.path Where to go instead, below the context path; the login method answers for it
    * @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE; nobody is logged in then
    */
-  complete(request: FastifyRequest, reply: FastifyReply, login: { user: User; credentialStamp?: string }): Promise<void>
+  complete(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    login: { user: User; credentialStamp?: string; path?: string },
+  ): Promise<void>
   /** Keeps what has to be compared when the provider sends the browser back. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void>
   /** Takes it out again: each can be taken once. @throws {GatewayError} SESSIONS_UNAVAILABLE */

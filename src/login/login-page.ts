@@ -7,6 +7,8 @@ const notices = {
   refused: { kind: 'alert', text: 'Bad credentials. Check user name and password, and try again.' },
   wait: { kind: 'alert', text: 'Too many failed attempts. Wait a quarter of an hour, or ask an administrator.' },
   unavailable: { kind: 'alert', text: 'The directory that knows you does not answer. Try again in a moment.' },
+  expired: { kind: 'alert', text: 'Your password has expired. Change it where you usually do, then sign in again.' },
+  restricted: { kind: 'alert', text: 'This account may not sign in at present. Ask an administrator.' },
   'signed-out': { kind: 'status', text: 'You are signed out.' },
 } as const
 
@@ -98,7 +100,8 @@ const style = `
 
 const styleHash = createHash('sha256').update(style).digest('base64')
 
-function createPage(title: string, body: string, policy: string): Page {
+/** @param policy More of the content security policy, starting with a semicolon. */
+export function createPage(title: string, body: string, policy: string): Page {
   return {
     html: `<!doctype html>
 <html lang="en">
@@ -125,6 +128,6 @@ function createPage(title: string, body: string, policy: string): Page {
   }
 }
 
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }

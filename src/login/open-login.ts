@@ -49,6 +49,11 @@ export async function openLogin(options: LoginOptions): Promise<Login> {
 async function openMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
   const { settings, log, now = Date.now } = options
   if (settings.oauth2 !== undefined) throw new Error('login by OAuth 2.0 is not part of this build')
+  if (settings.saml !== undefined) {
+    const { openSamlLogin } = await import('./saml/open-saml-login.ts')
+    const { dataDir, contextPath } = options
+    return [await openSamlLogin({ settings: settings.saml, dataDir, contextPath, log, now })]
+  }
   if (!settings.form.enabled) return []
   return [new PasswordLogin(await openFormSource(options, now), { page: options, prepareUser, log, now })]
 }
@@ -132,7 +137,11 @@ class OpenLogin implements Login, LoginEnding {
   }
 
   /** @see authentication contract, section 2.0: steps 3 to 7 */
-  async complete(request: FastifyRequest, reply: FastifyReply, login: { user: User; credentialStamp?: string }): Promise<void> {
+  async complete(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    login: { user: User; credentialStamp?: string; path?: string },
+  ): Promise<void> {
     const { sessions, now = Date.now } = this.#options
     const { state } = request
     const report = this.#methods.find(({ name }) => name === login.user.method)?.reportOf(login.user)
@@ -142,7 +151,7 @@ class OpenLogin implements Login, LoginEnding {
     const { id } = await sessions.replace(old, { ...kept, user, loggedInAtMs: now(), credentialStamp: login.credentialStamp })
     setCookie(state, sessions.cookie(id, state.scheme === 'https'))
     this.#options.log.info({ user: user.username, method: user.method, address: state.clientAddress }, 'a user logged in')
-    await reply.redirect(state.baseUrl + (savedPath ?? '/'), 302)
+    await reply.redirect(state.baseUrl + (login.path ?? savedPath ?? '/'), 302)
   }
 
   remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void> {

@@ -4,10 +4,12 @@ import { type SettingsReport, withoutEffect } from '../setting.ts'
 import { LaterMethodKeys, refuseLaterMethods } from './later-methods.ts'
 import { OAuth2Keys } from './oauth2/setting-keys.ts'
 import { type OAuth2Settings, toOAuth2Settings } from './oauth2/settings.ts'
+import { SamlKeys, type SamlSettings, toSamlSettings } from './saml/settings.ts'
 
 export const LoginKeys = z.strictObject({
   ...LaterMethodKeys.shape,
   ...OAuth2Keys.shape,
+  ...SamlKeys.shape,
   'anonymous.enabled': z
     .boolean()
     .default(false)
@@ -49,6 +51,7 @@ export interface LoginSettings {
     configuredUser: { name: string; password: string } | undefined
   }
   oauth2: OAuth2Settings | undefined
+  saml: SamlSettings | undefined
   /** The administrator that a start on an empty data directory creates; without password one is generated. */
   firstAdmin: { name: string; password: string | undefined }
   webhooksNeedLogin: boolean
@@ -75,8 +78,10 @@ export function toLoginSettings(
   const anonymous = keys['anonymous.enabled']
   const others = refuseLaterMethods(keys, report)
   const oauth2 = toOAuth2Settings(keys, report, { profiles })
+  const saml = toSamlSettings(keys, report)
   const chosen: Chosen[] = [
     ...(oauth2 === undefined ? [] : [{ method: 'OAuth 2.0', key: oauth2.key }]),
+    ...(saml === undefined ? [] : [{ method: 'SAML', key: 'saml.enabled' }]),
     ...(keys['security.basicform.enabled'] === true ? [{ method: 'form', key: 'security.basicform.enabled' }] : []),
   ]
   refuseSeveral(chosen, anonymous, report)
@@ -99,10 +104,11 @@ export function toLoginSettings(
   return {
     anonymous,
     form: {
-      enabled: !anonymous && oauth2 === undefined && keys['security.basicform.enabled'] !== false,
+      enabled: !anonymous && oauth2 === undefined && saml === undefined && keys['security.basicform.enabled'] !== false,
       configuredUser: password === undefined ? undefined : { name, password },
     },
     oauth2,
+    saml,
     firstAdmin: { name: keys['fairlead.admin.user'], password: keys['fairlead.admin.password'] },
     webhooksNeedLogin: keys['security.webhooks.defaultAuthEnabled'],
   }

@@ -1,0 +1,145 @@
+/** Where the metadata of an identity provider comes from, and how it stays current. */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FastifyBaseLogger } from 'fastify'
+import { type IdentityProvider, parseIdpMetadata, toPublicKey } from './idp-metadata.ts'
+import { readCertificate, readLocation } from './key-store.ts'
+import type { SamlRegistration } from './settings.ts'
+
+export interface IdentityProviderSource {
+  /** As of the last good copy. */
+  current(): IdentityProvider
+  close(): void
+}
+
+interface SourceOptions {
+  /** Keeps the last good copy of what came from an address, for starts while the address does not answer. */
+  dataDir: string
+  refreshMs: number
+  log: FastifyBaseLogger
+}
+
+const timeoutMs = 10_000
+const maxBytes = 20 * 1024 * 1024
+
+/** @throws {Error} when there is no usable metadata; the message says why */
+export async function openIdentityProviderSource(
+  { id, identityProvider }: SamlRegistration,
+  options: SourceOptions,
+): Promise<IdentityProviderSource> {
+  if (identityProvider.kind === 'configured') {
+    const { entityId, url, binding, certificates } = identityProvider
+    const keys = certificates.map((location) => toPublicKey(readCertificate(location)))
+    const configured: IdentityProvider = { entityId, signOn: { [binding]: url }, wantsSignedRequests: false, keys }
+    return { current: () => configured, close: () => {} }
+  }
+  const { location, entityId } = identityProvider
+  const copy = new MetadataCopy(options.dataDir, id)
+  const read = async () => {
+    const text = await readMetadata(location)
+    const parsed = parse(text, entityId, location)
+    if (isAddress(location)) copy.keep(text)
+    return parsed
+  }
+  let current: IdentityProvider
+  try {
+    current = await read()
+  } catch (error) {
+    const kept = isAddress(location) ? copy.read() : undefined
+    if (kept === undefined) throw error
+    current = parse(kept, entityId, location)
+    options.log.warn(
+      { err: error, registration: id },
+      'the metadata of the identity provider cannot be read; the last good copy is used',
+    )
+  }
+  const refresh = async () => {
+    try {
+      current = await read()
+    } catch (error) {
+      options.log.warn(
+        { err: error, registration: id },
+        'the metadata of the identity provider cannot be read again; the last good copy is used',
+      )
+    }
+  }
+  const timer = isInline(location) ? undefined : setInterval(() => void refresh(), options.refreshMs).unref()
+  return { current: () => current, close: () => clearInterval(timer) }
+}
+
+function parse(text: string, entityId: string | undefined, location: string): IdentityProvider {
+  try {
+    return parseIdpMetadata(text, entityId)
+  } catch (error) {
+    throw new Error(`the metadata ${nameOf(location)} cannot be used: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+async function readMetadata(location: string): Promise<string> {
+  if (isInline(location)) return location
+  if (!isAddress(location)) return readLocation(location).toString()
+  let problem: string
+  try {
+    const answer = await fetch(location, {
+      signal: AbortSignal.timeout(timeoutMs),
+      headers: { accept: 'application/samlmetadata+xml, */*' },
+    })
+    const text = await readText(answer)
+    if (answer.ok) return text
+    problem = `it answers ${answer.status}`
+  } catch (cause) {
+    const { code, message } = ((cause as Error).cause ?? cause) as Error & { code?: string }
+    problem = code ?? message
+  }
+  throw new Error(`the metadata ${nameOf(location)} cannot be fetched: ${problem}`)
+}
+
+async function readText(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of answer.body ?? []) {
+    size += chunk.length
+    if (size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function isAddress(location: string): boolean {
+  return /^https?:\/\//i.test(location)
+}
+
+function isInline(location: string): boolean {
+  return location.trimStart().startsWith('<')
+}
+
+/** An address may carry a key in its query. */
+function nameOf(location: string): string {
+  if (isInline(location)) return 'in the configuration'
+  return isAddress(location) ? `at ${location.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//')}` : `in "${location}"`
+}
+
+class MetadataCopy {
+  readonly #file: string
+  #kept: string | undefined
+
+  constructor(dataDir: string, id: string) {
+    this.#file = join(dataDir, `saml-metadata-${id}.xml`)
+  }
+
+  keep(text: string): void {
+    if (text === this.#kept) return
+    mkdirSync(join(this.#file, '..'), { recursive: true })
+    writeFileSync(`${this.#file}.new`, text)
+    renameSync(`${this.#file}.new`, this.#file)
+    this.#kept = text
+  }
+
+  read(): string | undefined {
+    try {
+      return readFileSync(this.#file, 'utf8')
+    } catch {
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/** What the metadata of an identity provider says: its name, its keys, and where logins start. */
+import { type KeyObject, X509Certificate } from 'node:crypto'
+import { attributeOf, childrenOf, descendantsOf, isElement, parseXml, textOf, type XmlElement } from './xml.ts'
+
+export interface IdentityProvider {
+  readonly entityId: string
+  /** Addresses for requests by binding; at least one is there. */
+  readonly signOn: { readonly redirect?: string; readonly post?: string }
+  readonly wantsSignedRequests: boolean
+  /** Keys that its signatures are checked with. */
+  readonly keys: readonly KeyObject[]
+}
+
+export const bindings = {
+  redirect: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
+  post: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
+} as const
+
+/**
+ * @param wanted Entity ID, where the metadata describes several identity providers
+ * @throws {Error} when it does not describe exactly one usable identity provider; the message says why
+ */
+export function parseIdpMetadata(text: string, wanted: string | undefined): IdentityProvider {
+  const { root } = parseXml(text.replace(/^\ufeff/, ''), 'trusted')
+  const entities = descendantsOf(root).filter((element) => isElement(element, 'metadata', 'EntityDescriptor'))
+  const providers = entities.filter((entity) => childrenOf(entity, 'metadata', 'IDPSSODescriptor').length > 0)
+  const chosen = wanted === undefined ? providers : providers.filter((entity) => attributeOf(entity, 'entityID') === wanted)
+  const [entity] = chosen
+  if (entity === undefined) {
+    throw new Error(
+      wanted === undefined ? 'it describes no identity provider' : `it describes no identity provider named "${wanted}"`,
+    )
+  }
+  if (chosen.length > 1) {
+    throw new Error('it describes several identity providers; name one with assertingparty.entity-id')
+  }
+  return toIdentityProvider(entity)
+}
+
+function toIdentityProvider(entity: XmlElement): IdentityProvider {
+  const descriptors = childrenOf(entity, 'metadata', 'IDPSSODescriptor')
+  const entityId = attributeOf(entity, 'entityID') ?? ''
+  if (entityId === '') throw new Error('the identity provider has no entityID')
+  const services = descriptors.flatMap((one) => childrenOf(one, 'metadata', 'SingleSignOnService'))
+  const redirect = locationOf(services, bindings.redirect)
+  const post = locationOf(services, bindings.post)
+  if (redirect === undefined && post === undefined) {
+    throw new Error('the identity provider offers neither the redirect nor the POST binding for single sign-on')
+  }
+  const keys = descriptors.flatMap((one) => childrenOf(one, 'metadata', 'KeyDescriptor')).flatMap(signingKeysOf)
+  if (keys.length === 0) throw new Error('the identity provider has no certificate for signatures')
+  const wantsSignedRequests = descriptors.some((one) => /^(true|1)$/.test(attributeOf(one, 'WantAuthnRequestsSigned') ?? ''))
+  return { entityId, signOn: { redirect, post }, wantsSignedRequests, keys }
+}
+
+function locationOf(services: readonly XmlElement[], binding: string): string | undefined {
+  const service = services.find((one) => attributeOf(one, 'Binding') === binding)
+  const location = attributeOf(service, 'Location')
+  if (location === undefined) return undefined
+  const url = URL.parse(location)
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('an address for single sign-on is no http or https URL')
+  return location
+}
+
+/** A key without `use` serves both purposes. */
+function signingKeysOf(descriptor: XmlElement): KeyObject[] {
+  const use = attributeOf(descriptor, 'use')
+  if (use !== undefined && use !== 'signing') return []
+  return descendantsOf(descriptor)
+    .filter((element) => isElement(element, 'signature', 'X509Certificate'))
+    .map((element) => toPublicKey(Buffer.from(textOf(element), 'base64')))
+}
+
+/** The dates of a certificate do not matter here: the metadata says which keys count. @throws {Error} */
+export function toPublicKey(certificate: Buffer | string): KeyObject {
+  try {
+    return new X509Certificate(certificate).publicKey
+  } catch (cause) {
+    throw new Error('a certificate cannot be read', { cause })
+  }
+}

@@ -1,0 +1,62 @@
+/** The pages of a login by SAML: the form that takes the browser to the identity provider, the choice, the refusal. */
+import { createHash } from 'node:crypto'
+import { createPage, escapeHtml, type Page } from '../login-page.ts'
+
+const submit = 'document.forms[0].submit()'
+const submitHash = createHash('sha256').update(submit).digest('base64')
+
+/** A form that sends itself; without script, a button does it. */
+export function createPostPage(action: string, fields: Readonly<Record<string, string>>): Page {
+  const inputs = Object.entries(fields).map(
+    ([name, value]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
+  )
+  return createPage(
+    'Sign in',
+    `
+    <h1>Sign in</h1>
+    <p class="lead">Your organisation asks who you are.</p>
+    <form method="post" action="${escapeHtml(action)}">
+      ${inputs.join('\n      ')}
+      <button type="submit">Continue</button>
+    </form>
+    <script>${submit}</script>`,
+    `; script-src 'sha256-${submitHash}'`,
+  )
+}
+
+export function createChoicePage(contextPath: string, ids: readonly string[]): Page {
+  const links = ids.map(
+    (id) => `<p><a class="button" href="${escapeHtml(`${contextPath}/saml2/authenticate/${id}`)}">${escapeHtml(id)}</a></p>`,
+  )
+  return createPage(
+    'Sign in',
+    `\n    <h1>Sign in</h1>\n    <p class="lead">Where is your account?</p>\n    ${links.join('\n    ')}`,
+    '',
+  )
+}
+
+/** Why a login did not work, as far as it helps the person in front of the browser, and harms nobody. */
+const refusals = {
+  refused: 'The login was not accepted. If it happens again, ask an administrator: the log says why.',
+  unknown:
+    'This login was not started in this browser, was already completed, or took too long. It also happens when the browser ' +
+    'keeps the session cookie back: cookies may have to be allowed, and an administrator may have to set ' +
+    '“server.servlet.session.cookie.same-site: none”.',
+} as const
+
+export type RefusalNotice = keyof typeof refusals
+
+export function refusalText(notice: RefusalNotice): string {
+  return refusals[notice]
+}
+
+export function createRefusalPage(contextPath: string, notice: RefusalNotice): Page {
+  return createPage(
+    'Not signed in',
+    `
+    <h1>Not signed in</h1>
+    <p class="notice alert" role="alert">${refusals[notice]}</p>
+    <p><a class="button" href="${escapeHtml(contextPath)}/login">Start again</a></p>`,
+    "; form-action 'none'",
+  )
+}

@@ -1,0 +1,274 @@
+/** Checks a SAML response and hands out who it names. Everything that decides is read from bytes that were signed. */
+import type { KeyObject } from 'node:crypto'
+import { decryptAssertion } from './decrypt-assertion.ts'
+import type { IdentityProvider } from './idp-metadata.ts'
+import { refuseUnless, SamlRefused, show } from './refusal.ts'
+import { checkIdentifiers, readSigned, type Trust } from './signed-bytes.ts'
+import {
+  attributeOf,
+  childOf,
+  childrenOf,
+  elementsOf,
+  isElement,
+  parseXml,
+  textOf,
+  type XmlElement,
+  type XmlText,
+} from './xml.ts'
+
+/** What a response has to agree with. */
+export interface Expectation {
+  identityProvider: IdentityProvider
+  /** Our own name, the audience. */
+  entityId: string
+  /** Addresses at which this gateway takes responses. */
+  consumerUrls: ReadonlySet<string>
+  decryptionKeys: readonly KeyObject[]
+  sha1: boolean
+  /** How long ago people may have authenticated themselves; undefined: does not matter. */
+  maxAuthenticationAgeMs: number | undefined
+  /** Milliseconds since the epoch. */
+  nowMs: number
+}
+
+export interface AcceptedAssertion {
+  id: string
+  /** The request that it answers; undefined when the identity provider started by itself. */
+  inResponseTo: string | undefined
+  nameId: string
+  /** Values by the name of the attribute, in the order of the assertion. */
+  attributes: ReadonlyMap<string, readonly string[]>
+  /** Milliseconds since the epoch; from then on the checks of time refuse it anyway. */
+  usableUntilMs: number
+}
+
+export const clockSkewMs = 5 * 60_000
+/** Base64 of a response of somebody in very many groups; a multiple of what any provider sends. */
+export const maxResponseLength = 1_500_000
+
+const success = 'urn:oasis:names:tc:SAML:2.0:status:Success'
+const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
+const knownConditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
+
+/** The text of a `SAMLResponse` parameter as XML. @throws {SamlRefused} */
+export function decodeResponse(parameter: string): XmlText {
+  const base64 = parameter.replace(/[\r\n\t ]/g, '')
+  refuseUnless(base64 !== '', 'there is no SAMLResponse')
+  refuseUnless(base64.length <= maxResponseLength, 'the SAMLResponse is too long')
+  refuseUnless(/^[A-Za-z0-9+/]+={0,2}$/.test(base64) && base64.length % 4 === 0, 'the SAMLResponse is not base64')
+  const document = parseXml(decodeUtf8(Buffer.from(base64, 'base64')))
+  refuseUnless(isElement(document.root, 'protocol', 'Response'), 'the SAMLResponse is no Response')
+  return document
+}
+
+/** Whom the response claims to come from; decides nothing but whose keys are tried. */
+export function claimedIssuer({ root }: XmlText): string {
+  const assertion = childrenOf(root, 'assertion', 'Assertion')[0]
+  return textOf(childrenOf(root, 'assertion', 'Issuer')[0] ?? (assertion && childrenOf(assertion, 'assertion', 'Issuer')[0]))
+}
+
+/**
+ * Every check but two, which need a memory: that the request was ours, and that the assertion is new.
+ *
+ * @throws {SamlRefused}
+ * @see authentication contract, section 2.2; SAML 2.0 Profiles, section 4.1.4.3
+ */
+export function checkResponse(document: XmlText, expected: Expectation): AcceptedAssertion {
+  checkIdentifiers(document)
+  const trust: Trust = { keys: expected.identityProvider.keys, sha1: expected.sha1 }
+  const signedResponse = readSigned(document, document.root, trust)
+  // Without a signature of its own, the frame around a signed assertion may only add refusals.
+  const response = signedResponse ?? document
+  const inResponseTo = checkFrame(response.root, expected)
+  const assertion = readAssertion({ document, response, isSigned: signedResponse !== undefined, trust }, expected)
+  return checkAssertion(assertion, inResponseTo, expected)
+}
+
+function decodeUtf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new SamlRefused('the SAMLResponse is not UTF-8')
+  }
+}
+
+/** @returns the request that the response says it answers */
+function checkFrame(response: XmlElement, { identityProvider, consumerUrls }: Expectation): string | undefined {
+  refuseUnless(attributeOf(response, 'Version') === '2.0', 'the response is not of SAML 2.0')
+  const issuer = childOf(response, 'assertion', 'Issuer')
+  refuseUnless(
+    issuer === undefined || textOf(issuer) === identityProvider.entityId,
+    `the response was issued by ${show(textOf(issuer))} instead of ${show(identityProvider.entityId)}`,
+  )
+  const destination = attributeOf(response, 'Destination')
+  refuseUnless(
+    destination === undefined || consumerUrls.has(destination),
+    `the response is meant for ${show(destination)}, which is no address of this gateway`,
+  )
+  checkStatus(childOf(response, 'protocol', 'Status'))
+  return attributeOf(response, 'InResponseTo')
+}
+
+function checkStatus(status: XmlElement | undefined): void {
+  const code = status && childOf(status, 'protocol', 'StatusCode')
+  const value = attributeOf(code, 'Value')
+  if (value === success) return
+  const detail = attributeOf(code && childOf(code, 'protocol', 'StatusCode'), 'Value')
+  const message = textOf(status && childOf(status, 'protocol', 'StatusMessage'))
+  throw new SamlRefused(
+    `the identity provider answers ${show(value)}${detail ? `, ${show(detail)}` : ''}${message ? `: ${show(message)}` : ''}`,
+  )
+}
+
+interface Received {
+  /** As it was sent. */
+  document: XmlText
+  /** What of it was signed; the document itself when the response is not signed. */
+  response: XmlText
+  isSigned: boolean
+  trust: Trust
+}
+
+/** The one assertion, as signed. More than one is more than a login needs, and room for confusion. */
+function readAssertion({ document, response, isSigned, trust }: Received, { decryptionKeys }: Expectation): XmlElement {
+  const plain = childrenOf(document.root, 'assertion', 'Assertion')
+  const encrypted = childrenOf(document.root, 'assertion', 'EncryptedAssertion')
+  refuseUnless(plain.length + encrypted.length === 1, `there are ${plain.length + encrypted.length} assertions instead of one`)
+  if (plain[0] !== undefined) {
+    const signed = readSigned(document, plain[0], trust)
+    if (signed !== undefined) return signed.root
+    refuseUnless(isSigned, 'neither the response nor the assertion is signed')
+    return onlyChild(response.root, 'Assertion')
+  }
+  refuseUnless(isSigned, 'an encrypted assertion is accepted in a signed response only')
+  const decrypted = decryptAssertion(onlyChild(response.root, 'EncryptedAssertion'), decryptionKeys)
+  refuseUnless(isElement(decrypted.root, 'assertion', 'Assertion'), 'what was encrypted is no assertion')
+  checkIdentifiers(decrypted)
+  return (readSigned(decrypted, decrypted.root, trust) ?? decrypted).root
+}
+
+function onlyChild(response: XmlElement, name: string): XmlElement {
+  const child = childOf(response, 'assertion', name)
+  refuseUnless(child !== undefined, `the signed response has no ${name}`)
+  return child
+}
+
+function checkAssertion(assertion: XmlElement, answered: string | undefined, expected: Expectation): AcceptedAssertion {
+  const { identityProvider, nowMs } = expected
+  refuseUnless(attributeOf(assertion, 'Version') === '2.0', 'the assertion is not of SAML 2.0')
+  const id = attributeOf(assertion, 'ID')
+  refuseUnless(id !== undefined && id !== '', 'the assertion has no identifier')
+  const issuer = textOf(childOf(assertion, 'assertion', 'Issuer'))
+  refuseUnless(
+    issuer === identityProvider.entityId,
+    `the assertion was issued by ${show(issuer)} instead of ${show(identityProvider.entityId)}`,
+  )
+  const conditionsEndMs = checkConditions(childOf(assertion, 'assertion', 'Conditions'), expected)
+  const subject = childOf(assertion, 'assertion', 'Subject')
+  refuseUnless(subject !== undefined, 'the assertion has no subject')
+  const confirmation = confirm(subject, expected)
+  const inResponseTo = confirmation.inResponseTo ?? answered
+  refuseUnless(answered === undefined || answered === inResponseTo, 'response and assertion answer different requests')
+  checkAuthenticationAge(assertion, expected)
+  const nameId = textOf(childOf(subject, 'assertion', 'NameID'))
+  refuseUnless(nameId !== '', 'the subject has no NameID')
+  return {
+    id,
+    inResponseTo,
+    nameId,
+    attributes: readAttributes(assertion),
+    usableUntilMs: Math.max(nowMs, conditionsEndMs ?? 0, confirmation.endMs) + clockSkewMs,
+  }
+}
+
+/** @returns the end of the conditions, if they have one */
+function checkConditions(conditions: XmlElement | undefined, { entityId, nowMs }: Expectation): number | undefined {
+  refuseUnless(conditions !== undefined, 'the assertion has no conditions')
+  for (const condition of elementsOf(conditions)) {
+    refuseUnless(
+      knownConditions.some((name) => isElement(condition, 'assertion', name)),
+      `the condition ${show(condition.localName)} is not understood`,
+    )
+  }
+  const endMs = checkTimes(conditions, nowMs, 'the assertion')
+  const restrictions = childrenOf(conditions, 'assertion', 'AudienceRestriction')
+  refuseUnless(restrictions.length > 0, 'the assertion names no audience')
+  for (const restriction of restrictions) {
+    const audiences = childrenOf(restriction, 'assertion', 'Audience').map(textOf)
+    refuseUnless(
+      audiences.includes(entityId),
+      `the assertion is meant for ${show(audiences.join(', '))}, and this gateway is called ${show(entityId)}`,
+    )
+  }
+  return endMs
+}
+
+/** The first bearer confirmation that holds. @throws {SamlRefused} with the reason of the last one that does not */
+function confirm(subject: XmlElement, expected: Expectation): { inResponseTo: string | undefined; endMs: number } {
+  let reason = 'the subject is not confirmed as a bearer'
+  for (const confirmation of childrenOf(subject, 'assertion', 'SubjectConfirmation')) {
+    if (attributeOf(confirmation, 'Method') !== bearer) continue
+    try {
+      return checkConfirmation(childOf(confirmation, 'assertion', 'SubjectConfirmationData'), expected)
+    } catch (error) {
+      if (!(error instanceof SamlRefused)) throw error
+      reason = error.message
+    }
+  }
+  throw new SamlRefused(reason)
+}
+
+function checkConfirmation(content: XmlElement | undefined, { consumerUrls, nowMs }: Expectation) {
+  refuseUnless(content !== undefined, 'the confirmation of the subject is empty')
+  const recipient = attributeOf(content, 'Recipient')
+  refuseUnless(
+    recipient !== undefined && consumerUrls.has(recipient),
+    `the recipient is ${show(recipient)}, which is no address of this gateway`,
+  )
+  const endMs = checkTimes(content, nowMs, 'the confirmation of the subject')
+  refuseUnless(endMs !== undefined, 'the confirmation of the subject has no end')
+  return { inResponseTo: attributeOf(content, 'InResponseTo'), endMs }
+}
+
+/** @returns NotOnOrAfter in milliseconds since the epoch, if it is there */
+function checkTimes(element: XmlElement, nowMs: number, what: string): number | undefined {
+  const start = attributeOf(element, 'NotBefore')
+  const end = attributeOf(element, 'NotOnOrAfter')
+  refuseUnless(start === undefined || parseTime(start) <= nowMs + clockSkewMs, `${what} is valid from ${show(start)} only`)
+  const endMs = end === undefined ? undefined : parseTime(end)
+  refuseUnless(endMs === undefined || nowMs < endMs + clockSkewMs, `${what} was valid until ${show(end)} only`)
+  return endMs
+}
+
+function checkAuthenticationAge(assertion: XmlElement, { maxAuthenticationAgeMs, nowMs }: Expectation): void {
+  if (maxAuthenticationAgeMs === undefined) return
+  const statements = childrenOf(assertion, 'assertion', 'AuthnStatement')
+  refuseUnless(statements.length > 0, 'the assertion does not say when the user was authenticated')
+  for (const statement of statements) {
+    const instant = attributeOf(statement, 'AuthnInstant')
+    refuseUnless(
+      parseTime(instant ?? '') + maxAuthenticationAgeMs + clockSkewMs >= nowMs,
+      `the user was authenticated at ${show(instant)}, longer ago than saml.maxAuthenticationAge`,
+    )
+  }
+}
+
+/** SAML wants UTC; a time without zone is taken for it. */
+function parseTime(text: string): number {
+  const match = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,12})?)(Z|[+-]\d\d:\d\d)?$/.exec(text.trim())
+  const timeMs = match === null ? Number.NaN : Date.parse(`${match[1]}${match[2] ?? 'Z'}`)
+  refuseUnless(!Number.isNaN(timeMs), `${show(text)} is no time`)
+  return timeMs
+}
+
+function readAttributes(assertion: XmlElement): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const statement of childrenOf(assertion, 'assertion', 'AttributeStatement')) {
+    for (const attribute of childrenOf(statement, 'assertion', 'Attribute')) {
+      const name = attributeOf(attribute, 'Name') ?? ''
+      const values = childrenOf(attribute, 'assertion', 'AttributeValue').map(textOf)
+      found.set(name, [...(found.get(name) ?? []), ...values])
+    }
+  }
+  return found
+}

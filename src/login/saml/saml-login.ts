@@ -1,0 +1,298 @@
+/** Login by SAML 2.0: sends browsers to the identity provider and takes its answers. */
+import { randomBytes } from 'node:crypto'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import { readBytes } from '../../http/read-body.ts'
+import type { RequestState, User } from '../../http/request-state.ts'
+import type { LoginReport } from '../../permissions/permissions.ts'
+import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
+import type { Page } from '../login-page.ts'
+import type { OpenPath } from '../open-paths.ts'
+import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request.ts'
+import { toUser } from './identity.ts'
+import { createChoicePage, createPostPage, createRefusalPage, type RefusalNotice, refusalText } from './pages.ts'
+import { refuseUnless, SamlRefused } from './refusal.ts'
+import type { Registration } from './registration.ts'
+import { type AcceptedAssertion, checkResponse, claimedIssuer, decodeResponse, maxResponseLength } from './response.ts'
+import type { SamlSettings } from './settings.ts'
+import { formatSpMetadata, metadataType } from './sp-metadata.ts'
+import { toAssertionKey, type UsedAssertions } from './used-assertions.ts'
+import type { XmlText } from './xml.ts'
+
+export interface SamlLoginOptions {
+  settings: SamlSettings
+  registrations: readonly Registration[]
+  usedAssertions: UsedAssertions
+  contextPath: string
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** A refusal about which the browser may be told more than that it is one. */
+class UnknownRequest extends SamlRefused {}
+
+/** How long somebody may take at the identity provider. */
+const maxPendingMs = 60 * 60_000
+/** Form encoding triples a character at worst; base64 has few that need it. */
+const maxFormBytes = maxResponseLength + maxResponseLength / 4
+
+const startPath = '/saml2/authenticate'
+const metadataPaths = ['/saml/metadata', '/saml2/metadata']
+
+export class SamlLogin implements LoginMethod {
+  readonly name = 'saml'
+  readonly interactive = true
+  readonly beforeSession = false
+  readonly filtered = true
+  readonly routes: readonly { method: string; path: string }[]
+  readonly openPaths: readonly OpenPath[]
+  readonly #options: SamlLoginOptions
+  readonly #consumerPaths: readonly string[]
+
+  constructor(options: SamlLoginOptions) {
+    this.#options = options
+    this.#consumerPaths = [...new Set(options.registrations.flatMap(({ paths }) => paths))]
+    const read = ['/login', startPath, ...this.#idPaths(startPath), ...this.#metadataPaths()]
+    this.routes = [
+      ...read.map((path) => ({ method: 'GET', path })),
+      ...this.#consumerPaths.flatMap((path) => [
+        { method: 'GET', path },
+        { method: 'POST', path },
+      ]),
+    ]
+    this.openPaths = [
+      { path: '/login', methods: ['GET'], identity: 'if-known' },
+      ...read.slice(1).map((path): OpenPath => ({ path, methods: ['GET'], identity: 'none' })),
+      ...this.#consumerPaths.map((path): OpenPath => ({ path, methods: ['GET', 'POST'], identity: 'none' })),
+    ]
+  }
+
+  reportOf(): LoginReport {
+    return { call: 'roles', attempts: 1 }
+  }
+
+  async authenticate(): Promise<LoginOutcome> {
+    return { kind: 'not-mine' }
+  }
+
+  entryPoint({ baseUrl }: RequestState): EntryPoint {
+    return { kind: 'redirect', location: `${baseUrl}/login` }
+  }
+
+  mount(server: FastifyInstance, ending: LoginEnding): void {
+    server.get('/login', (request, reply) => this.#showStart(request, reply, ending))
+    server.get(startPath, (request, reply) => {
+      const id = new URLSearchParams(queryOf(request.url)).get('registrationId')
+      return id === null ? this.#showStart(request, reply, ending) : this.#start(this.#find(id), request, reply, ending)
+    })
+    for (const registration of this.#options.registrations) {
+      server.get(`${startPath}/${registration.id}`, (request, reply) => this.#start(registration, request, reply, ending))
+      server.get(`/saml2/service-provider-metadata/${registration.id}`, (request, reply) =>
+        showMetadata(registration, request, reply),
+      )
+    }
+    for (const path of metadataPaths) {
+      server.get(path, (request, reply) => {
+        const id = new URLSearchParams(queryOf(request.url)).get('registrationId')
+        return showMetadata(id === null ? this.#first : this.#find(id), request, reply)
+      })
+    }
+    for (const path of this.#consumerPaths) {
+      server.post(path, (request, reply) => this.#consume(request, reply, ending))
+      server.get(path, (request, reply) => this.#refuse(request, reply, new SamlRefused('an answer comes by POST')))
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const registration of this.#options.registrations) registration.close()
+    await this.#options.usedAssertions.close()
+  }
+
+  get #first(): Registration {
+    return this.#options.registrations[0] as Registration
+  }
+
+  /** @throws {GatewayError} NOT_FOUND */
+  #find(id: string): Registration {
+    const registration = this.#options.registrations.find((one) => one.id === id)
+    if (registration === undefined) throw new GatewayError('NOT_FOUND', 'There is no such SAML registration.')
+    return registration
+  }
+
+  #idPaths(path: string): string[] {
+    return this.#options.registrations.map(({ id }) => `${path}/${id}`)
+  }
+
+  #metadataPaths(): string[] {
+    return [...metadataPaths, ...this.#idPaths('/saml2/service-provider-metadata')]
+  }
+
+  async #showStart(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+    const { registrations, contextPath } = this.#options
+    if (request.state.user !== undefined) return reply.redirect(`${request.state.baseUrl}/`, 302)
+    if (registrations.length === 1) return this.#start(this.#first, request, reply, ending)
+    return sendPage(
+      reply,
+      200,
+      createChoicePage(
+        contextPath,
+        registrations.map(({ id }) => id),
+      ),
+    )
+  }
+
+  /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  async #start(
+    registration: Registration,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+  ): Promise<FastifyReply> {
+    const nowMs = this.#options.now()
+    const id = `_${randomBytes(20).toString('hex')}`
+    const relayState = randomBytes(16).toString('base64url')
+    const { signOn } = registration.identityProvider
+    const destination = signOn.redirect ?? (signOn.post as string)
+    const xml = formatAuthnRequest({
+      id,
+      entityId: registration.entityId(request.state),
+      consumerUrl: registration.consumerUrl(request.state),
+      destination,
+      nameIdFormat: registration.nameIdFormat,
+      nowMs,
+    })
+    await ending.remember(request, id, { method: this.name, startedAtMs: nowMs, values: { registration: registration.id } })
+    if (signOn.redirect !== undefined)
+      return reply.redirect(toRedirectUrl(destination, xml, relayState, registration.signer), 302)
+    return sendPage(reply, 200, createPostPage(destination, toPostFields(xml, relayState, registration.signer)))
+  }
+
+  /** @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE, BODY_TOO_LARGE */
+  async #consume(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+    const form = await readForm(request)
+    let user: User
+    let assertion: AcceptedAssertion
+    try {
+      const document = decodeResponse(form.get('SAMLResponse') ?? '')
+      const registration = this.#registrationFor(request.state.path, document)
+      assertion = this.#check(registration, document, request.state)
+      user = toUser(assertion, this.#options.settings.mapping, (value) => {
+        this.#options.log.warn({ role: value.slice(0, 200) }, 'a role that looks like a distinguished name cannot be read')
+      })
+      await this.#checkFirstUse(registration, assertion, request, ending)
+    } catch (error) {
+      if (error instanceof GatewayError) throw error
+      return this.#refuse(request, reply, error)
+    }
+    await ending.complete(request, reply, { user, path: this.#unsolicitedTarget(assertion, form.get('RelayState')) })
+    return reply
+  }
+
+  /** Several identity providers may share a path; then the one that the answer claims to come from is asked for its keys. */
+  #registrationFor(path: string, document: XmlText): Registration {
+    const { registrations } = this.#options
+    const atPath = registrations.filter((one) => one.paths.includes(path))
+    const issuer = claimedIssuer(document)
+    return atPath.find((one) => one.identityProvider.entityId === issuer) ?? (atPath[0] as Registration)
+  }
+
+  #check(registration: Registration, document: XmlText, state: RequestState): AcceptedAssertion {
+    const { settings, now } = this.#options
+    return checkResponse(document, {
+      identityProvider: registration.identityProvider,
+      entityId: registration.entityId(state),
+      consumerUrls: registration.consumerUrls(state),
+      decryptionKeys: registration.decryptionKeys,
+      sha1: settings.acceptSha1,
+      maxAuthenticationAgeMs: settings.maxAuthenticationAgeMs,
+      nowMs: now(),
+    })
+  }
+
+  /** That the request was this browser's and is answered once, and that the assertion is used once. */
+  async #checkFirstUse(
+    registration: Registration,
+    { id, inResponseTo, usableUntilMs }: AcceptedAssertion,
+    request: FastifyRequest,
+    ending: LoginEnding,
+  ): Promise<void> {
+    const { settings, usedAssertions, now } = this.#options
+    if (inResponseTo === undefined) {
+      refuseUnless(
+        settings.idpInitiated.enabled,
+        'the login started at the identity provider, and saml.idpInitiated.enabled is false',
+      )
+    } else {
+      const pending = await ending.take(request, inResponseTo)
+      if (pending === undefined || pending.method !== this.name || pending.startedAtMs + maxPendingMs < now()) {
+        throw new UnknownRequest(
+          request.headers.cookie === undefined
+            ? 'the browser sent no cookie with the answer, so the request that it answers is unknown; where browsers keep the cookie ' +
+                'of other sites back, set server.servlet.session.cookie.same-site: none'
+            : 'the answered request is none of this session, has been answered, or is too old',
+        )
+      }
+      refuseUnless(
+        pending.values['registration'] === registration.id,
+        'the answer comes from another identity provider than was asked',
+      )
+    }
+    const key = toAssertionKey(registration.identityProvider.entityId, id)
+    refuseUnless(await this.#use(usedAssertions, key, usableUntilMs), 'the assertion has been used before')
+  }
+
+  async #use(usedAssertions: UsedAssertions, key: string, untilMs: number): Promise<boolean> {
+    try {
+      return await usedAssertions.use(key, untilMs)
+    } catch (cause) {
+      throw new GatewayError('SESSIONS_UNAVAILABLE', 'The session store does not answer. Try again in a moment.', { cause })
+    }
+  }
+
+  /** A page of the web UI that the operator has listed, checked once more by the operation that redirects to it. */
+  #unsolicitedTarget({ inResponseTo }: AcceptedAssertion, relayState: string | null): string | undefined {
+    const { relayStates } = this.#options.settings.idpInitiated
+    if (inResponseTo !== undefined || relayState === null || !relayStates.includes(relayState)) return undefined
+    return `/auth/redirect?to=${encodeURIComponent(relayState)}`
+  }
+
+  /** 401, and never a redirect: the identity provider would send the browser straight back. */
+  #refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+    const { log, contextPath } = this.#options
+    const note = { method: this.name, address: request.state.clientAddress, path: request.state.path }
+    if (error instanceof SamlRefused) log.info({ ...note, reason: error.message }, 'a login was refused')
+    else log.warn({ ...note, err: error }, 'a login was refused because its answer could not be checked')
+    const notice: RefusalNotice = error instanceof UnknownRequest ? 'unknown' : 'refused'
+    if (!prefersHtml(request.headers.accept)) throw new GatewayError('CREDENTIALS_REFUSED', refusalText(notice))
+    return sendPage(reply, 401, createRefusalPage(contextPath, notice))
+  }
+}
+
+function showMetadata(registration: Registration, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  return reply
+    .code(200)
+    .header('content-type', metadataType)
+    .send(formatSpMetadata(registration.describe(request.state)))
+}
+
+function sendPage(reply: FastifyReply, status: number, { html, headers }: Page): FastifyReply {
+  return reply.code(status).headers(headers).send(html)
+}
+
+/** The posted parameters; none when the body is something else. @throws {GatewayError} BODY_TOO_LARGE */
+async function readForm(request: FastifyRequest): Promise<URLSearchParams> {
+  const type = String(request.headers['content-type'] ?? '').replace(/\s*;.*$/, '')
+  if (type.toLowerCase() !== 'application/x-www-form-urlencoded') return new URLSearchParams()
+  return new URLSearchParams((await readBytes(request.raw, maxFormBytes)).toString('utf8'))
+}
+
+/** A browser that posts a form takes HTML; a program that takes anything gets the error object. */
+function prefersHtml(accept: string | undefined): boolean {
+  return /text\/html|application\/xhtml\+xml/i.test(accept ?? '')
+}
+
+function queryOf(url: string): string {
+  const mark = url.indexOf('?')
+  return mark === -1 ? '' : url.slice(mark)
+}

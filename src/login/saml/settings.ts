@@ -1,0 +1,366 @@
+/** What an operator may set about SAML: the keys of all three generations of Gate, and what they amount to. */
+import { z } from 'zod'
+import { duration, parseJavaPattern, type SettingsReport, withoutEffect } from '../../setting.ts'
+import type { IdentityMapping } from './identity.ts'
+import type { RequestHash } from './signed-bytes.ts'
+
+const location = (what: string) => z.string().min(1).optional().describe(`${what} A path or a \`file:\` address.`)
+
+const Credential = z.strictObject({
+  'private-key-location': location('Private key in PEM.'),
+  'certificate-location': location('Its certificate in PEM.'),
+})
+const Credentials = z.strictObject({ credentials: z.array(Credential).default([]).describe('Key pairs.') }).optional()
+
+const AssertingParty = z
+  .strictObject({
+    'metadata-uri': z.string().min(1).optional().describe('Metadata: an address, a file, or the XML itself.'),
+    'entity-id': z.string().min(1).optional().describe('Name of the identity provider.'),
+    singlesignon: z
+      .strictObject({
+        url: z.string().min(1).optional().describe('Where logins start.'),
+        binding: z
+          .string()
+          .transform((text) => text.toLowerCase())
+          .pipe(z.enum(['redirect', 'post']))
+          .optional()
+          .meta({ description: 'How requests get there.', type: 'redirect or post' }),
+        'sign-request': z.boolean().optional().describe('Whether requests are signed. Default: as the metadata wants it.'),
+      })
+      .optional(),
+    singlelogout: withoutEffect('Logging out here does not log out at the identity provider.'),
+    verification: z
+      .strictObject({
+        credentials: z
+          .array(z.strictObject({ 'certificate-location': location('Certificate in PEM.') }))
+          .default([])
+          .describe('Certificates that signatures are checked with.'),
+      })
+      .optional(),
+  })
+  .optional()
+
+const Registration = z.strictObject({
+  'entity-id': z.string().min(1).optional().describe('Our name at the identity provider. May hold `{baseUrl}` and the like.'),
+  acs: z
+    .strictObject({
+      location: z.string().min(1).optional().describe('Where answers go. May hold `{baseUrl}` and `{registrationId}`.'),
+      binding: z
+        .string()
+        .transform((text) => text.toLowerCase())
+        .pipe(z.enum(['post']))
+        .optional()
+        .meta({ description: 'How answers come.', type: 'post' }),
+    })
+    .optional(),
+  'name-id-format': z.string().min(1).optional().describe('Kind of name that is asked for.'),
+  signing: Credentials,
+  decryption: Credentials,
+  singlelogout: withoutEffect('Logging out here does not log out at the identity provider.'),
+  assertingparty: AssertingParty,
+  identityprovider: AssertingParty,
+})
+type Registration = z.infer<typeof Registration>
+
+export const SamlKeys = z.strictObject({
+  'saml.enabled': z.boolean().default(false).describe('Login by SAML 2.0.'),
+  'saml.metadataUrl': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Metadata of the identity provider: an http(s) address, a file, or the XML itself.'),
+  'saml.metadataRefresh': duration('s')
+    .default(900_000)
+    .describe('How often the metadata is read again (default 15m). While that fails, the last good copy counts.'),
+  'saml.issuerId': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Name of this gateway at the identity provider (entity ID). Default: `{baseUrl}/saml2/metadata`.'),
+  'saml.keyStore': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('PKCS#12 or PEM file with one key pair: decrypts assertions, signs requests.'),
+  'saml.keyStorePassword': z.string().default('').describe('Password of the key store.'),
+  'saml.keyStoreAliasName': withoutEffect('The key store holds one key pair.'),
+  'saml.keyStoreType': withoutEffect('Found out from the file: PKCS#12 or PEM.'),
+  'saml.signRequests': z.boolean().optional().describe('Sign requests. Default: where the metadata wants it.'),
+  'saml.signingCredentials': z
+    .array(
+      z.strictObject({ privateKeyLocation: location('Private key in PEM.'), certificateLocation: location('Its certificate.') }),
+    )
+    .default([])
+    .describe('Key pairs that requests are signed with; the first one signs.'),
+  'saml.signatureDigest': z
+    .string()
+    .transform((text) => text.replaceAll('-', '').toUpperCase())
+    .pipe(z.enum(['SHA1', 'SHA256', 'SHA384', 'SHA512']))
+    .optional()
+    .meta({
+      description: 'Digest of signed requests (default SHA256). SHA1 also accepts answers that are signed with SHA-1.',
+      type: 'SHA1, SHA256, SHA384 or SHA512',
+    }),
+  'saml.registrationId': z
+    .string()
+    .regex(/^[\w.-]+$/, 'must consist of letters, digits, dots, hyphens and underscores')
+    .default('SSO')
+    .describe('Name of the one registration; part of addresses.'),
+  'saml.loginProcessingUrl': z
+    .string()
+    .startsWith('/')
+    .default('/saml/{registrationId}')
+    .describe('Path at which answers are accepted, besides all paths that Gate has ever used.'),
+  'saml.redirectProtocol': z
+    .enum(['http', 'https'])
+    .default('https')
+    .describe('Scheme of the address for answers, with `saml.redirectHostname`.'),
+  'saml.redirectHostname': z
+    .string()
+    .regex(/^[^/?#\s@]+$/, 'must be a host name, perhaps with a port')
+    .optional()
+    .describe('Host and port of the address for answers. Default: those of the request.'),
+  'saml.redirectBasePath': z
+    .string()
+    .startsWith('/')
+    .default('/')
+    .describe('Path in front of `/saml/SSO`, with `saml.redirectHostname`.'),
+  'saml.maxAuthenticationAge': z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Seconds after which people have to authenticate again at the identity provider. Default: does not matter.'),
+  'saml.idpInitiated.enabled': z
+    .boolean()
+    .default(true)
+    .describe('Accept logins that start at the identity provider, from its portal of applications.'),
+  'saml.idpInitiated.relayStates': z
+    .array(z.string().min(1))
+    .default([])
+    .describe(
+      'Pages of the web UI where such a login may lead, when it comes with one of these as RelayState. Others lead to the start.',
+    ),
+  'saml.requiredRoles': z.array(z.string().min(1)).default([]).describe('People need one of these roles to log in.'),
+  'saml.sortRoles': z.boolean().default(false).describe('Sort roles by name.'),
+  'saml.forceLowercaseRoles': z.boolean().default(true).describe('Write roles in lower case.'),
+  'saml.userAttributeMapping.firstName': z.string().default('User.FirstName').describe('Attribute with the first name.'),
+  'saml.userAttributeMapping.lastName': z.string().default('User.LastName').describe('Attribute with the last name.'),
+  'saml.userAttributeMapping.roles': z.string().default('memberOf').describe('Attribute with the roles.'),
+  'saml.userAttributeMapping.rolesDelimiter': z
+    .string()
+    .min(1)
+    .default(';')
+    .describe('Regular expression between roles in one value.'),
+  'saml.userAttributeMapping.username': z.string().optional().describe('Attribute with the user name. Default: NameID.'),
+  'saml.userAttributeMapping.email': z.string().optional().describe('Attribute with the e-mail address. Default: NameID.'),
+  'security.authn.saml.enabled': z.boolean().default(false).describe('Form of installers; `saml.enabled` decides.'),
+  'security.authn.saml': withoutEffect('Form of installers; the keys of `saml` decide.'),
+  'spring.security.saml2.relyingparty.registration': z
+    .record(z.string(), Registration)
+    .default({})
+    .describe('Registrations of the newest releases, by name; each wins over `saml.*` for what it sets.'),
+})
+export type SamlKeys = z.infer<typeof SamlKeys>
+
+interface CredentialLocations {
+  privateKey: string
+  certificate: string
+}
+
+export interface SamlRegistration {
+  id: string
+  /** May hold placeholders such as `{baseUrl}`. */
+  entityId: string
+  consumerUrl: string
+  /** Paths, besides those that are always served, without context path. */
+  nameIdFormat: string | undefined
+  identityProvider:
+    | { kind: 'metadata'; location: string; entityId: string | undefined; key: string }
+    | { kind: 'configured'; entityId: string; url: string; binding: 'redirect' | 'post'; certificates: string[]; key: string }
+  /** Undefined: as the metadata wants it. */
+  signRequests: boolean | undefined
+  signing: CredentialLocations[]
+  decryption: CredentialLocations[]
+}
+
+export interface SamlSettings {
+  registrations: SamlRegistration[]
+  /** Path of our own choice, with `{registrationId}`. */
+  processingPath: string
+  keyStore: { location: string; password: string } | undefined
+  metadataRefreshMs: number
+  hash: RequestHash
+  acceptSha1: boolean
+  maxAuthenticationAgeMs: number | undefined
+  idpInitiated: { enabled: boolean; relayStates: string[] }
+  mapping: IdentityMapping
+}
+
+const registrationKey = 'spring.security.saml2.relyingparty.registration'
+
+/** Undefined when it is off. */
+export function toSamlSettings(keys: SamlKeys, report: SettingsReport): SamlSettings | undefined {
+  if (!keys['saml.enabled']) {
+    if (keys['security.authn.saml.enabled']) {
+      report.problem(
+        'security.authn.saml.enabled',
+        'this is the form of installers; write saml.enabled: true and the other saml.* keys',
+      )
+    }
+    return undefined
+  }
+  const ids = Object.keys(keys[registrationKey])
+  const registrations = ids.length === 0 ? [toOldRegistration(keys, report)] : ids.map((id) => toRegistration(id, keys, report))
+  for (const id of ids) {
+    if (!/^[\w.-]+$/.test(id)) {
+      report.problem(`${registrationKey}.${id}`, 'the name must consist of letters, digits, dots, hyphens and underscores')
+    }
+  }
+  const maxAge = keys['saml.maxAuthenticationAge']
+  const digest = keys['saml.signatureDigest'] ?? 'SHA256'
+  const keyStore = keys['saml.keyStore']
+  return {
+    registrations: registrations.filter((registration) => registration !== undefined),
+    processingPath: keys['saml.loginProcessingUrl'],
+    keyStore: keyStore === undefined ? undefined : { location: keyStore, password: keys['saml.keyStorePassword'] },
+    metadataRefreshMs: Math.max(1, keys['saml.metadataRefresh']),
+    hash: digest.toLowerCase() as RequestHash,
+    acceptSha1: digest === 'SHA1',
+    maxAuthenticationAgeMs: maxAge === undefined ? undefined : maxAge * 1000,
+    idpInitiated: { enabled: keys['saml.idpInitiated.enabled'], relayStates: keys['saml.idpInitiated.relayStates'] },
+    mapping: toMapping(keys, report),
+  }
+}
+
+function toMapping(keys: SamlKeys, report: SettingsReport): IdentityMapping {
+  const lowercaseRoles = keys['saml.forceLowercaseRoles']
+  return {
+    attributes: {
+      firstName: keys['saml.userAttributeMapping.firstName'],
+      lastName: keys['saml.userAttributeMapping.lastName'],
+      roles: keys['saml.userAttributeMapping.roles'],
+      username: keys['saml.userAttributeMapping.username'] || undefined,
+      email: keys['saml.userAttributeMapping.email'] || undefined,
+    },
+    rolesDelimiter: toDelimiter(keys['saml.userAttributeMapping.rolesDelimiter'], report),
+    lowercaseRoles,
+    sortRoles: keys['saml.sortRoles'],
+    requiredRoles: keys['saml.requiredRoles'].map((role) => (lowercaseRoles ? role.toLowerCase() : role)),
+  }
+}
+
+/** A pattern that is found within a value, where others match the whole of it. */
+function toDelimiter(text: string, report: SettingsReport): RegExp {
+  try {
+    const { source, flags } = parseJavaPattern(text)
+    return new RegExp(source.slice('^(?:'.length, -')$'.length), flags)
+  } catch (error) {
+    report.problem('saml.userAttributeMapping.rolesDelimiter', `must be a regular expression: ${(error as Error).message}`)
+    return /;/
+  }
+}
+
+/** Generations A and B: everything stands in `saml.*`. */
+function toOldRegistration(keys: SamlKeys, report: SettingsReport): SamlRegistration | undefined {
+  const metadata = keys['saml.metadataUrl']
+  if (metadata === undefined) {
+    report.problem('saml.metadataUrl', 'SAML needs the metadata of the identity provider: give its address or a file')
+    return undefined
+  }
+  return {
+    id: keys['saml.registrationId'],
+    entityId: keys['saml.issuerId'] ?? '{baseUrl}/saml2/metadata',
+    consumerUrl: oldConsumerUrl(keys) ?? `{baseUrl}${keys['saml.loginProcessingUrl']}`,
+    nameIdFormat: undefined,
+    identityProvider: { kind: 'metadata', location: metadata, entityId: undefined, key: 'saml.metadataUrl' },
+    signRequests: keys['saml.signRequests'],
+    signing: oldSigning(keys, report),
+    decryption: [],
+  }
+}
+
+/** Generation A names the address itself. */
+function oldConsumerUrl(keys: SamlKeys): string | undefined {
+  const host = keys['saml.redirectHostname']
+  if (host === undefined) return undefined
+  return `${keys['saml.redirectProtocol']}://${host}${keys['saml.redirectBasePath'].replace(/\/+$/, '')}/saml/SSO`
+}
+
+function oldSigning(keys: SamlKeys, report: SettingsReport): CredentialLocations[] {
+  return keys['saml.signingCredentials'].flatMap((one, index) =>
+    toPair(one.privateKeyLocation, one.certificateLocation, `saml.signingCredentials.${index}`, report),
+  )
+}
+
+/** Generation C; what it leaves out is taken from `saml.*`. */
+function toRegistration(id: string, keys: SamlKeys, report: SettingsReport): SamlRegistration | undefined {
+  const registration = keys[registrationKey][id] as Registration
+  const key = `${registrationKey}.${id}`
+  const identityProvider = toIdentityProvider(registration, keys, key, report)
+  if (identityProvider === undefined) return undefined
+  const party = registration.assertingparty ?? registration.identityprovider
+  const signing = toPairs(registration.signing, `${key}.signing`, report)
+  return {
+    id,
+    entityId: registration['entity-id'] ?? keys['saml.issuerId'] ?? '{baseUrl}/saml2/service-provider-metadata/{registrationId}',
+    consumerUrl: registration.acs?.location ?? oldConsumerUrl(keys) ?? '{baseUrl}/login/saml2/sso/{registrationId}',
+    nameIdFormat: registration['name-id-format'],
+    identityProvider,
+    signRequests: party?.singlesignon?.['sign-request'] ?? keys['saml.signRequests'],
+    signing: signing.length > 0 ? signing : oldSigning(keys, report),
+    decryption: toPairs(registration.decryption, `${key}.decryption`, report),
+  }
+}
+
+function toIdentityProvider(
+  registration: Registration,
+  keys: SamlKeys,
+  key: string,
+  report: SettingsReport,
+): SamlRegistration['identityProvider'] | undefined {
+  const name =
+    registration.assertingparty === undefined && registration.identityprovider !== undefined
+      ? 'identityprovider'
+      : 'assertingparty'
+  const party = registration[name]
+  const entityId = party?.['entity-id']
+  const url = party?.singlesignon?.url
+  const metadata = party?.['metadata-uri'] ?? (url === undefined ? keys['saml.metadataUrl'] : undefined)
+  if (metadata !== undefined) return { kind: 'metadata', location: metadata, entityId, key: `${key}.${name}.metadata-uri` }
+  const certificates = (party?.verification?.credentials ?? []).flatMap((one) => one['certificate-location'] ?? [])
+  if (entityId === undefined || url === undefined || certificates.length === 0) {
+    report.problem(
+      `${key}.${name}.metadata-uri`,
+      'SAML needs the metadata of the identity provider, or entity-id, singlesignon.url and verification.credentials instead',
+    )
+    return undefined
+  }
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    report.problem(`${key}.${name}.singlesignon.url`, 'must be an absolute address such as https://idp.example/sso')
+  }
+  return {
+    kind: 'configured',
+    entityId,
+    url,
+    binding: party?.singlesignon?.binding ?? 'redirect',
+    certificates,
+    key: `${key}.${name}`,
+  }
+}
+
+function toPairs(holder: z.infer<typeof Credentials>, key: string, report: SettingsReport): CredentialLocations[] {
+  return (holder?.credentials ?? []).flatMap((one, index) =>
+    toPair(one['private-key-location'], one['certificate-location'], `${key}.credentials.${index}`, report),
+  )
+}
+
+function toPair(
+  privateKey: string | undefined,
+  certificate: string | undefined,
+  key: string,
+  report: SettingsReport,
+): CredentialLocations[] {
+  if (privateKey !== undefined && certificate !== undefined) return [{ privateKey, certificate }]
+  report.problem(key, 'a key pair needs a private key and a certificate')
+  return []
+}

@@ -1,0 +1,224 @@
+/** Verifies XML signatures and hands out exactly what was signed: nothing else of a message may be believed. */
+import { createHash, type KeyObject, constants as opensslConstants, sign, verify } from 'node:crypto'
+import { refuseUnless, SamlRefused, show } from './refusal.ts'
+import {
+  attributeOf,
+  childOf,
+  childrenOf,
+  descendantsOf,
+  elementsOf,
+  isElement,
+  namespaces,
+  parseXml,
+  type XmlElement,
+  type XmlText,
+} from './xml.ts'
+import { SignedXml } from './xml-libraries.js'
+
+interface SignatureMethod {
+  readonly hash: 'sha1' | 'sha256' | 'sha384' | 'sha512'
+  readonly key: 'rsa' | 'ec'
+  readonly pss?: true
+}
+
+const xmldsig = 'http://www.w3.org/2000/09/xmldsig#'
+const more = 'http://www.w3.org/2001/04/xmldsig-more#'
+const newer = 'http://www.w3.org/2007/05/xmldsig-more#'
+
+/** Public keys only: a message authentication code whose key is a public key would be anybody's. */
+const signatureMethods: Readonly<Record<string, SignatureMethod>> = {
+  [`${xmldsig}rsa-sha1`]: { hash: 'sha1', key: 'rsa' },
+  [`${more}rsa-sha256`]: { hash: 'sha256', key: 'rsa' },
+  [`${more}rsa-sha384`]: { hash: 'sha384', key: 'rsa' },
+  [`${more}rsa-sha512`]: { hash: 'sha512', key: 'rsa' },
+  [`${newer}sha256-rsa-MGF1`]: { hash: 'sha256', key: 'rsa', pss: true },
+  [`${newer}sha384-rsa-MGF1`]: { hash: 'sha384', key: 'rsa', pss: true },
+  [`${newer}sha512-rsa-MGF1`]: { hash: 'sha512', key: 'rsa', pss: true },
+  [`${more}ecdsa-sha256`]: { hash: 'sha256', key: 'ec' },
+  [`${more}ecdsa-sha384`]: { hash: 'sha384', key: 'ec' },
+  [`${more}ecdsa-sha512`]: { hash: 'sha512', key: 'ec' },
+}
+
+const digestMethods: Readonly<Record<string, SignatureMethod['hash']>> = {
+  [`${xmldsig}sha1`]: 'sha1',
+  'http://www.w3.org/2001/04/xmlenc#sha256': 'sha256',
+  [`${more}sha384`]: 'sha384',
+  'http://www.w3.org/2001/04/xmlenc#sha512': 'sha512',
+}
+
+const enveloped = `${xmldsig}enveloped-signature`
+const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
+const inclusive = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315'
+const canonicalizations = [exclusive, `${exclusive}WithComments`, inclusive, `${inclusive}#WithComments`]
+
+/** Whose signatures count. */
+export interface Trust {
+  readonly keys: readonly KeyObject[]
+  /** Whether a signature or digest with SHA-1 is accepted. */
+  readonly sha1: boolean
+}
+
+export type RequestHash = 'sha1' | 'sha256' | 'sha384' | 'sha512'
+
+/** Identifiers decide what a signature covers, so each may occur once in a document. @throws {SamlRefused} */
+export function checkIdentifiers({ root }: XmlText): void {
+  const seen = new Set<string>()
+  for (const element of descendantsOf(root)) {
+    for (const { localName, value } of Array.from(element.attributes)) {
+      if (localName.toLowerCase() !== 'id') continue
+      refuseUnless(!seen.has(value), 'an identifier occurs twice in the document')
+      seen.add(value)
+    }
+  }
+}
+
+/**
+ * What the signature of `element` covers, read again from its canonical form; undefined when the element has no signature.
+ *
+ * @param document The document that `element` is part of
+ * @throws {SamlRefused} when there is a signature that is not exactly one over this element, by a trusted key
+ * @see SAML 2.0 Core, section 5.4; XML Signature, section 4
+ */
+export function readSigned(document: XmlText, element: XmlElement, trust: Trust): XmlText | undefined {
+  const signature = childOf(element, 'signature', 'Signature')
+  if (signature === undefined) return undefined
+  checkForm(signature, attributeOf(element, 'ID'), trust)
+  for (const key of trust.keys) {
+    const covered = verifyWith(key, document.text, signature)
+    if (covered === undefined) continue
+    const signed = parseXml(covered)
+    refuseUnless(
+      signed.root.localName === element.localName && signed.root.namespaceURI === element.namespaceURI,
+      'the signature covers another element',
+    )
+    return signed
+  }
+  throw new SamlRefused(`the signature of the ${element.localName} was made by no key of the identity provider`)
+}
+
+/** The one form that SAML allows, checked before a library looks for anything by name. */
+function checkForm(signature: XmlElement, id: string | undefined, trust: Trust): void {
+  refuseUnless(id !== undefined && /^[^\s'"<>&]+$/.test(id), 'a signed element has no usable identifier')
+  checkChildren(signature, ['SignedInfo', 'SignatureValue', 'KeyInfo?'])
+  const [signedInfo] = elementsOf(signature) as [XmlElement]
+  checkChildren(signedInfo, ['CanonicalizationMethod', 'SignatureMethod', 'Reference'])
+  const [canonicalization, method, reference] = elementsOf(signedInfo) as [XmlElement, XmlElement, XmlElement]
+  refuseUnless(canonicalizations.includes(algorithmOf(canonicalization)), 'the canonicalization is not supported')
+  checkStrength(signatureMethods[algorithmOf(method)]?.hash, `the signature method ${show(algorithmOf(method))}`, trust)
+  refuseUnless(attributeOf(reference, 'URI') === `#${id}`, 'the signature refers to another element than the one that holds it')
+  checkChildren(reference, ['Transforms', 'DigestMethod', 'DigestValue'])
+  const [transforms, digest] = elementsOf(reference) as [XmlElement, XmlElement]
+  checkStrength(digestMethods[algorithmOf(digest)], `the digest ${show(algorithmOf(digest))}`, trust)
+  const names = childrenOf(transforms, 'signature', 'Transform').map(algorithmOf)
+  refuseUnless(names.length === elementsOf(transforms).length && names.length <= 2, 'the signature has unknown transforms')
+  refuseUnless(names[0] === enveloped, 'the signature is not an enveloped one')
+  refuseUnless(names.length === 1 || canonicalizations.includes(names[1] as string), 'the signature has unknown transforms')
+}
+
+/** Exactly these children, in this order; a question mark stands for one that may be missing. */
+function checkChildren(element: XmlElement, names: readonly string[]): void {
+  const children = elementsOf(element)
+  for (const name of names) {
+    const child = children[0]
+    const fits = child !== undefined && isElement(child, 'signature', name.replace('?', ''))
+    if (fits) children.shift()
+    else refuseUnless(name.endsWith('?'), `${element.localName} of the signature has no ${name} where it belongs`)
+  }
+  refuseUnless(children.length === 0, `${element.localName} of the signature has more in it than it may`)
+}
+
+function checkStrength(hash: SignatureMethod['hash'] | undefined, what: string, trust: Trust): void {
+  refuseUnless(hash !== undefined, `${what} is not supported`)
+  refuseUnless(hash !== 'sha1' || trust.sha1, `${what} is too weak; saml.signatureDigest: SHA1 would accept it`)
+}
+
+function algorithmOf(element: XmlElement): string {
+  return attributeOf(element, 'Algorithm') ?? ''
+}
+
+function verifyWith(key: KeyObject, text: string, signature: XmlElement): string | undefined {
+  const signed = withAlgorithms(new SignedXml({ publicCert: key }))
+  try {
+    signed.loadSignature(signature)
+    if (signed.checkSignature(text) !== true) return undefined
+  } catch {
+    // A wrong digest, value or kind of key; the library says which in words that quote the message.
+    return undefined
+  }
+  const covered = signed.getSignedReferences()
+  return covered.length === 1 ? covered[0] : undefined
+}
+
+/** Signs a request for the POST binding; the signature follows the issuer, as the schema wants it. */
+export function signEnveloped(
+  xml: string,
+  { key, certificate }: { key: KeyObject; certificate: string },
+  hash: RequestHash,
+): string {
+  const signed = withAlgorithms(
+    new SignedXml({
+      privateKey: key,
+      publicCert: certificate,
+      signatureAlgorithm: signatureAlgorithmFor(key, hash),
+      canonicalizationAlgorithm: exclusive,
+    }),
+  )
+  const digestAlgorithm = Object.keys(digestMethods).find((name) => digestMethods[name] === hash) as string
+  signed.addReference({ xpath: '/*', transforms: [enveloped, exclusive], digestAlgorithm })
+  signed.computeSignature(xml, {
+    prefix: 'ds',
+    location: { reference: `/*/*[local-name()='Issuer' and namespace-uri()='${namespaces.assertion}']`, action: 'after' },
+  })
+  return signed.getSignedXml()
+}
+
+/** The identifier of the algorithm that this key signs with. */
+export function signatureAlgorithmFor(key: KeyObject, hash: RequestHash): string {
+  const family = key.asymmetricKeyType === 'ec' ? 'ecdsa' : 'rsa'
+  return hash === 'sha1' ? `${xmldsig}${family}-sha1` : `${more}${family}-${hash}`
+}
+
+/** A signature in base64 over text, by an algorithm of `signatureAlgorithmFor`. */
+export function signText(text: string, key: KeyObject, hash: RequestHash): string {
+  return sign(hash, Buffer.from(text), key.asymmetricKeyType === 'ec' ? { key, dsaEncoding: 'ieee-p1363' } : key).toString(
+    'base64',
+  )
+}
+
+/** The library's own tables are replaced: what is not listed here does not exist for it. */
+function withAlgorithms(signed: SignedXml): SignedXml {
+  signed.SignatureAlgorithms = toTable(signatureMethods, toSignatureAlgorithm)
+  signed.HashAlgorithms = toTable(digestMethods, toHashAlgorithm)
+  return signed
+}
+
+function toTable<From, To>(
+  table: Readonly<Record<string, From>>,
+  convert: (name: string, entry: From) => To,
+): Record<string, To> {
+  const converted: Record<string, To> = Object.create(null)
+  for (const [name, entry] of Object.entries(table)) converted[name] = convert(name, entry)
+  return converted
+}
+
+function toSignatureAlgorithm(name: string, method: SignatureMethod) {
+  return class {
+    getSignature = (signedInfo: string, key: KeyObject) => signText(signedInfo, key, method.hash)
+    verifySignature = (signedInfo: string, key: KeyObject, value: string) => isSignature(signedInfo, key, value, method)
+    getAlgorithmName = () => name
+  }
+}
+
+function isSignature(signedInfo: string, key: KeyObject, value: string, { hash, key: kind, pss }: SignatureMethod): boolean {
+  if (key.asymmetricKeyType !== kind) return false
+  const { RSA_PKCS1_PSS_PADDING: padding, RSA_PSS_SALTLEN_DIGEST: saltLength } = opensslConstants
+  const options = kind === 'ec' ? { key, dsaEncoding: 'ieee-p1363' as const } : pss ? { key, padding, saltLength } : { key }
+  return verify(hash, Buffer.from(signedInfo), options, Buffer.from(value, 'base64'))
+}
+
+function toHashAlgorithm(name: string, hash: SignatureMethod['hash']) {
+  return class {
+    getHash = (xml: string) => createHash(hash).update(xml, 'utf8').digest('base64')
+    getAlgorithmName = () => name
+  }
+}

@@ -1,0 +1,44 @@
+/** Remembers which assertions have been used, so that none logs anybody in twice. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { openDatabase } from '../../backends/database.ts'
+import { migrate } from '../../backends/migrations.ts'
+
+/** Shared by all replicas where it is to hold for all of them: `SET key 1 NX PXAT untilMs` is all that it takes in Redis. */
+export interface UsedAssertions {
+  /**
+   * Marks an assertion as used, in one step; false when it has been before.
+   *
+   * @param untilMs Milliseconds since the epoch; from then on it may be forgotten.
+   * @throws when that cannot be made sure; nobody may be logged in then
+   */
+  use(key: string, untilMs: number): Promise<boolean>
+  close(): void | Promise<void>
+}
+
+/** The name under which an assertion is remembered: identifiers are unique for an issuer, and may be long. */
+export function toAssertionKey(issuer: string, id: string): string {
+  return createHash('sha256').update(`${issuer.length}:${issuer}${id}`).digest('hex')
+}
+
+const migrations = [
+  `CREATE TABLE used_assertions (key TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) STRICT;
+   CREATE INDEX used_assertions_by_end ON used_assertions (until_ms);`,
+]
+
+/** In the data directory, file `saml.db`. */
+export function openUsedAssertions(dataDir: string, now: () => number): UsedAssertions {
+  const db = openDatabase(join(dataDir, 'saml.db'))
+  migrate(db, 'used-assertions', migrations)
+  const insert = db.prepare('INSERT INTO used_assertions (key, until_ms) VALUES (?, ?) ON CONFLICT (key) DO NOTHING')
+  const forget = db.prepare('DELETE FROM used_assertions WHERE until_ms <= ?')
+  return {
+    use: async (key, untilMs) => {
+      forget.run(now())
+      return Number(insert.run(key, untilMs).changes) === 1
+    },
+    close: () => {
+      if (db.isOpen) db.close()
+    },
+  }
+}
