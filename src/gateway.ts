@@ -5,9 +5,11 @@ import { type Embedded, socketPathFor, startEmbedded } from './backends/embedded
 import { lockDataDir } from './backends/lock.ts'
 import type { Config } from './config/config.ts'
 import { applyCors } from './http/cors.ts'
-import type { RequestStep } from './http/request-state.ts'
-import { createHttpServer } from './http/server.ts'
+import { createEncryptedServer, createExtraListeners } from './http/listeners.ts'
+import type { ListenerKind, RequestStep } from './http/request-state.ts'
+import { createHttpServer, toServerOptions } from './http/server.ts'
 import { answerOptions, dropForgedIdentity, refuseAmbiguousPath } from './http/steps.ts'
+import { openTlsFiles } from './http/tls/tls-files.ts'
 import type { Login } from './login/login.ts'
 import { openLogin } from './login/open-login.ts'
 import { createAccountCache } from './operations/account-cache.ts'
@@ -57,6 +59,7 @@ const maxAnswerBytes = 128 * 1024 * 1024
 /** @throws {Error} when the data directory cannot be used; the message says what to do */
 export async function createGateway({ config, log, version, now = Date.now }: GatewayOptions): Promise<Gateway> {
   const { dataDir } = config.backends
+  const tls = config.http.tls && openTlsFiles(config.http.tls, log)
   const lock = lockDataDir(dataDir)
   const socketPath = socketPathFor(dataDir)
   const services = toAddresses(config.upstreams, socketPath)
@@ -110,10 +113,16 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     answerOptions(methodsOf),
     ...login.steps,
   ]
+  const { listeners } = config.http
+  const serverOptions = toServerOptions(config.http.maxHeaderBytes)
   const server = createHttpServer({
     log,
     origin: config.http.origin,
     maxHeaderBytes: config.http.maxHeaderBytes,
+    createMainServer:
+      tls && listeners.mainTls
+        ? (handler) => createEncryptedServer(handler, tls, listeners.clientCertificates, log, serverOptions)
+        : undefined,
     echoedHeaders: config.http.answerHeaders,
     ignoreTrailingSlash: config.http.ignoreTrailingSlash,
     steps,
@@ -128,26 +137,34 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     echoedHeaders: config.http.answerHeaders,
   })
 
+  const extraListeners = createExtraListeners(server, listeners, tls, log, serverOptions)
+  // The framework does not know that the server it was given is encrypted.
+  const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
+
   async function listen(): Promise<string> {
     const address = await server.listen({
       host: config.http.address,
       port: config.http.port,
-      listenTextResolver: describeListener(login),
+      listenTextResolver: (text) => describeListener(login, toAddress(text), 'main'),
     })
+    for (const extra of await extraListeners.listen(config.http.address)) {
+      log.info(describeListener(login, extra.address, extra.kind))
+    }
     // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
     await embedded?.ready
     applications.start()
     accounts.start()
     health.start()
-    return address
+    return toAddress(address)
   }
 
   async function close(): Promise<void> {
     health.stop()
-    const limit = setTimeout(() => server.server.closeAllConnections(), config.http.shutdownGraceMs)
+    const servers = [server.server, extraListeners]
+    const limit = setTimeout(() => servers.forEach((one) => void one.closeAllConnections()), config.http.shutdownGraceMs)
     // A connection whose last answer is over would otherwise be kept for the next request.
-    const idle = setInterval(() => server.server.closeIdleConnections(), idleCheckMs)
-    await server.close()
+    const idle = setInterval(() => servers.forEach((one) => void one.closeIdleConnections()), idleCheckMs)
+    await Promise.all([server.close(), extraListeners.close()])
     clearInterval(idle)
     clearTimeout(limit)
     health.close()
@@ -155,6 +172,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     accounts.close()
     permissions.close()
     await login.close()
+    tls?.close()
     await sessions.close()
     await upstreams.close()
     await embedded?.close()
@@ -222,11 +240,11 @@ function routesOf(service: ServiceName, services: ConfiguredUpstreams['services'
 }
 
 /** The start-up line: per listener, which login methods guard it. */
-function describeListener(login: Login): (address: string) => string {
+function describeListener(login: Login, address: string, _listener: ListenerKind): string {
   const guard = login.active
     ? `guarded by login: ${login.methods.join(', ')}`
     : 'open to everyone as the user anonymous, without any login'
-  return (address) => `listening on ${address}, ${guard}`
+  return `listening on ${address}, ${guard}`
 }
 
 function recordAnswer(log: Logger, metrics: Metrics, request: FastifyRequest, outcome: Outcome): void {

@@ -156,7 +156,12 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
   const report = createReport(context, notices)
   const upstreams = toConfiguredUpstreams(bindKeys(UpstreamKeys, context), report)
   const uiUrl = upstreams.uiBaseUrl
-  const http = toHttpSettings(bindKeys(HttpKeys, context), report, { standalone: upstreams.standalone, inKubernetes, uiUrl })
+  const http = toHttpSettings(bindKeys(HttpKeys, context), report, {
+    standalone: upstreams.standalone,
+    inKubernetes,
+    uiUrl,
+    headerCertificates: false,
+  })
   const permissions = toPermissionSettings(bindKeys(PermissionKeys, context))
   const operationKeys = bindKeys(OperationKeys, context)
   const operationSurroundings = {

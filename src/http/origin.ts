@@ -23,7 +23,7 @@ export interface Origin {
 /** @see authentication contract, section 1.15 */
 export function originOf(raw: IncomingMessage, settings: OriginSettings): Origin {
   const peer = plainAddress(raw.socket.remoteAddress ?? '')
-  const trusted = settings.trustForwarded && settings.trustedProxies.test(peer)
+  const trusted = isTrustedPeer(raw, settings)
   const forwarded = (name: string) => (trusted ? firstValue(raw.headers[name.toLowerCase()]) : undefined)
   const clientAddress = trusted
     ? clientOf(raw.headers[settings.headers.address.toLowerCase()], peer, settings.trustedProxies)
@@ -36,6 +36,11 @@ export function originOf(raw: IncomingMessage, settings: OriginSettings): Origin
   const scheme = claimed === 'https' || claimed === 'http' ? claimed : direct
   const host = withPort(forwarded(settings.headers.host) ?? raw.headers.host, forwarded(settings.headers.port), scheme)
   return { clientAddress, scheme, baseUrl: `${scheme}://${host ?? localHost(raw)}${settings.contextPath}` }
+}
+
+/** Whether the other end of the connection is a proxy whose headers are believed. */
+export function isTrustedPeer(raw: IncomingMessage, { trustForwarded, trustedProxies }: OriginSettings): boolean {
+  return trustForwarded && trustedProxies.test(plainAddress(raw.socket.remoteAddress ?? ''))
 }
 
 /** IPv4 addresses that arrive on an IPv6 socket are written as IPv4. */

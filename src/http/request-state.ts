@@ -1,6 +1,9 @@
 /** What the gateway knows about one request: its id, who sends it, how it reached us, what it asks for. */
 import type { FastifyRequest } from 'fastify'
 
+/** The port that a request came in on: the main one, the one for client certificates, or the extra one without TLS. */
+export type ListenerKind = 'main' | 'api' | 'legacy'
+
 /** Who is logged in. Never holds a password or a token of the identity provider. */
 export interface User {
   username: string
@@ -18,6 +21,7 @@ export interface User {
 export interface RequestState {
   readonly requestId: string
   readonly receivedAtMs: number
+  readonly listener: ListenerKind
   /** Path without query and without the context path, as it stood in the request line. */
   readonly path: string
   /** Client address, after trusted proxies. */

@@ -1,23 +1,32 @@
 /** The HTTP server: how requests are received, which steps they pass, and how everything that goes wrong is answered. */
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerFactory,
   LogController,
 } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../telemetry/log.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
+import { listenerOf, type ServerOptions } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { RequestState, RequestStep } from './request-state.ts'
 
 /** A request that has not arrived completely after this time is given up, whatever trickles in. */
 const requestTimeoutMs = 300_000
 const clientGone = 499
+/** Longer than balancers keep connections, so that they are the ones who end them. */
+const keepAliveMs = 72_000
+
+/** What holds for the connections of every port. */
+export function toServerOptions(maxHeaderBytes: number): ServerOptions {
+  return { maxHeaderBytes, requestTimeoutMs, keepAliveMs, onClientError: answerClientError }
+}
 
 export interface HttpServerOptions {
   log: FastifyBaseLogger
@@ -25,6 +34,8 @@ export interface HttpServerOptions {
   /** `/health/` means `/health`. */
   ignoreTrailingSlash: boolean
   maxHeaderBytes: number
+  /** Serves the main port, encrypted; plain HTTP without it. */
+  createMainServer?: ((handler: RequestListener) => Server) | undefined
   echoedHeaders: EchoedHeaders
   /** Steps that every request passes, in order. */
   steps: readonly RequestStep[]
@@ -41,11 +52,15 @@ const outside = Symbol('outside the context path')
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { contextPath } = options.origin
+  const { createMainServer } = options
+  const serverFactory: FastifyServerFactory<Server> | undefined = createMainServer && ((handler) => createMainServer(handler))
   const server = Fastify({
+    ...(serverFactory && { serverFactory }),
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
     http: { maxHeaderSize: options.maxHeaderBytes },
     requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveMs,
     routerOptions: { maxParamLength: 8192 },
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -135,6 +150,7 @@ function createState(request: FastifyRequest, settings: OriginSettings): Request
     ...originOf(request.raw, settings),
     requestId: request.id,
     receivedAtMs: performance.now(),
+    listener: listenerOf(request.raw),
     path,
     user: undefined,
     application: /^\/applications\/([^/]+)/.exec(path)?.[1],
@@ -154,7 +170,7 @@ function requestIdOf(raw: IncomingMessage): string {
 }
 
 /** Requests that are not HTTP, or whose headers are too large, are answered on the socket and the connection ends. */
-function answerClientError(this: FastifyInstance, error: Error & { code?: string }, socket: Socket): void {
+function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
   const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { byteCount, duration, httpAddress, port, type SettingsReport, wholePattern, withoutEffect } from '../setting.ts'
 import type { CorsSettings } from './cors.ts'
 import type { OriginSettings } from './origin.ts'
+import { type ListenerSettings, TlsKeys, toTls } from './tls/settings.ts'
+import type { TlsSettings } from './tls/tls-material.ts'
 
 /** Peers whose forwarded headers are believed: private IPv4 ranges, link-local, loopback, unique local IPv6. */
 const privateAddresses = [
@@ -17,7 +19,6 @@ const privateAddresses = [
 
 const contextPath = z.string().regex(/^(?:\/|(?:\/[A-Za-z0-9._~-]+)*\/?)$/, 'must be a path such as /gate')
 const headerName = z.string().regex(/^[A-Za-z0-9-]*$/, 'must be the name of a header')
-const tlsListener = 'TLS at the listener.'
 
 export const HttpKeys = z.strictObject({
   'server.port': port.default(8084).describe('Port of the listener; 0 takes a free one.'),
@@ -38,32 +39,7 @@ export const HttpKeys = z.strictObject({
     .default('graceful')
     .describe('Whether running requests may finish when the gateway stops.'),
   'spring.lifecycle.timeout-per-shutdown-phase': duration('ms').prefault('30s').describe('How long they may take.'),
-  'server.ssl.enabled': z.boolean().optional().describe('TLS at the listener; not supported yet, put a proxy in front.'),
-  'server.ssl.key-store': z.string().optional().describe('Not supported yet; see `server.ssl.enabled`.'),
-  'server.ssl.key-store-type': withoutEffect(tlsListener),
-  'server.ssl.key-store-password': withoutEffect(tlsListener),
-  'server.ssl.key-store-provider': withoutEffect(tlsListener),
-  'server.ssl.key-password': withoutEffect(tlsListener),
-  'server.ssl.key-alias': withoutEffect(tlsListener),
-  'server.ssl.trust-store': withoutEffect(tlsListener),
-  'server.ssl.trust-store-type': withoutEffect(tlsListener),
-  'server.ssl.trust-store-password': withoutEffect(tlsListener),
-  'server.ssl.trust-store-provider': withoutEffect(tlsListener),
-  'server.ssl.client-auth': withoutEffect(tlsListener),
-  'server.ssl.crlFile': withoutEffect(tlsListener),
-  'server.ssl.certificate': withoutEffect(tlsListener),
-  'server.ssl.certificate-private-key': withoutEffect(tlsListener),
-  'server.ssl.trust-certificate': withoutEffect(tlsListener),
-  'server.ssl.bundle': withoutEffect(tlsListener),
-  'server.ssl.ciphers': withoutEffect(tlsListener),
-  'server.ssl.enabled-protocols': withoutEffect(tlsListener),
-  'server.ssl.protocol': withoutEffect(tlsListener),
-  'ssl.blocklist.enabled': withoutEffect(tlsListener),
-  'default.apiPort': z.int().default(-1).describe('Extra port for client certificates; not supported yet.'),
-  'default.legacyServerPort': z.int().default(-1).describe('Extra port without TLS; not supported yet.'),
-  'default.legacyServerPortAuth': withoutEffect('Login on the extra port.'),
-  'default.tlsVersions': withoutEffect(tlsListener),
-  'default.cipherSuites': withoutEffect(tlsListener),
+  ...TlsKeys.shape,
   'server.forward-headers-strategy': z
     .string()
     .transform((text) => text.toLowerCase())
@@ -157,6 +133,9 @@ export interface HttpSettings {
   address: string
   maxBodyBytes: number
   maxHeaderBytes: number
+  /** Files and rules of the encrypted listeners; undefined when there are none. */
+  tls: TlsSettings | undefined
+  listeners: ListenerSettings
   /** How long running requests may take when the gateway stops; 0 breaks them off. */
   shutdownGraceMs: number
   ignoreTrailingSlash: boolean
@@ -186,10 +165,11 @@ export interface HttpSurroundings {
   standalone: boolean
   inKubernetes: boolean
   uiUrl: string
+  /** A proxy hands on the certificates of clients. */
+  headerCertificates: boolean
 }
 
 export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings): HttpSettings {
-  refuseUnsupportedListeners(keys, report)
   for (const key of ['rate-limit.enabled', 'requestShedding.enabled'] as const) {
     if (keys[key]) report.notice(`${key} has no effect in this version: no request is refused for its number or priority.`)
   }
@@ -197,6 +177,7 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
   return {
     port: keys['server.port'],
     address: keys['server.address'] || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
+    ...toTls(keys, report, surroundings.headerCertificates),
     maxBodyBytes: keys['http.maxBodyBytes'],
     maxHeaderBytes: keys['server.max-http-request-header-size'] ?? keys['http.maxHeaderBytes'],
     shutdownGraceMs:
@@ -211,21 +192,6 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
       paths: keys['requestShedding.paths'],
       chancePercent: isPercentage(keys['requestShedding.chance']) ? keys['requestShedding.chance'] : 100,
     },
-  }
-}
-
-/** A listener that should have been encrypted must not become a plain one by silence. */
-function refuseUnsupportedListeners(keys: HttpKeys, report: SettingsReport): void {
-  const tlsKey = keys['server.ssl.enabled'] === undefined ? 'server.ssl.key-store' : 'server.ssl.enabled'
-  if (keys['server.ssl.enabled'] ?? Boolean(keys['server.ssl.key-store'])) {
-    report.problem(
-      tlsKey,
-      'this version does not serve TLS itself: let a proxy in front do it, set server.ssl.enabled: false and ' +
-        'server.forward-headers-strategy: native',
-    )
-  }
-  for (const key of ['default.apiPort', 'default.legacyServerPort'] as const) {
-    if (keys[key] >= 0) report.problem(key, 'this version listens on server.port only; remove the key')
   }
 }
 

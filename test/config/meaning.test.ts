@@ -74,7 +74,6 @@ const refused: [yaml: string, key: string][] = [
   ['services.kayenta.baseUrl: embedded', 'services.kayenta.baseUrl'],
   ['server.ssl.enabled: true', 'server.ssl.enabled'],
   ['server.ssl.keyStore: /a.p12', 'server.ssl.key-store'],
-  ['default.apiPort: 8085', 'default.apiPort'],
   ['okHttpClient.keyStore: /a.p12', 'okHttpClient.keyStore'],
   ['ldap.enabled: true', 'ldap.enabled'],
   ['saml.enabled: "true"', 'saml.enabled'],

@@ -1,0 +1,146 @@
+/** The ports of the gateway: the main one, plain or encrypted, and further ones that hand their requests to the same server. */
+import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { ListenerKind } from './request-state.ts'
+import { clientCertificateOf } from './tls/client-certificate.ts'
+import { findRevocation } from './tls/revocation.ts'
+import type { ListenerSettings } from './tls/settings.ts'
+import type { TlsFiles } from './tls/tls-files.ts'
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+export interface ServerOptions {
+  maxHeaderBytes: number
+  requestTimeoutMs: number
+  keepAliveMs: number
+  onClientError: (error: Error & { code?: string }, socket: Socket) => void
+}
+
+const handshakeTimeoutMs = 30_000
+const kinds = new WeakMap<IncomingMessage, ListenerKind>()
+
+/** The port that a request came in on. */
+export function listenerOf(raw: IncomingMessage): ListenerKind {
+  return kinds.get(raw) ?? 'main'
+}
+
+/** An encrypted server. With `need`, a connection without a certificate that counts ends before its first request. */
+export function createEncryptedServer(
+  handler: Handler,
+  tls: TlsFiles,
+  clientCertificates: ListenerSettings['clientCertificates'],
+  log: FastifyBaseLogger,
+  options: ServerOptions,
+): Server {
+  const asks = clientCertificates !== 'none'
+  const needs = clientCertificates === 'need'
+  const server = createTlsServer(
+    {
+      ...tls.contextFor(asks),
+      requestCert: asks,
+      rejectUnauthorized: needs,
+      handshakeTimeout: handshakeTimeoutMs,
+      maxHeaderSize: options.maxHeaderBytes,
+    },
+    handler,
+  )
+  server.on('tlsClientError', (error, socket) => logRefusedConnection(log, error, socket))
+  if (needs) server.prependListener('secureConnection', (socket) => endRevoked(socket, tls, log))
+  tls.follow(server, asks)
+  return limit(server as unknown as Server, options)
+}
+
+function limit(server: Server, { requestTimeoutMs, keepAliveMs }: ServerOptions): Server {
+  server.requestTimeout = requestTimeoutMs
+  server.keepAliveTimeout = keepAliveMs
+  return server
+}
+
+/** Somebody without a certificate that counts is worth a line; noise of scanners is not. */
+function logRefusedConnection(log: FastifyBaseLogger, error: Error & { code?: string }, socket: TLSSocket): void {
+  const reason = socket.authorizationError ?? error.code ?? error.message
+  const certificate = socket.authorizationError != null || /CERTIFICATE/.test(String(reason))
+  log[certificate ? 'info' : 'debug']({ address: socket.remoteAddress, reason: String(reason) }, 'a TLS connection was refused')
+}
+
+/** OpenSSL knows nothing of the block list, and does not look again when a client takes up an earlier connection. */
+function endRevoked(socket: TLSSocket, tls: TlsFiles, log: FastifyBaseLogger): void {
+  const found = clientCertificateOf({ socket })
+  const reason = found.kind === 'verified' ? findRevocation(tls.revocations, found.certificate) : 'no certificate that counts'
+  if (reason === undefined) return
+  log.info({ address: socket.remoteAddress, reason }, 'a TLS connection was refused')
+  socket.destroy()
+}
+
+/** The ports besides the main one; they serve whatever the main server does. */
+export interface ExtraListeners {
+  /** @returns the address of each, such as `https://0.0.0.0:8085` @throws {Error} when a port is taken */
+  listen(host: string): Promise<{ kind: ListenerKind; address: string }[]>
+  /** Accepts no more connections and waits until those that are open have ended. */
+  close(): Promise<void>
+  closeIdleConnections(): void
+  closeAllConnections(): void
+}
+
+interface ExtraListener {
+  kind: ListenerKind
+  scheme: string
+  port: number
+  server: Server
+}
+
+export function createExtraListeners(
+  main: FastifyInstance,
+  settings: ListenerSettings,
+  tls: TlsFiles | undefined,
+  log: FastifyBaseLogger,
+  options: ServerOptions,
+): ExtraListeners {
+  const listeners: ExtraListener[] = []
+  const handle = (kind: ListenerKind): Handler => {
+    return (request, response) => {
+      kinds.set(request, kind)
+      main.routing(request, response)
+    }
+  }
+  const { apiPort, legacyPort } = settings
+  if (apiPort !== undefined && tls !== undefined) {
+    const server = createEncryptedServer(handle('api'), tls, 'need', log, options)
+    listeners.push({ kind: 'api', scheme: 'https', port: apiPort, server })
+  }
+  if (legacyPort !== undefined) {
+    const server = createPlainServer({ maxHeaderSize: options.maxHeaderBytes }, handle('legacy'))
+    listeners.push({ kind: 'legacy', scheme: 'http', port: legacyPort, server: limit(server, options) })
+  }
+  for (const { server } of listeners) server.on('clientError', options.onClientError)
+  const servers = listeners.map(({ server }) => server)
+  return {
+    listen: async (host) => {
+      for (const { server, port } of listeners) await listenOn(server, host, port)
+      const name = host.includes(':') ? `[${host}]` : host
+      return listeners.map(({ kind, scheme, port }) => ({ kind, address: `${scheme}://${name}:${port}` }))
+    },
+    close: async () => void (await Promise.all(servers.filter(({ listening }) => listening).map(closeServer))),
+    closeIdleConnections: () => servers.forEach((server) => void server.closeIdleConnections()),
+    closeAllConnections: () => servers.forEach((server) => void server.closeAllConnections()),
+  }
+}
+
+function listenOn(server: Server, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen({ port, host }, () => {
+    server.off('error', reject)
+    resolve()
+  })
+  return promise
+}
+
+function closeServer(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  server.close(() => resolve())
+  return promise
+}

@@ -1,0 +1,124 @@
+/** Certificates that no longer count: those on revocation lists (CRL), and those on the block list of the operator. */
+import { type KeyObject, verify } from 'node:crypto'
+import type { Certificate } from './certificate.ts'
+import { childAt, type Der, DerError, derTag, readChildren, readDer, readInteger, readOid, readTime } from './der.ts'
+import { nameKey, parseName, readName } from './distinguished-name.ts'
+
+/** Issuer and serial number, which together name a certificate. */
+type CertificateKey = string
+
+export interface RevocationList {
+  readonly pem: string
+  readonly issuerKey: string
+  /** Milliseconds since the epoch; undefined when the list does not say. */
+  readonly nextUpdateMs: number | undefined
+  readonly revoked: ReadonlySet<CertificateKey>
+  /** Whether the list was signed with this key. */
+  isSignedBy(key: KeyObject): boolean
+}
+
+export function certificateKey(issuerKey: string, serial: bigint): CertificateKey {
+  return `${serial} ${issuerKey}`
+}
+
+/** By the identifier of the signature algorithm; null: the key itself says. */
+const signatureDigests: Readonly<Record<string, string | null>> = {
+  '1.2.840.113549.1.1.11': 'sha256',
+  '1.2.840.113549.1.1.12': 'sha384',
+  '1.2.840.113549.1.1.13': 'sha512',
+  '1.2.840.10045.4.3.2': 'sha256',
+  '1.2.840.10045.4.3.3': 'sha384',
+  '1.2.840.10045.4.3.4': 'sha512',
+  '1.3.101.112': null,
+  '1.3.101.113': null,
+}
+const pemList = /-----BEGIN X509 CRL-----[\s\S]*?-----END X509 CRL-----/g
+
+/** All lists of a file, PEM or DER. @throws {DerError} */
+export function readRevocationLists(file: Buffer): RevocationList[] {
+  const blocks = file.toString('latin1').match(pemList) ?? []
+  if (blocks.length === 0) return [readRevocationList(file)]
+  return blocks.map((block) => readRevocationList(Buffer.from(block.replaceAll(/-----[^-]+-----/g, ''), 'base64')))
+}
+
+function readRevocationList(bytes: Buffer): RevocationList {
+  const [signed, algorithm, signature] = readChildren(readDer(bytes), derTag.sequence)
+  if (signed === undefined || algorithm === undefined || signature === undefined) throw new DerError('it is incomplete')
+  const fields = readChildren(signed, derTag.sequence)
+  const first = fields[0]?.tag === derTag.integer ? 1 : 0
+  const issuerKey = nameKey(readName(childAt(fields, first + 1)))
+  const rest = fields.slice(first + 3)
+  const nextUpdate = rest[0] !== undefined && isTime(rest[0]) ? rest.shift() : undefined
+  const entries = rest[0]?.tag === derTag.sequence ? readChildren(rest[0]) : []
+  const extensions = rest.find(({ tag }) => tag === 0xa0)
+  if (extensions !== undefined) refuseCritical(childAt(readChildren(extensions), 0))
+  const oid = readOid(childAt(readChildren(algorithm), 0))
+  return {
+    pem: `-----BEGIN X509 CRL-----\n${bytes.toString('base64').replaceAll(/.{64}/g, '$&\n').trim()}\n-----END X509 CRL-----\n`,
+    issuerKey,
+    nextUpdateMs: nextUpdate && readTime(nextUpdate),
+    revoked: new Set(entries.map((entry) => certificateKey(issuerKey, readEntry(entry)))),
+    isSignedBy: (key) => isSigned(oid, signed.bytes, key, signature.content.subarray(1)),
+  }
+}
+
+function readEntry(entry: Der): bigint {
+  const fields = readChildren(entry, derTag.sequence)
+  if (fields[2] !== undefined) refuseCritical(fields[2])
+  return readInteger(childAt(fields, 0))
+}
+
+/** A list for a part of the certificates, or with changes only, says so in a critical extension. */
+function refuseCritical(extensions: Der): void {
+  for (const extension of readChildren(extensions, derTag.sequence)) {
+    const [oid, critical] = readChildren(extension, derTag.sequence)
+    if (oid === undefined || critical?.tag !== derTag.boolean || critical.content[0] === 0) continue
+    throw new DerError(`it needs the extension ${readOid(oid)}; use a complete list for all certificates of the issuer`)
+  }
+}
+
+function isTime({ tag }: Der): boolean {
+  return tag === 0x17 || tag === 0x18
+}
+
+function isSigned(algorithm: string, bytes: Buffer, key: KeyObject, signature: Buffer): boolean {
+  const digest = signatureDigests[algorithm]
+  if (digest === undefined) return false
+  try {
+    return verify(digest, bytes, key, signature)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Reads the block list, a line for each certificate: `<issuer>:::<serial number>`; `#` begins a comment.
+ *
+ * @throws {DerError} with the number of the first line that is neither: passing over it could let somebody in
+ */
+export function parseBlocklist(text: string): Set<CertificateKey> {
+  const blocked = new Set<CertificateKey>()
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '' || line.trimStart().startsWith('#')) continue
+    const [, issuer, serial] = /^\s*(.+):::\s*(\d{1,60})\s*$/.exec(line) ?? []
+    const name = issuer === undefined ? undefined : parseName(issuer.trim())
+    if (name === undefined || serial === undefined) {
+      throw new DerError(`line ${index + 1} is not of the form CN=The issuer,O=Organisation:::1234567890`)
+    }
+    blocked.add(certificateKey(nameKey(name), BigInt(serial)))
+  }
+  return blocked
+}
+
+/** What is known about withdrawn certificates at the moment. */
+export interface Revocations {
+  readonly lists: readonly RevocationList[]
+  readonly blocked: ReadonlySet<CertificateKey>
+}
+
+/** Why a certificate no longer counts; undefined when nothing speaks against it. */
+export function findRevocation({ lists, blocked }: Revocations, certificate: Certificate): string | undefined {
+  const key = certificateKey(certificate.issuerKey, certificate.serial)
+  if (blocked.has(key)) return 'the certificate is on the block list'
+  return lists.some(({ revoked }) => revoked.has(key)) ? 'the certificate is revoked' : undefined
+}

@@ -1,0 +1,226 @@
+/** What an operator may set about encrypted and additional listeners. */
+import { createSecureContext } from 'node:tls'
+import { z } from 'zod'
+import { type SettingsReport, withoutEffect } from '../../setting.ts'
+import type { StoreFile } from './key-material.ts'
+import { TlsFileError } from './key-material.ts'
+import { crlKey, type IdentityFiles, loadTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
+
+const anyCase = (text: string) => text.toLowerCase()
+const extraPort = z.int().min(-1).max(65535).default(-1)
+
+/** What Gate offers too, without the suites that lack forward secrecy. */
+const strongCiphers = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384',
+  'TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384',
+  'TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256',
+  'TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256',
+  'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256',
+  'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256',
+]
+
+export const TlsKeys = z.strictObject({
+  'server.ssl.enabled': z
+    .boolean()
+    .optional()
+    .describe('TLS on the main port. Default: on as soon as a certificate or key store is named.'),
+  'server.ssl.certificate': z.string().optional().describe('PEM file with the certificate of the gateway and those above it.'),
+  'server.ssl.certificate-private-key': z.string().optional().describe('PEM file with its private key.'),
+  'server.ssl.key-store': z
+    .string()
+    .optional()
+    .describe('PKCS #12 file with certificate and private key; read anew when it changes, like every file here.'),
+  'server.ssl.key-store-type': withoutEffect('The file itself tells.'),
+  'server.ssl.key-store-password': z.string().optional().describe('Password of the key store.'),
+  'server.ssl.key-store-provider': withoutEffect('There are no providers.'),
+  'server.ssl.key-password': z.string().optional().describe('Password of the private key. Default: that of the key store.'),
+  'server.ssl.key-alias': z.string().optional().describe('Which private key of the key store. Default: the first.'),
+  'server.ssl.trust-certificate': z
+    .string()
+    .optional()
+    .describe('PEM file with the authorities whose client certificates are accepted.'),
+  'server.ssl.trust-store': z.string().optional().describe('The same as a PKCS #12 file.'),
+  'server.ssl.trust-store-type': withoutEffect('The file itself tells.'),
+  'server.ssl.trust-store-password': z.string().optional().describe('Password of the trust store.'),
+  'server.ssl.trust-store-provider': withoutEffect('There are no providers.'),
+  'server.ssl.client-auth': z
+    .string()
+    .transform(anyCase)
+    .pipe(z.enum(['none', 'want', 'need']))
+    .prefault('none')
+    .meta({ description: 'Whether the main port asks for client certificates, or insists.', type: 'none, want or need' }),
+  [crlKey]: z
+    .string()
+    .optional()
+    .describe('Revocation lists (CRL) of the authorities, PEM or DER; or `blocklist:` and a file of `issuer:::serial` lines.'),
+  'ssl.blocklist.enabled': z.boolean().default(true).describe('Whether a block list counts.'),
+  'server.ssl.bundle': z
+    .string()
+    .optional()
+    .describe('Bundles of Spring; not supported: name the files in `server.ssl` instead.'),
+  'server.ssl.ciphers': z.array(z.string()).optional().describe('Cipher suites; wins over `default.cipherSuites`.'),
+  'server.ssl.enabled-protocols': z.array(z.string()).optional().describe('TLS versions; wins over `default.tlsVersions`.'),
+  'server.ssl.protocol': withoutEffect('The versions decide.'),
+  'default.tlsVersions': z.array(z.string()).default(['TLSv1.3', 'TLSv1.2']).describe('TLS versions of all encrypted ports.'),
+  'default.cipherSuites': z.array(z.string()).default(strongCiphers).describe('Cipher suites of all encrypted ports.'),
+  'default.apiPort': extraPort.describe('Extra TLS port on which a client certificate is required; -1: none.'),
+  'default.legacyServerPort': extraPort.describe('Extra port without TLS; -1: none.'),
+  'default.legacyServerPortAuth': z
+    .boolean()
+    .default(true)
+    .describe('Whether the extra port without TLS asks for a login as the main port does.'),
+})
+export type TlsKeys = z.infer<typeof TlsKeys>
+
+/** Which ports there are besides the main one, and what they ask of their clients. */
+export interface ListenerSettings {
+  mainTls: boolean
+  /** Whether the main port asks for client certificates, or lets nobody in without. */
+  clientCertificates: 'none' | 'want' | 'need'
+  apiPort: number | undefined
+  legacyPort: number | undefined
+  legacyLogin: boolean
+}
+
+export interface ConfiguredTls {
+  tls: TlsSettings | undefined
+  listeners: ListenerSettings
+}
+
+/** @param headerCertificates Whether a proxy hands client certificates on, which are checked against the same authorities */
+export function toTls(keys: TlsKeys, report: SettingsReport, headerCertificates: boolean): ConfiguredTls {
+  const listeners = toListeners(keys, report)
+  const asks = listeners.apiPort !== undefined || listeners.clientCertificates !== 'none'
+  const encrypted = listeners.mainTls || listeners.apiPort !== undefined
+  const identity = encrypted ? toIdentity(keys, report) : undefined
+  const trust = asks || headerCertificates ? toTrust(keys, report) : undefined
+  if (identity === undefined && trust === undefined) return { tls: undefined, listeners }
+  const blocklist = /^blocklist:(.*)$/i.exec(keys[crlKey] ?? '')?.[1]
+  const settings: TlsSettings = {
+    identity,
+    trust,
+    crlFile: keys[crlKey] === undefined || blocklist !== undefined || trust === undefined ? undefined : toPath(keys[crlKey]),
+    blocklistFile: blocklist === undefined || !keys['ssl.blocklist.enabled'] ? undefined : toPath(blocklist.trim()),
+    ...toVersions(keys, report),
+    ciphers: toCiphers(keys, report),
+  }
+  checkFiles(settings, asks, report)
+  return { tls: settings, listeners }
+}
+
+function toListeners(keys: TlsKeys, report: SettingsReport): ListenerSettings {
+  if (keys['server.ssl.bundle'] !== undefined) {
+    report.problem('server.ssl.bundle', 'bundles are not supported; name the files with server.ssl.certificate or key-store')
+  }
+  const named = keys['server.ssl.certificate'] ?? keys['server.ssl.key-store']
+  const mainTls = keys['server.ssl.enabled'] ?? named !== undefined
+  const toPort = (port: number) => (port > 0 ? port : undefined)
+  return {
+    mainTls,
+    clientCertificates: mainTls ? keys['server.ssl.client-auth'] : 'none',
+    apiPort: toPort(keys['default.apiPort']),
+    legacyPort: toPort(keys['default.legacyServerPort']),
+    legacyLogin: keys['default.legacyServerPortAuth'],
+  }
+}
+
+function toIdentity(keys: TlsKeys, report: SettingsReport): IdentityFiles | undefined {
+  const certificate = keys['server.ssl.certificate']
+  const privateKey = keys['server.ssl.certificate-private-key']
+  const store = keys['server.ssl.key-store']
+  const keyPassword = keys['server.ssl.key-password']
+  if (certificate !== undefined && store !== undefined) {
+    report.problem('server.ssl.key-store', 'there is server.ssl.certificate, too; remove one of them')
+  } else if (certificate !== undefined && privateKey === undefined) {
+    report.problem('server.ssl.certificate', 'the private key is missing: name its file in server.ssl.certificate-private-key')
+  } else if (certificate !== undefined && privateKey !== undefined) {
+    return {
+      kind: 'pem',
+      certificate: toStore('server.ssl.certificate', certificate, ''),
+      privateKey: toStore('server.ssl.certificate-private-key', privateKey, keyPassword ?? ''),
+    }
+  } else if (store !== undefined) {
+    const password = keys['server.ssl.key-store-password'] ?? ''
+    return {
+      kind: 'store',
+      store: toStore('server.ssl.key-store', store, password),
+      alias: keys['server.ssl.key-alias'],
+      keyPassword,
+    }
+  } else {
+    report.problem(
+      keys['server.ssl.enabled'] === true ? 'server.ssl.enabled' : 'default.apiPort',
+      'TLS needs a certificate: name server.ssl.certificate and server.ssl.certificate-private-key (PEM), ' +
+        'or server.ssl.key-store (PKCS #12)',
+    )
+  }
+  return undefined
+}
+
+/** Without authorities of its own a listener would trust public ones, which certify anybody. */
+function toTrust(keys: TlsKeys, report: SettingsReport): StoreFile | undefined {
+  const pem = keys['server.ssl.trust-certificate']
+  const store = keys['server.ssl.trust-store']
+  if (pem !== undefined) return toStore('server.ssl.trust-certificate', pem, '')
+  if (store !== undefined) return toStore('server.ssl.trust-store', store, keys['server.ssl.trust-store-password'] ?? '')
+  report.problem(
+    keys['default.apiPort'] > 0 ? 'default.apiPort' : 'server.ssl.client-auth',
+    'client certificates need the authorities that issue them: name server.ssl.trust-certificate (PEM) or server.ssl.trust-store',
+  )
+  return undefined
+}
+
+function toStore(key: string, file: string, password: string): StoreFile {
+  return { key, file: toPath(file), password }
+}
+
+/** Spring writes files as addresses, too. */
+function toPath(file: string): string {
+  return file.replace(/^file:(?:\/\/(?=\/))?/, '')
+}
+
+function toVersions(keys: TlsKeys, report: SettingsReport): Pick<TlsSettings, 'minVersion' | 'maxVersion'> {
+  const key = keys['server.ssl.enabled-protocols'] === undefined ? 'default.tlsVersions' : 'server.ssl.enabled-protocols'
+  const named = keys['server.ssl.enabled-protocols'] ?? keys['default.tlsVersions']
+  const versions = named.filter((version) => version === 'TLSv1.2' || version === 'TLSv1.3')
+  if (versions.length === 0) report.problem(key, 'TLSv1.2 and TLSv1.3 are offered; name one of them or both')
+  else if (versions.length < named.length) report.notice(`${key}: only TLSv1.2 and TLSv1.3 are offered; older ones are not safe.`)
+  return {
+    minVersion: versions.includes('TLSv1.2') ? 'TLSv1.2' : 'TLSv1.3',
+    maxVersion: versions.includes('TLSv1.3') ? 'TLSv1.3' : 'TLSv1.2',
+  }
+}
+
+/** Suites that this runtime does not have are left out, as long as one remains. */
+function toCiphers(keys: TlsKeys, report: SettingsReport): string {
+  const key = keys['server.ssl.ciphers'] === undefined ? 'default.cipherSuites' : 'server.ssl.ciphers'
+  const suites = keys['server.ssl.ciphers'] ?? keys['default.cipherSuites']
+  const usable = suites.filter(isCipherSuite)
+  const unusable = suites.filter((suite) => !usable.includes(suite))
+  if (usable.length === 0) report.problem(key, 'none of these cipher suites exists here; remove the key for a strong list')
+  else if (unusable.length > 0) report.notice(`${key}: ${unusable.join(', ')} do not exist here and are left out.`)
+  return (usable.length === 0 ? strongCiphers : usable).join(':')
+}
+
+function isCipherSuite(name: string): boolean {
+  if (!/^[A-Za-z0-9_-]+$/.test(name)) return false
+  try {
+    createSecureContext({ ciphers: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function checkFiles(settings: TlsSettings, asks: boolean, report: SettingsReport): void {
+  try {
+    const material = loadTlsMaterial(settings)
+    if (material.identity !== undefined) createSecureContext(toSecureContext(settings, material, asks))
+  } catch (error) {
+    if (error instanceof TlsFileError) report.problem(error.key, error.message)
+    else report.problem('server.ssl', `TLS cannot be set up with these files: ${(error as Error).message}`)
+  }
+}

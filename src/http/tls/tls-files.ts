@@ -1,0 +1,111 @@
+/** Keeps the encrypted listeners up to date: files that change are read anew, and a file that cannot be used changes nothing. */
+
+import { randomBytes } from 'node:crypto'
+import type { Server } from 'node:https'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Certificate } from './certificate.ts'
+import { TlsFileError } from './key-material.ts'
+import type { Revocations } from './revocation.ts'
+import { loadTlsMaterial, stampOf, type TlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
+
+const checkIntervalMs = 1000
+const ticketKeyBytes = 48
+const expiryWarningMs = 14 * 86_400_000
+
+interface Listener {
+  server: Server
+  asksForCertificates: boolean
+}
+
+export class TlsFiles {
+  readonly #settings: TlsSettings
+  readonly #log: FastifyBaseLogger
+  readonly #listeners: Listener[] = []
+  #material: TlsMaterial
+  /** Of the files that `#material` was read from, and of the files as they were last seen. */
+  #loadedStamp: string
+  #seenStamp: string
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(settings: TlsSettings, material: TlsMaterial, stamp: string, log: FastifyBaseLogger) {
+    this.#settings = settings
+    this.#material = material
+    this.#loadedStamp = stamp
+    this.#seenStamp = stamp
+    this.#log = log
+  }
+
+  get authorities(): readonly Certificate[] {
+    return this.#material.authorities
+  }
+
+  get revocations(): Revocations {
+    return this.#material.revocations
+  }
+
+  /** What a listener starts with. @throws {Error} of OpenSSL */
+  contextFor(asksForCertificates: boolean): ReturnType<typeof toSecureContext> {
+    return toSecureContext(this.#settings, this.#material, asksForCertificates)
+  }
+
+  /** Has a listener follow the files from now on. */
+  follow(server: Server, asksForCertificates: boolean): void {
+    this.#listeners.push({ server, asksForCertificates })
+    this.#timer ??= setInterval(() => this.check(), checkIntervalMs).unref()
+  }
+
+  /** Reads the files anew when they have changed and then stayed as they are for one check: whoever writes them is done. */
+  check(): void {
+    const stamp = stampOf(this.#settings)
+    const settled = stamp === this.#seenStamp
+    this.#seenStamp = stamp
+    if (!settled || stamp === this.#loadedStamp) return
+    this.#loadedStamp = stamp
+    try {
+      this.#use(loadTlsMaterial(this.#settings))
+      this.#log.info('certificates, trusted authorities and revocations were read anew')
+    } catch (error) {
+      const setting = error instanceof TlsFileError ? { setting: error.key } : {}
+      this.#log.error({ err: error, ...setting }, 'changed TLS files cannot be used; what was read before stays in force')
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** All listeners or none: every context is built before the first one is set. */
+  #use(material: TlsMaterial): void {
+    const contexts = this.#listeners.map((listener) => ({
+      listener,
+      context: toSecureContext(this.#settings, material, listener.asksForCertificates),
+    }))
+    this.#material = material
+    for (const { listener, context } of contexts) {
+      listener.server.setSecureContext(context)
+      // Connections must not be taken up again past authorities and revocations that have changed meanwhile.
+      if (listener.asksForCertificates) listener.server.setTicketKeys(randomBytes(ticketKeyBytes))
+    }
+    warnOfExpiry(material, this.#log)
+  }
+}
+
+/** @throws {TlsFileError} when a file cannot be used */
+export function openTlsFiles(settings: TlsSettings, log: FastifyBaseLogger): TlsFiles {
+  const stamp = stampOf(settings)
+  const material = loadTlsMaterial(settings)
+  warnOfExpiry(material, log)
+  return new TlsFiles(settings, material, stamp, log)
+}
+
+function warnOfExpiry({ identity, revocations }: TlsMaterial, log: FastifyBaseLogger): void {
+  const expires = identity?.leaf.validToDate
+  if (expires !== undefined && expires.getTime() < Date.now() + expiryWarningMs) {
+    log.warn({ expires: expires.toISOString() }, 'the certificate of the gateway expires soon or has expired; replace its file')
+  }
+  for (const { issuerKey, nextUpdateMs } of revocations.lists) {
+    if (nextUpdateMs === undefined || nextUpdateMs > Date.now()) continue
+    const due = new Date(nextUpdateMs).toISOString()
+    log.error({ issuer: issuerKey, due }, 'a revocation list is out of date: nobody is let in by certificates of this issuer')
+  }
+}

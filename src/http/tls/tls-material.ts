@@ -1,0 +1,115 @@
+/** Everything that the encrypted listeners need, read from files as one: what is shown, who is trusted, what was withdrawn. */
+import { statSync } from 'node:fs'
+import type { SecureContextOptions } from 'node:tls'
+import { type Certificate, readCertificate } from './certificate.ts'
+import { DerError } from './der.ts'
+import {
+  loadAuthorities,
+  loadKeyStoreIdentity,
+  loadPemIdentity,
+  readTlsFile,
+  type StoreFile,
+  TlsFileError,
+  type TlsIdentity,
+} from './key-material.ts'
+import { parseBlocklist, type Revocations, readRevocationLists } from './revocation.ts'
+
+/** Where certificate and key of the gateway are. */
+export type IdentityFiles =
+  | { kind: 'store'; store: StoreFile; alias: string | undefined; keyPassword: string | undefined }
+  | { kind: 'pem'; certificate: StoreFile; privateKey: StoreFile }
+
+export interface TlsSettings {
+  /** Undefined when no listener is encrypted. */
+  identity: IdentityFiles | undefined
+  /** The authorities of client certificates; undefined when none are asked for. */
+  trust: StoreFile | undefined
+  crlFile: string | undefined
+  blocklistFile: string | undefined
+  minVersion: 'TLSv1.2' | 'TLSv1.3'
+  maxVersion: 'TLSv1.2' | 'TLSv1.3'
+  /** Names separated by colons, in order of preference. */
+  ciphers: string
+}
+
+export interface TlsMaterial {
+  readonly identity: TlsIdentity | undefined
+  readonly authorities: readonly Certificate[]
+  readonly revocations: Revocations
+}
+
+export const crlKey = 'server.ssl.crlFile'
+
+/** @throws {TlsFileError} for the first file that cannot be used */
+export function loadTlsMaterial(settings: TlsSettings): TlsMaterial {
+  return {
+    identity: settings.identity && loadIdentity(settings.identity),
+    authorities: settings.trust === undefined ? [] : loadTrust(settings.trust),
+    revocations: {
+      lists: settings.crlFile === undefined ? [] : parse(settings.crlFile, readRevocationLists),
+      blocked:
+        settings.blocklistFile === undefined
+          ? new Set()
+          : parse(settings.blocklistFile, (bytes) => parseBlocklist(bytes.toString('utf8'))),
+    },
+  }
+}
+
+function loadIdentity(files: IdentityFiles): TlsIdentity {
+  return files.kind === 'pem'
+    ? loadPemIdentity(files.certificate, files.privateKey)
+    : loadKeyStoreIdentity(files.store, files.alias, files.keyPassword)
+}
+
+function loadTrust(store: StoreFile): Certificate[] {
+  const certificates = loadAuthorities(store)
+  try {
+    return certificates.map(readCertificate)
+  } catch (error) {
+    throw new TlsFileError(store.key, `a certificate in ${store.file} is malformed`, error)
+  }
+}
+
+function parse<T>(file: string, read: (bytes: Buffer) => T): T {
+  const bytes = readTlsFile(crlKey, file)
+  try {
+    return read(bytes)
+  } catch (error) {
+    if (!(error instanceof DerError)) throw error
+    throw new TlsFileError(crlKey, `the file ${file} cannot be used: ${error.message}`, error)
+  }
+}
+
+/** What a listener is set up with. A listener that asks for certificates trusts the given authorities, never public ones. */
+export function toSecureContext(
+  settings: TlsSettings,
+  { identity, authorities, revocations }: TlsMaterial,
+  asksForCertificates: boolean,
+): SecureContextOptions {
+  return {
+    key: identity?.key,
+    cert: identity?.certificates,
+    minVersion: settings.minVersion,
+    maxVersion: settings.maxVersion,
+    ciphers: settings.ciphers,
+    honorCipherOrder: true,
+    ...(asksForCertificates && {
+      ca: authorities.map(({ x509 }) => x509.toString()),
+      // As in Java, an intermediate authority may be trusted by itself.
+      allowPartialTrustChain: true,
+      ...(revocations.lists.length > 0 && { crl: revocations.lists.map(({ pem }) => pem) }),
+    }),
+  }
+}
+
+/** Changes whenever one of the files does, also when a link leads to another file. */
+export function stampOf(settings: TlsSettings): string {
+  const { identity, trust, crlFile, blocklistFile } = settings
+  const own = identity?.kind === 'pem' ? [identity.certificate.file, identity.privateKey.file] : [identity?.store.file]
+  return [...own, trust?.file, crlFile, blocklistFile]
+    .map((file) => {
+      const stats = file === undefined ? undefined : statSync(file, { throwIfNoEntry: false, bigint: true })
+      return stats === undefined ? '-' : `${stats.dev}.${stats.ino}.${stats.size}.${stats.mtimeNs}`
+    })
+    .join(' ')
+}
