@@ -45,11 +45,6 @@ export interface GatewayOptions {
   now?: () => number
 }
 
-/** Pages of the login, which are no operations. */
-const loginRoutes = [
-  { method: 'GET', path: '/login' },
-  { method: 'POST', path: '/login' },
-]
 const accountRefreshMs = 30_000
 const healthIntervalMs = 30_000
 const idleCheckMs = 50
@@ -105,7 +100,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     describeApi: (serverUrl) => formatOpenApi(operations, { version, serverUrl }),
   }
 
-  const methodsOf = createMethodIndex([...operations, ...(login.active ? loginRoutes : [])])
+  const methodsOf = createMethodIndex([...operations, ...login.routes])
   const steps: RequestStep[] = [
     refuseAmbiguousPath,
     dropForgedIdentity,

@@ -139,8 +139,9 @@ function summarize(config: Config, sources: readonly string[]): string {
   ].join('\n')
 }
 
-function describeLogin({ anonymous, oauth2 }: LoginSettings): string {
+function describeLogin({ anonymous, oauth2, saml }: LoginSettings): string {
   if (anonymous) return 'none, everyone is anonymous'
+  if (saml !== undefined) return `SAML (${saml.registrations.map(({ id }) => id).join(', ')})`
   return oauth2 === undefined ? 'form and HTTP Basic' : `OAuth 2.0 (${oauth2.registrations.map(({ id }) => id).join(', ')})`
 }
 
