@@ -29,6 +29,8 @@ export interface StoredUser {
 
 export const minPasswordLength = 8
 
+/** A change made by a command is seen within this time. */
+const checkIntervalMs = 100
 /** Users that are remembered at most. */
 const maxKnown = 1000
 
@@ -37,10 +39,10 @@ export class Users {
   readonly #now: () => number
   readonly #statements: ReturnType<typeof prepare>
 
-  /** Users as they stood when the database had the version and the number of own changes below. */
+  /** Users as they stood when the database had the version below. */
   readonly #known = new Map<string, StoredUser>()
   #version = -1
-  #changes = -1
+  #nextCheckMs = 0
 
   constructor(db: DatabaseSync, now: () => number) {
     this.#db = db
@@ -70,13 +72,14 @@ export class Users {
     return user
   }
 
-  /** Every request of a session asks for its user; whether anything has changed is cheaper to ask than the user. */
+  /** Every request of a session asks for its user, so whether a command has written meanwhile is asked now and then only. */
   #forgetIfChanged(): void {
+    const nowMs = performance.now()
+    if (nowMs < this.#nextCheckMs) return
+    this.#nextCheckMs = nowMs + checkIntervalMs
     const version = Number(this.#statements.dataVersion.get()?.['data_version'])
-    const changes = Number(this.#statements.ownChanges.get()?.['changes'])
-    if (version === this.#version && changes === this.#changes) return
+    if (version === this.#version) return
     this.#version = version
-    this.#changes = changes
     this.#known.clear()
   }
 
@@ -110,16 +113,19 @@ export class Users {
   /** Ends the sessions of the user. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
   async setPassword(name: string, password: string): Promise<void> {
     const hash = await hashPassword(checkPassword(password))
+    this.#known.clear()
     checkFound(name, this.#statements.setPassword.run(hash, this.#now(), toKey(name)).changes)
   }
 
   /** Ends the sessions of the user; the next login reports the new roles. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
   setRoles(name: string, roles: readonly string[]): void {
+    this.#known.clear()
     checkFound(name, this.#statements.setRoles.run(formatRoles(roles), this.#now(), toKey(name)).changes)
   }
 
   /** @throws {GatewayError} NOT_FOUND */
   remove(name: string): void {
+    this.#known.clear()
     checkFound(name, this.#statements.remove.run(toKey(name)).changes)
   }
 
@@ -148,7 +154,6 @@ function prepare(db: DatabaseSync) {
     list: db.prepare('SELECT * FROM users ORDER BY name'),
     /** Changes when another connection, such as that of a command, has written. */
     dataVersion: db.prepare('PRAGMA data_version'),
-    ownChanges: db.prepare('SELECT total_changes() AS changes'),
     find: db.prepare('SELECT * FROM users WHERE name = ?'),
     add: db.prepare(`${insert} VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (name) DO NOTHING`),
     addFirst: db.prepare(`${insert} SELECT ?1, ?2, ?3, ?4, ?5, ?5 WHERE NOT EXISTS (SELECT 1 FROM users)`),
