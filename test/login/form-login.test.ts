@@ -338,7 +338,7 @@ test('users of the store log in, and a change of password or roles, or a removal
     assert.equal((await asScript()).status, 200)
     await change()
     // Another process made the change; the gateway looks for such changes ten times a second.
-    await setTimeout(150)
+    await wait(150)
     assert.equal(await browser.user(), undefined)
     assert.equal((await asScript()).status, basicStatus)
   }
