@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { RequestState, RequestStep, User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
-import { emptySession, type Session } from '../sessions/session.ts'
+import { emptySession, type Session, userOf } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { LoginMethod, LoginOutcome } from './login-method.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
@@ -88,7 +88,8 @@ export class RequestLogin {
     const { sessions, methods } = this.#options
     const session = await sessions.find(request.headers.cookie)
     if (session === undefined) return
-    const { user, credentialStamp } = session.content
+    const { credentialStamp } = session.content
+    const user = userOf(session.content)
     if (user === undefined) {
       findings.session = session
       return

@@ -8,15 +8,18 @@ export interface StoredSession {
   readonly owner: string | undefined
 }
 
+/** `gone`: a late writer never brings an ended session back. `changed`: somebody else was faster; start again from what is there. */
+export type UpdateOutcome = 'written' | 'changed' | 'gone'
+
 /** Every function rejects when the store cannot be asked; the caller turns that into SESSIONS_UNAVAILABLE. */
 export interface SessionStore {
   load(key: string): Promise<StoredSession | undefined>
   insert(key: string, session: StoredSession): Promise<void>
-  /** False when the session is gone meanwhile: a late writer never brings an ended session back. */
-  update(key: string, session: StoredSession): Promise<boolean>
+  /** Writes only where the store still holds `before`, the content from which the writer started. */
+  update(key: string, before: string, session: StoredSession): Promise<UpdateOutcome>
   /** Moves the end of a session; false when it is gone. */
-  touch(key: string, expiresAtMs: number): Promise<boolean>
-  remove(key: string): Promise<void>
+  touch(key: string, session: Omit<StoredSession, 'content'>): Promise<boolean>
+  remove(key: string, owner: string | undefined): Promise<void>
   /** The sessions of one user, by key. Some may have expired. */
   listOf(owner: string): Promise<ReadonlyMap<string, StoredSession>>
   /** Forgets everybody's session and says how many there were. */

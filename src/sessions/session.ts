@@ -1,5 +1,9 @@
-/** What a session holds, and its text form in a store: JSON with a version, checked when it is read. */
+/**
+ * What a session holds, and its text form in a store: JSON with a version, checked when it is read. Gateways of two versions
+ * may share a store: what a newer one has added is kept when an older one writes the session again.
+ */
 import { z } from 'zod'
+import type { User } from '../http/request-state.ts'
 
 const maxPendingLogins = 10
 
@@ -21,13 +25,21 @@ const PendingLogin = z.object({
 })
 export type PendingLogin = z.infer<typeof PendingLogin>
 
+const LoginOrigin = z.object({ address: z.string(), userAgent: z.string().optional() })
+
+/** Of what this version writes. It grows with every field that is added. */
+const ownVersion = 1
+
 const SessionContent = z.object({
-  version: z.literal(1),
+  /** Of the gateway that started the session. */
+  version: z.int().min(1),
+  /** The oldest version that understands the content; absent: only those from `version` on. */
+  readableFrom: z.int().min(1).optional(),
   user: UserContent.optional(),
   /** Milliseconds since the epoch; the absolute limit counts from here. */
   loggedInAtMs: z.number().optional(),
   /** From where the user logged in, for the list of one's sessions. */
-  loginOrigin: z.object({ address: z.string(), userAgent: z.string().optional() }).optional(),
+  loginOrigin: LoginOrigin.optional(),
   /** What the login method said about the credential; once it says otherwise, the session is over. */
   credentialStamp: z.string().optional(),
   /** Path and query that the browser asked for before the login, without context path. */
@@ -37,14 +49,25 @@ const SessionContent = z.object({
 })
 export type SessionContent = z.infer<typeof SessionContent>
 
+/** The same, with the fields that a newer version has added at every level. */
+const StoredContent = SessionContent.extend({
+  user: UserContent.loose().optional(),
+  loginOrigin: LoginOrigin.loose().optional(),
+  pendingLogins: z.record(z.string(), PendingLogin.loose()).optional(),
+})
+  .loose()
+  .refine(({ version, readableFrom = version }) => readableFrom <= ownVersion)
+
 export interface Session {
   /** SHA-256 of the identifier in hexadecimal: the name of the session in the store. */
   readonly key: string
   readonly content: SessionContent
+  /** The content as the store holds it, by which a change is recognised that somebody else made meanwhile. */
+  readonly text: string
   readonly expiresAtMs: number
 }
 
-export const emptySession: SessionContent = { version: 1 }
+export const emptySession: SessionContent = { version: ownVersion }
 
 export function formatSession(content: SessionContent): string {
   return JSON.stringify(content)
@@ -53,10 +76,15 @@ export function formatSession(content: SessionContent): string {
 /** Undefined for whatever this version cannot read: such a session is no session. */
 export function parseSession(text: string): SessionContent | undefined {
   try {
-    return SessionContent.safeParse(JSON.parse(text)).data
+    return StoredContent.safeParse(JSON.parse(text)).data
   } catch {
     return undefined
   }
+}
+
+/** Who is logged in, without what a newer version may have noted about the user. */
+export function userOf({ user }: SessionContent): User | undefined {
+  return user && UserContent.parse(user)
 }
 
 /** Adds a started login; the oldest give way, so that tabs that were left alone do not add up. */

@@ -40,6 +40,8 @@ const shownLength = 24
 /** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. */
 const rememberedMs = 3000
 const maxRemembered = 10_000
+/** Of several writers at once each time one succeeds, so that this is more than the tabs of a browser. */
+const maxChangeAttempts = 100
 
 interface Remembered {
   /** Undefined: ended here, so that a slower reader of the store does not bring it back. */
@@ -79,7 +81,7 @@ export class Sessions {
   /** Starts a session under a fresh identifier; one that a client chose is never adopted. @throws SESSIONS_UNAVAILABLE */
   async start(content: SessionContent): Promise<StartedSession> {
     const id = randomBytes(32).toString('base64url')
-    const session: Session = { key: toKey(id), content, expiresAtMs: this.#endOf(content) }
+    const session = this.#toSession(toKey(id), content)
     await ask(() => this.#store.insert(session.key, toStored(session)))
     this.#remember(session.key, session)
     return { session, id }
@@ -91,14 +93,19 @@ export class Sessions {
    * @throws {GatewayError} SESSIONS_UNAVAILABLE
    */
   async change(session: Session, change: (content: SessionContent) => SessionContent): Promise<Session | undefined> {
-    this.#forget(session.key)
-    const current = await this.#load(session.key)
-    if (current === undefined) return undefined
-    const content = change(current.content)
-    const changed: Session = { key: session.key, content, expiresAtMs: this.#endOf(content) }
-    const written = await ask(() => this.#store.update(changed.key, toStored(changed)))
-    this.#remember(changed.key, written ? changed : undefined)
-    return written ? changed : undefined
+    for (let attempt = 0; attempt < maxChangeAttempts; attempt++) {
+      this.#forget(session.key)
+      const current = await this.#load(session.key)
+      if (current === undefined) return undefined
+      const changed = this.#toSession(session.key, change(current.content))
+      const outcome = await ask(() => this.#store.update(changed.key, current.text, toStored(changed)))
+      if (outcome !== 'changed') {
+        const written = outcome === 'written' ? changed : undefined
+        this.#remember(changed.key, written)
+        return written
+      }
+    }
+    throw new GatewayError('SESSIONS_UNAVAILABLE', 'The session changes all the time. Try again in a moment.')
   }
 
   /** Ends `old` and starts another session with a new identifier: what a login does. @throws SESSIONS_UNAVAILABLE */
@@ -109,7 +116,7 @@ export class Sessions {
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async end(session: Session): Promise<void> {
-    await ask(() => this.#store.remove(session.key))
+    await ask(() => this.#store.remove(session.key, session.content.user?.username))
     this.#remember(session.key, undefined)
   }
 
@@ -133,7 +140,7 @@ export class Sessions {
   async endOf(username: string, which: (session: UserSession) => boolean): Promise<number> {
     const ended = (await this.listOf(username)).filter(which)
     for (const { key } of ended) {
-      await ask(() => this.#store.remove(key))
+      await ask(() => this.#store.remove(key, username))
       this.#remember(key, undefined)
     }
     return ended.length
@@ -174,7 +181,7 @@ export class Sessions {
     if (meanwhile !== undefined && meanwhile.session === undefined && meanwhile.untilMs > this.#now()) return undefined
     const content = stored && parseSession(stored.content)
     if (stored === undefined || content === undefined) return undefined
-    const session: Session = { key, content, expiresAtMs: stored.expiresAtMs }
+    const session: Session = { key, content, text: stored.content, expiresAtMs: stored.expiresAtMs }
     this.#remember(key, session)
     return session
   }
@@ -186,7 +193,7 @@ export class Sessions {
     if (expiresAtMs - session.expiresAtMs < touchIntervalMs) return session
     const touched = { ...session, expiresAtMs }
     try {
-      if (!(await this.#store.touch(session.key, expiresAtMs))) {
+      if (!(await this.#store.touch(session.key, toStored(touched)))) {
         this.#remember(session.key, undefined)
         return undefined
       }
@@ -196,6 +203,10 @@ export class Sessions {
     }
     if (this.#remembered.get(session.key)?.session !== undefined) this.#remember(session.key, touched)
     return touched
+  }
+
+  #toSession(key: string, content: SessionContent): Session {
+    return { key, content, text: formatSession(content), expiresAtMs: this.#endOf(content) }
   }
 
   #endOf(content: SessionContent): number {
@@ -212,8 +223,13 @@ export class Sessions {
     return absoluteMs !== undefined && content.loggedInAtMs !== undefined && content.loggedInAtMs + absoluteMs <= this.#now()
   }
 
+  /**
+   * Before the login a session is asked for rarely and changes often, perhaps at another replica: what it holds then comes
+   * from the store each time.
+   */
   #remember(key: string, session: Session | undefined): void {
     this.#remembered.delete(key)
+    if (session !== undefined && session.content.user === undefined) return
     this.#remembered.set(key, { session, untilMs: this.#now() + rememberedMs })
     if (this.#remembered.size > maxRemembered) {
       const [oldest] = this.#remembered.keys()
@@ -236,8 +252,8 @@ function toKey(id: string): string {
   return hash('sha256', id, 'hex')
 }
 
-function toStored({ content, expiresAtMs }: Session): StoredSession {
-  return { content: formatSession(content), expiresAtMs, owner: content.user?.username }
+function toStored({ content, text, expiresAtMs }: Session): StoredSession {
+  return { content: text, expiresAtMs, owner: content.user?.username }
 }
 
 async function ask<T>(question: () => Promise<T>): Promise<T> {

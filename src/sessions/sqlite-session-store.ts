@@ -2,7 +2,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
-import type { SessionStore, StoredSession } from './session-store.ts'
+import type { SessionStore, StoredSession, UpdateOutcome } from './session-store.ts'
 
 export interface SqliteSessionStoreOptions {
   /** Milliseconds since the epoch. */
@@ -61,13 +61,15 @@ class SqliteSessionStore implements SessionStore {
     )
   }
 
-  async update(key: string, session: StoredSession): Promise<boolean> {
-    return this.#write(session.owner !== undefined, () =>
-      this.#statements.update.run(session.content, session.expiresAtMs, session.owner ?? null, key),
+  async update(key: string, before: string, { content, expiresAtMs, owner }: StoredSession): Promise<UpdateOutcome> {
+    const written = this.#write(owner !== undefined, () =>
+      this.#statements.update.run(content, expiresAtMs, owner ?? null, key, before),
     )
+    if (written) return 'written'
+    return this.#statements.load.get(key) === undefined ? 'gone' : 'changed'
   }
 
-  async touch(key: string, expiresAtMs: number): Promise<boolean> {
+  async touch(key: string, { expiresAtMs }: Omit<StoredSession, 'content'>): Promise<boolean> {
     return this.#write(false, () => this.#statements.touch.run(expiresAtMs, key))
   }
 
@@ -120,7 +122,7 @@ function prepare(db: DatabaseSync) {
   return {
     load: db.prepare('SELECT content, expires_at_ms, owner FROM sessions_2 WHERE key = ?'),
     insert: db.prepare('INSERT INTO sessions_2 (key, content, expires_at_ms, owner) VALUES (?, ?, ?, ?)'),
-    update: db.prepare('UPDATE sessions_2 SET content = ?, expires_at_ms = ?, owner = ? WHERE key = ?'),
+    update: db.prepare('UPDATE sessions_2 SET content = ?, expires_at_ms = ?, owner = ? WHERE key = ? AND content = ?'),
     touch: db.prepare('UPDATE sessions_2 SET expires_at_ms = ? WHERE key = ?'),
     remove: db.prepare('DELETE FROM sessions_2 WHERE key = ?'),
     listOf: db.prepare('SELECT key, content, expires_at_ms, owner FROM sessions_2 WHERE owner = ? ORDER BY expires_at_ms DESC'),
