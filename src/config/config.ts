@@ -139,8 +139,9 @@ function summarize(config: Config, sources: readonly string[]): string {
   ].join('\n')
 }
 
-function describeLogin({ anonymous, oauth2, saml }: LoginSettings): string {
+function describeLogin({ anonymous, oauth2, saml, ldap }: LoginSettings): string {
   if (anonymous) return 'none, everyone is anonymous'
+  if (ldap !== undefined) return `LDAP, form and HTTP Basic (${ldap.servers.map(({ url }) => url).join(', ')})`
   if (saml !== undefined) return `SAML (${saml.registrations.map(({ id }) => id).join(', ')})`
   return oauth2 === undefined ? 'form and HTTP Basic' : `OAuth 2.0 (${oauth2.registrations.map(({ id }) => id).join(', ')})`
 }

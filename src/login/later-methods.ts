@@ -5,7 +5,6 @@
 import { z } from 'zod'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
 
-const ldap = 'Login by LDAP.'
 const x509 = 'Login by client certificate.'
 const iap = "Login by Google's Identity-Aware Proxy."
 const header = 'Login by a header of something in front.'
@@ -16,23 +15,11 @@ const switchOf = (method: string) => z.boolean().default(false).describe(`${meth
 
 export const LaterMethodKeys = z.strictObject({
   'security.authn.enabled': withoutEffect('Switch of installers.'),
-  'security.authn.ldap.enabled': switchOf(ldap),
-  'security.authn.ldap': withoutEffect(ldap),
   'security.authn.x509.enabled': switchOf(x509),
   'security.authn.x509': withoutEffect(x509),
   'security.authn.iap.enabled': switchOf(iap),
   'security.authn.iap': withoutEffect(iap),
   'security.authz': withoutEffect('Settings of installers; `services.fiat.enabled` decides.'),
-  'ldap.enabled': switchOf(ldap),
-  'ldap.url': withoutEffect(ldap),
-  'ldap.managerDn': withoutEffect(ldap),
-  'ldap.managerPassword': withoutEffect(ldap),
-  'ldap.userDnPattern': withoutEffect(ldap),
-  'ldap.userSearchBase': withoutEffect(ldap),
-  'ldap.userSearchFilter': withoutEffect(ldap),
-  'ldap.groupSearchBase': withoutEffect(ldap),
-  'ldap.groupSearchFilter': withoutEffect(ldap),
-  'ldap.groupRoleAttributes': withoutEffect(ldap),
   'x509.enabled': switchOf(x509),
   'x509.subject-principal-regex': withoutEffect(x509),
   'x509.role-oid': withoutEffect(x509),
@@ -60,8 +47,6 @@ export const LaterMethodKeys = z.strictObject({
 export type LaterMethodKeys = z.infer<typeof LaterMethodKeys>
 
 const switches = [
-  ['ldap.enabled', 'LDAP'],
-  ['security.authn.ldap.enabled', 'LDAP'],
   ['x509.enabled', 'client certificates'],
   ['security.authn.x509.enabled', 'client certificates'],
   ['google.iap.enabled', 'Identity-Aware Proxy'],

@@ -12,7 +12,7 @@ import { openUsers } from './form/users.ts'
 import type { Login } from './login.ts'
 import type { LoginEnding, LoginMethod } from './login-method.ts'
 import { createFarewellPage, type Page } from './login-page.ts'
-import { PasswordLogin } from './password-login.ts'
+import { PasswordLogin, type PasswordSource } from './password-login.ts'
 import { type Accounts, createUserPreparation, type PrepareUser } from './prepare-user.ts'
 import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin, setCookie } from './request-login.ts'
@@ -54,8 +54,17 @@ async function openMethods(options: LoginOptions, prepareUser: PrepareUser): Pro
     const { dataDir, contextPath } = options
     return [await openSamlLogin({ settings: settings.saml, dataDir, contextPath, log, now })]
   }
-  if (!settings.form.enabled) return []
-  return [new PasswordLogin(await openFormSource(options, now), { page: options, prepareUser, log, now })]
+  const source = await openPasswordSource(options, now)
+  return source === undefined ? [] : [new PasswordLogin(source, { page: options, prepareUser, log, now })]
+}
+
+async function openPasswordSource(options: LoginOptions, now: () => number): Promise<PasswordSource | undefined> {
+  const { ldap, form } = options.settings
+  if (ldap !== undefined) {
+    const { createLdapSource } = await import('./ldap/ldap-source.ts')
+    return createLdapSource({ settings: ldap, log: options.log, now })
+  }
+  return form.enabled ? openFormSource(options, now) : undefined
 }
 
 async function openFormSource(options: LoginOptions, now: () => number) {

@@ -11,11 +11,21 @@ import { createLoginPage, type Notice, type PageOptions } from './login-page.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { PrepareUser } from './prepare-user.ts'
 
+export interface Known {
+  user: User
+  credentialStamp?: string
+}
+
+/** Somebody who knows the password and may not sign in all the same; the form says why. */
+export interface Barred {
+  notice: 'expired' | 'restricted'
+}
+
 /** What knows the passwords: the users of this gateway, or a directory. */
 export interface PasswordSource {
   readonly name: string
   /** The user, or undefined when the password is wrong. Both are non-empty. @throws {GatewayError} LOGIN_UNAVAILABLE */
-  check(credentials: Credentials): Promise<{ user: User; credentialStamp?: string } | undefined>
+  check(credentials: Credentials): Promise<Known | Barred | undefined>
   reportOf(user: User): LoginReport | undefined
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
   /** Whether wrong HTTP Basic credentials are answered even where none are needed. */
@@ -30,8 +40,7 @@ export interface PasswordLoginOptions {
   now: () => number
 }
 
-type Known = { user: User; credentialStamp?: string }
-type FormOutcome = Known | 'refused' | 'wait'
+type FormOutcome = Known | Exclude<Notice, 'signed-out'>
 
 const maxFormBytes = 16 * 1024
 
@@ -69,14 +78,21 @@ export class PasswordLogin implements LoginMethod {
     const credentials = parseBasic(request.headers.authorization)
     if (credentials === undefined) return { kind: 'not-mine' }
     if (credentials === 'unreadable') return this.#refusal('the Authorization header names nobody')
-    const verify = () => this.#verified.get(credentials, () => this.#verifyBasic(credentials, request.state.clientAddress))
-    let known = await verify()
-    if (known !== undefined && !(await this.stillValid(known.user, known.credentialStamp))) {
-      this.#verified.forget(credentials)
-      known = await verify()
+    try {
+      const known = await this.#recall(credentials, request.state.clientAddress)
+      return known === undefined ? this.#refusal('wrong user name or password') : { kind: 'user', ...known }
+    } catch (error) {
+      if (!isUnavailable(error)) throw error
+      return { ...this.#refusal('the credentials cannot be checked at present'), error }
     }
-    if (known === undefined) return this.#refusal('wrong user name or password')
-    return { kind: 'user', ...known }
+  }
+
+  async #recall(credentials: Credentials, address: string): Promise<Known | undefined> {
+    const verify = () => this.#verified.get(credentials, () => this.#verifyBasic(credentials, address))
+    const known = await verify()
+    if (known === undefined || (await this.stillValid(known.user, known.credentialStamp))) return known
+    this.#verified.forget(credentials)
+    return verify()
   }
 
   stillValid(user: User, credentialStamp: string | undefined): boolean | Promise<boolean> {
@@ -111,16 +127,26 @@ export class PasswordLogin implements LoginMethod {
       return reply
     }
     this.#options.log.info({ method: this.name, address: state.clientAddress, reason: outcome }, 'a login was refused')
-    return reply.redirect(`${state.baseUrl}/login?error${outcome === 'wait' ? '=wait' : ''}`, 302)
+    return reply.redirect(`${state.baseUrl}/login?error${outcome === 'refused' ? '' : `=${outcome}`}`, 302)
   }
 
   async #verifyForm(credentials: Credentials, address: string): Promise<FormOutcome> {
     if (credentials.username === '' || credentials.password === '') return 'refused'
     if (this.#guesses.begin(credentials.username, address) > 0) return 'wait'
-    const known = await this.#source.check(credentials)
-    if (known === undefined) return 'refused'
-    this.#guesses.succeed(credentials.username, address)
+    const known = await this.#checkForForm(credentials)
+    if (typeof known === 'object') this.#guesses.succeed(credentials.username, address)
     return known
+  }
+
+  async #checkForForm(credentials: Credentials): Promise<FormOutcome> {
+    try {
+      const known = await this.#source.check(credentials)
+      if (known === undefined) return 'refused'
+      return 'notice' in known ? known.notice : known
+    } catch (error) {
+      if (isUnavailable(error)) return 'unavailable'
+      throw error
+    }
   }
 
   /** @throws {GatewayError} RATE_LIMITED, and what the source and the preparation of the user throw */
@@ -133,14 +159,18 @@ export class PasswordLogin implements LoginMethod {
       })
     }
     const known = await this.#source.check(credentials)
-    if (known === undefined) return undefined
+    if (known === undefined || 'notice' in known) return undefined
     this.#guesses.succeed(credentials.username, address)
     return { ...known, user: await this.#options.prepareUser(known.user, this.reportOf(known.user)) }
   }
 
-  #refusal(reason: string): LoginOutcome {
+  #refusal(reason: string): Extract<LoginOutcome, { kind: 'refused' }> {
     return { kind: 'refused', reason, evenOnOpenPaths: this.#source.refusesOnOpenPaths }
   }
+}
+
+function isUnavailable(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.code === 'LOGIN_UNAVAILABLE'
 }
 
 /** User name and password of a posted form; undefined when the body is something else. Query parameters do not count. */
@@ -152,9 +182,9 @@ async function readForm(request: FastifyRequest): Promise<Credentials | undefine
 }
 
 function noticeOf(query: URLSearchParams): Notice | undefined {
-  if (query.get('error') === 'wait') return 'wait'
-  if (query.get('error') === 'unavailable') return 'unavailable'
-  if (query.has('error')) return 'refused'
+  const error = query.get('error')
+  if (error === 'wait' || error === 'unavailable' || error === 'expired' || error === 'restricted') return error
+  if (error !== null) return 'refused'
   return query.has('logout') ? 'signed-out' : undefined
 }
 

@@ -2,12 +2,14 @@
 import { z } from 'zod'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
 import { LaterMethodKeys, refuseLaterMethods } from './later-methods.ts'
+import { LdapKeys, type LdapSettings, toLdapSettings } from './ldap/settings.ts'
 import { OAuth2Keys } from './oauth2/setting-keys.ts'
 import { type OAuth2Settings, toOAuth2Settings } from './oauth2/settings.ts'
 import { SamlKeys, type SamlSettings, toSamlSettings } from './saml/settings.ts'
 
 export const LoginKeys = z.strictObject({
   ...LaterMethodKeys.shape,
+  ...LdapKeys.shape,
   ...OAuth2Keys.shape,
   ...SamlKeys.shape,
   'anonymous.enabled': z
@@ -52,6 +54,7 @@ export interface LoginSettings {
   }
   oauth2: OAuth2Settings | undefined
   saml: SamlSettings | undefined
+  ldap: LdapSettings | undefined
   /** The administrator that a start on an empty data directory creates; without password one is generated. */
   firstAdmin: { name: string; password: string | undefined }
   webhooksNeedLogin: boolean
@@ -79,9 +82,11 @@ export function toLoginSettings(
   const others = refuseLaterMethods(keys, report)
   const oauth2 = toOAuth2Settings(keys, report, { profiles })
   const saml = toSamlSettings(keys, report)
+  const ldap = toLdapSettings(keys, report)
   const chosen: Chosen[] = [
     ...(oauth2 === undefined ? [] : [{ method: 'OAuth 2.0', key: oauth2.key }]),
     ...(saml === undefined ? [] : [{ method: 'SAML', key: 'saml.enabled' }]),
+    ...(ldap === undefined ? [] : [{ method: 'LDAP', key: 'ldap.enabled' }]),
     ...(keys['security.basicform.enabled'] === true ? [{ method: 'form', key: 'security.basicform.enabled' }] : []),
   ]
   refuseSeveral(chosen, anonymous, report)
@@ -104,11 +109,12 @@ export function toLoginSettings(
   return {
     anonymous,
     form: {
-      enabled: !anonymous && oauth2 === undefined && saml === undefined && keys['security.basicform.enabled'] !== false,
+      enabled: !anonymous && ![oauth2, saml, ldap].some(Boolean) && keys['security.basicform.enabled'] !== false,
       configuredUser: password === undefined ? undefined : { name, password },
     },
     oauth2,
     saml,
+    ldap,
     firstAdmin: { name: keys['fairlead.admin.user'], password: keys['fairlead.admin.password'] },
     webhooksNeedLogin: keys['security.webhooks.defaultAuthEnabled'],
   }

@@ -1,0 +1,182 @@
+/** One connection to one server of a directory: encrypted first, bounded in time, and never used again after trouble. */
+import { connect as connectPlain, type Socket } from 'node:net'
+import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls'
+import { Client, type Entry, type Filter, ResultCodeError } from 'ldapts'
+import type { LdapServer, LdapSettings } from './settings.ts'
+
+/** The server cannot be asked: not there, silent, not who it should be, or too busy. Another one may do. */
+export class DirectoryUnreachable extends Error {
+  readonly server: string
+
+  constructor(server: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.server = server
+  }
+}
+
+/** The server's answer, other than success. */
+export class DirectoryRefusal extends Error {
+  readonly server: string
+  /** @see RFC 4511, section 4.1.9 */
+  readonly code: number
+
+  constructor(server: string, code: number, message: string) {
+    super(message)
+    this.server = server
+    this.code = code
+  }
+}
+
+export interface SearchRequest {
+  readonly base: string
+  readonly scope: 'base' | 'sub'
+  readonly filter: Filter
+  readonly attributes: readonly string[]
+  /** Entries beyond that are left out. */
+  readonly maxEntries: number
+}
+
+export type { Entry } from 'ldapts'
+
+/** Busy, unavailable, and no answer at all. */
+const unreachableCodes = new Set([51, 52, 248])
+const pageSize = 500
+const sizeLimitExceeded = 4
+
+type TransportSettings = Pick<LdapSettings, 'startTls' | 'authorities' | 'connectTimeoutMs' | 'readTimeoutMs'>
+
+/** @throws {DirectoryUnreachable} also when the certificate is not the server's, before anything is said */
+export async function openConnection(server: LdapServer, settings: TransportSettings): Promise<Connection> {
+  const connection = new Connection(server, settings)
+  try {
+    if (settings.startTls) await connection.startTls()
+    return connection
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
+
+export class Connection {
+  readonly #server: LdapServer
+  readonly #settings: TransportSettings
+  readonly #client: Client
+  readonly #sockets: Socket[] = []
+  #broken = false
+
+  constructor(server: LdapServer, settings: TransportSettings) {
+    this.#server = server
+    this.#settings = settings
+    const { host, port, secure } = server
+    this.#client = new Client({
+      url: `${secure ? 'ldaps' : 'ldap'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      timeout: settings.readTimeoutMs,
+      connectTimeout: settings.connectTimeoutMs,
+      tlsOptions: secure ? this.#tlsOptions() : undefined,
+      createConnection: this.#watched(connectPlain),
+      createSecureConnection: this.#watched(connectTls),
+    })
+  }
+
+  get server(): string {
+    return this.#server.url
+  }
+
+  /** False once anything went wrong with it. */
+  get usable(): boolean {
+    return !this.#broken
+  }
+
+  /** @throws {DirectoryUnreachable} */
+  async startTls(): Promise<void> {
+    const { connectTimeoutMs, readTimeoutMs } = this.#settings
+    // The library waits without limit for the handshake within a connection that is there already.
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy(new Error('the TLS handshake took too long'))
+    }, connectTimeoutMs + readTimeoutMs)
+    try {
+      await this.#ask(() => this.#client.startTLS(this.#tlsOptions()))
+    } catch (error) {
+      // Without TLS nothing else is said, whatever the reason.
+      throw error instanceof DirectoryRefusal
+        ? new DirectoryUnreachable(this.server, new Error(`no TLS: ${error.message}`))
+        : error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** @throws {DirectoryRefusal} @throws {DirectoryUnreachable} */
+  async bind(dn: string, password: string): Promise<void> {
+    // Either of them empty would be a bind as nobody, which succeeds.
+    if (dn === '' || password === '') throw new Error('a bind needs a name and a password')
+    await this.#ask(() => this.#client.bind(dn, password))
+  }
+
+  /**
+   * Page by page. References to other servers are left out: nobody is asked whom the settings do not name.
+   *
+   * @throws {DirectoryRefusal} @throws {DirectoryUnreachable}
+   */
+  async search({ base, scope, filter, attributes, maxEntries }: SearchRequest): Promise<Entry[]> {
+    const entries: Entry[] = []
+    const timeLimit = Math.max(1, Math.ceil(this.#settings.readTimeoutMs / 1000))
+    const options = { scope, filter, attributes: [...attributes], timeLimit, paged: { pageSize } }
+    await this.#ask(async () => {
+      for await (const { searchEntries } of this.#client.searchPaginated(base, options)) {
+        for (const entry of searchEntries.slice(0, maxEntries - entries.length)) entries.push(entry)
+        if (entries.length >= maxEntries) return
+      }
+    })
+    return entries
+  }
+
+  close(): void {
+    this.#broken = true
+    this.#client.unbind().catch(() => {})
+  }
+
+  async #ask<T>(question: () => Promise<T>): Promise<T> {
+    if (this.#broken) throw new DirectoryUnreachable(this.server, new Error('the connection was closed'))
+    try {
+      return await question()
+    } catch (error) {
+      if (error instanceof ResultCodeError && !unreachableCodes.has(error.code)) {
+        throw new DirectoryRefusal(this.server, error.code, toLine(error.message))
+      }
+      this.close()
+      throw new DirectoryUnreachable(this.server, error)
+    }
+  }
+
+  #tlsOptions(): TlsOptions {
+    const { authorities } = this.#settings
+    return { host: this.#server.host, ...(authorities !== undefined && { ca: authorities }) }
+  }
+
+  /** Sockets that close are noticed at once; the library does not notice it after StartTLS. */
+  #watched<C extends typeof connectPlain | typeof connectTls>(connect: C): C {
+    const watch = (...parameters: unknown[]): Socket => {
+      const socket = Reflect.apply(connect, undefined, parameters) as Socket
+      this.#sockets.push(socket)
+      socket.once('close', () => {
+        this.#broken = true
+      })
+      return socket
+    }
+    return watch as C
+  }
+}
+
+/** Active Directory ends its messages with a zero byte. */
+function toLine(text: string): string {
+  return text
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, 500)
+}
+
+/** Whether a search went beyond what the directory gives at once. */
+export function isSizeLimit(error: unknown): boolean {
+  return error instanceof DirectoryRefusal && error.code === sizeLimitExceeded
+}

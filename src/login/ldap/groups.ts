@@ -1,0 +1,81 @@
+/** The roles of a user: the groups that a directory lists, directly and through other groups. */
+import { type Filter, OrFilter } from 'ldapts'
+import type { Entry, SearchRequest } from './connection.ts'
+import { leadingValue } from './distinguished-name.ts'
+import { askInChain, fillFilter, parseFilterTemplate } from './filter-template.ts'
+import type { LdapSettings } from './settings.ts'
+
+/** Levels of groups within groups, and groups altogether; beyond that something is wrong with the directory. */
+const maxLevels = 10
+const maxGroups = 5000
+/** Groups whose parents are asked for at once. */
+const batchSize = 50
+
+export type Search = (request: SearchRequest) => Promise<Entry[]>
+
+export interface Groups {
+  /** Names of roles, and whether there were more than could be read. */
+  load(user: DirectoryUser, search: Search): Promise<{ roles: string[]; cut: boolean }>
+}
+
+export interface DirectoryUser {
+  readonly dn: string
+  readonly username: string
+  /** Names of groups that stand in the entry of the user. */
+  readonly memberOf: readonly string[]
+}
+
+/** @throws {Error} when the filter of the settings is no filter */
+export function createGroups({ groupSearch }: Pick<LdapSettings, 'groupSearch'>): Groups {
+  if (groupSearch === undefined)
+    return { load: async ({ memberOf }) => ({ roles: toRoles(memberOf.map(leadingValue)), cut: false }) }
+  const { base, roleAttribute, nested } = groupSearch
+  const parsed = parseFilterTemplate(groupSearch.filter)
+  const template = nested === 'active-directory' ? askInChain(parsed) : parsed
+  const request = (filter: Filter, maxEntries: number): SearchRequest => ({
+    base,
+    scope: 'sub',
+    filter,
+    attributes: [roleAttribute],
+    maxEntries,
+  })
+  return {
+    async load({ dn, username, memberOf }, search) {
+      const found = new Map<string, Entry>()
+      let members = [dn]
+      for (let level = 0; members.length > 0 && level < maxLevels; level++) {
+        const before = new Set(found.keys())
+        for (let start = 0; start < members.length && found.size < maxGroups; start += batchSize) {
+          const filters = members.slice(start, start + batchSize).map((member) => fillFilter(template, [member, username]))
+          const [only] = filters
+          const filter = filters.length === 1 && only !== undefined ? only : new OrFilter({ filters })
+          for (const entry of await search(request(filter, maxGroups))) found.set(entry.dn.toLowerCase(), entry)
+        }
+        if (nested !== 'recursive') members = []
+        else members = [...found].filter(([key]) => !before.has(key)).map(([, entry]) => entry.dn)
+      }
+      const names = [...found.values()].flatMap((entry) => valuesOf(entry, roleAttribute))
+      return { roles: toRoles([...names, ...memberOf.map(leadingValue)]), cut: members.length > 0 || found.size >= maxGroups }
+    },
+  }
+}
+
+/** The values of an attribute; directories write its name as they like. */
+export function valuesOf(entry: Entry, attribute: string): string[] {
+  const wanted = attribute.toLowerCase()
+  return Object.entries(entry)
+    .filter(([name]) => name.toLowerCase() === wanted)
+    .flatMap(([, value]) => value as string | Buffer | readonly (string | Buffer)[])
+    .map((value) => value.toString())
+}
+
+/** As Gate names them: without `ROLE_` in front, in lower case, each once. */
+function toRoles(names: readonly (string | undefined)[]): string[] {
+  const roles = names.map((name) =>
+    (name ?? '')
+      .trim()
+      .replace(/^role_/i, '')
+      .toLowerCase(),
+  )
+  return [...new Set(roles.filter((role) => role !== ''))].sort()
+}

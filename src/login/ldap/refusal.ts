@@ -1,0 +1,68 @@
+/** What a directory means when it refuses a password, for the log; and what of it the person at the form may be told. */
+
+/** `expired`: the password has to be changed first. `restricted`: the password is right, and the account may not sign in. */
+export type RefusalNotice = 'expired' | 'restricted'
+
+export interface Refusal {
+  /** For the log. */
+  readonly reason: string
+  /** Only where the directory says so to nobody but those who know the password. */
+  readonly notice?: RefusalNotice
+}
+
+/**
+ * The codes in `80090308: LdapErr: …, data 52e, v4563`. Active Directory gives all but 525, 52e, 568 and 775 only when the
+ * password was right, so telling them gives nothing away; an account that is locked looks like a wrong password.
+ */
+const activeDirectoryCodes: Readonly<Record<string, Refusal>> = {
+  '525': { reason: 'the user is unknown' },
+  '52e': { reason: 'the password is wrong' },
+  '52f': { reason: 'the account is restricted', notice: 'restricted' },
+  '530': { reason: 'the account may not sign in at this time of day', notice: 'restricted' },
+  '531': { reason: 'the account may not sign in from this machine', notice: 'restricted' },
+  '532': { reason: 'the password has expired', notice: 'expired' },
+  '533': { reason: 'the account is disabled', notice: 'restricted' },
+  '568': { reason: 'the user is in too many groups' },
+  '701': { reason: 'the account has expired', notice: 'restricted' },
+  '773': { reason: 'the password has to be changed before the first login', notice: 'expired' },
+  '775': { reason: 'the account is locked after too many wrong passwords' },
+}
+
+/** What a bind may be answered with besides success; RFC 4511, section 4.1.9. Other codes are trouble of the directory. */
+const bindCodes: Readonly<Record<number, string>> = {
+  10: 'the directory refers to another server, which is not followed; write the address of the server that holds the user',
+  19: 'the account is locked, or its password may not be used',
+  32: 'the user is unknown',
+  34: 'the user name does not fit into a name of the directory',
+  48: 'the entry of the user has no password',
+  49: 'the password is wrong or the user is unknown',
+  50: 'the account may not sign in, or it is locked',
+  53: 'the directory is unwilling to check this account',
+}
+
+/** Undefined when the code says that the directory is in trouble rather than that the password is wrong. */
+export function explainRefusal(code: number, message: string): Refusal | undefined {
+  const reason = bindCodes[code]
+  if (reason === undefined) return undefined
+  const sub = /\bdata ([0-9a-f]{3})\b/i.exec(message)?.[1]?.toLowerCase()
+  const known = sub === undefined || code !== 49 ? undefined : activeDirectoryCodes[sub]
+  if (known !== undefined) return { ...known, reason: `${known.reason} (data ${sub})` }
+  return { reason: sub === undefined ? reason : `${reason} (data ${sub})` }
+}
+
+/** What to do when a directory answers a search or the manager's bind with an error. */
+const adviceByCode: Readonly<Record<number, string>> = {
+  1: 'it wants a bind before a search: set ldap.managerDn and ldap.managerPassword',
+  4: 'the search has more results than the directory gives at once; narrow ldap.groupSearchBase or the filter',
+  8: 'it wants TLS: write ldaps:// in ldap.url, or set ldap.startTls: true',
+  10: 'it refers to another server, which is not followed; write the address of that server in ldap.url',
+  13: 'it wants TLS: write ldaps:// in ldap.url, or set ldap.startTls: true',
+  32: 'the base of the search does not exist, or may not be seen: check the root in ldap.url and the search bases',
+  34: 'a base of a search is no name: check the root in ldap.url and the search bases',
+  49: 'it refuses the manager: check ldap.managerDn and ldap.managerPassword',
+  50: 'it does not let the manager search: check the rights of ldap.managerDn',
+}
+
+export function adviseOn(code: number): string | undefined {
+  return adviceByCode[code]
+}
