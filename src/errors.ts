@@ -32,6 +32,10 @@ export const errorCodes = {
   LOGIN_REQUIRED: { status: 401, meaning: 'The request carries no session or credentials.' },
   CREDENTIALS_REFUSED: { status: 401, meaning: 'The credentials are wrong, expired or revoked.' },
   PERMISSION_DENIED: { status: 403, meaning: 'The user is known but may not do this.' },
+  CERTIFICATE_REQUIRED: {
+    status: 403,
+    meaning: 'The request comes without a client certificate that is accepted, and there is no other way to log in here.',
+  },
   ORIGIN_REFUSED: {
     status: 403,
     meaning: 'The page that sent the request is not allowed to use this gateway with the cookies of its visitor.',
@@ -58,6 +62,10 @@ export const errorCodes = {
   UPSTREAM_UNREACHABLE: { status: 502, meaning: 'A service could not be reached, or broke off before it answered.' },
   UPSTREAM_UNREADABLE: { status: 502, meaning: 'A service answered with something that the operation cannot read.' },
   SESSIONS_UNAVAILABLE: { status: 503, meaning: 'The session store cannot be read or written; nobody is let in until it can.' },
+  TOKENS_UNAVAILABLE: {
+    status: 503,
+    meaning: 'The store of API tokens cannot be read or written; no token is accepted until it can.',
+  },
   LOGIN_UNAVAILABLE: {
     status: 503,
     meaning: 'The login cannot be completed because the permission service or a directory does not answer.',

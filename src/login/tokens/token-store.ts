@@ -1,0 +1,64 @@
+/** What a store of API tokens does. It sees hashes only, so a stolen copy opens nothing. */
+
+export type PrincipalType = 'USER' | 'SERVICE_ACCOUNT'
+
+/** Whom a token speaks for. */
+export interface Principal {
+  readonly type: PrincipalType
+  readonly id: string
+}
+
+/** What a token may be used for, beyond what its principal may do. Undefined does not limit. */
+export interface TokenLimits {
+  readonly readOnly: boolean
+  /** Lower case. */
+  readonly applications: readonly string[] | undefined
+  /** Operation ids. */
+  readonly operations: readonly string[] | undefined
+}
+
+/** All times in milliseconds since the epoch. */
+export interface StoredToken {
+  readonly id: string
+  /** Unique among the tokens of one principal. */
+  readonly name: string
+  readonly principal: Principal
+  /** The login method of the user when the token was created; undefined when nobody was logged in, or in tokens of Gate. */
+  readonly method: string | undefined
+  readonly createdBy: string
+  readonly createdAtMs: number
+  /** Undefined: never expires. */
+  readonly expiresAtMs: number | undefined
+  readonly lastUsedAtMs: number | undefined
+  readonly limits: TokenLimits
+  readonly secret: TokenSecret
+}
+
+export interface TokenSecret {
+  /** SHA-256 in hexadecimal. */
+  readonly hash: string
+  readonly sinceMs: number
+  /** The secret before the last rotation, accepted until `untilMs`. */
+  readonly former: { readonly hash: string; readonly untilMs: number } | undefined
+}
+
+/**
+ * Every function rejects when the store cannot be asked; the caller turns that into TOKENS_UNAVAILABLE. A removed token is
+ * found by nobody any more, in no process, once `remove` has resolved.
+ */
+export interface TokenStore {
+  /** False when the principal has a token of this name already. */
+  insert(token: StoredToken): Promise<boolean>
+  /** By the hash of the present or the former secret; whether they still count is for the caller to say. */
+  findByHash(hash: string): Promise<StoredToken | undefined>
+  find(id: string): Promise<StoredToken | undefined>
+  listOf(principal: Principal): Promise<StoredToken[]>
+  listAll(type: PrincipalType): Promise<StoredToken[]>
+  /** False when the present secret is not `before`: the token is gone, or somebody else has rotated it. */
+  replaceSecret(id: string, before: string, secret: TokenSecret, expiresAtMs: number | undefined): Promise<boolean>
+  /** False when there was no such token. */
+  remove(id: string): Promise<boolean>
+  /** Notes a use; does nothing when the token is gone. */
+  recordUse(id: string, atMs: number): Promise<void>
+  close(): void | Promise<void>
+}
