@@ -20,6 +20,7 @@ import { formatOpenApi } from './operations/openapi.ts'
 import { createMethodIndex } from './operations/path-pattern.ts'
 import type { Platform } from './operations/platform.ts'
 import { openPermissions } from './permissions/fiat-permissions.ts'
+import { loadServiceAccountNames } from './permissions/service-accounts.ts'
 import { openSessions } from './sessions/sessions.ts'
 import { createHealth } from './telemetry/health.ts'
 import { logAccess, logError, type Outcome } from './telemetry/log.ts'
@@ -72,6 +73,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     permissions,
     permissionServiceEmbedded: upstreams.isEmbedded('fiat'),
     accounts,
+    serviceAccounts: () => loadServiceAccountNames(upstreams),
     adminRoles: config.backends.adminRoles,
     ui: config.operations,
     contextPath: config.http.origin.contextPath,

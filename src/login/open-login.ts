@@ -25,6 +25,8 @@ export interface LoginOptions {
   /** Whether the permission service is part of this process. */
   permissionServiceEmbedded: boolean
   accounts: Accounts
+  /** Names of the service accounts that are defined. */
+  serviceAccounts: () => Promise<readonly string[]>
   /** Roles of the first administrator: those that the permission service takes for administrators. */
   adminRoles: readonly string[]
   ui: UiAddress
@@ -48,7 +50,12 @@ export async function openLogin(options: LoginOptions): Promise<Login> {
 
 async function openMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
   const { settings, log, now = Date.now } = options
-  if (settings.oauth2 !== undefined) throw new Error('login by OAuth 2.0 is not part of this build')
+  if (settings.oauth2 !== undefined) {
+    const { openOAuth2 } = await import('./oauth2/open-oauth2.ts')
+    const isServiceAccount = createServiceAccountCheck(options)
+    const { contextPath } = options
+    return [await openOAuth2({ settings: settings.oauth2, contextPath, prepareUser, isServiceAccount, log, now })]
+  }
   if (settings.saml !== undefined) {
     const { openSamlLogin } = await import('./saml/open-saml-login.ts')
     const { dataDir, contextPath } = options
@@ -65,6 +72,19 @@ async function openPasswordSource(options: LoginOptions, now: () => number): Pro
     return createLdapSource({ settings: ldap, log: options.log, now })
   }
   return form.enabled ? openFormSource(options, now) : undefined
+}
+
+/** While nobody decides by permissions, or the names cannot be had, nobody is a service account. */
+function createServiceAccountCheck({ permissions, serviceAccounts, log }: LoginOptions) {
+  return async (name: string): Promise<boolean> => {
+    if (!permissions.enabled) return false
+    try {
+      return (await serviceAccounts()).some((known) => known.toLowerCase() === name.toLowerCase())
+    } catch (error) {
+      log.warn({ err: error }, 'the service accounts are not known; the one that logs in counts as a person')
+      return false
+    }
+  }
 }
 
 async function openFormSource(options: LoginOptions, now: () => number) {
@@ -173,7 +193,7 @@ class OpenLogin implements Login, LoginEnding {
     if (session === undefined) return undefined
     let taken: PendingLogin | undefined
     await sessions.change(session, (content) => {
-      taken = content.pendingLogins?.[id]
+      taken = Object.hasOwn(content.pendingLogins ?? {}, id) ? content.pendingLogins?.[id] : undefined
       return withoutPendingLogin(content, id)
     })
     return taken

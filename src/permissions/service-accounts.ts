@@ -1,6 +1,7 @@
-/** Which of a user's service accounts may be used for an application. */
+/** Which service accounts there are, and which of a user's may be used for an application. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { readJson, type UpstreamAnswer } from '../upstreams/upstreams.ts'
+import { anonymousIdentity } from '../upstreams/identity.ts'
+import { readJson, type UpstreamAnswer, type Upstreams } from '../upstreams/upstreams.ts'
 import { parsePermissionView } from './permission-view.ts'
 
 const attempts = 3
@@ -41,4 +42,13 @@ function fittingAccounts(body: unknown, application: string, authorizations: rea
     )
     .map(({ name }) => name)
     .filter((name) => name !== '')
+}
+
+/** Names of all service accounts that the definitions hold. @throws {GatewayError} when they cannot be asked */
+export async function loadServiceAccountNames(upstreams: Upstreams): Promise<string[]> {
+  if (!upstreams.isEnabled('front50')) return []
+  const answer = await upstreams.call('front50', { path: '/serviceAccounts' }, anonymousIdentity)
+  const accounts = readJson(answer, 'front50')
+  if (!Array.isArray(accounts)) return []
+  return accounts.map((account) => (account as { name?: unknown } | null)?.name).filter((name) => typeof name === 'string')
 }

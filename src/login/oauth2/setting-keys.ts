@@ -123,6 +123,7 @@ export const OlderKeys = z.strictObject({
 })
 export type OlderKeys = z.infer<typeof OlderKeys>
 
+const sameParts = 'The same parts as `security.oauth2`, as installers and the earliest releases write them.'
 const older = 'Login by OAuth 2.0 or OpenID Connect in the spelling of early releases.'
 
 export const OAuth2Keys = z.strictObject({
@@ -152,8 +153,8 @@ export const OAuth2Keys = z.strictObject({
     .describe(
       'A bearer token has to be a JWT of the issuer for one of these audiences. Default: whatever the user-info address accepts.',
     ),
-  'security.authn.oauth2': OlderKeys.optional().meta({ description: older, sameAs: 'security.oauth2' }),
-  'spring.oauth2': OlderKeys.optional().meta({ description: older, sameAs: 'security.oauth2' }),
+  'security.authn.oauth2': OlderKeys.optional().meta({ description: sameParts, sameAs: 'security.oauth2' }),
+  'spring.oauth2': OlderKeys.optional().meta({ description: sameParts, sameAs: 'security.oauth2' }),
   azureTenantId: text.describe('Tenant of the preset AZURE of early releases.'),
   idcsTenantId: text.describe('Tenant of the preset ORACLE.'),
 })

@@ -1,0 +1,55 @@
+/** How the gateway proves to a provider which client it is. */
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import * as oauth from 'oauth4webapi'
+import type { Registration } from './registration.ts'
+
+/** `query` puts nothing here: identifier and secret go into the address of the request. */
+export function createClientAuthentication(registration: Registration): oauth.ClientAuth {
+  const { clientAuthentication, clientSecret = '', privateKey } = registration
+  switch (clientAuthentication) {
+    case 'client_secret_basic':
+      return basic(registration.clientId, clientSecret)
+    case 'client_secret_post':
+      return oauth.ClientSecretPost(clientSecret)
+    case 'client_secret_jwt':
+      return oauth.ClientSecretJwt(clientSecret)
+    case 'private_key_jwt':
+      return signed(privateKey)
+    case 'query':
+      return () => {}
+    case 'none':
+      return oauth.None()
+  }
+}
+
+/**
+ * Both parts are encoded as in a form, where Java leaves `-_.*` alone; providers that do not decode see identifiers such as
+ * `1-2.apps.example` as they are.
+ */
+function basic(clientId: string, clientSecret: string): oauth.ClientAuth {
+  const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1)
+  const credentials = Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64')
+  return (_server, _client, _body, headers) => headers.set('authorization', `Basic ${credentials}`)
+}
+
+function signed(privateKey: Registration['privateKey']): oauth.ClientAuth {
+  if (privateKey === undefined) throw new Error('private_key_jwt needs a private key')
+  const key = loadPrivateKey(privateKey.file)
+  return oauth.PrivateKeyJwt({ key, ...(privateKey.id !== undefined && { kid: privateKey.id }) })
+}
+
+/** @throws {Error} when the file cannot be read or holds no usable key */
+function loadPrivateKey(file: string): CryptoKey {
+  return toSigningKey(createPrivateKey(readFileSync(file)))
+}
+
+function toSigningKey(key: KeyObject): CryptoKey {
+  if (key.asymmetricKeyType === 'rsa') {
+    return key.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['sign'])
+  }
+  if (key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1') {
+    return key.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
+  }
+  throw new Error('the key is neither RSA nor P-256')
+}

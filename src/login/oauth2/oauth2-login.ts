@@ -1,0 +1,241 @@
+/** Login at an OAuth 2.0 or OpenID Connect provider: the way there and back, and bearer tokens of programs. */
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import { parseAccept } from '../../http/parse-accept.ts'
+import type { RequestState, User } from '../../http/request-state.ts'
+import type { LoginReport } from '../../permissions/permissions.ts'
+import { VerifiedCredentials } from '../basic-credentials.ts'
+import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
+import type { OpenPath } from '../open-paths.ts'
+import type { PrepareUser } from '../prepare-user.ts'
+import { parseBearer } from './bearer-token.ts'
+import { LoginFailure } from './login-failure.ts'
+import { createChoicePage, createFailurePage } from './pages.ts'
+import type { Admitted, Provider } from './provider.ts'
+import { methodName } from './to-user.ts'
+
+export interface OAuth2LoginOptions {
+  /** At least one; the first judges bearer tokens. */
+  providers: readonly Provider[]
+  /** A fixed address of the login page. */
+  entryAddress: string | undefined
+  /** Prefix of the gateway's paths, or empty. */
+  contextPath: string
+  prepareUser: PrepareUser
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** A login that has not come back after this time has to begin again. */
+const pendingMs = 10 * 60_000
+const stateForm = /^[\w-]{43}$/
+
+export class OAuth2Login implements LoginMethod {
+  readonly name = methodName
+  readonly interactive = true
+  readonly beforeSession = false
+  readonly filtered = true
+  readonly openPaths: readonly OpenPath[] = [
+    { path: '/login', methods: ['GET'], identity: 'if-known' },
+    { path: '/login/oauth2/code/**', methods: ['GET'], identity: 'if-known' },
+    { path: '/oauth2/authorization/**', methods: ['GET'], identity: 'none' },
+  ]
+  readonly routes = [
+    { method: 'GET', path: '/login' },
+    { method: 'GET', path: '/login/oauth2/code/{id}' },
+    { method: 'GET', path: '/oauth2/authorization/{id}' },
+  ]
+  readonly #options: OAuth2LoginOptions
+  readonly #verified: VerifiedCredentials<User>
+  /** Users whose login is not reported. */
+  readonly #serviceAccounts = new WeakSet<User>()
+  /** What the bearer token of a request was good for, for the pages that turn it into a session. */
+  readonly #bearers = new WeakMap<FastifyRequest, LoginOutcome>()
+
+  constructor(options: OAuth2LoginOptions) {
+    this.#options = options
+    this.#verified = new VerifiedCredentials(options.now)
+  }
+
+  reportOf(user: User): LoginReport | undefined {
+    return this.#serviceAccounts.has(user) ? undefined : { call: 'roles-if-any', attempts: 5 }
+  }
+
+  entryPoint({ baseUrl }: RequestState): EntryPoint {
+    return { kind: 'redirect', location: this.#options.entryAddress ?? `${baseUrl}/login` }
+  }
+
+  async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
+    const token = parseBearer(request.raw)
+    if (token === undefined) return { kind: 'not-mine' }
+    const outcome = token === 'unreadable' ? refusal('there is not exactly one readable bearer token') : await this.#judge(token)
+    this.#bearers.set(request, outcome)
+    return outcome
+  }
+
+  mount(server: FastifyInstance, ending: LoginEnding): void {
+    server.get('/login', (request, reply) => this.#answerLogin(request, reply, ending))
+    server.get<{ Params: { id: string } }>('/login/oauth2/code/:id', (request, reply) =>
+      this.#answerCallback(request, reply, ending, request.params.id),
+    )
+    server.get<{ Params: { id: string } }>('/oauth2/authorization/:id', (request, reply) =>
+      this.#start(request, reply, ending, request.params.id),
+    )
+  }
+
+  close(): void {
+    for (const provider of this.#options.providers) provider.close()
+  }
+
+  /** Start page, callback of early releases, and the place where a bearer token becomes a session. */
+  async #answerLogin(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+    const parameters = queryOf(request)
+    if (['code', 'state', 'error'].some((name) => parameters.has(name))) {
+      return this.#complete(request, reply, ending, undefined)
+    }
+    const known = await this.#welcome(request, reply, ending)
+    if (known !== undefined) return known
+    const [first, ...more] = this.#options.providers
+    if (first !== undefined && more.length === 0) return this.#start(request, reply, ending, first.registration.id)
+    const choices = this.#options.providers.map(({ registration: { id, label } }) => ({
+      label,
+      path: `/oauth2/authorization/${encodeURIComponent(id)}`,
+    }))
+    const { html, headers } = createChoicePage(this.#options.contextPath, choices)
+    return reply.code(200).headers(headers).send(html)
+  }
+
+  async #answerCallback(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding, id: string): Promise<FastifyReply> {
+    if (queryOf(request).size === 0) {
+      const known = await this.#welcome(request, reply, ending)
+      if (known !== undefined) return known
+    }
+    return this.#complete(request, reply, ending, id)
+  }
+
+  /** Whoever is known already goes on; a bearer token is turned into a session first. */
+  async #welcome(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply | undefined> {
+    const bearer = this.#bearers.get(request)
+    if (bearer?.kind === 'refused' && bearer.error !== undefined) throw bearer.error
+    if (bearer?.kind === 'user') {
+      await ending.complete(request, reply, { user: bearer.user, path: '/' })
+      return reply
+    }
+    const { state } = request
+    return state.user === undefined ? undefined : reply.redirect(`${state.baseUrl}/`, 302)
+  }
+
+  async #start(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding, id: string): Promise<FastifyReply> {
+    const provider = this.#find(id)
+    if (provider === undefined) throw new GatewayError('NOT_FOUND', 'There is no such login. GET /login offers those that exist.')
+    try {
+      const { location, state, values } = await provider.start(request.state.baseUrl)
+      await ending.remember(request, state, { method: methodName, startedAtMs: this.#options.now(), values })
+      return reply.redirect(location, 302)
+    } catch (error) {
+      return this.#refuse(request, reply, error, id)
+    }
+  }
+
+  /** @param id The registration that the path names; undefined on the path of early releases */
+  async #complete(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ending: LoginEnding,
+    id: string | undefined,
+  ): Promise<FastifyReply> {
+    try {
+      const { user, isServiceAccount } = await this.#judgeCallback(request, ending, id)
+      if (isServiceAccount) this.#serviceAccounts.add(user)
+      await ending.complete(request, reply, { user })
+      return reply
+    } catch (error) {
+      return this.#refuse(request, reply, error, id)
+    }
+  }
+
+  /** @throws {LoginFailure} */
+  async #judgeCallback(request: FastifyRequest, ending: LoginEnding, id: string | undefined): Promise<Admitted> {
+    const parameters = queryOf(request)
+    const [state = '', ...more] = parameters.getAll('state')
+    if (more.length > 0 || !stateForm.test(state)) throw new LoginFailure('refused', 'the answer carries no readable state')
+    const pending = await ending.take(request, state)
+    if (pending?.method !== methodName) throw new LoginFailure('refused', 'this browser has no such login under way')
+    if (this.#options.now() - pending.startedAtMs > pendingMs) throw new LoginFailure('refused', 'the login took too long')
+    const provider = this.#find(pending.values['registration'] ?? '')
+    if (provider === undefined || (id !== undefined && id !== provider.registration.id)) {
+      throw new LoginFailure('refused', 'the answer came to the address of another registration')
+    }
+    return provider.complete(parameters, state, pending.values)
+  }
+
+  #find(id: string): Provider | undefined {
+    return this.#options.providers.find(({ registration }) => registration.id === id)
+  }
+
+  async #judge(token: string): Promise<LoginOutcome> {
+    try {
+      const user = await this.#verified.get({ username: methodName, password: token }, () => this.#identify(token))
+      return user === undefined ? refusal('the provider names nobody') : { kind: 'user', user }
+    } catch (error) {
+      if (!(error instanceof LoginFailure)) throw error
+      return refusal(error.message)
+    }
+  }
+
+  async #identify(token: string): Promise<User | undefined> {
+    const [provider] = this.#options.providers
+    const admitted = await provider?.identify(token)
+    if (admitted === undefined) return undefined
+    if (admitted.isServiceAccount) this.#serviceAccounts.add(admitted.user)
+    const user = await this.#options.prepareUser(admitted.user, this.reportOf(admitted.user))
+    if (admitted.isServiceAccount) this.#serviceAccounts.add(user)
+    return user
+  }
+
+  /** A page for people, the error object for programs; never a redirect, which providers would answer for ever. */
+  #refuse(request: FastifyRequest, reply: FastifyReply, thrown: unknown, id: string | undefined): FastifyReply {
+    const error = thrown instanceof LoginFailure ? toError(thrown) : thrown
+    if (!(error instanceof GatewayError)) throw error
+    const { state } = request
+    this.#options.log.warn(
+      {
+        requestId: state.requestId,
+        method: methodName,
+        ...(id !== undefined && { registration: id }),
+        address: state.clientAddress,
+        reason: thrown instanceof Error ? thrown.message : undefined,
+      },
+      'a login was refused',
+    )
+    if (parseAccept(request.headers.accept, ['json', 'text']) !== 'text') throw error
+    const { html, headers } = createFailurePage(this.#options.contextPath, error.message, state.requestId)
+    return reply.code(error.status).headers(headers).send(html)
+  }
+}
+
+/** The query, which the framework may have read differently. */
+function queryOf({ url }: FastifyRequest): URLSearchParams {
+  const mark = url.indexOf('?')
+  return new URLSearchParams(mark === -1 ? '' : url.slice(mark))
+}
+
+function toError({ kind, message }: LoginFailure): GatewayError {
+  if (kind === 'unavailable') {
+    return new GatewayError('LOGIN_UNAVAILABLE', 'The identity provider does not answer. Try again in a moment.', {
+      cause: new Error(message),
+    })
+  }
+  return new GatewayError(
+    'CREDENTIALS_REFUSED',
+    'The identity provider did not confirm the login, or you are not among those who are let in.',
+  )
+}
+
+function refusal(reason: string): LoginOutcome {
+  const error = new GatewayError('CREDENTIALS_REFUSED', 'The bearer token is not accepted. Get a new one and try again.', {
+    headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+  })
+  return { kind: 'refused', reason, error }
+}

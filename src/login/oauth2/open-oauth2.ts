@@ -1,0 +1,44 @@
+/** Puts the login by OAuth 2.0 together; loaded only where it is configured. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { LoginMethod } from '../login-method.ts'
+import type { PrepareUser } from '../prepare-user.ts'
+import { WrongIssuer } from './discovery.ts'
+import { OAuth2Login } from './oauth2-login.ts'
+import { Provider } from './provider.ts'
+import { createProviderCalls } from './provider-http.ts'
+import type { OAuth2Settings } from './settings.ts'
+
+export interface OpenOAuth2Options {
+  settings: OAuth2Settings
+  /** Prefix of the gateway's paths, or empty. */
+  contextPath: string
+  prepareUser: PrepareUser
+  /** Whether a name is that of a service account of the platform. */
+  isServiceAccount: (name: string) => Promise<boolean>
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/**
+ * Asks every issuer that is configured, at once. One that does not answer does not hold up the start beyond the time-outs.
+ *
+ * @throws {Error} when an issuer publishes what cannot belong to the configuration
+ */
+export async function openOAuth2(options: OpenOAuth2Options): Promise<LoginMethod> {
+  const { settings, isServiceAccount, log, now, contextPath, prepareUser } = options
+  const { registrations, entryAddress, audiences } = settings
+  const call = createProviderCalls(settings)
+  const providers = registrations.map(
+    (registration) => new Provider({ registration, call, log, now, audiences, isServiceAccount }),
+  )
+  const login = new OAuth2Login({ providers, entryAddress, contextPath, prepareUser, log, now })
+  try {
+    await Promise.all(providers.map((provider) => provider.open()))
+  } catch (error) {
+    login.close()
+    if (!(error instanceof WrongIssuer)) throw error
+    throw new Error(`${settings.key}: ${error.message}.`, { cause: error })
+  }
+  return login
+}

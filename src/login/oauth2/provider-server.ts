@@ -1,0 +1,122 @@
+/** What is known about the server of a provider: what is configured, completed by what its issuer publishes. */
+import type { FastifyBaseLogger } from 'fastify'
+import { discover, type Published, WrongIssuer } from './discovery.ts'
+import { LoginFailure } from './login-failure.ts'
+import type { CallProvider } from './provider-http.ts'
+import type { Registration } from './registration.ts'
+
+/** Everything that a login needs. */
+export interface Server {
+  readonly authorizationUri: string
+  readonly tokenUri: string
+  readonly userInfoUri: string | undefined
+  readonly jwkSetUri: string | undefined
+  readonly issuer: string | undefined
+  /** Algorithms that sign tokens; undefined: not published. */
+  readonly algorithms: readonly string[] | undefined
+  /** The issuer names itself in each answer to a login. */
+  readonly namesItself: boolean
+}
+
+export interface ProviderServerOptions {
+  registration: Registration
+  call: CallProvider
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** A login that finds the issuer unknown asks it again, but not more often than this. */
+const askAgainAfterMs = 5000
+const firstRetryMs = 10_000
+const longestRetryMs = 60_000
+
+export class ProviderServer {
+  readonly #options: ProviderServerOptions
+  #published: Published | undefined
+  #wrong: WrongIssuer | undefined
+  #asking: Promise<void> | undefined
+  #askedAtMs = Number.NEGATIVE_INFINITY
+  #retry: NodeJS.Timeout | undefined
+  #closed = false
+
+  constructor(options: ProviderServerOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Asks the issuer, if there is one to be asked. One that does not answer is asked again until it does: the gateway also
+   * serves those who are logged in already.
+   *
+   * @throws {WrongIssuer} when what is published cannot belong to this configuration
+   */
+  async open(): Promise<void> {
+    if (this.#options.registration.issuerUri === undefined) return
+    await this.#ask()
+    if (this.#wrong !== undefined) throw this.#wrong
+    if (this.#published === undefined) this.#retryIn(firstRetryMs)
+  }
+
+  /** @throws {LoginFailure} unavailable, while the issuer has not said what is not configured */
+  async current(): Promise<Server> {
+    const known = this.#known()
+    if (known !== undefined) return known
+    if (this.#asking !== undefined || this.#options.now() - this.#askedAtMs >= askAgainAfterMs) await this.#ask()
+    const found = this.#known()
+    if (found === undefined) throw new LoginFailure('unavailable', `the issuer has not been reached or does not fit yet`)
+    return found
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#retry)
+  }
+
+  #known(): Server | undefined {
+    if (this.#wrong !== undefined) return undefined
+    const { registration } = this.#options
+    const chosen = Object.entries(registration.endpoints).filter(([, uri]) => uri !== undefined)
+    const endpoints: Registration['endpoints'] = { ...this.#published?.endpoints, ...Object.fromEntries(chosen) }
+    const { authorizationUri, tokenUri, userInfoUri, jwkSetUri, issuer } = endpoints
+    const isOpenId = registration.scopes.includes('openid') && issuer !== undefined
+    if (authorizationUri === undefined || tokenUri === undefined) return undefined
+    if (isOpenId ? jwkSetUri === undefined : userInfoUri === undefined) return undefined
+    const { algorithms, namesItself = false } = this.#published ?? {}
+    return { authorizationUri, tokenUri, userInfoUri, jwkSetUri, issuer, algorithms, namesItself }
+  }
+
+  #ask(): Promise<void> {
+    this.#asking ??= this.#askOnce().finally(() => {
+      this.#asking = undefined
+    })
+    return this.#asking
+  }
+
+  async #askOnce(): Promise<void> {
+    const { registration, call, log, now } = this.#options
+    const { id, issuerUri } = registration
+    if (issuerUri === undefined) return
+    this.#askedAtMs = now()
+    try {
+      this.#published = await discover(issuerUri, call)
+      this.#wrong = undefined
+    } catch (error) {
+      if (error instanceof WrongIssuer) this.#wrong = error
+      else if (!(error instanceof LoginFailure)) throw error
+      log.warn(
+        { registration: id, issuer: issuerUri, reason: (error as Error).message },
+        'the issuer cannot be used; nobody can log in with it until it answers as it should',
+      )
+      return
+    }
+    log.info({ registration: id, issuer: issuerUri }, 'the issuer says how to log in with it')
+  }
+
+  #retryIn(delayMs: number): void {
+    this.#retry = setTimeout(() => {
+      void this.#ask().then(() => {
+        if (this.#published === undefined && !this.#closed) this.#retryIn(Math.min(delayMs * 2, longestRetryMs))
+      })
+    }, delayMs).unref()
+  }
+}

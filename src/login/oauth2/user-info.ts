@@ -1,0 +1,68 @@
+/** Asks the provider who a token belongs to, and, for GitHub, which organisations that person shows. */
+import { LoginFailure } from './login-failure.ts'
+import { type CallProvider, readObject } from './provider-http.ts'
+import type { Registration } from './registration.ts'
+import type { Attributes } from './requirements.ts'
+
+export interface UserInfoPlace {
+  readonly url: string
+  readonly registration: Pick<Registration, 'tokenPlace' | 'tokenName' | 'tokenWord'>
+}
+
+/** @throws {LoginFailure} refused: the token is not accepted or nothing useful is said; unavailable */
+export async function loadUserInfo(call: CallProvider, place: UserInfoPlace, accessToken: string): Promise<Attributes> {
+  const what = 'user-info address'
+  const answer = await call({ what, ...toRequest(place, accessToken) })
+  if (answer.status !== 200) throw new LoginFailure('refused', `the ${what} answered ${answer.status}`)
+  return readObject(what, answer)
+}
+
+function toRequest({ url, registration }: UserInfoPlace, accessToken: string): { url: string; init: RequestInit } {
+  const { tokenPlace, tokenName, tokenWord } = registration
+  const headers = { accept: 'application/json' }
+  const parameter = new URLSearchParams({ [tokenName]: accessToken })
+  if (tokenPlace === 'form') return { url, init: { method: 'POST', headers, body: parameter } }
+  if (tokenPlace === 'query') return { url: `${url}${url.includes('?') ? '&' : '?'}${parameter}`, init: { headers } }
+  return { url, init: { headers: { ...headers, authorization: `${tokenWord} ${accessToken}` } } }
+}
+
+const maxPages = 50
+
+/**
+ * Whether the user shows to be a member of a GitHub organisation. Whatever goes wrong counts as "no", and the token is
+ * sent to the host of the user-info address only.
+ *
+ * @see authentication contract, section 2.1
+ */
+export async function isMember(
+  call: CallProvider,
+  place: UserInfoPlace,
+  facts: { attributes: Attributes; organization: string; accessToken: string },
+): Promise<boolean> {
+  const { attributes, organization, accessToken } = facts
+  let next = attributes['organizations_url']
+  for (let page = 0; page < maxPages; page++) {
+    if (typeof next !== 'string' || !isSameHost(next, place.url)) return false
+    const headers = { accept: 'application/json', authorization: `${place.registration.tokenWord} ${accessToken}` }
+    try {
+      const answer = await call({ what: 'list of organisations', url: next, init: { headers } })
+      const list: unknown = answer.status === 200 ? await answer.json() : undefined
+      if (!Array.isArray(list)) return false
+      if (list.some((entry) => (entry as { login?: unknown } | null)?.login === organization)) return true
+      next = nextPage(answer.headers.get('link'))
+    } catch {
+      return false
+    }
+  }
+  return false
+}
+
+function isSameHost(url: string, other: string): boolean {
+  const [one, two] = [URL.parse(url), URL.parse(other)]
+  return one !== null && two !== null && one.origin === two.origin
+}
+
+/** @see RFC 8288 */
+function nextPage(link: string | null): string | undefined {
+  return /<([^>]+)>\s*;[^,]*\brel="?next"?/i.exec(link ?? '')?.[1]
+}
