@@ -21,6 +21,8 @@ import { createMethodIndex } from './operations/path-pattern.ts'
 import type { Platform } from './operations/platform.ts'
 import { openPermissions } from './permissions/fiat-permissions.ts'
 import { loadServiceAccountNames } from './permissions/service-accounts.ts'
+import { openRedis } from './redis/open-redis.ts'
+import type { Redis } from './redis/redis.ts'
 import { openSessions } from './sessions/sessions.ts'
 import { createHealth } from './telemetry/health.ts'
 import { logAccess, logError, type Outcome } from './telemetry/log.ts'
@@ -64,7 +66,15 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   const metrics = createMetrics()
   const upstreams = createUpstreams(config.upstreams, services, metrics)
   const permissions = openPermissions({ settings: config.permissions, upstreams, log, now })
-  const sessions = openSessions({ settings: config.sessions, dataDir, contextPath: config.http.origin.contextPath, log, now })
+  const redis = config.redis && (await openRedis(config.redis, log))
+  const sessions = openSessions({
+    settings: config.sessions,
+    dataDir,
+    redis,
+    contextPath: config.http.origin.contextPath,
+    log,
+    now,
+  })
   const accounts = createAccountCache(upstreams, accountRefreshMs, log)
   const applications = createApplicationCache(upstreams, config.applicationCache, log)
   const login = await openLogin({
@@ -87,6 +97,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     conditions: { 'embedded back ends': () => embedded?.isListening() ?? true },
     intervalMs: healthIntervalMs,
     log,
+    vitalConditions: { Redis: () => isSound(redis, config.redis?.relaxedHealth) },
   })
   const operations = allOperations
   const platform: Platform = {
@@ -173,6 +184,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     await sessions.close()
     await upstreams.close()
     await embedded?.close()
+    await redis?.close()
     lock.release()
   }
 
@@ -181,6 +193,11 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
 
 function toAddresses(upstreams: ConfiguredUpstreams, socketPath: string): Partial<Record<ServiceName, ServiceAddress>> {
   const addresses: Partial<Record<ServiceName, ServiceAddress>> = {}
+/** @see HTTP conventions, section 5.3: how Redis counts for the health */
+function isSound(redis: Redis | undefined, relaxed: boolean | undefined): boolean {
+  return redis === undefined || redis.isReachable() || (relaxed === true && redis.wasReached())
+}
+
   for (const service of serviceNames) {
     const { kind, baseUrl } = upstreams.services[service]
     if (kind === 'external' && baseUrl !== undefined) addresses[service] = { kind, baseUrl }

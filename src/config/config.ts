@@ -15,6 +15,7 @@ import {
 import type { OperationSettings } from '../operations/settings.ts'
 import { PermissionKeys, type PermissionSettings, toPermissionSettings } from '../permissions/settings.ts'
 import { SessionKeys, type SessionSettings, toSessionSettings } from '../sessions/settings.ts'
+import { RedisKeys, type RedisSettings, toRedisSettings } from '../redis/settings.ts'
 import type { SettingsReport } from '../setting.ts'
 import { TelemetryKeys, type TelemetrySettings, toTelemetrySettings } from '../telemetry/settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
@@ -34,6 +35,8 @@ export interface Config {
   http: HttpSettings
   sessions: SessionSettings
   login: LoginSettings
+  /** Undefined where replicas share nothing. */
+  redis: RedisSettings | undefined
   permissions: PermissionSettings
   operations: OperationSettings
   applicationCache: ApplicationCacheSettings
@@ -73,6 +76,7 @@ export const settingGroups = {
   'Listener, addresses, cross-origin rules, limits': HttpKeys,
   Sessions: SessionKeys,
   Login: LoginKeys,
+  'Redis or Valkey': RedisKeys,
   Permissions: PermissionKeys,
   'Operations and integrations': OperationKeys,
   'Embedded back ends': BackendKeys,
@@ -134,6 +138,7 @@ function summarize(config: Config, sources: readonly string[]): string {
     `Listens on: ${config.http.address}:${config.http.port}${config.http.origin.contextPath}`,
     `Login: ${describeLogin(config.login)}`,
     `Data directory: ${config.backends.dataDir}`,
+    `Sessions: ${config.redis === undefined ? 'in the data directory' : 'in Redis, shared with other replicas'}`,
     'Services:',
     ...services,
   ].join('\n')
@@ -176,6 +181,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
     upstreams,
     http,
     sessions: toSessionSettings(bindKeys(SessionKeys, context), report),
+    redis: toRedisSettings(bindKeys(RedisKeys, context), report),
     login: toLoginSettings(bindKeys(LoginKeys, context), report, { standalone: upstreams.standalone, profiles }),
     permissions,
     operations: toOperationSettings(operationKeys, operationSurroundings),

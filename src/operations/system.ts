@@ -107,9 +107,7 @@ export const systemOperations: Operation[] = [
 
 async function answerHealth(request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
   if (request.query['checkDownstreamServices']) platform.health.recheck()
-  const down =
-    platform.health.waitingFor().includes('shutdown') ||
-    (request.query['downstreamServices'] && platform.health.failingServices().length > 0)
+  const down = !platform.health.isUp() || (request.query['downstreamServices'] && platform.health.failingServices().length > 0)
   return new DirectAnswer(down ? 503 : 200, { status: down ? 'DOWN' : 'UP' })
 }
 

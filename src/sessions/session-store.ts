@@ -13,7 +13,7 @@ export type UpdateOutcome = 'written' | 'changed' | 'gone'
 
 /** Every function rejects when the store cannot be asked; the caller turns that into SESSIONS_UNAVAILABLE. */
 export interface SessionStore {
-  load(key: string): Promise<StoredSession | undefined>
+  load(key: string): Promise<Omit<StoredSession, 'owner'> | undefined>
   insert(key: string, session: StoredSession): Promise<void>
   /** Writes only where the store still holds `before`, the content from which the writer started. */
   update(key: string, before: string, session: StoredSession): Promise<UpdateOutcome>

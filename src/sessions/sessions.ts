@@ -3,6 +3,8 @@ import { hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import type { Redis } from '../redis/redis.ts'
+import { createRedisSessionStore } from './redis-session-store.ts'
 import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
 import { type CookieRules, formatClearedCookie, formatSessionCookie, parseSessionCookie } from './session-cookie.ts'
 import type { SessionStore, StoredSession } from './session-store.ts'
@@ -242,10 +244,14 @@ export class Sessions {
   }
 }
 
-/** Sessions in the data directory, file `sessions.db`. */
-export function openSessions(options: Omit<SessionsOptions, 'store'> & { dataDir: string }): Sessions {
-  const { dataDir, log, now = Date.now } = options
-  return new Sessions({ ...options, store: openSqliteSessionStore(join(dataDir, 'sessions.db'), { log, now }) })
+/** Sessions in the Redis that replicas share, or else in the data directory, file `sessions.db`. */
+export function openSessions(options: Omit<SessionsOptions, 'store'> & { dataDir: string; redis?: Redis }): Sessions {
+  const { settings, dataDir, redis, log, now = Date.now } = options
+  const store =
+    redis === undefined
+      ? openSqliteSessionStore(join(dataDir, 'sessions.db'), { log, now })
+      : createRedisSessionStore(redis, { idleMs: settings.idleMs, now })
+  return new Sessions({ ...options, store })
 }
 
 function toKey(id: string): string {

@@ -1,6 +1,6 @@
 /** What an operator may set about sessions and their cookie. */
 import { z } from 'zod'
-import { duration, milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
+import { duration, type SettingsReport, withoutEffect } from '../setting.ts'
 
 export const SessionKeys = z.strictObject({
   'server.session.timeoutInSeconds': z.int().min(1).default(3600).describe('Seconds without a request that end a session.'),
@@ -39,24 +39,6 @@ export const SessionKeys = z.strictObject({
   'server.servlet.session.cookie.http-only': withoutEffect('The cookie is always out of reach of scripts.'),
   'server.servlet.session.persistent': withoutEffect('Sessions always survive a restart.'),
   'server.servlet.session.tracking-modes': withoutEffect('Sessions are tracked by cookie only.'),
-  'redis.connection': z
-    .string()
-    .regex(/^(rediss?|unix):\/\//, 'must be an address such as redis://redis.example:6379')
-    .optional()
-    .describe('Redis that replicas share. Default: none.'),
-  'services.redis.baseUrl': z
-    .string()
-    .optional()
-    .describe('The same, as installers write it; used when `redis.connection` is not set.'),
-  'redis.timeout': milliseconds.default(2000).describe('Milliseconds to wait for Redis.'),
-  'redis.configuration.secure': withoutEffect('Fairlead never sends CONFIG to Redis.'),
-  'redis.useRelaxedHealthIndicator': withoutEffect('How Redis counts for the health of Gate.'),
-  'redis.port': withoutEffect('Part of `redis.connection` in other services.'),
-  'redis.host': withoutEffect('Part of `redis.connection` in other services.'),
-  'redis.enabled': withoutEffect('Switch of other services.'),
-  'redis.poolConfig': withoutEffect('Connection pool of the Java client.'),
-  'redis.connectionPrevious': withoutEffect('Migration of other services.'),
-  'redis.cluster-enabled': withoutEffect('Switch of other services.'),
 })
 export type SessionKeys = z.infer<typeof SessionKeys>
 
@@ -73,25 +55,16 @@ export interface SessionSettings {
     maxAgeSeconds: number | undefined
     sameSite: 'none' | 'lax' | 'strict' | undefined
   }
-  /** What `redis.connection` says; a session store in Redis uses it where there is one. */
-  redis: { url: string; timeoutMs: number } | undefined
 }
 
 export function toSessionSettings(keys: SessionKeys, report: SettingsReport): SessionSettings {
   const secure = keys['server.servlet.session.cookie.secure'] ?? 'auto'
   const sameSite = keys['server.servlet.session.cookie.same-site']
   const maxAgeMs = keys['server.servlet.session.cookie.max-age']
-  const redisUrl = keys['redis.connection'] ?? keys['services.redis.baseUrl']
   const idleMs = keys['server.servlet.session.timeout'] ?? keys['server.session.timeoutInSeconds'] * 1000
   if (idleMs < 1000) report.problem('server.servlet.session.timeout', 'must be a second at least')
   if (sameSite === 'none' && secure === false) {
     report.problem('server.servlet.session.cookie.same-site', 'browsers accept "none" only with cookie.secure: true')
-  }
-  if (redisUrl) {
-    report.notice(
-      'Redis is configured but not used by this version: sessions are kept in the data directory, ' +
-        'so a balancer in front of several replicas has to send a client to the same one.',
-    )
   }
   return {
     idleMs,
@@ -103,6 +76,5 @@ export function toSessionSettings(keys: SessionKeys, report: SettingsReport): Se
       maxAgeSeconds: maxAgeMs === undefined ? undefined : Math.floor(maxAgeMs / 1000),
       sameSite,
     },
-    redis: redisUrl ? { url: redisUrl, timeoutMs: keys['redis.timeout'] } : undefined,
   }
 }

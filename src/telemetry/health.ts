@@ -7,6 +7,8 @@ import type { Upstreams } from '../upstreams/upstreams.ts'
 export interface Health {
   /** What readiness waits for; empty when the gateway is ready. */
   waitingFor(): string[]
+  /** False while the gateway is stopping, or a vital condition does not hold. */
+  isUp(): boolean
   /** Marks the gateway as stopping: readiness fails from now on, so that balancers turn away. */
   stop(): void
   /** Last known result of the downstream checks: services that did not answer well. */
@@ -22,6 +24,8 @@ export interface HealthOptions {
   checkedServices: readonly string[]
   /** Named conditions that must hold before requests may come. */
   conditions: Readonly<Record<string, () => boolean>>
+  /** The same, for conditions without which the gateway counts as down. */
+  vitalConditions: Readonly<Record<string, () => boolean>>
   intervalMs: number
   log: FastifyBaseLogger
 }
@@ -51,10 +55,11 @@ export function createHealth(options: HealthOptions): Health {
   return {
     waitingFor: () => [
       ...(stopping ? ['shutdown'] : []),
-      ...Object.entries(options.conditions)
+      ...Object.entries({ ...options.conditions, ...options.vitalConditions })
         .filter(([, holds]) => !holds())
         .map(([name]) => name),
     ],
+    isUp: () => !stopping && Object.values(options.vitalConditions).every((holds) => holds()),
     stop: () => {
       stopping = true
     },

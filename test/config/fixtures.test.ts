@@ -29,7 +29,7 @@ test('the files of an installation on one machine load, and compose addresses of
   assert.equal(config.upstreams.services.igor.kind, 'disabled')
   assert.equal(config.http.address, 'localhost')
   assert.equal(config.backends.timeZone, 'America/Los_Angeles')
-  assert.deepEqual(config.sessions.redis, { url: 'redis://localhost:6379', timeoutMs: 2000 })
+  assert.deepEqual(config.redis?.place, { kind: 'server', host: 'localhost', port: 6379 })
   assert.equal(config.operations.bakeOptions.length, 1)
   const passedOver = notices.find((notice) => notice.startsWith('Passed over')) ?? ''
   for (const key of ['management', 'providers', 'server.compression', 'spring.jackson', 'stackdriver', 'swagger']) {

@@ -115,7 +115,6 @@ test('anonymous access and a login form exclude each other', async (t) => {
 
 const notices: [title: string, given: Given, notice: RegExp][] = [
   ['anonymous access', { env: { ANONYMOUS_ENABLED: 'true' } }, /^Warning: anonymous\.enabled serves everyone/],
-  ['Redis', { 'config/gate.yml': 'redis.connection: redis://r:1' }, /^Redis is configured but not used/],
   [
     'no login method before Spinnaker',
     { 'config/gate.yml': 'services.orca.baseUrl: http://o' },

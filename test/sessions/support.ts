@@ -13,7 +13,6 @@ export const sessionSettings: SessionSettings = {
   idleMs: 3_600_000,
   absoluteMs: 7 * 86_400_000,
   cookie: { name: 'SESSION', domain: undefined, secure: 'auto', maxAgeSeconds: undefined, sameSite: undefined },
-  redis: undefined,
 }
 
 export function temporaryDirectory(t: TestContext): string {

@@ -1,0 +1,208 @@
+/** Connects to Redis or Valkey: a server, one that Sentinels watch over, or a cluster. Reconnects by itself, for ever. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Redis as Client, Cluster, ClusterOptions, RedisOptions } from 'ioredis'
+import type { Redis, RedisScript } from './redis.ts'
+import type { RedisSettings } from './settings.ts'
+
+const maxReconnectPauseMs = 1000
+/** A connection that nobody uses is asked for a sign of life, so that a dead one is found before somebody waits for it. */
+const checkIntervalMs = 5000
+/** Keys per step of a scan. */
+const scanPortion = 500
+
+/** Returns at once: the first answer may come later. The client is loaded only here, since most gateways need none. */
+export async function openRedis(settings: RedisSettings, log: FastifyBaseLogger): Promise<Redis> {
+  const library: Library = await import('ioredis')
+  const connection = new RedisConnection(createClient(library, settings), settings.timeoutMs, log)
+  connection.start()
+  return connection
+}
+
+class RedisConnection implements Redis {
+  readonly #client: Client | Cluster
+  readonly #timeoutMs: number
+  readonly #log: FastifyBaseLogger
+  #reachable = false
+  #reached = false
+  /** On the monotonic clock. */
+  #unreachableSinceMs = performance.now()
+  #lastError: Error | undefined
+  #complained = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(client: Client | Cluster, timeoutMs: number, log: FastifyBaseLogger) {
+    this.#client = client
+    this.#timeoutMs = timeoutMs
+    this.#log = log
+  }
+
+  start(): void {
+    const noteError = (error: Error) => {
+      this.#lastError = error
+    }
+    this.#client.on('error', noteError)
+    this.#client.on('node error', noteError)
+    this.#client.on('ready', () => void this.#check())
+    this.#client.on('close', () => this.#markUnreachable())
+    this.#timer = setInterval(() => void this.#check(), checkIntervalMs).unref()
+  }
+
+  send(command: string, ...args: (string | number)[]): Promise<unknown> {
+    return this.#ask(() => this.#client.call(command, ...args))
+  }
+
+  async run({ source, sha1 }: RedisScript, key: string, ...args: (string | number)[]): Promise<unknown> {
+    try {
+      return await this.send('evalsha', sha1, 1, key, ...args)
+    } catch (error) {
+      if (!(error as Error).message.startsWith('NOSCRIPT')) throw error
+      return this.send('eval', source, 1, key, ...args)
+    }
+  }
+
+  async *scan(pattern: string): AsyncIterable<string[]> {
+    const nodes = 'nodes' in this.#client ? this.#client.nodes('master') : [this.#client]
+    for (const node of nodes) {
+      let cursor = '0'
+      do {
+        const answer = await this.#ask(() => node.call('scan', cursor, 'MATCH', pattern, 'COUNT', scanPortion))
+        const [next, keys] = answer as [string, string[]]
+        cursor = String(next)
+        if (keys.length > 0) yield keys
+      } while (cursor !== '0')
+    }
+  }
+
+  isReachable(): boolean {
+    return this.#reachable
+  }
+
+  wasReached(): boolean {
+    return this.#reached
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#client.removeAllListeners('close')
+    this.#client.disconnect()
+  }
+
+  /** During a short interruption a command waits for the next connection; during a long one nobody is kept waiting. */
+  #ask<T>(question: () => Promise<T>): Promise<T> {
+    const unreachableMs = this.#reachable ? 0 : performance.now() - this.#unreachableSinceMs
+    if (unreachableMs > this.#timeoutMs && this.#client.status !== 'ready') {
+      return Promise.reject(new Error('Redis is not reachable', { cause: this.#lastError }))
+    }
+    return withDeadline(question(), this.#timeoutMs)
+  }
+
+  async #check(): Promise<void> {
+    try {
+      await withDeadline(this.#client.call('ping'), this.#timeoutMs)
+      if (!this.#reachable) this.#log.info('Redis answers')
+      this.#reachable = true
+      this.#reached = true
+      this.#complained = false
+    } catch (error) {
+      this.#markUnreachable(error as Error)
+    }
+  }
+
+  /** Said once per interruption, however often a new connection is tried. */
+  #markUnreachable(error = this.#lastError): void {
+    if (this.#reachable) this.#unreachableSinceMs = performance.now()
+    this.#reachable = false
+    if (this.#complained || error === undefined) return
+    this.#complained = true
+    this.#log.error({ err: error }, `Redis does not answer; sessions cannot be read or written until it does${hintFor(error)}`)
+  }
+}
+
+interface Library {
+  Redis: typeof Client
+  Cluster: typeof Cluster
+}
+
+function createClient(library: Library, settings: RedisSettings): Client | Cluster {
+  const { place, tls } = settings
+  const options = toOptions(settings)
+  switch (place.kind) {
+    case 'server':
+      return new library.Redis({ ...options, host: place.host, port: place.port })
+    case 'socket':
+      return new library.Redis({ ...options, path: place.path })
+    case 'sentinel':
+      return new library.Redis({
+        ...options,
+        name: place.master,
+        sentinels: place.nodes,
+        sentinelUsername: place.username,
+        sentinelPassword: place.password,
+        sentinelCommandTimeout: settings.timeoutMs,
+        sentinelRetryStrategy: pauseBefore,
+        sentinelTLS: tls,
+        enableTLSForSentinelMode: tls !== undefined,
+      })
+    case 'cluster':
+      return new library.Cluster(place.nodes, toClusterOptions(options, settings.timeoutMs))
+  }
+}
+
+function toOptions({ username, password, database, tls, timeoutMs }: RedisSettings): RedisOptions {
+  return {
+    username,
+    password,
+    db: database,
+    tls,
+    connectTimeout: timeoutMs,
+    // A server that was lost without a word is given up after the time that a command may take, not when TCP notices.
+    socketTimeout: timeoutMs,
+    retryStrategy: pauseBefore,
+    maxRetriesPerRequest: 3,
+    // Answered by a server that is no longer the one that may write: the next connection leads to its successor.
+    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+    // Neither HELLO, nor INFO, nor CLIENT: a user that may do nothing but what the stores need is enough.
+    protocol: 2,
+    enableReadyCheck: false,
+    disableClientInfo: true,
+  }
+}
+
+function toClusterOptions({ retryStrategy: _, ...redisOptions }: RedisOptions, timeoutMs: number): ClusterOptions {
+  return {
+    redisOptions,
+    clusterRetryStrategy: pauseBefore,
+    clusterNodeRetryStrategy: pauseBefore,
+    enableReadyCheck: false,
+    slotsRefreshTimeout: timeoutMs,
+    // Names stay names, so that certificates are checked against them.
+    dnsLookup: (host, done) => done(null, host),
+  }
+}
+
+function pauseBefore(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt, 10), maxReconnectPauseMs)
+}
+
+async function withDeadline<T>(answer: Promise<T>, timeoutMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)), timeoutMs)
+  })
+  try {
+    return await Promise.race([answer, deadline])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What an operator can do about the refusals that a wrong configuration leads to. */
+function hintFor({ message }: Error): string {
+  if (/^WRONGPASS|^ERR invalid password/.test(message))
+    return ': check user and password; redis://:password@host names no ACL user'
+  if (/^NOAUTH/.test(message)) return ': it asks for a password, set redis.password'
+  if (/^NOPERM/.test(message)) return ': its ACL user lacks a right that docs/guides/replicas.md lists'
+  if (/^MOVED|CLUSTERDOWN/.test(message)) return ': it is a cluster, list its nodes in redis.cluster.nodes'
+  if (/certificate|self-signed|SSL|TLS/i.test(message)) return ': check redis.tls and whether the server speaks TLS'
+  return ''
+}

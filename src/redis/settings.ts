@@ -1,0 +1,216 @@
+/** What an operator may set about the Redis or Valkey that replicas of the gateway share. */
+import { z } from 'zod'
+import { milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
+import { type RedisTls, toRedisTls } from './tls.ts'
+
+const nodes = z.array(z.string()).optional().meta({ type: 'list of host:port' })
+
+export const RedisKeys = z.strictObject({
+  'redis.connection': z
+    .string()
+    .optional()
+    .describe(
+      'Redis or Valkey that replicas share: `redis://user:password@host:6379/0`, `rediss://` for TLS, or `unix:///path`. ' +
+        'Default: none; sessions stay in the data directory.',
+    ),
+  'services.redis.baseUrl': z
+    .string()
+    .optional()
+    .describe('The same, as installers write it; used when `redis.connection` is not set.'),
+  'redis.sentinel.nodes': nodes.describe('Sentinels that know where the server is, instead of `redis.connection`.'),
+  'redis.sentinel.master': z.string().min(1).optional().describe('Name by which the Sentinels know the server.'),
+  'redis.sentinel.username': z.string().min(1).optional().describe('ACL user at the Sentinels.'),
+  'redis.sentinel.password': z.string().min(1).optional().describe('Password at the Sentinels. Default: none.'),
+  'redis.cluster.nodes': nodes.describe('Some nodes of a cluster, instead of `redis.connection`; they name the others.'),
+  'redis.username': z.string().min(1).optional().describe('ACL user, where the address names none.'),
+  'redis.password': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Password, where the address names none; best given in the environment.'),
+  'redis.database': z.int().min(0).optional().describe('Number of the database, where the address names none. Default: 0.'),
+  'redis.tls.enabled': z
+    .boolean()
+    .optional()
+    .describe(
+      'TLS to every server and Sentinel. Default: as `redis.connection` says, and on where a file of `redis.tls` is named.',
+    ),
+  'redis.tls.caFile': z
+    .string()
+    .optional()
+    .describe('PEM file with the authorities that the servers’ certificates come from. Default: those of the system.'),
+  'redis.tls.certificateFile': z
+    .string()
+    .optional()
+    .describe('PEM file with the certificate of the gateway, if Redis asks for one.'),
+  'redis.tls.privateKeyFile': z.string().optional().describe('PEM file with its private key.'),
+  'redis.timeout': milliseconds
+    .default(2000)
+    .describe('Milliseconds to wait for Redis, both for a connection and for an answer.'),
+  'redis.useRelaxedHealthIndicator': z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether Redis counts for `/health` and `/readyz` only until it has been reached once. `false`: whenever it is ' +
+        'unreachable, as in Gate; a balancer then turns away from all replicas at once.',
+    ),
+  'redis.configuration.secure': withoutEffect('Fairlead never sends CONFIG to Redis.'),
+  'redis.port': withoutEffect('Part of `redis.connection` in other services.'),
+  'redis.host': withoutEffect('Part of `redis.connection` in other services.'),
+  'redis.enabled': withoutEffect('Switch of other services.'),
+  'redis.poolConfig': withoutEffect('Connection pool of the Java client.'),
+  'redis.connectionPrevious': withoutEffect('Migration of other services.'),
+  'redis.cluster-enabled': withoutEffect('Switch of other services; `redis.cluster.nodes` decides.'),
+})
+export type RedisKeys = z.infer<typeof RedisKeys>
+
+export interface RedisNode {
+  host: string
+  port: number
+}
+
+/** Where the server is found. */
+export type RedisPlace =
+  | ({ kind: 'server' } & RedisNode)
+  | { kind: 'socket'; path: string }
+  | { kind: 'sentinel'; master: string; nodes: RedisNode[]; username: string | undefined; password: string | undefined }
+  | { kind: 'cluster'; nodes: RedisNode[] }
+
+export interface RedisSettings {
+  place: RedisPlace
+  username: string | undefined
+  password: string | undefined
+  database: number
+  tls: RedisTls | undefined
+  timeoutMs: number
+  /** Redis counts for the health of the gateway only until it has been reached once. */
+  relaxedHealth: boolean
+}
+
+interface Address {
+  place: RedisPlace
+  username?: string
+  password?: string
+  database?: number
+  tls: boolean
+}
+
+/** Undefined when no Redis is configured. */
+export function toRedisSettings(keys: RedisKeys, report: SettingsReport): RedisSettings | undefined {
+  const address = toAddress(keys, report)
+  if (address === undefined) return undefined
+  const database = address.database ?? keys['redis.database'] ?? 0
+  if (address.place.kind === 'cluster' && database !== 0) {
+    report.problem('redis.database', 'a cluster has database 0 only; remove the number')
+  }
+  return {
+    place: address.place,
+    username: address.username ?? keys['redis.username'],
+    password: address.password ?? keys['redis.password'],
+    database,
+    tls: toRedisTls(keys, address.tls, report),
+    timeoutMs: keys['redis.timeout'],
+    relaxedHealth: keys['redis.useRelaxedHealthIndicator'],
+  }
+}
+
+/** The server, the Sentinels or the cluster: exactly one of them, if any. */
+function toAddress(keys: RedisKeys, report: SettingsReport): Address | undefined {
+  const sentinels = keys['redis.sentinel.nodes']
+  const cluster = keys['redis.cluster.nodes']
+  const chosen = [
+    ...(keys['redis.connection'] ? ['redis.connection'] : []),
+    ...(sentinels !== undefined ? ['redis.sentinel.nodes'] : []),
+    ...(cluster !== undefined ? ['redis.cluster.nodes'] : []),
+  ]
+  if (chosen.length > 1) {
+    report.problem(chosen.at(-1) as string, `there can be only one of ${chosen.join(' and ')}; remove the others`)
+    return undefined
+  }
+  if (sentinels !== undefined) return toSentinels(sentinels, keys, report)
+  if (keys['redis.sentinel.master'] !== undefined) {
+    report.problem('redis.sentinel.master', 'the Sentinels are missing: list them in redis.sentinel.nodes')
+  }
+  if (cluster !== undefined) {
+    return { place: { kind: 'cluster', nodes: toNodes(cluster, 'redis.cluster.nodes', 6379, report) }, tls: false }
+  }
+  const key = keys['redis.connection'] ? 'redis.connection' : 'services.redis.baseUrl'
+  const text = keys[key]
+  if (!text) return undefined
+  const address = parseAddress(text)
+  if (address === undefined) {
+    report.problem(
+      key,
+      'must be an address such as redis://redis.example:6379, rediss://user:password@redis.example:6379/0 or ' +
+        'unix:///run/redis/redis.sock; characters such as # / ? @ in a password are written as %23 %2F %3F %40',
+    )
+  }
+  return address
+}
+
+function toSentinels(sentinels: string[], keys: RedisKeys, report: SettingsReport): Address {
+  const master = keys['redis.sentinel.master']
+  if (master === undefined) {
+    report.problem('redis.sentinel.nodes', 'the name of the server is missing: write it in redis.sentinel.master')
+  }
+  return {
+    place: {
+      kind: 'sentinel',
+      master: master ?? '',
+      nodes: toNodes(sentinels, 'redis.sentinel.nodes', 26379, report),
+      username: keys['redis.sentinel.username'],
+      password: keys['redis.sentinel.password'],
+    },
+    tls: false,
+  }
+}
+
+/** `redis://user:password@host:port/database`, `rediss://…`, `unix:///path?db=1`; undefined for anything else. */
+function parseAddress(text: string): Address | undefined {
+  if (!/^(rediss?|unix):\/\/[^\s\\]*$/.test(text) || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const database = databaseOf(url)
+  if (database === 'unreadable') return undefined
+  if (url.protocol === 'unix:') {
+    if (url.hostname !== '' || url.pathname.length < 2) return undefined
+    const path = decode(url.pathname)
+    return path === undefined ? undefined : { place: { kind: 'socket', path }, database, tls: false }
+  }
+  const [username, password] = [decode(url.username), decode(url.password)]
+  if (url.hostname === '' || url.hash !== '' || username === undefined || password === undefined) return undefined
+  return {
+    place: { kind: 'server', host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(url.port || 6379) },
+    username: username || undefined,
+    password: password || undefined,
+    database,
+    tls: url.protocol === 'rediss:',
+  }
+}
+
+function databaseOf({ protocol, pathname, searchParams }: URL): number | undefined | 'unreadable' {
+  const text = (protocol === 'unix:' ? null : pathname.slice(1) || null) ?? searchParams.get('db')
+  if (text === null) return undefined
+  return /^\d{1,5}$/.test(text) ? Number(text) : 'unreadable'
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+function toNodes(list: string[], key: string, defaultPort: number, report: SettingsReport): RedisNode[] {
+  if (list.length === 0) report.problem(key, 'must name one host and port at least')
+  return list.flatMap((text) => {
+    const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text.trim())
+    const node = { host: match?.[1] ?? match?.[2] ?? '', port: Number(match?.[3] ?? defaultPort) }
+    if (match !== null && node.port > 0 && node.port < 65536) return [node]
+    report.problem(
+      key,
+      `must be a list of host:port such as redis-0.example:${defaultPort}; user and password have keys of their own`,
+    )
+    return []
+  })
+}

@@ -1,0 +1,139 @@
+/**
+ * Sessions in Redis or Valkey, for all replicas. One text per session, whose time to live is its end, below the prefix that
+ * Spring Session uses, so that the command by which operators delete all sessions works. What others keep there, such as
+ * the hashes of a Gate, is neither read nor in the way. Needs no more rights than docs/guides/replicas.md lists.
+ */
+import { hash } from 'node:crypto'
+import { isWrongType, type Redis, type RedisScript } from '../redis/redis.ts'
+import type { SessionStore, StoredSession, UpdateOutcome } from './session-store.ts'
+
+export interface RedisSessionStoreOptions {
+  /** What a session may be idle for at most. */
+  idleMs: number
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** What operators delete, and what `removeAll` deletes. */
+const everybodysPrefix = 'spring:session'
+const sessionPrefix = `${everybodysPrefix}:fairlead:`
+/** Sorted sets of the keys of one user's sessions, by their end. */
+const ownerPrefix = `${sessionPrefix}of:`
+/** The set of a user outlives the last session in it by this much. */
+const slackMs = 60_000
+
+const update = createScript(`
+  local held = redis.pcall('GET', KEYS[1])
+  if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
+  if type(held) ~= 'string' then return 'gone' end
+  if held ~= ARGV[1] then return 'changed' end
+  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+  return 'written'
+`)
+
+/** The connection stays the caller's. */
+export function createRedisSessionStore(redis: Redis, options: RedisSessionStoreOptions): SessionStore {
+  return new RedisSessionStore(redis, options)
+}
+
+class RedisSessionStore implements SessionStore {
+  readonly #redis: Redis
+  readonly #idleMs: number
+  readonly #now: () => number
+
+  constructor(redis: Redis, { idleMs, now }: RedisSessionStoreOptions) {
+    this.#redis = redis
+    this.#idleMs = idleMs
+    this.#now = now
+  }
+
+  /** The end is computed from the time to live, so that clocks of replicas may differ. */
+  async load(key: string): Promise<Omit<StoredSession, 'owner'> | undefined> {
+    const name = sessionPrefix + key
+    const [content, restMs] = await Promise.all([
+      this.#redis.send('get', name).catch(undefinedIfForeign),
+      this.#redis.send('pttl', name),
+    ])
+    if (typeof content !== 'string' || Number(restMs) <= 0) return undefined
+    return { content, expiresAtMs: this.#now() + Number(restMs) }
+  }
+
+  /** Listed before it exists: a session that was not confirmed may be listed, but none that was is missing. */
+  async insert(key: string, session: StoredSession): Promise<void> {
+    await this.#list(key, session)
+    await this.#redis.send('set', sessionPrefix + key, session.content, 'PX', this.#restMs(session))
+  }
+
+  async update(key: string, before: string, session: StoredSession): Promise<UpdateOutcome> {
+    await this.#list(key, session)
+    const outcome = await this.#redis.run(update, sessionPrefix + key, before, session.content, this.#restMs(session))
+    return outcome as UpdateOutcome
+  }
+
+  async touch(key: string, session: Omit<StoredSession, 'content'>): Promise<boolean> {
+    const moved = await this.#redis.send('pexpire', sessionPrefix + key, this.#restMs(session))
+    if (moved !== 1) return false
+    await this.#list(key, session)
+    return true
+  }
+
+  async remove(key: string, owner: string | undefined): Promise<void> {
+    await this.#redis.send('unlink', sessionPrefix + key)
+    if (owner !== undefined) await this.#redis.send('zrem', toOwnerKey(owner), key).catch(undefinedIfForeign)
+  }
+
+  async listOf(owner: string): Promise<ReadonlyMap<string, StoredSession>> {
+    const keys = await this.#redis.send('zrange', toOwnerKey(owner), 0, -1).catch(undefinedIfForeign)
+    const newestFirst = ((keys as string[] | undefined) ?? []).reverse()
+    const loaded = await Promise.all(newestFirst.map(async (key) => [key, await this.load(key)] as const))
+    return new Map(loaded.flatMap(([key, session]) => (session === undefined ? [] : [[key, { ...session, owner }]])))
+  }
+
+  async removeAll(): Promise<number> {
+    let removed = 0
+    for await (const names of this.#redis.scan(`${everybodysPrefix}*`)) {
+      // One by one: in a cluster, the keys of one command would have to live in one slot.
+      const counts = await Promise.all(names.map((name) => this.#redis.send('unlink', name)))
+      removed += names.filter((name, index) => counts[index] === 1 && isSession(name)).length
+    }
+    return removed
+  }
+
+  close(): void {}
+
+  async #list(key: string, { owner, expiresAtMs }: Omit<StoredSession, 'content'>): Promise<void> {
+    if (owner === undefined) return
+    const name = toOwnerKey(owner)
+    const add = () => this.#redis.send('zadd', name, expiresAtMs, key)
+    await add().catch(async (error: unknown) => {
+      if (!isWrongType(error)) throw error
+      await this.#redis.send('unlink', name)
+      await add()
+    })
+    await Promise.all([
+      this.#redis.send('zremrangebyscore', name, '-inf', this.#now()),
+      this.#redis.send('pexpire', name, this.#idleMs + slackMs),
+    ])
+  }
+
+  #restMs({ expiresAtMs }: { expiresAtMs: number }): number {
+    return Math.max(1, Math.round(expiresAtMs - this.#now()))
+  }
+}
+
+function toOwnerKey(owner: string): string {
+  return ownerPrefix + hash('sha256', owner, 'hex')
+}
+
+function isSession(name: string): boolean {
+  return name.startsWith(sessionPrefix) && !name.startsWith(ownerPrefix)
+}
+
+function undefinedIfForeign(error: unknown): undefined {
+  if (!isWrongType(error)) throw error
+  return undefined
+}
+
+function createScript(source: string): RedisScript {
+  return { source, sha1: hash('sha1', source, 'hex') }
+}
