@@ -83,6 +83,7 @@ function toQueryParameters(operation: Operation): JsonObject[] {
 
 function toRequestBody(rule: NonNullable<Operation['body']>): JsonObject {
   const schema = toJsonSchema(rule.schema, 'input')
+  if (rule.raw) return { required: rule.required, content: { [rule.mediaType ?? 'application/json']: { schema } } }
   return {
     required: rule.required,
     content: {

@@ -50,6 +50,8 @@ export interface BodyRule {
   readonly text?: boolean
   /** Accepts any content type and hands the bytes over as they came, as a Buffer; undefined when there are none. */
   readonly raw?: boolean
+  /** Media type of a raw body in the API document, where it is not JSON. */
+  readonly mediaType?: string
 }
 
 export interface Forward {

@@ -301,7 +301,7 @@ const others: Operation[] = [
     method: 'POST',
     path: '/managed/notifications/callbacks/{source}',
     summary: 'Receives a click on a button of a chat message. Open: the service checks the signature.',
-    body: { schema: z.unknown(), required: false, raw: true },
+    body: { schema: z.unknown(), required: false, raw: true, mediaType: 'application/x-www-form-urlencoded' },
     handle: async (request, platform) => {
       checkServicePresent(platform, 'keel')
       return relayCallback(request, 'keel', '/slack/notifications/callbacks')

@@ -53,7 +53,7 @@ export const notificationOperations: Operation[] = [
     method: 'POST',
     path: '/notifications/callbacks/{source}',
     summary: 'Receives a click on a button of a chat message. Open: the event service checks the signature.',
-    body: { schema: z.unknown(), required: false, raw: true },
+    body: { schema: z.unknown(), required: false, raw: true, mediaType: 'application/x-www-form-urlencoded' },
     handle: async (request) =>
       relayCallback(request, 'echo', pathTo`/notifications/callbacks/${request.path['source'] as string}`),
     answer: z.unknown(),

@@ -66,7 +66,12 @@ export const pluginOperations: Operation[] = [
     method: 'POST',
     path: '/plugins/publish/{pluginId}/{pluginVersion}',
     summary: 'Stores the file of a plugin, sent as the form field `plugin`.',
-    body: { schema: AnyObject.describe('multipart/form-data'), required: true, raw: true },
+    body: {
+      schema: AnyObject.describe('The archive of the plugin.'),
+      required: true,
+      raw: true,
+      mediaType: 'multipart/form-data',
+    },
     handle: publish,
     answer: nothing,
     errors: { 400: 'The form has no file named plugin.', 403: `The caller lacks WRITE on the application ${pluginApplication}.` },
