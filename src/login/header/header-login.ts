@@ -1,0 +1,95 @@
+/** Login by a header that a trusted proxy writes once it knows who is calling. Each request stands for itself. */
+import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
+import type { User } from '../../http/request-state.ts'
+import type { LoginReport } from '../../permissions/permissions.ts'
+import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
+import type { PrepareUser } from '../prepare-user.ts'
+import { PreparedUsers } from '../prepared-users.ts'
+import type { HeaderSettings } from './settings.ts'
+
+export interface HeaderLoginOptions {
+  settings: HeaderSettings
+  origin: OriginSettings
+  prepareUser: PrepareUser
+  isServiceAccount: (name: string) => Promise<boolean>
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+const headerName = 'x-spinnaker-user'
+const usable = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/
+const maxRememberedNames = 10_000
+
+export class HeaderLogin implements LoginMethod {
+  readonly name = 'header'
+  readonly interactive = false
+  readonly beforeSession = true
+  readonly filtered = true
+  readonly openPaths = []
+  readonly routes = []
+  readonly #options: HeaderLoginOptions
+  readonly #prepared: PreparedUsers
+  readonly #serviceAccounts = new Map<string, { isOne: boolean; untilMs: number }>()
+
+  constructor(options: HeaderLoginOptions) {
+    this.#options = options
+    this.#prepared = new PreparedUsers(options.now)
+  }
+
+  reportOf(): LoginReport {
+    return { call: 'roles-if-any', attempts: 5 }
+  }
+
+  /** @throws {GatewayError} LOGIN_UNAVAILABLE when the permission service cannot be told */
+  async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
+    const { raw } = request
+    const names = readHeaders(raw, headerName)
+    const [name] = names
+    if (name === undefined) return { kind: 'not-mine' }
+    // The trusted proxies count whether or not their forwarded addresses are believed.
+    if (!isTrustedPeer(raw, { ...this.#options.origin, trustForwarded: true })) {
+      return { kind: 'refused', reason: `X-SPINNAKER-USER came from ${raw.socket.remoteAddress}, which is no trusted proxy` }
+    }
+    if (names.length > 1 || !usable.test(name)) {
+      return { kind: 'refused', reason: 'X-SPINNAKER-USER stands there twice, or is no name' }
+    }
+    return { kind: 'user', user: await this.#prepared.get(name, () => this.#prepare(name)) }
+  }
+
+  entryPoint(): EntryPoint {
+    const message = 'The proxy in front of this gateway has not said who you are.'
+    return { kind: 'refusal', error: new GatewayError('LOGIN_REQUIRED', message) }
+  }
+
+  async #prepare(name: string): Promise<User> {
+    const report = (await this.#isServiceAccount(name)) ? undefined : this.reportOf()
+    return this.#options.prepareUser(toUser(name), report)
+  }
+
+  async #isServiceAccount(name: string): Promise<boolean> {
+    const nowMs = this.#options.now()
+    const known = this.#serviceAccounts.get(name)
+    if (known !== undefined && known.untilMs > nowMs) return known.isOne
+    const isOne = await this.#options.isServiceAccount(name)
+    if (this.#serviceAccounts.size >= maxRememberedNames) this.#serviceAccounts.clear()
+    this.#serviceAccounts.set(name, { isOne, untilMs: nowMs + this.#options.settings.serviceAccountsMs })
+    return isOne
+  }
+}
+
+/** @see authentication contract, section 2.7 */
+function toUser(name: string): User {
+  return { username: name, email: name, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'header' }
+}
+
+/** As they were sent: among the parsed headers this one has been dropped, because it would be a forgery everywhere else. */
+function readHeaders({ rawHeaders }: IncomingMessage, name: string): string[] {
+  const values: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() === name) values.push((rawHeaders[index + 1] ?? '').trim())
+  }
+  return values.length === 1 && values[0] === '' ? [] : values
+}

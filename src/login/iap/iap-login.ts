@@ -1,0 +1,102 @@
+/** Login by Google's Identity-Aware Proxy: each request carries a signed token, and each signature is checked. */
+import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import type { User } from '../../http/request-state.ts'
+import type { LoginReport } from '../../permissions/permissions.ts'
+import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
+import { KeySet } from '../oauth2/key-set.ts'
+import { LoginFailure } from '../oauth2/login-failure.ts'
+import { createProviderCalls } from '../oauth2/provider-http.ts'
+import type { PrepareUser } from '../prepare-user.ts'
+import { PreparedUsers } from '../prepared-users.ts'
+import type { IapSettings } from './settings.ts'
+
+export interface IapLoginOptions {
+  settings: IapSettings
+  prepareUser: PrepareUser
+  isServiceAccount: (name: string) => Promise<boolean>
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+interface Identity {
+  readonly email: string
+  readonly expiresAtMs: number
+}
+
+const timeoutsMs = { connectTimeoutMs: 3000, readTimeoutMs: 3000 }
+const maxTokenLength = 16_384
+
+export class IapLogin implements LoginMethod {
+  readonly name = 'iap'
+  readonly interactive = false
+  readonly beforeSession = true
+  readonly filtered = true
+  readonly openPaths = []
+  readonly routes = []
+  readonly #options: IapLoginOptions
+  readonly #keys: KeySet
+  readonly #prepared: PreparedUsers
+
+  constructor(options: IapLoginOptions) {
+    this.#options = options
+    this.#keys = new KeySet(options.settings.keysUrl, createProviderCalls(timeoutsMs), options.now)
+    this.#prepared = new PreparedUsers(options.now)
+  }
+
+  reportOf(): LoginReport {
+    return { call: 'roles-if-any', attempts: 1 }
+  }
+
+  async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
+    const token = request.headers[this.#options.settings.header]
+    if (token === undefined) return { kind: 'not-mine' }
+    try {
+      const { email, expiresAtMs } = await this.#verify(String(token))
+      const digest = createHash('sha256').update(String(token)).digest('base64')
+      return { kind: 'user', user: await this.#prepared.get(digest, () => this.#prepare(email), expiresAtMs) }
+    } catch (error) {
+      if (error instanceof GatewayError) return { kind: 'refused', reason: error.message, error }
+      if (!(error instanceof LoginFailure)) throw error
+      if (error.kind === 'refused') return { kind: 'refused', reason: error.message }
+      const message = 'The keys of the proxy in front cannot be loaded, so nobody can log in. Try again in a moment.'
+      return { kind: 'refused', reason: error.message, error: new GatewayError('LOGIN_UNAVAILABLE', message, { cause: error }) }
+    }
+  }
+
+  entryPoint(): EntryPoint {
+    const message = 'This gateway is entered through the Identity-Aware Proxy, whose token is missing or not accepted.'
+    return { kind: 'refusal', error: new GatewayError('PERMISSION_DENIED', message) }
+  }
+
+  async #prepare(email: string): Promise<User> {
+    const { prepareUser, isServiceAccount } = this.#options
+    return prepareUser(toUser(email), (await isServiceAccount(email)) ? undefined : this.reportOf())
+  }
+
+  /** @throws {LoginFailure} @see authentication contract, section 2.6 */
+  async #verify(token: string): Promise<Identity> {
+    const { audience, issuer, issuedSkewMs, expirySkewMs } = this.#options.settings
+    if (token.length > maxTokenLength) refuse('it is too long')
+    const { aud, iss, iat, exp, sub, email } = await this.#keys.verify(token, ['ES256'])
+    const nowMs = this.#options.now()
+    if (!(Array.isArray(aud) ? aud : [aud]).includes(audience))
+      refuse('it is meant for another audience than google.iap.audience')
+    if (iss !== issuer) refuse('it has another issuer than google.iap.issuerId')
+    if (typeof iat !== 'number' || iat * 1000 > nowMs + issuedSkewMs) refuse('it was issued in the future')
+    if (typeof exp !== 'number' || exp * 1000 <= nowMs - expirySkewMs) refuse('it has expired')
+    if (typeof sub !== 'string' || sub === '') refuse('it has no subject')
+    if (typeof email !== 'string' || email.trim() === '') refuse('it has no e-mail address')
+    return { email, expiresAtMs: exp * 1000 + expirySkewMs }
+  }
+}
+
+function refuse(problem: string): never {
+  throw new LoginFailure('refused', `the token of the proxy is not accepted: ${problem}`)
+}
+
+/** @see authentication contract, section 2.6 */
+function toUser(email: string): User {
+  return { username: email, email, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'iap' }
+}

@@ -1,0 +1,38 @@
+/** Users who come with every request, as of the last preparation: the permission service is not told and asked each time. */
+import type { User } from '../http/request-state.ts'
+
+const rememberedMs = 20_000
+const maxRemembered = 1000
+
+interface Prepared {
+  readonly user: Promise<User>
+  readonly untilMs: number
+}
+
+export class PreparedUsers {
+  readonly #now: () => number
+  readonly #users = new Map<string, Prepared>()
+
+  /** @param now Milliseconds since the epoch. */
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /**
+   * The user under the key; prepared once for requests that come together, and again when that was a while ago. A failure
+   * is handed to those who wait for it, and to nobody after them.
+   */
+  get(key: string, prepare: () => Promise<User>, untilMs = this.#now() + rememberedMs): Promise<User> {
+    const known = this.#users.get(key)
+    if (known !== undefined && known.untilMs > this.#now()) return known.user
+    const entry: Prepared = { user: prepare(), untilMs }
+    entry.user.catch(() => {
+      if (this.#users.get(key) === entry) this.#users.delete(key)
+    })
+    this.#users.delete(key)
+    this.#users.set(key, entry)
+    const [oldest] = this.#users.keys()
+    if (this.#users.size > maxRemembered && oldest !== undefined) this.#users.delete(oldest)
+    return entry.user
+  }
+}

@@ -1,0 +1,132 @@
+/** Login by API token, for programs: each request carries it, and no session comes of it. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import type { ListenerKind, User } from '../../http/request-state.ts'
+import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
+import type { CurrentUser, EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
+import type { PrepareUser } from '../prepare-user.ts'
+import type { StoredToken } from './token-store.ts'
+import type { Tokens } from './tokens.ts'
+
+export interface TokenLoginOptions {
+  tokens: Tokens
+  permissions: Permissions
+  prepareUser: PrepareUser
+  /** The methods by which users log in who create tokens. */
+  methods: readonly LoginMethod[]
+  /** Whether the extra port without TLS is guarded like the main one. */
+  legacyPortLogin: boolean
+}
+
+const maxReported = 10_000
+const apiTokenPaths = /^\/auth\/apiTokens(?:\/|$)/
+
+export class TokenLogin implements LoginMethod {
+  readonly name = 'token'
+  readonly interactive = false
+  readonly beforeSession = true
+  /** Whom the permission service does not know is refused here, with a 401 and not with the login page. */
+  readonly filtered = false
+  readonly openPaths = []
+  readonly routes = []
+  readonly #options: TokenLoginOptions
+  readonly #reportedStamps = new Map<string, string>()
+
+  constructor(options: TokenLoginOptions) {
+    this.#options = options
+  }
+
+  guards(listener: ListenerKind): boolean {
+    return listener !== 'legacy' || this.#options.legacyPortLogin
+  }
+
+  /** A token brings no roles, and reporting none would overwrite those of the last login. */
+  reportOf(): undefined {
+    return undefined
+  }
+
+  /** The paths where tokens are managed are for programs too, which a login page does not help. */
+  claims(path: string): boolean {
+    return apiTokenPaths.test(path)
+  }
+
+  entryPoint(): EntryPoint {
+    return { kind: 'refusal', error: new GatewayError('LOGIN_REQUIRED', 'Log in first, or send an API token.') }
+  }
+
+  /** @throws {GatewayError} TOKENS_UNAVAILABLE, LOGIN_UNAVAILABLE */
+  async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
+    const { tokens } = this.#options
+    const text = takeToken(request.raw.headers, tokens.settings.prefix)
+    if (text === undefined) return { kind: 'not-mine' }
+    const recognised = await tokens.recognise(text)
+    if (recognised.kind === 'refused') return refusal(recognised.reason)
+    const { token } = recognised
+    const outcome = await this.#admit(token)
+    if (outcome.kind === 'user') request.state.token = { id: token.id, ...token.limits }
+    return outcome
+  }
+
+  async #admit(token: StoredToken): Promise<LoginOutcome> {
+    const { permissions, prepareUser, tokens } = this.#options
+    const user = await this.#findUser(token)
+    if (user === undefined) return refusal(`the user of the API token ${token.id} does not exist any more`)
+    if (permissions.enabled) {
+      const answer = await permissions.lookUp(user)
+      if (answer.kind === 'unavailable')
+        return { kind: 'refused', reason: 'nobody says what it may do', error: unavailable(answer) }
+      if (answer.kind === 'unknown') return refusal(`the permission service does not know ${user.username}`)
+      const { admin, roles } = answer.view
+      if (tokens.settings.rejectWithoutRoles && !admin && roles.length === 0) {
+        return refusal(`${user.username} has no role any more`)
+      }
+    }
+    return { kind: 'user', user: await prepareUser(user, undefined) }
+  }
+
+  async #findUser({ principal, method }: StoredToken): Promise<User | undefined> {
+    const known = principal.type === 'USER' ? this.#options.methods.find(({ name }) => name === method) : undefined
+    const current = known?.currentUser?.(principal.id)
+    if (known === undefined || current === undefined) return toUser(principal.id)
+    if (current === 'gone') return undefined
+    await this.#reportChange(current, known.reportOf(current.user))
+    return { ...current.user, method: this.name }
+  }
+
+  /** Roles that were taken away count at once, although the user does not log in. */
+  async #reportChange({ user, stamp }: CurrentUser, report: LoginReport | undefined): Promise<void> {
+    if (report === undefined || this.#reportedStamps.get(user.username) === stamp) return
+    await this.#options.permissions.reportLogin(user, report)
+    if (this.#reportedStamps.size >= maxReported) this.#reportedStamps.clear()
+    this.#reportedStamps.set(user.username, stamp)
+  }
+}
+
+/** Takes the token out of the headers, so that nothing that comes later sees it. */
+function takeToken(headers: IncomingHttpHeaders, prefix: string): string | undefined {
+  const own = headers['x-spinnaker-token']
+  const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1]
+  const isOurs = bearer?.startsWith(prefix) === true
+  delete headers['x-spinnaker-token']
+  if (isOurs) delete headers.authorization
+  if (own !== undefined) return String(own).trim()
+  return isOurs ? bearer : undefined
+}
+
+function refusal(reason: string): LoginOutcome {
+  const message = 'The API token is unknown, expired or revoked. Create another one.'
+  const headers = { 'www-authenticate': 'Bearer error="invalid_token"' }
+  return { kind: 'refused', reason, error: new GatewayError('CREDENTIALS_REFUSED', message, { headers }) }
+}
+
+function unavailable({ cause }: { cause: unknown }): GatewayError {
+  const message = 'The permission service does not answer. Try again in a moment.'
+  return new GatewayError('PERMISSIONS_UNAVAILABLE', message, { cause, upstream: { service: 'fiat' } })
+}
+
+/** Roles stay out: whatever the user held when the token was created may be history. */
+function toUser(username: string): User {
+  const email = username.includes('@') ? username : null
+  return { username, email, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'token' }
+}
