@@ -86,6 +86,8 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     serviceAccounts: () => loadServiceAccountNames(upstreams),
     adminRoles: config.backends.adminRoles,
     ui: config.operations,
+    origin: config.http.origin,
+    certificates: tls,
     contextPath: config.http.origin.contextPath,
     dataDir,
     log,
@@ -95,9 +97,9 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     upstreams,
     checkedServices: config.telemetry.healthCheckedServices,
     conditions: { 'embedded back ends': () => embedded?.isListening() ?? true },
+    vitalConditions: { Redis: () => isSound(redis, config.redis?.relaxedHealth) },
     intervalMs: healthIntervalMs,
     log,
-    vitalConditions: { Redis: () => isSound(redis, config.redis?.relaxedHealth) },
   })
   const operations = allOperations
   const platform: Platform = {
@@ -182,22 +184,22 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     await login.close()
     tls?.close()
     await sessions.close()
+    await redis?.close()
     await upstreams.close()
     await embedded?.close()
-    await redis?.close()
     lock.release()
   }
 
   return { server, listen, close }
 }
 
-function toAddresses(upstreams: ConfiguredUpstreams, socketPath: string): Partial<Record<ServiceName, ServiceAddress>> {
-  const addresses: Partial<Record<ServiceName, ServiceAddress>> = {}
 /** @see HTTP conventions, section 5.3: how Redis counts for the health */
 function isSound(redis: Redis | undefined, relaxed: boolean | undefined): boolean {
   return redis === undefined || redis.isReachable() || (relaxed === true && redis.wasReached())
 }
 
+function toAddresses(upstreams: ConfiguredUpstreams, socketPath: string): Partial<Record<ServiceName, ServiceAddress>> {
+  const addresses: Partial<Record<ServiceName, ServiceAddress>> = {}
   for (const service of serviceNames) {
     const { kind, baseUrl } = upstreams.services[service]
     if (kind === 'external' && baseUrl !== undefined) addresses[service] = { kind, baseUrl }
@@ -254,10 +256,10 @@ function routesOf(service: ServiceName, services: ConfiguredUpstreams['services'
 }
 
 /** The start-up line: per listener, which login methods guard it. */
-function describeListener(login: Login, address: string, _listener: ListenerKind): string {
-  const guard = login.active
-    ? `guarded by login: ${login.methods.join(', ')}`
-    : 'open to everyone as the user anonymous, without any login'
+function describeListener(login: Login, address: string, listener: ListenerKind): string {
+  const methods = login.methodsOf(listener)
+  const guard =
+    methods.length > 0 ? `guarded by login: ${methods.join(', ')}` : 'open to everyone as the user anonymous, without any login'
   return `listening on ${address}, ${guard}`
 }
 

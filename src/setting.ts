@@ -113,9 +113,20 @@ const javaOnly = /\(\?>|(?:[*+?]|\{\d+(?:,\d*)?\})\+|\\[QEGAZzpPhHRXN]|\(\?[a-zA
  * @throws {Error} when the pattern uses what only Java has (possessive quantifiers, atomic groups, `\Q…\E`, `\p{…}`), or is malformed.
  */
 export function parseJavaPattern(text: string): RegExp {
+  const { source, flags } = translateJava(text)
+  return new RegExp(`^(?:${source})$`, flags)
+}
+
+/** The same for a pattern that is searched for. @param flag Holds in addition to those of the pattern @throws {Error} */
+export function parseJavaSearch(text: string, flag: 'i'): RegExp {
+  const { source, flags } = translateJava(text)
+  return new RegExp(source, flags.replaceAll(flag, '') + flag)
+}
+
+function translateJava(text: string): { source: string; flags: string } {
   const flags = /^\(\?([ims]+)\)/.exec(text)
   const source = flags ? text.slice(flags[0].length) : text
   const foreign = javaOnly.exec(source.replaceAll(/\\[^QEGAZzpPhHRXN]/g, '  '))
   if (foreign) throw new Error(`"${foreign[0]}" is not supported here; write the pattern without it`)
-  return new RegExp(`^(?:${source})$`, flags?.[1] ?? '')
+  return { source, flags: flags?.[1] ?? '' }
 }

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
+import { hasCertificateHeader } from '../login/x509/settings.ts'
 import type { ApplicationCacheSettings } from '../operations/application-cache.ts'
 import {
   type IntegrationSettings,
@@ -14,8 +15,8 @@ import {
 } from '../operations/setting-keys.ts'
 import type { OperationSettings } from '../operations/settings.ts'
 import { PermissionKeys, type PermissionSettings, toPermissionSettings } from '../permissions/settings.ts'
-import { SessionKeys, type SessionSettings, toSessionSettings } from '../sessions/settings.ts'
 import { RedisKeys, type RedisSettings, toRedisSettings } from '../redis/settings.ts'
+import { SessionKeys, type SessionSettings, toSessionSettings } from '../sessions/settings.ts'
 import type { SettingsReport } from '../setting.ts'
 import { TelemetryKeys, type TelemetrySettings, toTelemetrySettings } from '../telemetry/settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
@@ -34,9 +35,9 @@ export interface Config {
   upstreams: ConfiguredUpstreams
   http: HttpSettings
   sessions: SessionSettings
-  login: LoginSettings
   /** Undefined where replicas share nothing. */
   redis: RedisSettings | undefined
+  login: LoginSettings
   permissions: PermissionSettings
   operations: OperationSettings
   applicationCache: ApplicationCacheSettings
@@ -75,8 +76,8 @@ export const settingGroups = {
   'Services and the calls to them': UpstreamKeys,
   'Listener, addresses, cross-origin rules, limits': HttpKeys,
   Sessions: SessionKeys,
-  Login: LoginKeys,
   'Redis or Valkey': RedisKeys,
+  Login: LoginKeys,
   Permissions: PermissionKeys,
   'Operations and integrations': OperationKeys,
   'Embedded back ends': BackendKeys,
@@ -137,8 +138,8 @@ function summarize(config: Config, sources: readonly string[]): string {
     `Read: ${sources.join(', ') || 'nothing; defaults apply'}`,
     `Listens on: ${config.http.address}:${config.http.port}${config.http.origin.contextPath}`,
     `Login: ${describeLogin(config.login)}`,
-    `Data directory: ${config.backends.dataDir}`,
     `Sessions: ${config.redis === undefined ? 'in the data directory' : 'in Redis, shared with other replicas'}`,
+    `Data directory: ${config.backends.dataDir}`,
     'Services:',
     ...services,
   ].join('\n')
@@ -163,11 +164,12 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
   const report = createReport(context, notices)
   const upstreams = toConfiguredUpstreams(bindKeys(UpstreamKeys, context), report)
   const uiUrl = upstreams.uiBaseUrl
+  const loginKeys = bindKeys(LoginKeys, context)
   const http = toHttpSettings(bindKeys(HttpKeys, context), report, {
     standalone: upstreams.standalone,
     inKubernetes,
     uiUrl,
-    headerCertificates: false,
+    headerCertificates: hasCertificateHeader(loginKeys),
   })
   const permissions = toPermissionSettings(bindKeys(PermissionKeys, context))
   const operationKeys = bindKeys(OperationKeys, context)
@@ -182,7 +184,12 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
     http,
     sessions: toSessionSettings(bindKeys(SessionKeys, context), report),
     redis: toRedisSettings(bindKeys(RedisKeys, context), report),
-    login: toLoginSettings(bindKeys(LoginKeys, context), report, { standalone: upstreams.standalone, profiles }),
+    login: toLoginSettings(loginKeys, report, {
+      standalone: upstreams.standalone,
+      profiles,
+      listeners: http.listeners,
+      origin: http.origin,
+    }),
     permissions,
     operations: toOperationSettings(operationKeys, operationSurroundings),
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),

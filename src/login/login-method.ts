@@ -1,7 +1,7 @@
 /** What a login method is: the one interface behind which form, directory, provider, certificate and token look alike. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
-import type { RequestState, User } from '../http/request-state.ts'
+import type { ListenerKind, RequestState, User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
 import type { PendingLogin } from '../sessions/session.ts'
 import type { OpenPath } from './open-paths.ts'
@@ -23,6 +23,12 @@ export type LoginOutcome =
 /** What a protected path says to somebody who is not logged in. */
 export type EntryPoint = { kind: 'redirect'; location: string } | { kind: 'refusal'; error: GatewayError }
 
+export interface CurrentUser {
+  readonly user: User
+  /** Changes with the roles. */
+  readonly stamp: string
+}
+
 export interface LoginMethod {
   /** As it stands in `User.method`: `form`, `ldap`, `oauth2`, `saml`, `x509`, `iap`, `header`, `token`. */
   readonly name: string
@@ -30,6 +36,8 @@ export interface LoginMethod {
   readonly interactive: boolean
   /** The credentials of this method win over a session cookie: tokens and certificates do, passwords do not. */
   readonly beforeSession: boolean
+  /** Whether the method counts on a port. Default: on the main one, and on the extra one without TLS if that has a login. */
+  guards?(listener: ListenerKind): boolean
   /** How a login is reported to the permission service; undefined when that would overwrite what others reported. */
   reportOf(user: User): LoginReport | undefined
   /** Whether a user whom the permission service does not know is sent away (authentication contract, section 4.8). */
@@ -40,7 +48,11 @@ export interface LoginMethod {
   authenticate(request: FastifyRequest): Promise<LoginOutcome>
   /** Whether what a session was opened with still counts; absent when there is nothing to ask. */
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
+  /** A user whom this method knows by name, as of now, for credentials that outlive a login. Undefined: it cannot say. */
+  currentUser?(username: string): CurrentUser | 'gone' | undefined
   entryPoint(state: RequestState): EntryPoint
+  /** Paths whose refusal this method words, whichever other methods there are. */
+  claims?(path: string): boolean
   /** What `mount` adds. */
   readonly routes: readonly { method: string; path: string }[]
   /** Adds pages and callbacks. */

@@ -1,14 +1,16 @@
 /** The login as the rest of the gateway sees it: request steps that find the user, and what the /auth operations need. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import type { RequestState, RequestStep } from '../http/request-state.ts'
+import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
+import type { UserSession } from '../sessions/sessions.ts'
 import type { Page } from './login-page.ts'
+import type { Tokens } from './tokens/tokens.ts'
 
 export interface Login {
   /** False when everyone is served as the user anonymous. */
   readonly active: boolean
-  /** Names of the methods that guard the listener, for the start-up line. */
-  readonly methods: readonly string[]
+  /** Names of the methods that guard a port, for the start-up line; none: everyone is served as the user anonymous. */
+  methodsOf(listener: ListenerKind): readonly string[]
   /**
    * Steps, in order, that find the user of a request and refuse protected paths without one. A step that answers the
    * request itself, with a redirect to the login, has sent the reply when it returns.
@@ -24,6 +26,14 @@ export interface Login {
    * @throws {GatewayError} SESSIONS_UNAVAILABLE
    */
   logout(state: RequestState, headers: IncomingHttpHeaders): Promise<void>
+  /** API tokens; undefined while they are switched off. */
+  readonly tokens: Tokens | undefined
+  /** The sessions of a user, the one used last first. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  sessionsOf(username: string): Promise<UserSession[]>
+  /** Ends those sessions of a user that are chosen, and says how many. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  endSessionsOf(username: string, which: (session: UserSession) => boolean): Promise<number>
+  /** The session that a request belongs to, by its key; undefined for credentials that need none. */
+  sessionKeyOf(state: RequestState): string | undefined
   /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   endAllSessions(): Promise<number>
   /** The page that a browser shows after the logout. */

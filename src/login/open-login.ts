@@ -1,10 +1,11 @@
 /** Puts the login together: the methods that the settings activate, the steps of a request, login page and logout. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { RequestState, RequestStep, User } from '../http/request-state.ts'
+import type { OriginSettings } from '../http/origin.ts'
+import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import { emptySession, type PendingLogin, withoutPendingLogin, withPendingLogin } from '../sessions/session.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { Sessions, UserSession } from '../sessions/sessions.ts'
 import { createAnonymousUser } from './anonymous.ts'
 import { createFirstAdministrator } from './form/first-administrator.ts'
 import { createFormSource } from './form/form-source.ts'
@@ -17,6 +18,8 @@ import { type Accounts, createUserPreparation, type PrepareUser } from './prepar
 import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin, setCookie } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
+import type { Tokens } from './tokens/tokens.ts'
+import type { ProxyTrust } from './x509/proxy-certificate.ts'
 
 export interface LoginOptions {
   settings: LoginSettings
@@ -30,6 +33,9 @@ export interface LoginOptions {
   /** Roles of the first administrator: those that the permission service takes for administrators. */
   adminRoles: readonly string[]
   ui: UiAddress
+  origin: OriginSettings
+  /** Who certifies clients and which certificates were withdrawn; undefined when no port asks for certificates. */
+  certificates: ProxyTrust | undefined
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   /** Keeps `users.db`. */
@@ -45,10 +51,57 @@ export interface LoginOptions {
 export async function openLogin(options: LoginOptions): Promise<Login> {
   const prepareUser = createUserPreparation(options.permissions, options.accounts)
   const methods = await openMethods(options, prepareUser)
-  return new OpenLogin(options, methods, prepareUser)
+  const forTokens = await openTokenLogin(options, methods, prepareUser)
+  const all = forTokens === undefined ? methods : [forTokens.method, ...methods]
+  return new OpenLogin(options, all, prepareUser, forTokens?.tokens)
 }
 
+/** In the order in which they are asked. */
 async function openMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+  return [
+    ...(await openBrowserMethods(options, prepareUser)),
+    ...(await openProxyMethods(options, prepareUser)),
+    ...(await openCertificateMethods(options, prepareUser)),
+  ]
+}
+
+/** Something in front has found out who is calling, and says so in each request. */
+async function openProxyMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+  const { settings, origin, now = Date.now } = options
+  const isServiceAccount = createServiceAccountCheck(options)
+  if (settings.header !== undefined) {
+    const { HeaderLogin } = await import('./header/header-login.ts')
+    return [new HeaderLogin({ settings: settings.header, origin, prepareUser, isServiceAccount, now })]
+  }
+  if (settings.iap !== undefined) {
+    const { IapLogin } = await import('./iap/iap-login.ts')
+    return [new IapLogin({ settings: settings.iap, prepareUser, isServiceAccount, now })]
+  }
+  return []
+}
+
+/** Tokens are no way in by themselves: they are asked first where another method guards. */
+async function openTokenLogin(
+  options: LoginOptions,
+  methods: readonly LoginMethod[],
+  prepareUser: PrepareUser,
+): Promise<{ tokens: Tokens; method: LoginMethod } | undefined> {
+  const { settings, permissions, dataDir, log, now } = options
+  if (settings.tokens === undefined || methods.length === 0) return undefined
+  const [{ openTokens }, { TokenLogin }] = await Promise.all([import('./tokens/tokens.ts'), import('./tokens/token-login.ts')])
+  const tokens = openTokens({ settings: settings.tokens, dataDir, log, now })
+  const { legacyPortLogin } = settings
+  return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
+}
+
+async function openCertificateMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+  const { settings, origin, certificates: trust, permissions, log, now = Date.now } = options
+  if (settings.x509 === undefined || trust === undefined) return []
+  const { X509Login } = await import('./x509/x509-login.ts')
+  return [new X509Login({ settings: settings.x509, origin, trust, permissions, prepareUser, log, now })]
+}
+
+async function openBrowserMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
   const { settings, log, now = Date.now } = options
   if (settings.oauth2 !== undefined) {
     const { openOAuth2 } = await import('./oauth2/open-oauth2.ts')
@@ -112,10 +165,12 @@ class OpenLogin implements Login, LoginEnding {
   readonly #methods: readonly LoginMethod[]
   readonly #prepareUser: PrepareUser
   readonly #requests: RequestLogin
+  readonly tokens: Tokens | undefined
 
-  constructor(options: LoginOptions, methods: readonly LoginMethod[], prepareUser: PrepareUser) {
+  constructor(options: LoginOptions, methods: readonly LoginMethod[], prepareUser: PrepareUser, tokens: Tokens | undefined) {
     const { sessions, permissions, accounts, settings } = options
     this.#options = options
+    this.tokens = tokens
     this.#methods = methods
     this.#prepareUser = prepareUser
     this.#requests = new RequestLogin({
@@ -123,6 +178,7 @@ class OpenLogin implements Login, LoginEnding {
       sessions,
       permissions,
       webhooksNeedLogin: settings.webhooksNeedLogin,
+      legacyPortLogin: settings.legacyPortLogin,
       anonymous: createAnonymousUser(
         () => accounts.list(),
         () => permissions.enabled,
@@ -135,8 +191,8 @@ class OpenLogin implements Login, LoginEnding {
     return this.#methods.length > 0
   }
 
-  get methods(): readonly string[] {
-    return this.#methods.map(({ name }) => name)
+  methodsOf(listener: ListenerKind): readonly string[] {
+    return this.#requests.methodsOf(listener).map(({ name }) => name)
   }
 
   get routes(): Login['routes'] {
@@ -149,7 +205,7 @@ class OpenLogin implements Login, LoginEnding {
 
   async logout(state: RequestState, headers: IncomingHttpHeaders): Promise<void> {
     const { sessions, permissions } = this.#options
-    if (!this.active) return
+    if (!this.#requests.usesSessions(state)) return
     const session = await sessions.find(headers.cookie)
     if (session !== undefined) await sessions.end(session)
     setCookie(state, sessions.clearedCookie(state.scheme === 'https'))
@@ -159,6 +215,18 @@ class OpenLogin implements Login, LoginEnding {
 
   farewellPage(text: string): Page {
     return createFarewellPage(this.#options, text)
+  }
+
+  sessionsOf(username: string): Promise<UserSession[]> {
+    return this.#options.sessions.listOf(username)
+  }
+
+  endSessionsOf(username: string, which: (session: UserSession) => boolean): Promise<number> {
+    return this.#options.sessions.endOf(username, which)
+  }
+
+  sessionKeyOf(state: RequestState): string | undefined {
+    return this.#requests.sessionOf(state)?.key
   }
 
   endAllSessions(): Promise<number> {
@@ -177,7 +245,13 @@ class OpenLogin implements Login, LoginEnding {
     const user = await this.#prepareUser(login.user, report)
     const old = await sessions.find(request.headers.cookie)
     const { savedPath, ...kept } = old?.content ?? emptySession
-    const { id } = await sessions.replace(old, { ...kept, user, loggedInAtMs: now(), credentialStamp: login.credentialStamp })
+    const { id } = await sessions.replace(old, {
+      ...kept,
+      user,
+      loggedInAtMs: now(),
+      loginOrigin: originOfLogin(request),
+      credentialStamp: login.credentialStamp,
+    })
     setCookie(state, sessions.cookie(id, state.scheme === 'https'))
     this.#options.log.info({ user: user.username, method: user.method, address: state.clientAddress }, 'a user logged in')
     await reply.redirect(state.baseUrl + (login.path ?? savedPath ?? '/'), 302)
@@ -201,5 +275,12 @@ class OpenLogin implements Login, LoginEnding {
 
   async close(): Promise<void> {
     for (const method of this.#methods) await method.close?.()
+    await this.tokens?.close()
   }
+}
+
+/** What helps a person to tell the sessions apart; the rest of the headers is nobody's business. */
+function originOfLogin({ state, headers }: FastifyRequest): { address: string; userAgent?: string } {
+  const userAgent = headers['user-agent']?.replaceAll(/[^\x20-\x7e]/g, '').slice(0, 300)
+  return { address: state.clientAddress, ...(userAgent ? { userAgent } : {}) }
 }

@@ -1,7 +1,7 @@
 /** What happens to every request before its operation: the user is found, the permission service asked, strangers sent away. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import type { RequestState, RequestStep, User } from '../http/request-state.ts'
+import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import { emptySession, type Session, userOf } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -15,6 +15,8 @@ export interface RequestLoginOptions {
   sessions: Sessions
   permissions: Permissions
   webhooksNeedLogin: boolean
+  /** Whether the extra port without TLS is guarded like the main one. */
+  legacyPortLogin: boolean
   anonymous: () => User
 }
 
@@ -26,17 +28,37 @@ interface Findings {
   refused?: Extract<LoginOutcome, { kind: 'refused' }>
 }
 
+/** What holds on one port. */
+interface Guard {
+  /** Those that count here; none: everyone is served. */
+  readonly methods: readonly LoginMethod[]
+  readonly openPaths: readonly OpenPath[]
+  /** Login pages of methods that count on other ports only. */
+  readonly foreignPaths: readonly OpenPath[]
+  /** Sessions belong to logins with a browser; where there is none, cookies are not looked at. */
+  readonly usesSessions: boolean
+}
+
 export class RequestLogin {
   readonly #options: RequestLoginOptions
-  readonly #openPaths: readonly OpenPath[]
+  readonly #guards: Readonly<Record<ListenerKind, Guard>>
   readonly #findings = new WeakMap<RequestState, Findings>()
 
   constructor(options: RequestLoginOptions) {
     this.#options = options
-    this.#openPaths = [
-      ...alwaysOpen.filter(({ webhook }) => !(webhook && options.webhooksNeedLogin)),
-      ...options.methods.flatMap((method) => method.openPaths),
-    ]
+    this.#guards = {
+      main: createGuard(options, 'main'),
+      api: createGuard(options, 'api'),
+      legacy: createGuard(options, 'legacy'),
+    }
+  }
+
+  methodsOf(listener: ListenerKind): readonly LoginMethod[] {
+    return this.#guards[listener].methods
+  }
+
+  usesSessions({ listener }: RequestState): boolean {
+    return this.#guards[listener].usesSessions
   }
 
   get steps(): RequestStep[] {
@@ -55,21 +77,22 @@ export class RequestLogin {
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE, and what a method throws whose provider cannot be asked */
   async #findUser(request: FastifyRequest): Promise<void> {
     const { state } = request
-    const findings: Findings = { open: findOpenPath(this.#openPaths, request.method, state.path) }
+    const guard = this.#guards[state.listener]
+    const findings: Findings = { open: findOpenPath(guard.openPaths, request.method, state.path) }
     this.#findings.set(state, findings)
-    if (this.#options.methods.length === 0) {
+    if (guard.methods.length === 0) {
       state.user = this.#options.anonymous()
       return
     }
     if (findings.open?.identity === 'none') return
     await this.#askMethods(request, findings, true)
     if (state.user !== undefined || findings.refused !== undefined) return
-    await this.#askSession(request, findings)
+    if (guard.usesSessions) await this.#askSession(request, findings)
     if (state.user === undefined) await this.#askMethods(request, findings, false)
   }
 
   async #askMethods(request: FastifyRequest, findings: Findings, beforeSession: boolean): Promise<void> {
-    for (const method of this.#options.methods) {
+    for (const method of this.#guards[request.state.listener].methods) {
       if (method.beforeSession !== beforeSession) continue
       const outcome = await method.authenticate(request)
       if (outcome.kind === 'not-mine') continue
@@ -85,7 +108,8 @@ export class RequestLogin {
   }
 
   async #askSession(request: FastifyRequest, findings: Findings): Promise<void> {
-    const { sessions, methods } = this.#options
+    const { sessions } = this.#options
+    const { methods } = this.#guards[request.state.listener]
     const session = await sessions.find(request.headers.cookie)
     if (session === undefined) return
     const { credentialStamp } = session.content
@@ -146,7 +170,10 @@ export class RequestLogin {
   async #requireLogin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { state, method } = request
     const { open, refused } = this.#findings.get(state) ?? {}
-    if (refused?.evenOnOpenPaths !== true && (state.user !== undefined || open !== undefined)) return
+    if (refused?.evenOnOpenPaths !== true && (state.user !== undefined || open !== undefined)) {
+      if (findOpenPath(this.#guards[state.listener].foreignPaths, method, state.path) === undefined) return
+      throw new GatewayError('NO_ROUTE', 'The login with a browser is not offered on this port.')
+    }
     if (method === 'OPTIONS') {
       // An OPTIONS request without login gets its cross-origin answer and never reaches an operation.
       await reply.code(200).header('content-length', '0').send('')
@@ -160,8 +187,9 @@ export class RequestLogin {
   }
 
   #entryPoint(state: RequestState) {
-    const { methods } = this.#options
-    const method = methods.find(({ interactive }) => interactive) ?? methods[0]
+    const { methods } = this.#guards[state.listener]
+    const claimant = methods.find((method) => method.claims?.(state.path) === true)
+    const method = claimant ?? methods.find(({ interactive }) => interactive) ?? methods.at(-1)
     if (method === undefined) throw new Error('a login is required although no login method is active')
     return method.entryPoint(state)
   }
@@ -193,4 +221,20 @@ export class RequestLogin {
 export function setCookie(state: RequestState, cookie: string): void {
   const others = state.answerHeaders['set-cookie'] ?? []
   state.answerHeaders['set-cookie'] = [...(Array.isArray(others) ? others : [others]), cookie]
+}
+
+function createGuard(options: RequestLoginOptions, listener: ListenerKind): Guard {
+  const byDefault = listener === 'main' || (listener === 'legacy' && options.legacyPortLogin)
+  const methods = options.methods.filter((method) => method.guards?.(listener) ?? byDefault)
+  const openPaths = [
+    ...alwaysOpen.filter(({ webhook }) => !(webhook && options.webhooksNeedLogin)),
+    ...methods.flatMap((method) => method.openPaths),
+  ]
+  const others = options.methods.filter((method) => !methods.includes(method)).flatMap((method) => method.openPaths)
+  return {
+    methods,
+    openPaths,
+    foreignPaths: others.filter(({ path }) => openPaths.every((open) => open.path !== path)),
+    usesSessions: methods.some(({ interactive }) => interactive),
+  }
 }

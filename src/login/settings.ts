@@ -1,17 +1,25 @@
 /** What an operator may set about the login: who is let in, and by which method. */
 import { z } from 'zod'
+import type { OriginSettings } from '../http/origin.ts'
+import type { ListenerSettings } from '../http/tls/settings.ts'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
-import { LaterMethodKeys, refuseLaterMethods } from './later-methods.ts'
+import { HeaderKeys, type HeaderSettings, toHeaderSettings } from './header/settings.ts'
+import { IapKeys, type IapSettings, toIapSettings } from './iap/settings.ts'
 import { LdapKeys, type LdapSettings, toLdapSettings } from './ldap/settings.ts'
 import { OAuth2Keys } from './oauth2/setting-keys.ts'
 import { type OAuth2Settings, toOAuth2Settings } from './oauth2/settings.ts'
 import { SamlKeys, type SamlSettings, toSamlSettings } from './saml/settings.ts'
+import { ApiTokenKeys, type TokenSettings, toTokenSettings } from './tokens/settings.ts'
+import { isX509Enabled, toX509Settings, X509Keys, type X509Settings } from './x509/settings.ts'
 
 export const LoginKeys = z.strictObject({
-  ...LaterMethodKeys.shape,
+  ...ApiTokenKeys.shape,
+  ...HeaderKeys.shape,
+  ...IapKeys.shape,
   ...LdapKeys.shape,
   ...OAuth2Keys.shape,
   ...SamlKeys.shape,
+  ...X509Keys.shape,
   'anonymous.enabled': z
     .boolean()
     .default(false)
@@ -37,6 +45,8 @@ export const LoginKeys = z.strictObject({
   'security.user.password': z.string().min(1).optional().describe('Older name of `spring.security.user.password`.'),
   'security.user.roles': withoutEffect('The configured user has the role USER.'),
   'security.user.role': withoutEffect('The configured user has the role USER.'),
+  'security.authn.enabled': withoutEffect('Switch of installers.'),
+  'security.authz': withoutEffect('Settings of installers; `services.fiat.enabled` decides.'),
   'security.webhooks.defaultAuthEnabled': z.boolean().default(false).describe('Webhooks need a login too.'),
   'security.basic.enabled': withoutEffect('Switch of early releases.'),
   'security.filter-order': withoutEffect('Order of filters in the Java framework.'),
@@ -55,6 +65,12 @@ export interface LoginSettings {
   oauth2: OAuth2Settings | undefined
   saml: SamlSettings | undefined
   ldap: LdapSettings | undefined
+  header: HeaderSettings | undefined
+  iap: IapSettings | undefined
+  x509: X509Settings | undefined
+  tokens: TokenSettings | undefined
+  /** Whether the extra port without TLS is guarded like the main one. */
+  legacyPortLogin: boolean
   /** The administrator that a start on an empty data directory creates; without password one is generated. */
   firstAdmin: { name: string; password: string | undefined }
   webhooksNeedLogin: boolean
@@ -65,6 +81,8 @@ export interface LoginSurroundings {
   readonly standalone: boolean
   /** Active profiles. */
   readonly profiles: readonly string[]
+  readonly listeners: ListenerSettings
+  readonly origin: OriginSettings
 }
 
 /** A login method that the configuration switches on, and the key that does. */
@@ -76,10 +94,9 @@ interface Chosen {
 export function toLoginSettings(
   keys: LoginKeys,
   report: SettingsReport,
-  { standalone, profiles }: LoginSurroundings,
+  { standalone, profiles, listeners, origin }: LoginSurroundings,
 ): LoginSettings {
   const anonymous = keys['anonymous.enabled']
-  const others = refuseLaterMethods(keys, report)
   const oauth2 = toOAuth2Settings(keys, report, { profiles })
   const saml = toSamlSettings(keys, report)
   const ldap = toLdapSettings(keys, report)
@@ -89,8 +106,17 @@ export function toLoginSettings(
     ...(ldap === undefined ? [] : [{ method: 'LDAP', key: 'ldap.enabled' }]),
     ...(keys['security.basicform.enabled'] === true ? [{ method: 'form', key: 'security.basicform.enabled' }] : []),
   ]
-  refuseSeveral(chosen, anonymous, report)
-  const nobody = chosen.length === 0 && !others && !anonymous
+  const header = toHeaderSettings(keys, report)
+  const iap = toIapSettings(keys, report)
+  const inFront: Chosen[] = [
+    ...(header === undefined ? [] : [{ method: 'a trusted header', key: 'header.enabled' }]),
+    ...(iap === undefined ? [] : [{ method: 'the Identity-Aware Proxy', key: 'google.iap.enabled' }]),
+  ]
+  refuseSeveral(chosen, inFront, anonymous, report)
+  const others = inFront.length > 0
+  const x509 = toX509Settings(keys, report, { listeners, origin, companion: chosen.length > 0 || others })
+  refuseUnguardedPorts(anonymous, isX509Enabled(keys), listeners, report)
+  const nobody = chosen.length === 0 && !others && !anonymous && !isX509Enabled(keys)
   if (nobody && keys['security.basicform.enabled'] === false) {
     report.problem(
       'security.basicform.enabled',
@@ -109,27 +135,48 @@ export function toLoginSettings(
   return {
     anonymous,
     form: {
-      enabled: !anonymous && ![oauth2, saml, ldap].some(Boolean) && keys['security.basicform.enabled'] !== false,
+      enabled: keys['security.basicform.enabled'] ?? (!anonymous && ![oauth2, saml, ldap, header, iap, x509].some(Boolean)),
       configuredUser: password === undefined ? undefined : { name, password },
     },
     oauth2,
     saml,
     ldap,
+    header,
+    iap,
+    x509,
+    tokens: toTokenSettings(keys, report, { standalone, anonymous }),
+    legacyPortLogin: listeners.legacyLogin,
     firstAdmin: { name: keys['fairlead.admin.user'], password: keys['fairlead.admin.password'] },
     webhooksNeedLogin: keys['security.webhooks.defaultAuthEnabled'],
   }
 }
 
-/** A browser can be sent to one login page only, and to none when everyone is served. */
-function refuseSeveral(chosen: readonly Chosen[], anonymous: boolean, report: SettingsReport): void {
-  const [first, ...more] = chosen
-  if (first === undefined) return
-  if (anonymous) {
-    const keys = chosen.map(({ key }) => key).join(', ')
+/** A port without a login has to be meant, and a port for certificates needs the login that reads them. */
+function refuseUnguardedPorts(anonymous: boolean, x509: boolean, listeners: ListenerSettings, report: SettingsReport): void {
+  if (anonymous && x509) {
+    report.problem('anonymous.enabled', 'anonymous access and x509.enabled exclude each other; remove one of them')
+  }
+  if (!anonymous && !x509 && listeners.apiPort !== undefined) {
+    report.problem('default.apiPort', 'this port is for client certificates: set x509.enabled: true, or remove the key')
+  }
+  if (!anonymous && !x509 && listeners.legacyPort !== undefined && !listeners.legacyLogin) {
+    report.notice('Warning: default.legacyServerPortAuth: false serves everyone who reaches the extra port, without login.')
+  }
+}
+
+/** A browser can be sent to one login page only, one thing in front says who is calling, and nobody does where everyone is served. */
+function refuseSeveral(pages: readonly Chosen[], inFront: readonly Chosen[], anonymous: boolean, report: SettingsReport): void {
+  if (anonymous && pages.length + inFront.length > 0) {
+    const keys = [...pages, ...inFront].map(({ key }) => key).join(', ')
     report.problem('anonymous.enabled', `anonymous access and ${keys} exclude each other; remove one of them`)
   }
-  if (more.length > 0) {
+  for (const [what, chosen] of [
+    ['way to log in with a browser', pages],
+    ['login by something in front', inFront],
+  ] as const) {
+    const [first, ...more] = chosen
+    if (first === undefined || more.length === 0) continue
     const names = chosen.map(({ method, key }) => `${method} (${key})`).join(' and ')
-    report.problem(first.key, `only one way to log in with a browser can be active, and there are ${names}; keep one of them`)
+    report.problem(first.key, `only one ${what} can be active, and there are ${names}; keep one of them`)
   }
 }

@@ -1,0 +1,51 @@
+/** Who a certificate stands for, and which roles it brings. */
+import type { Certificate } from '../../http/tls/certificate.ts'
+import { DerError, readDer, readText } from '../../http/tls/der.ts'
+import { commonName, formatJavaName } from '../../http/tls/distinguished-name.ts'
+
+const maxIdentityLength = 256
+const maxSubjectLength = 4096
+const controlCharacter = /\p{Cc}/u
+
+/**
+ * The e-mail address of the certificate; else what the pattern finds in the name of the owner, where one is configured,
+ * or the common name. Undefined when there is nothing that could name a user: a pattern that finds nothing admits nobody.
+ *
+ * @param pattern Searched in the name as Java writes it; its first group is the identity
+ * @see authentication contract, section 2.4
+ */
+export function identityOf(certificate: Certificate, pattern: RegExp | undefined): string | undefined {
+  const found =
+    certificate.emails[0] ?? (pattern === undefined ? findCommonName(certificate) : findByPattern(certificate, pattern))
+  const identity = found?.trim()
+  if (identity === undefined || identity === '' || identity.length > maxIdentityLength) return undefined
+  return controlCharacter.test(identity) ? undefined : identity
+}
+
+/**
+ * The search does not see structure inside a value: an organisation named `x, CN=admin` is not taken for the name `admin`.
+ * What was found is then read from the name as it is.
+ */
+function findByPattern({ subject }: Certificate, pattern: RegExp): string | undefined {
+  const { text, masked } = formatJavaName(subject)
+  if (text.length > maxSubjectLength) return undefined
+  const range = new RegExp(pattern.source, `${pattern.flags}d`).exec(masked)?.indices?.[1]
+  return range && text.slice(range[0], range[1])
+}
+
+/** The most special one, which stands last. */
+function findCommonName({ subject }: Certificate): string | undefined {
+  return subject.flat().findLast(({ type }) => type === commonName)?.value
+}
+
+/** The roles of an extension, one in each line. @throws {DerError} when the extension holds no text */
+export function rolesOf({ extensions }: Certificate, roleOid: string | undefined): string[] {
+  const value = roleOid === undefined ? undefined : extensions.get(roleOid)
+  if (value === undefined) return []
+  const text = readText(readDer(value))
+  if (text === undefined) throw new DerError('the extension with the roles holds no text')
+  return text
+    .split(/\r?\n/)
+    .map((role) => role.trim().toLowerCase())
+    .filter((role) => role !== '' && !controlCharacter.test(role))
+}

@@ -1,0 +1,118 @@
+/** Login by client certificate: proved in the TLS handshake, or handed on by a trusted proxy. Each request stands for itself. */
+import type { IncomingMessage } from 'node:http'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import { GatewayError } from '../../errors.ts'
+import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
+import type { ListenerKind, User } from '../../http/request-state.ts'
+import type { Certificate } from '../../http/tls/certificate.ts'
+import { type ConnectionCertificate, clientCertificateOf } from '../../http/tls/client-certificate.ts'
+import { DerError } from '../../http/tls/der.ts'
+import { findRevocation } from '../../http/tls/revocation.ts'
+import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
+import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
+import type { PrepareUser } from '../prepare-user.ts'
+import { identityOf, rolesOf } from './identity.ts'
+import { LoginReports } from './login-reports.ts'
+import { type ProxyTrust, readProxyCertificate } from './proxy-certificate.ts'
+import type { X509Settings } from './settings.ts'
+
+export interface X509LoginOptions {
+  settings: X509Settings
+  origin: OriginSettings
+  /** The authorities and revocations of the moment; they change with their files. */
+  trust: ProxyTrust
+  permissions: Permissions
+  prepareUser: PrepareUser
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+export class X509Login implements LoginMethod {
+  readonly name = 'x509'
+  readonly interactive = false
+  readonly beforeSession = true
+  readonly filtered = true
+  readonly openPaths = []
+  readonly routes = []
+  readonly #options: X509LoginOptions
+  readonly #reports: LoginReports
+
+  constructor(options: X509LoginOptions) {
+    this.#options = options
+    this.#reports = new LoginReports(options.permissions, options.settings, options.now)
+  }
+
+  guards(listener: ListenerKind): boolean {
+    return listener === 'api' || this.#options.settings.guards[listener]
+  }
+
+  /** Reported with each request already. */
+  reportOf(): LoginReport | undefined {
+    return undefined
+  }
+
+  /** @throws {GatewayError} LOGIN_UNAVAILABLE when the permission service cannot be told */
+  async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
+    const found = this.#find(request.raw, request.state.listener)
+    if (found.kind === 'none') return { kind: 'not-mine' }
+    const outcome = found.kind === 'verified' ? await this.#admit(found.certificate) : found.reason
+    if (typeof outcome !== 'string') return { kind: 'user', user: outcome }
+    // Whoever may log in another way as well still can: the certificate may not even be meant for this gateway.
+    this.#options.log.info({ address: request.state.clientAddress, reason: outcome }, 'a client certificate was refused')
+    return { kind: 'not-mine' }
+  }
+
+  entryPoint(): EntryPoint {
+    return {
+      kind: 'refusal',
+      error: new GatewayError('CERTIFICATE_REQUIRED', 'A client certificate that this gateway accepts is needed.'),
+    }
+  }
+
+  #find(raw: IncomingMessage, listener: ListenerKind): ConnectionCertificate {
+    const { settings, origin, trust, now } = this.#options
+    const onConnection = listener === 'api' || (listener === 'main' && settings.mainConnection)
+    const connection = onConnection ? clientCertificateOf(raw) : { kind: 'none' as const }
+    if (listener === 'api' || settings.header === undefined || !isTrustedPeer(raw, origin)) return connection
+    return readProxyCertificate(raw, settings.header, trust, now())
+  }
+
+  /** The user, or the reason why the certificate does not count. */
+  async #admit(certificate: Certificate): Promise<User | string> {
+    const { settings, trust, permissions, prepareUser, now } = this.#options
+    // A connection may last longer than the certificate that opened it.
+    if (now() < certificate.notBeforeMs || now() > certificate.notAfterMs) return 'the certificate is not valid at this time'
+    const revoked = findRevocation(trust.revocations, certificate)
+    if (revoked !== undefined) return revoked
+    const identity = identityOf(certificate, settings.principalPattern)
+    if (identity === undefined) return 'the certificate names no user'
+    const user = this.#toUser(identity, certificate)
+    if (typeof user === 'string') return user
+    await this.#reports.report(user)
+    const view = await permissions.viewOf(user)
+    const known = view?.roles.map(({ name }) => name.toLowerCase()) ?? []
+    const roles = [...new Set([...user.roles, ...known])]
+    const { requiredRoles } = settings
+    if (requiredRoles.length > 0 && !requiredRoles.some((role) => roles.includes(role))) return `${identity} has no required role`
+    return prepareUser({ ...user, roles }, undefined)
+  }
+
+  #toUser(identity: string, certificate: Certificate): User | string {
+    try {
+      const roles = [identity.toLowerCase(), ...rolesOf(certificate, this.#options.settings.roleOid)]
+      return {
+        username: identity,
+        email: identity,
+        firstName: null,
+        lastName: null,
+        roles: [...new Set(roles)],
+        allowedAccounts: [],
+        method: this.name,
+      }
+    } catch (error) {
+      if (!(error instanceof DerError)) throw error
+      return error.message
+    }
+  }
+}
