@@ -47,11 +47,18 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_MAX_PARAM_LENGTH_EXCEEDED: 'BAD_ARGUMENT',
 }
 
+const frameworkMessages: Partial<Record<ErrorCode, string>> = {
+  UNSUPPORTED_MEDIA_TYPE: 'The header Content-Type is malformed. Send application/json or application/x-yaml.',
+}
+
 /** Errors of the web framework keep their meaning; everything else is a defect whose text stays in the log. */
 function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown
   const frameworkCode = frameworkCodes[String((thrown as { code?: unknown } | undefined)?.code)]
-  if (frameworkCode !== undefined) return new GatewayError(frameworkCode, (thrown as Error).message, { cause: thrown })
+  if (frameworkCode !== undefined) {
+    const message = frameworkMessages[frameworkCode] ?? (thrown as Error).message
+    return new GatewayError(frameworkCode, message, { cause: thrown })
+  }
   return new GatewayError(
     'UNEXPECTED',
     'The gateway failed unexpectedly. The operator finds the cause in the log under the request id.',

@@ -6,6 +6,9 @@ import { parseJson } from './json.ts'
 
 export type BodyType = 'json' | 'yaml' | 'text' | 'other'
 
+/** YAML takes about two seconds a megabyte to read, during which nobody else is answered. */
+const maxYamlBytes = 1_000_000
+
 /** A missing content type counts as JSON. */
 export function bodyTypeOf(contentType: string | undefined): BodyType {
   if (contentType === undefined) return 'json'
@@ -45,6 +48,8 @@ export async function readBytes(raw: IncomingMessage, maxBytes: number): Promise
 export function streamBody(raw: IncomingMessage): Readable {
   const body = new PassThrough()
   raw.pipe(body)
+  // What the reader leaves is read here, so that the connection can serve the next request.
+  body.once('close', () => raw.resume())
   raw.once('close', () => {
     if (!raw.complete) body.destroy(new Error('the client broke off its request'))
   })
@@ -52,8 +57,9 @@ export function streamBody(raw: IncomingMessage): Readable {
 }
 
 function tooLarge(maxBytes: number): GatewayError {
+  const advice = maxBytes === maxYamlBytes ? 'send JSON instead of YAML' : 'raise http.maxBodyBytes'
   // The rest of the body is not worth reading: the connection ends with this answer.
-  return new GatewayError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes. Send less, or raise http.maxBodyBytes.`, {
+  return new GatewayError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes. Send less, or ${advice}.`, {
     headers: { connection: 'close' },
   })
 }
@@ -71,7 +77,7 @@ export async function readBody(
   if (!hasBody(raw)) return undefined
   const type = bodyTypeOf(raw.headers['content-type'])
   if (type === 'other') throw unsupported(raw.headers['content-type'])
-  const content = decode(await readBytes(raw, maxBytes))
+  const content = decode(await readBytes(raw, type === 'yaml' ? Math.min(maxBytes, maxYamlBytes) : maxBytes))
   if (content.trim() === '') return undefined
   if (type === 'text' && text) return content
   return type === 'yaml' ? await parseYamlBody(content) : parseJsonBody(content)

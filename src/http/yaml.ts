@@ -1,28 +1,58 @@
 /** YAML in and out, for bodies and answers; loaded only when a client asks for it. */
-import { parseDocument, stringify } from 'yaml'
-import { formatJson, isRawNumber } from './json.ts'
+import { isScalar, parseDocument, stringify, visit } from 'yaml'
+import { formatJson, isRawNumber, maxJsonDepth } from './json.ts'
 
-/** @throws {Error} for anything but one well-formed document without runaway aliases or prototype keys. */
+/** @throws {Error} for anything but one well-formed document without runaway aliases, prototype keys or excessive depth. */
 export function parseYaml(text: string): unknown {
-  const document = parseDocument(text, { version: '1.2', intAsBigInt: true, prettyErrors: true })
+  // The library compares each key with every other one: minutes for a map of some megabytes.
+  const document = parseDocument(text, { version: '1.2', intAsBigInt: true, prettyErrors: true, uniqueKeys: false })
   const problem = document.errors[0]
-  if (problem !== undefined) throw new Error(problem.message.split('\n')[0] ?? 'malformed')
-  return toPlain(document.toJS({ maxAliasCount: 100 }))
+  if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(problem.message.split('\n')[0] ?? 'malformed')
+  try {
+    refuseRepeatedKeys(document)
+    return toPlain(document.toJS({ maxAliasCount: 100 }), 0)
+  } catch (error) {
+    throw isTooDeep(error) ? tooDeep() : error
+  }
+}
+
+/** The library walks a document by recursion and says it in the words of the engine. */
+function isTooDeep(error: unknown): boolean {
+  return /call stack/.test((error as Error).message)
+}
+
+function tooDeep(): Error {
+  return new Error(`the document is nested deeper than ${maxJsonDepth} levels, or contains itself`)
+}
+
+function refuseRepeatedKeys(document: ReturnType<typeof parseDocument>): void {
+  visit(document, {
+    Map: (_key, { items }) => {
+      const seen = new Set<unknown>()
+      for (const { key } of items) {
+        const name = isScalar(key) ? String(key.value) : key
+        if (seen.has(name)) throw new Error(`the key "${name}" stands twice in one map`)
+        seen.add(name)
+      }
+    },
+  })
 }
 
 /** Whole numbers beyond the safe range stay exact: they are written into JSON as they stood. */
-function toPlain(value: unknown): unknown {
+function toPlain(value: unknown, depth: number): unknown {
   if (typeof value === 'bigint') {
     return Number.isSafeInteger(Number(value))
       ? Number(value)
       : (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value))
   }
-  if (Array.isArray(value)) return value.map(toPlain)
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('a number is not finite, which JSON cannot say')
   if (typeof value !== 'object' || value === null) return value
+  if (depth >= maxJsonDepth) throw tooDeep()
+  if (Array.isArray(value)) return value.map((element) => toPlain(element, depth + 1))
   const plain: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(value)) {
     if (name === '__proto__') throw new Error('the key __proto__ is not allowed')
-    plain[name] = toPlain(member)
+    plain[name] = toPlain(member, depth + 1)
   }
   return plain
 }

@@ -1,6 +1,6 @@
 /** Passes the answer of a service on to the client as a stream: never buffered, never parsed, with back-pressure both ways. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import type { Transform } from 'node:stream'
+import { Readable, type Transform } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
@@ -63,6 +63,8 @@ export async function passOn(upstreams: Upstreams, options: PassOnOptions): Prom
     }
   } finally {
     release()
+    // A call that failed before it was sent leaves the body unread.
+    if (options.call.rawBody instanceof Readable) options.call.rawBody.destroy()
   }
 }
 

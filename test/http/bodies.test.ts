@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { runGateway } from '../support/gateway.ts'
+import { startUpstream } from '../support/upstream.ts'
+
+interface Answered {
+  status: number
+  type: string | undefined
+  body: Record<string, unknown>
+}
+
+/** Sends exactly these bytes: `fetch` would refuse a body with GET, and add a content type. */
+function send(url: string, method: string, path: string, bytes: string | Buffer | undefined, type?: string): Promise<Answered> {
+  return new Promise((resolve, reject) => {
+    const headers = { ...(type !== undefined && { 'content-type': type }), 'content-length': Buffer.byteLength(bytes ?? '') }
+    const sent = request(url + path, { method, headers, agent: false }, (answer) => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+      answer.once('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
+        resolve({ status: answer.statusCode ?? 0, type: answer.headers['content-type'], body })
+      })
+    })
+    sent.once('error', reject)
+    sent.end(bytes)
+  })
+}
+
+/** A gateway whose orchestrator accepts every task, and what is logged as a defect. */
+async function startTarget(t: TestContext) {
+  const orca = await startUpstream(t, () => ({ ref: '/tasks/1' }))
+  const defects: Record<string, unknown>[] = []
+  const { url } = await runGateway(
+    t,
+    { services: { orca: { baseUrl: orca.url } }, http: { maxBodyBytes: '1MB' } },
+    { log: (line) => void (Number(line['level']) >= 50 && defects.push(line)) },
+  )
+  return { url, orca, defects }
+}
+
+const json = 'application/json'
+const yaml = 'application/x-yaml'
+/** A task needs a body that is an object: `POST /tasks`. */
+const refused: { name: string; bytes: string | Buffer | undefined; type?: string; status: number; code: string; says: RegExp }[] =
+  [
+    { name: 'no body', bytes: undefined, status: 400, code: 'MISSING_BODY', says: /needs a body/ },
+    { name: 'no body under a content type', bytes: '', type: json, status: 400, code: 'MISSING_BODY', says: /needs a body/ },
+    { name: 'a body of blanks', bytes: ' \r\n ', type: json, status: 400, code: 'MISSING_BODY', says: /needs a body/ },
+    { name: 'the JSON null', bytes: 'null', type: json, status: 400, code: 'MISSING_BODY', says: /needs a body/ },
+    {
+      name: 'JSON that breaks off',
+      bytes: '{"job":[',
+      type: json,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /not usable JSON/,
+    },
+    {
+      name: 'JSON with something behind it',
+      bytes: '{}}',
+      type: json,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /not usable JSON/,
+    },
+    { name: 'single quotes', bytes: "{'job':[]}", type: json, status: 400, code: 'UNREADABLE_BODY', says: /not usable JSON/ },
+    { name: 'NaN', bytes: '{"job":NaN}', type: json, status: 400, code: 'UNREADABLE_BODY', says: /not usable JSON/ },
+    { name: 'a list where an object belongs', bytes: '[]', type: json, status: 400, code: 'UNREADABLE_BODY', says: /object/ },
+    { name: 'a text where an object belongs', bytes: '"text"', type: json, status: 400, code: 'UNREADABLE_BODY', says: /object/ },
+    { name: 'a number where an object belongs', bytes: '7', type: json, status: 400, code: 'UNREADABLE_BODY', says: /object/ },
+    {
+      name: 'invalid UTF-8',
+      bytes: Buffer.from('{"a":"\xff\xfe"}', 'latin1'),
+      type: json,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /UTF-8/,
+    },
+    {
+      name: 'UTF-16',
+      bytes: Buffer.from('{"a":1}', 'utf16le'),
+      type: json,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /JSON|UTF-8/,
+    },
+    {
+      name: 'the key __proto__',
+      bytes: '{"a":{"__proto__":{"admin":true}}}',
+      type: json,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /__proto__/,
+    },
+    {
+      name: 'JSON of ten thousand levels',
+      bytes: `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`,
+      type: json,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /deeper than/,
+    },
+    {
+      name: 'JSON of 900 thousand open brackets',
+      bytes: '['.repeat(900_000),
+      type: json,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /deeper than/,
+    },
+    {
+      name: 'YAML that is malformed',
+      bytes: 'a: [1, 2\nb: }',
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /not usable YAML/,
+    },
+    {
+      name: 'several YAML documents',
+      bytes: 'a: 1\n---\nb: 2\n',
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /not usable YAML/,
+    },
+    {
+      name: 'a YAML key twice',
+      bytes: 'a: 1\na: 2\n',
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /not usable YAML/,
+    },
+    {
+      name: 'the YAML key __proto__',
+      bytes: 'a:\n  __proto__:\n    admin: true\n',
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /__proto__/,
+    },
+    { name: 'YAML aliases that multiply', bytes: aliasBomb(), type: yaml, status: 400, code: 'UNREADABLE_BODY', says: /alias/i },
+    {
+      name: 'YAML aliases that multiply beyond all memory',
+      bytes: aliasBomb(30),
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /alias/i,
+    },
+    {
+      name: 'a YAML alias of itself',
+      bytes: 'a: &x\n  b: *x\n',
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /not usable YAML/,
+    },
+    {
+      name: 'YAML of 100 thousand levels',
+      bytes: '['.repeat(100_000),
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /deeper than/,
+    },
+    {
+      name: 'YAML of two thousand indented levels',
+      bytes: indented(1400),
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /deeper than/,
+    },
+    {
+      name: 'a YAML number that is none in JSON',
+      bytes: 'a: .inf\n',
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /\.inf|infinite|finite/,
+    },
+    {
+      name: 'a YAML number that is too large',
+      bytes: 'a: 1e400\n',
+      type: yaml,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /finite/,
+    },
+    { name: 'an unknown YAML tag', bytes: 'a: !!js/function "x"\n', type: yaml, status: 200, code: '', says: / / },
+    {
+      name: 'XML',
+      bytes: '<a/>',
+      type: 'application/xml',
+      status: 415,
+      code: 'UNSUPPORTED_MEDIA_TYPE',
+      says: /application\/xml.*Send application\/json/,
+    },
+    {
+      name: 'a form',
+      bytes: 'a=1',
+      type: 'application/x-www-form-urlencoded',
+      status: 415,
+      code: 'UNSUPPORTED_MEDIA_TYPE',
+      says: /Send application\/json/,
+    },
+    {
+      name: 'a media type that is none',
+      bytes: '{}',
+      type: ';;;',
+      status: 415,
+      code: 'UNSUPPORTED_MEDIA_TYPE',
+      says: /Content-Type is malformed/,
+    },
+    {
+      name: 'more than the limit',
+      bytes: `{"a":"${'x'.repeat(1024 * 1024)}"}`,
+      type: json,
+      status: 413,
+      code: 'BODY_TOO_LARGE',
+      says: /1048576 bytes.*http\.maxBodyBytes/,
+    },
+  ]
+
+function aliasBomb(levels = 9): string {
+  const lines = ['a0: &a0 [x,x,x,x,x,x,x,x,x]']
+  for (let level = 1; level < levels; level++)
+    lines.push(
+      `a${level}: &a${level} [${Array(9)
+        .fill(`*a${level - 1}`)
+        .join(',')}]`,
+    )
+  return lines.join('\n')
+}
+
+function indented(levels: number): string {
+  return Array.from({ length: levels }, (_, level) => `${' '.repeat(level)}a:\n`).join('')
+}
+
+test('a body that cannot be used is refused with a status of the conventions and a message that helps', async (t) => {
+  const { url, orca, defects } = await startTarget(t)
+  for (const { name, bytes, type, status, code, says } of refused) {
+    const before = orca.requests.length
+    const startedAt = performance.now()
+    const answer = await send(url, 'POST', '/tasks', bytes, type)
+    assert.equal(answer.status, status, `${name}: ${JSON.stringify(answer.body)}`)
+    assert.ok(performance.now() - startedAt < 3000, `${name} takes ${performance.now() - startedAt} ms`)
+    if (status === 200) continue
+    assert.equal(answer.type, 'application/problem+json', name)
+    assert.equal(answer.body['code'], code, name)
+    assert.match(String(answer.body['detail']), says, name)
+    assert.equal(answer.body['detail'], answer.body['message'])
+    assert.ok(!/call stack|at .*\.ts/i.test(String(answer.body['detail'])), `${name}: ${answer.body['detail']}`)
+    assert.equal(orca.requests.length, before, name)
+    assert.equal((await send(url, 'GET', '/health', undefined)).status, 200)
+  }
+  assert.deepEqual(defects, [])
+  assert.equal(({} as Record<string, unknown>)['admin'], undefined)
+})
+
+const accepted: { name: string; bytes: string | Buffer; type?: string; sent: string }[] = [
+  { name: 'a body without content type', bytes: '{"application":"web","job":[]}', sent: '{"application":"web","job":[]}' },
+  { name: 'JSON as text/plain', bytes: '{"job":[]}', type: 'text/plain;charset=UTF-8', sent: '{"job":[]}' },
+  { name: 'JSON under a type of its own', bytes: '{"job":[]}', type: 'application/vnd.x+json', sent: '{"job":[]}' },
+  { name: 'JSON behind a byte order mark', bytes: '\ufeff{"job":[]}', type: json, sent: '{"job":[]}' },
+  { name: 'YAML', bytes: 'job:\n  - type: wait\n', type: yaml, sent: '{"job":[{"type":"wait"}]}' },
+  { name: 'YAML with a few aliases', bytes: 'a: &x [1]\njob: [*x, *x]\n', type: 'text/yaml', sent: '{"a":[1],"job":[[1],[1]]}' },
+  {
+    name: 'numbers that a double cannot hold',
+    bytes: '{"id":12345678901234567890,"n":1e400}',
+    type: json,
+    sent: '{"id":12345678901234567890,"n":1e400}',
+  },
+  {
+    name: 'YAML numbers that a double cannot hold',
+    bytes: 'id: 12345678901234567890\n',
+    type: yaml,
+    sent: '{"id":12345678901234567890}',
+  },
+  {
+    name: 'the keys constructor and prototype',
+    bytes: '{"constructor":{"prototype":{"x":1}}}',
+    type: json,
+    sent: '{"constructor":{"prototype":{"x":1}}}',
+  },
+]
+test('a body that clients do send is understood, and nothing in it changes', async (t) => {
+  const { url, orca, defects } = await startTarget(t)
+  for (const { name, bytes, type, sent } of accepted) {
+    const answer = await send(url, 'POST', '/tasks', bytes, type)
+    assert.equal(answer.status, 200, `${name}: ${JSON.stringify(answer.body)}`)
+    const body = orca.requests.at(-1)?.body ?? ''
+    const members = sent.slice(1, -1)
+    assert.ok(body.includes(members), `${name}: ${body}`)
+  }
+  assert.deepEqual(defects, [])
+})
+
+test('a body that no operation asked for is ignored, such as the null that some clients send with GET and DELETE', async (t) => {
+  const { url, orca } = await startTarget(t)
+  for (const [method, path] of [
+    ['GET', '/tasks/1'],
+    ['DELETE', '/tasks/1'],
+    ['DELETE', '/pipelines/1'],
+  ] as const) {
+    for (const [bytes, type] of [
+      ['null', json],
+      ['', json],
+      ['{"broken', json],
+      ['<x/>', 'text/xml'],
+    ] as const) {
+      const answer = await send(url, method, path, bytes, type)
+      assert.equal(answer.status, 200, `${method} ${path} ${bytes}: ${JSON.stringify(answer.body)}`)
+    }
+  }
+  assert.ok(orca.requests.every(({ body }) => body === ''))
+})
+
+test('an empty body is enough where a body is optional', async (t) => {
+  const { url, orca } = await startTarget(t)
+  for (const type of [undefined, json, 'text/plain', yaml]) {
+    assert.equal((await send(url, 'PUT', '/pipelines/1/pause', '', type)).status, 200)
+  }
+  assert.equal(orca.requests.filter(({ path }) => path === '/pipelines/1/pause').length, 4)
+})
+
+test('a large YAML body within the limit does not stop the gateway for others', async (t) => {
+  const { url } = await startTarget(t)
+  const large = Array.from({ length: 10_000 }, (_, index) => `  name${index}: number ${index}\n`).join('')
+  const sent = send(url, 'POST', '/tasks', `context:\n${large}`, yaml)
+  const startedAt = performance.now()
+  assert.equal((await send(url, 'GET', '/health', undefined)).status, 200)
+  const waitedMs = performance.now() - startedAt
+  assert.equal((await sent).status, 200)
+  assert.ok(waitedMs < 3000, `${waitedMs} ms`)
+})

@@ -1,0 +1,377 @@
+import assert from 'node:assert/strict'
+import { createServer, get, type IncomingMessage, type RequestListener, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { startGateway } from '../support/gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
+import { memoryOf, startServe } from '../support/serve.ts'
+import { Reply, startUpstream } from '../support/upstream.ts'
+
+const mebibyte = 1024 * 1024
+const piece = Buffer.alloc(64 * 1024, '"0123456789abcde"')
+
+/** A service that writes its answers piece by piece. Everything but `GET /networks` and what is posted is empty. */
+async function startService(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.url === '/networks' || incoming.method !== 'GET') listener(incoming, outgoing)
+    else outgoing.end('[]')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Writes `bytes` as fast as the other side takes them; returns how much was written so far at any time. */
+function writeAll(outgoing: ServerResponse, bytes: number): () => number {
+  let written = 0
+  const write = () => {
+    while (written < bytes) {
+      written += piece.length
+      if (!outgoing.write(piece)) return void outgoing.once('drain', write)
+    }
+    outgoing.end()
+  }
+  write()
+  return () => written
+}
+
+function open(url: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => get(url, { headers, agent: false }, resolve).once('error', reject))
+}
+
+async function readAll(answer: IncomingMessage): Promise<number> {
+  let bytes = 0
+  for await (const chunk of answer) bytes += (chunk as Buffer).length
+  return bytes
+}
+
+test('answers of 50 MB, eight at a time, cost a bounded amount of memory however many there are', async (t) => {
+  const clouddriver = await startService(t, (_incoming, outgoing) => {
+    outgoing.setHeader('content-type', 'application/json')
+    writeAll(outgoing, 50 * mebibyte)
+  })
+  const gateway = startServe(t, { services: { clouddriver: { baseUrl: clouddriver } } })
+  const url = await gateway.listening
+  await pause(500)
+  const before = memoryOf(gateway.pid, 'VmHWM') / mebibyte
+  const readEight = () => Promise.all(Array.from({ length: 8 }, async () => readAll(await open(`${url}/networks`))))
+
+  assert.deepEqual(await readEight(), Array(8).fill(50 * mebibyte))
+  await readEight()
+  const most = memoryOf(gateway.pid, 'VmHWM') / mebibyte
+  await readEight()
+
+  // What was passed on is garbage until the next collection: some tens of megabytes, not the 1200 that went through.
+  assert.ok(most - before < 130, `from ${before} to ${most} MB`)
+  assert.ok(memoryOf(gateway.pid, 'VmHWM') / mebibyte - most < 40)
+})
+
+test('a slow client slows the service down instead of filling the memory', async (t) => {
+  let written = () => 0
+  const clouddriver = await startService(t, (_incoming, outgoing) => {
+    written = writeAll(outgoing, 200 * mebibyte)
+  })
+  const gateway = startServe(t, { services: { clouddriver: { baseUrl: clouddriver } } })
+  const url = await gateway.listening
+  await (await fetch(`${url}/health`)).text()
+  const before = memoryOf(gateway.pid, 'VmRSS')
+
+  const answer = await open(`${url}/networks`)
+  answer.pause()
+  let stalledAt = -1
+  while (stalledAt !== written()) {
+    stalledAt = written()
+    await pause(300)
+  }
+
+  // What stands in the buffers of four sockets; far from what the service wants to send.
+  assert.ok(stalledAt < 40 * mebibyte, `${stalledAt / mebibyte} MB`)
+  assert.ok(memoryOf(gateway.pid, 'VmRSS') - before < 30 * mebibyte)
+  assert.equal(await readAll(answer), 200 * mebibyte)
+})
+
+test('a client that goes away before the first byte ends the call to the service', async (t) => {
+  const { promise: asked, resolve: isAsked } = Promise.withResolvers<IncomingMessage>()
+  const clouddriver = await startService(t, (incoming) => isAsked(incoming))
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver } } })
+  const sent = get(`${gateway}/networks`).on('error', () => {})
+
+  const { socket } = await asked
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  sent.destroy()
+
+  await closed
+})
+
+test('a client that goes away in the middle of an answer ends the call to the service', async (t) => {
+  const { promise: closed, resolve: isClosed } = Promise.withResolvers<void>()
+  const clouddriver = await startService(t, (incoming, outgoing) => {
+    incoming.socket.once('close', isClosed)
+    outgoing.write('[1,')
+  })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver } } })
+  const answer = await open(`${gateway}/networks`)
+  answer.on('error', () => {})
+
+  answer.destroy()
+
+  await closed
+})
+
+test('a client that goes away ends a read whose answer the gateway looks into', async (t) => {
+  const { promise: asked, resolve: isAsked } = Promise.withResolvers<IncomingMessage>()
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.url?.includes('/clusters/')) isAsked(incoming)
+    else outgoing.end('[]')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => void server.close())
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl } } })
+  const sent = get(`${gateway}/applications/web/clusters/prod/web-main`).on('error', () => {})
+
+  const { socket } = await asked
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  sent.destroy()
+
+  await closed
+})
+
+test('a client that goes away while it waits for a connection is never asked for', async (t) => {
+  const asked: string[] = []
+  const waiting: ServerResponse[] = []
+  const kayenta = await startService(t, (incoming, outgoing) => {
+    asked.push(incoming.url ?? '')
+    waiting.push(outgoing)
+  })
+  const gateway = await startGateway(t, {
+    services: { kayenta: { baseUrl: kayenta } },
+    okHttpClient: { maxRequestsPerHost: 1 },
+  })
+  const post = (name: string) =>
+    request(`${gateway}/v2/canaryConfig`, { method: 'POST', headers: { 'content-type': 'application/json' }, agent: false })
+      .on('error', () => {})
+      .end(JSON.stringify({ name }))
+  post('first')
+  while (asked.length === 0) await pause(10)
+  const second = post('second')
+  await pause(100)
+  second.destroy()
+  await pause(100)
+
+  waiting[0]?.end('{}')
+  await pause(200)
+
+  assert.equal(asked.length, 1)
+})
+
+const cuts = [
+  { name: 'with a length', headers: { 'content-length': '1000000' }, accept: 'identity' },
+  { name: 'in chunks', headers: {}, accept: 'identity' },
+  { name: 'with a length, compressed on the way', headers: { 'content-length': '1000000' }, accept: 'gzip' },
+  { name: 'in chunks, compressed on the way', headers: {}, accept: 'gzip' },
+]
+for (const { name, headers, accept } of cuts) {
+  test(`an answer ${name} that the service breaks off reaches the client broken off, too`, async (t) => {
+    const clouddriver = await startService(t, (_incoming, outgoing) => {
+      outgoing.writeHead(200, { 'content-type': 'application/json', ...headers })
+      outgoing.write(piece)
+      setTimeout(() => outgoing.destroy(), 50)
+    })
+    const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver } } })
+
+    const answer = await open(`${gateway}/networks`, { 'accept-encoding': accept })
+
+    assert.equal(answer.statusCode, 200)
+    await assert.rejects(readAll(answer), { code: 'ECONNRESET' })
+  })
+}
+
+test('an answer that a service compressed and cut off is not unpacked to a shorter one', async (t) => {
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': new Reply(200, Buffer.from('H4sIAAAAAAAAA4uuVkrOSCxSsjLQAQBvP', 'base64'), { 'content-encoding': 'gzip' }),
+  })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const answer = await open(`${gateway}/networks`, { 'accept-encoding': 'identity' }).catch(() => undefined)
+  if (answer !== undefined) await assert.rejects(readAll(answer), { code: 'ECONNRESET' })
+})
+
+test('an error of a service that never ends is answered with what can be read of it', async (t) => {
+  const clouddriver = await startService(t, (_incoming, outgoing) => {
+    outgoing.writeHead(503, { 'content-type': 'application/json' })
+    writeAll(outgoing, 1000 * mebibyte)
+  })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver } } })
+  const answer = await fetch(`${gateway}/networks`)
+  assert.equal(answer.status, 503)
+  assert.equal(((await answer.json()) as { code: string }).code, 'UPSTREAM_FAILED')
+})
+
+test('the body of a request reaches the service while the client is still sending it', async (t) => {
+  const { promise: firstBytes, resolve: haveFirst } = Promise.withResolvers<string>()
+  const kayenta = await startService(t, (incoming, outgoing) => {
+    incoming.once('data', (chunk: Buffer) => haveFirst(chunk.toString()))
+    incoming.on('end', () => outgoing.end('{"canaryConfigId":"1"}'))
+  })
+  const gateway = await startGateway(t, { services: { kayenta: { baseUrl: kayenta } } })
+  const connection = await openRawConnection(t, gateway)
+  const body = JSON.stringify({ name: 'slow', text: 'x'.repeat(1000) })
+  connection.send(
+    `POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 500)}`,
+  )
+
+  assert.equal(await firstBytes, body.slice(0, 500))
+  connection.send(body.slice(500))
+  assert.equal((await connection.next()).body, '{"canaryConfigId":"1"}')
+})
+
+test('a client that breaks off its request body breaks off the call', async (t) => {
+  const { promise: brokenOff, resolve: isBrokenOff } = Promise.withResolvers<void>()
+  const kayenta = await startService(t, (incoming) => {
+    incoming.on('data', () => {})
+    incoming.once('error', () => isBrokenOff())
+  })
+  const gateway = await startGateway(t, { services: { kayenta: { baseUrl: kayenta } } })
+  const connection = await openRawConnection(t, gateway)
+  connection.send(
+    'POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{"a":',
+  )
+  await pause(100)
+  connection.socket.destroy()
+  await brokenOff
+})
+
+test('a client that still sends its body learns that the service is dead, or has refused already', async (t) => {
+  const kayenta = await startService(t, (_incoming, outgoing) => {
+    outgoing.writeHead(400, { 'content-type': 'application/json' }).end('{"message":"not this one"}')
+  })
+  for (const [baseUrl, status] of [
+    ['http://127.0.0.1:1', 502],
+    [kayenta, 400],
+  ] as const) {
+    const gateway = await startGateway(t, { services: { kayenta: { baseUrl } } })
+    const answer = await fetch(`${gateway}/v2/canaryConfig`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'x'.repeat(8 * mebibyte) }),
+    })
+    assert.equal(answer.status, status)
+    assert.equal(((await answer.json()) as { upstream: { service: string } }).upstream.service, 'kayenta')
+  }
+})
+
+test('a body beyond the limit is refused with 413, whether its length is announced or not, while it is being sent', async (t) => {
+  const kayenta = await startUpstream(t, {})
+  const gateway = await startGateway(t, { services: { kayenta: { baseUrl: kayenta.url } }, http: { maxBodyBytes: '1MB' } })
+  for (const path of ['/v2/canaryConfig', '/pipelines', '/webhooks/git/x']) {
+    for (const announced of [true, false]) {
+      const { status, body } = await upload(gateway + path, 20 * mebibyte, announced)
+      assert.equal(status, 413, `${path} ${announced}`)
+      assert.equal((JSON.parse(body) as { code: string }).code, 'BODY_TOO_LARGE')
+    }
+  }
+  assert.deepEqual(kayenta.requests, [])
+  assert.equal((await fetch(`${gateway}/health`)).status, 200)
+})
+
+test('an endless body ends with its connection', async (t) => {
+  const gateway = await startGateway(t, {
+    services: { kayenta: { baseUrl: 'http://127.0.0.1:1' } },
+    http: { maxBodyBytes: '1MB' },
+  })
+  const connection = await openRawConnection(t, gateway)
+  connection.send(
+    'POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n',
+  )
+  const endless = setInterval(() => connection.send(`10000\r\n${'x'.repeat(0x10000)}\r\n`), 1)
+  t.after(() => clearInterval(endless))
+  assert.equal((await connection.next()).status, 413)
+  await connection.ended
+})
+
+function upload(url: string, bytes: number, announced: boolean): Promise<{ status: number; body: string }> {
+  const length: Record<string, string> = announced ? { 'content-length': String(bytes) } : {}
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      url,
+      { method: 'POST', headers: { 'content-type': 'application/json', ...length }, agent: false },
+      (answer) => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk))
+        answer.once('end', () => resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString() }))
+      },
+    )
+    sent.once('error', reject)
+    sent.write('"')
+    for (let left = bytes - 2; left > 0; left -= mebibyte) sent.write('x'.repeat(Math.min(left, mebibyte)))
+    sent.end('"')
+  })
+}
+
+test('a client that waits for 100-continue is told to go on', async (t) => {
+  const kayenta = await startUpstream(t, { 'POST /canaryConfig': { canaryConfigId: '1' } })
+  const gateway = await startGateway(t, { services: { kayenta: { baseUrl: kayenta.url } } })
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = request(`${gateway}/v2/canaryConfig`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-length': '12', expect: '100-continue' },
+      agent: false,
+    })
+    sent.once('continue', () => sent.end('{"name":"a"}'))
+    sent.once('response', resolve).once('error', reject)
+    sent.flushHeaders()
+  })
+  assert.equal(answer.statusCode, 200)
+  await readAll(answer)
+  assert.equal(kayenta.requests[0]?.body, '{"name":"a"}')
+})
+
+const head = (line: string, headers = '') => `${line} HTTP/1.1\r\nhost: x\r\n${headers}\r\n`
+const json = (body: string, type = 'application/json') =>
+  `content-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+/** Requests that end in every kind of answer, with bodies that nobody reads among them. */
+const exchanges: { send: string; status: number; toHead?: true; body?: string }[] = [
+  { send: head('GET /networks'), status: 200, body: '{"aws":[]}' },
+  { send: head('HEAD /networks'), status: 200, toHead: true },
+  { send: head('GET /nothing'), status: 404 },
+  { send: `POST /pipelines HTTP/1.1\r\nhost: x\r\n${json('{"broken')}`, status: 400 },
+  { send: `POST /pipelines HTTP/1.1\r\nhost: x\r\n${json('<xml/>', 'application/xml')}`, status: 415 },
+  { send: `POST /nothing HTTP/1.1\r\nhost: x\r\n${json('{"unread":true}')}`, status: 404 },
+  { send: `DELETE /networks HTTP/1.1\r\nhost: x\r\n${json('null')}`, status: 405 },
+  { send: head('GET /bakery/options'), status: 502 },
+  { send: head('HEAD /bakery/options'), status: 502, toHead: true },
+  { send: head('GET /instanceTypes'), status: 500 },
+  { send: `GET /networks HTTP/1.1\r\nhost: x\r\n${json('null')}`, status: 200, body: '{"aws":[]}' },
+  { send: head('GET /networks', 'accept: image/png\r\n'), status: 406 },
+  { send: head('OPTIONS /networks'), status: 200, body: '' },
+  { send: `POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\n${json('{"name":"dead"}')}`, status: 502 },
+  { send: head('GET /networks'), status: 200, body: '{"aws":[]}' },
+]
+
+for (const pipelined of [false, true]) {
+  test(`a connection stays in step through every kind of answer${pipelined ? ', requests sent all at once' : ''}`, async (t) => {
+    const clouddriver = await startUpstream(t, {
+      'GET /networks': '{"aws":[]}',
+      'GET /instanceTypes': new Reply(500, '{"message":"no"}'),
+    })
+    const gateway = await startGateway(t, {
+      services: {
+        clouddriver: { baseUrl: clouddriver.url },
+        rosco: { baseUrl: 'http://127.0.0.1:1' },
+        kayenta: { baseUrl: 'http://127.0.0.1:1' },
+      },
+    })
+    const connection = await openRawConnection(t, gateway)
+    if (pipelined) connection.send(exchanges.map(({ send }) => send).join(''))
+    for (const { send, status, toHead, body } of exchanges) {
+      if (!pipelined) connection.send(send)
+      const answer = await connection.next({ toHead })
+      assert.equal(answer.status, status, send)
+      if (body !== undefined) assert.equal(answer.body, body)
+    }
+  })
+}
