@@ -96,7 +96,8 @@ async function openTokenLogin(
 
 async function openCertificateMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
   const { settings, origin, certificates: trust, permissions, log, now = Date.now } = options
-  if (settings.x509 === undefined || trust === undefined) return []
+  if (settings.x509 === undefined) return []
+  if (trust === undefined) throw new Error('login by client certificate needs trusted authorities')
   const { X509Login } = await import('./x509/x509-login.ts')
   return [new X509Login({ settings: settings.x509, origin, trust, permissions, prepareUser, log, now })]
 }

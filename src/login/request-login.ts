@@ -30,8 +30,10 @@ interface Findings {
 
 /** What holds on one port. */
 interface Guard {
-  /** Those that count here; none: everyone is served. */
+  /** Those that count here. */
   readonly methods: readonly LoginMethod[]
+  /** Everyone is served: nothing is configured that could tell who somebody is, or this port is meant to be open. */
+  readonly isOpen: boolean
   readonly openPaths: readonly OpenPath[]
   /** Login pages of methods that count on other ports only. */
   readonly foreignPaths: readonly OpenPath[]
@@ -80,7 +82,7 @@ export class RequestLogin {
     const guard = this.#guards[state.listener]
     const findings: Findings = { open: findOpenPath(guard.openPaths, request.method, state.path) }
     this.#findings.set(state, findings)
-    if (guard.methods.length === 0) {
+    if (guard.isOpen) {
       state.user = this.#options.anonymous()
       return
     }
@@ -233,6 +235,7 @@ function createGuard(options: RequestLoginOptions, listener: ListenerKind): Guar
   const others = options.methods.filter((method) => !methods.includes(method)).flatMap((method) => method.openPaths)
   return {
     methods,
+    isOpen: options.methods.length === 0 || (listener === 'legacy' && !options.legacyPortLogin && methods.length === 0),
     openPaths,
     foreignPaths: others.filter(({ path }) => openPaths.every((open) => open.path !== path)),
     usesSessions: methods.some(({ interactive }) => interactive),
