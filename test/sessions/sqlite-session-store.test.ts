@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openSqliteSessionStore } from '../../src/sessions/sqlite-session-store.ts'
+import { alice } from './alice.ts'
 import { createClock, openTestSessions, silentLog, temporaryDirectory } from './support.ts'
 
 test('every session that a process has confirmed survives its kill -9', async (t) => {
@@ -68,4 +70,15 @@ test('the sessions of one user are found by name, and nobody else is among them'
   await store.insert('d', { content: '4', expiresAtMs: 4, owner: undefined })
 
   assert.deepEqual([...(await store.listOf('alice')).keys()], ['b', 'a'])
+})
+
+test('a session file that is no database is put aside, and the gateway starts with an empty one', async (t) => {
+  const dataDir = temporaryDirectory(t)
+  writeFileSync(join(dataDir, 'sessions.db'), 'This is not a database, although it is long enough to look like one. '.repeat(50))
+
+  const sessions = openTestSessions(t, dataDir, createClock())
+
+  const { id } = await sessions.start(alice)
+  assert.ok(await sessions.find(`SESSION=${id}`))
+  assert.match(readFileSync(join(dataDir, 'sessions.db.unreadable'), 'utf8'), /not a database/)
 })

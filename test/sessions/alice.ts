@@ -1,0 +1,17 @@
+/** A session in which somebody is logged in. */
+import type { SessionContent } from '../../src/sessions/session.ts'
+
+export const alice: SessionContent = {
+  version: 1,
+  user: {
+    username: 'alice',
+    email: null,
+    firstName: null,
+    lastName: null,
+    roles: ['dev'],
+    allowedAccounts: ['prod'],
+    method: 'form',
+  },
+  loggedInAtMs: 1_700_000_000_000,
+  credentialStamp: '7',
+}
