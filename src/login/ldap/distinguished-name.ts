@@ -29,9 +29,9 @@ export function leadingValue(dn: string): string | undefined {
 }
 
 function withoutEscapes(value: string): string {
-  const bytes = /(?:\\[0-9a-f]{2})+/gi
-  const decoded = value.replace(bytes, (run) => Buffer.from(run.replaceAll('\\', ''), 'hex').toString('utf8'))
-  return decoded.replace(/\\([\s\S])/g, '$1')
+  return value.replace(/((?:\\[0-9a-f]{2})+)|\\([\s\S])/gi, (_, bytes: string | undefined, character: string) =>
+    bytes === undefined ? character : Buffer.from(bytes.replaceAll('\\', ''), 'hex').toString('utf8'),
+  )
 }
 
 /** Whether two names mean one entry as far as one can tell without the schema: case and blanks between parts do not count. */

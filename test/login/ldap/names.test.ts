@@ -1,0 +1,93 @@
+/** Names and filters, piece by piece: what is typed stays where it belongs. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../../src/login/ldap/distinguished-name.ts'
+import { askInChain, fillFilter, parseFilterTemplate } from '../../../src/login/ldap/filter-template.ts'
+import { explainRefusal } from '../../../src/login/ldap/refusal.ts'
+
+const escaped: [typed: string, escaped: string][] = [
+  ['alice', 'alice'],
+  ['a,b', String.raw`a\,b`],
+  ['a+b=c', String.raw`a\+b\=c`],
+  [String.raw`a\00`, String.raw`a\\00`],
+  ['#1', String.raw`\#1`],
+  [' a ', String.raw`\ a\ `],
+  ['  ', String.raw`\ \ `],
+  [' ', String.raw`\ `],
+  ['\\ ', String.raw`\\\ `],
+  ['"<>;', String.raw`\"\<\>\;`],
+  ['a\0\n', String.raw`a\00\0a`],
+  ['jürgen', 'jürgen'],
+  ['$&{0}', '$&{0}'],
+]
+
+for (const [typed, expected] of escaped) {
+  test(`${JSON.stringify(typed)} is written ${expected} within a name, and read back`, () => {
+    assert.equal(escapeDnValue(typed), expected)
+    assert.equal(fillDnPattern('uid={0},ou=x', typed), `uid=${expected},ou=x`)
+    assert.equal(leadingValue(`uid=${expected},ou=x`), typed)
+  })
+}
+
+test('the first value of a name is read in every way of writing it', () => {
+  assert.equal(leadingValue(String.raw`CN=J\C3\BCrgen\2C Dev ,OU=x`), 'Jürgen, Dev')
+  assert.equal(leadingValue('cn = Dev + sn=x,ou=y'), 'Dev')
+  assert.equal(leadingValue('2.5.4.3=Dev'), 'Dev')
+  for (const nonsense of ['', 'Dev', '=x', ',cn=Dev', 'cn=,ou=x']) assert.equal(leadingValue(nonsense), undefined)
+})
+
+test('two ways of writing one name are recognized', () => {
+  assert.ok(isSameDn('uid=Alice, ou=Users,dc=x', 'UID=alice,OU=users , DC=x'))
+  assert.ok(!isSameDn('uid=alice,ou=users', 'uid=alice,ou=admins'))
+})
+
+test('what is put into a filter never becomes part of its syntax', () => {
+  const template = parseFilterTemplate('(&(objectClass=person)(|(uid={0})(mail={0}@*)(!(cn>={1}))))')
+  const filled = fillFilter(template, ['*)(uid=*', '$&({0})'])
+  assert.equal(
+    filled.toString(),
+    String.raw`(&(objectClass=person)(|(uid=\2a\29\28uid=\2a)(mail=\2a\29\28uid=\2a@*)(!(cn>=$&\28{0}\29))))`,
+  )
+  assert.equal(template.toString(), '(&(objectClass=person)(|(uid={0})(mail={0}@*)(!(cn>={1}))))')
+})
+
+test('escaped letters of a filter in the settings mean what they say', () => {
+  assert.equal(parseFilterTemplate(String.raw`(ou=M\c3\bcnchen\2a)`).toString(), String.raw`(ou=München\2a)`)
+  assert.throws(() => parseFilterTemplate('(uid)'), /Invalid expression/)
+})
+
+test('Active Directory is asked to follow groups within groups itself', () => {
+  const filter = askInChain(parseFilterTemplate('(&(objectClass=group)(|(member={0})(memberUid={1})))'))
+  assert.equal(
+    fillFilter(filter, ['cn=a,dc=b', 'a']).toString(),
+    '(&(objectClass=group)(|(member:1.2.840.113556.1.4.1941:=cn=a,dc=b)(memberUid=a)))',
+  )
+})
+
+const message = (data: string) => `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
+const told: [data: string, reason: RegExp, notice: string | undefined][] = [
+  ['525', /unknown/, undefined],
+  ['52e', /wrong/, undefined],
+  ['530', /time of day/, 'restricted'],
+  ['531', /machine/, 'restricted'],
+  ['532', /expired/, 'expired'],
+  ['533', /disabled/, 'restricted'],
+  ['701', /expired/, 'restricted'],
+  ['773', /changed/, 'expired'],
+  ['775', /locked/, undefined],
+  ['999', /wrong or the user is unknown \(data 999\)/, undefined],
+]
+
+for (const [data, reason, notice] of told) {
+  test(`of the code ${data} of Active Directory the log learns the meaning, the form ${notice ?? 'nothing'}`, () => {
+    const refusal = explainRefusal(49, message(data))
+    assert.match(refusal?.reason ?? '', reason)
+    assert.match(refusal?.reason ?? '', new RegExp(`data ${data}`))
+    assert.equal(refusal?.notice, notice)
+  })
+}
+
+test('trouble of the directory is no refusal, and its codes mean nothing elsewhere', () => {
+  assert.equal(explainRefusal(80, 'internal'), undefined)
+  assert.equal(explainRefusal(32, message('532'))?.notice, undefined)
+})
