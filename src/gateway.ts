@@ -29,6 +29,7 @@ import { logAccess, logError, type Outcome } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from './upstreams/services.ts'
 import type { ConfiguredUpstreams } from './upstreams/settings.ts'
+import type { Shard } from './upstreams/shards.ts'
 import { Upstreams } from './upstreams/upstreams.ts'
 
 export interface Gateway {
@@ -65,7 +66,10 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
 
   const metrics = createMetrics()
   const upstreams = createUpstreams(config.upstreams, services, metrics)
-  const permissions = openPermissions({ settings: config.permissions, upstreams, log, now })
+  metrics.upstreamPending(() => upstreams.pending())
+  metrics.upstreamPending(() => upstreams.pending())
+  const loginUpstreams = createLoginUpstreams(config.upstreams, metrics)
+  const permissions = openPermissions({ settings: config.permissions, upstreams, loginUpstreams, log, now })
   const redis = config.redis && (await openRedis(config.redis, log))
   const sessions = openSessions({
     settings: config.sessions,
@@ -118,7 +122,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   const methodsOf = createMethodIndex([...operations, ...login.routes])
   const steps: RequestStep[] = [
     refuseAmbiguousPath,
-    dropForgedIdentity,
+    dropForgedIdentity(config.upstreams.okHttpClient.additionalHeaders),
     applyCors(config.http.cors),
     answerOptions(methodsOf),
     ...login.steps,
@@ -186,6 +190,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     await sessions.close()
     await redis?.close()
     await upstreams.close()
+    await loginUpstreams?.close()
     await embedded?.close()
     lock.release()
   }
@@ -242,17 +247,36 @@ function createUpstreams(
       maxPending: okHttpClient.maxRequestsPerHost * 20,
       maxAnswerBytes,
       sendIdentity: okHttpClient.propagateSpinnakerHeaders,
+      retry: okHttpClient.retryOnConnectionFailure,
     },
     (call) => metrics.upstreamAnswered(call),
   )
-  metrics.upstreamPending(() => upstreams.pending())
   return upstreams
 }
 
+/** The permission service may take logins, logouts and synchronisation at an address of their own. */
+function createLoginUpstreams(
+  configured: ConfiguredUpstreams,
+  services: Partial<Record<ServiceName, ServiceAddress>>,
+  metrics: Metrics,
+): Upstreams | undefined {
+  const baseUrl = configured.services.fiat.config.dynamicEndpoints?.['login']
+  if (baseUrl === undefined || services.fiat === undefined) return undefined
+  return createUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, metrics)
+}
+
 /** Instances of a service beyond its address; of clouddriver only where dynamic routing is on. */
-function routesOf(service: ServiceName, services: ConfiguredUpstreams['services'], routeClouddriver: boolean) {
-  const { shards } = services[service]
-  return service === 'clouddriver' && !routeClouddriver ? [] : shards
+function routesOf(service: ServiceName, services: ConfiguredUpstreams['services'], routeClouddriver: boolean): readonly Shard[] {
+  const { shards, config, baseUrl } = services[service]
+  if (service !== 'clouddriver') return shards
+  if (!routeClouddriver) return []
+  const byOrigin = Object.entries(config.dynamicEndpoints ?? {}).map(([origin, address]) => ({
+    baseUrl: address,
+    priority: 2,
+    config: { selectorClass: 'ByUserOriginSelector', origin },
+  }))
+  if (byOrigin.length === 0 || baseUrl === undefined) return shards
+  return [{ baseUrl, priority: 1, config: {} }, ...shards, ...byOrigin]
 }
 
 /** The start-up line: per listener, which login methods guard it. */
