@@ -28,9 +28,10 @@ export async function discover(issuerUri: string, call: CallProvider): Promise<P
   for (const url of placesOf(issuerUri)) {
     let answer: Response
     try {
-      answer = await call({ what: `document ${url}`, url, init: { headers: { accept: 'application/json' } } })
+      answer = await call({ what: `document ${url}`, url, init: { headers: { accept: 'application/json' } }, anyStatus: true })
     } catch (error) {
-      if (!(error instanceof LoginFailure)) throw error
+      // No answer here is no answer at the other places either, and each would be waited for.
+      if (!(error instanceof LoginFailure) || error.kind === 'unavailable') throw error
       last = error.message
       continue
     }

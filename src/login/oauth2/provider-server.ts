@@ -1,4 +1,5 @@
 /** What is known about the server of a provider: what is configured, completed by what its issuer publishes. */
+import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { discover, type Published, WrongIssuer } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
@@ -26,6 +27,8 @@ export interface ProviderServerOptions {
   now: () => number
 }
 
+/** The start of the gateway waits no longer than this for an issuer. */
+const longestStartMs = 3000
 /** A login that finds the issuer unknown asks it again, but not more often than this. */
 const askAgainAfterMs = 5000
 const firstRetryMs = 10_000
@@ -52,7 +55,7 @@ export class ProviderServer {
    */
   async open(): Promise<void> {
     if (this.#options.registration.issuerUri === undefined) return
-    await this.#ask()
+    await Promise.race([this.#ask(), wait(longestStartMs, undefined, { ref: false })])
     if (this.#wrong !== undefined) throw this.#wrong
     if (this.#published === undefined) this.#retryIn(firstRetryMs)
   }
