@@ -67,7 +67,6 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   const metrics = createMetrics()
   const upstreams = createUpstreams(config.upstreams, services, metrics)
   metrics.upstreamPending(() => upstreams.pending())
-  metrics.upstreamPending(() => upstreams.pending())
   const loginUpstreams = createLoginUpstreams(config.upstreams, metrics)
   const permissions = openPermissions({ settings: config.permissions, upstreams, loginUpstreams, log, now })
   const redis = config.redis && (await openRedis(config.redis, log))
