@@ -263,6 +263,7 @@ function toDelimiter(text: string, report: SettingsReport): RegExp {
 /** Generations A and B: everything stands in `saml.*`. */
 function toOldRegistration(keys: SamlKeys, report: SettingsReport): SamlRegistration | undefined {
   const metadata = keys['saml.metadataUrl']
+  const signing = oldSigning(keys, report)
   if (metadata === undefined) {
     report.problem('saml.metadataUrl', 'SAML needs the metadata of the identity provider: give its address or a file')
     return undefined
@@ -274,7 +275,7 @@ function toOldRegistration(keys: SamlKeys, report: SettingsReport): SamlRegistra
     nameIdFormat: undefined,
     identityProvider: { kind: 'metadata', location: metadata, entityId: undefined, key: 'saml.metadataUrl' },
     signRequests: keys['saml.signRequests'],
-    signing: oldSigning(keys, report),
+    signing,
     decryption: [],
   }
 }

@@ -1,4 +1,7 @@
 /** What the tests of SAML share: a gateway with one identity provider, and a login from start to end. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { GatewayOptions, GatewaySettings } from '../../support/gateway.ts'
 import { runGateway } from '../../support/gateway.ts'
@@ -71,4 +74,12 @@ export async function login(gateway: SamlGateway, browser: Browser, answer: Answ
 /** Reasons of refused logins, in order. */
 export function reasonsOf({ log }: SamlGateway): string[] {
   return log.flatMap((line) => (typeof line['reason'] === 'string' ? [line['reason']] : []))
+}
+
+/** A folder with these files, which is gone after the test. */
+export function writeFiles(t: TestContext, files: Readonly<Record<string, string | Buffer>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-saml-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
+  return folder
 }
