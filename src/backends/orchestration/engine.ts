@@ -21,6 +21,8 @@ export interface EngineOptions {
   db: DatabaseSync
   store: ExecutionStore
   stageTypes: StageTypes
+  /** Zone of execution windows, an IANA name. */
+  timeZone: string
   now: () => number
   nextId: () => string
   call: CallService

@@ -4,8 +4,10 @@ import type { Engine } from './engine.ts'
 import type { Execution, FollowUp } from './model.ts'
 import { createTaskContext } from './task-context.ts'
 
-const mostAttempts = 10
-const retryMs = 5000
+/** With growing pauses this is more than an hour. */
+const mostAttempts = 24
+const shortestPauseMs = 5000
+const longestPauseMs = 5 * 60_000
 
 /** Does it and strikes it off; after a failure it is tried again later, in the end it is given up with a line in the log. */
 export async function runFollowUp(engine: Engine, execution: Execution, followUp: FollowUp): Promise<void> {
@@ -42,7 +44,7 @@ function postpone(engine: Engine, executionId: string, id: string): void {
   engine.transact((unit) => {
     const followUp = unit.load(executionId)?.engine.followUps.find((each) => each.id === id)
     if (followUp === undefined) return
+    followUp.dueAt = unit.turn.now + Math.min(shortestPauseMs * 2 ** followUp.attempts, longestPauseMs)
     followUp.attempts++
-    followUp.dueAt = unit.turn.now + retryMs
   })
 }

@@ -43,6 +43,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     db,
     store,
     stageTypes,
+    timeZone: context.settings.timeZone,
     now,
     nextId,
     call,

@@ -18,6 +18,7 @@ export function createTaskContext(engine: Engine, execution: Execution, stage: S
     stage,
     now: options.now(),
     newId: options.nextId,
+    timeZone: options.timeZone,
     read: (key) => readKey(execution, stage, key),
     evaluate: (text) => evaluateForStage(execution, stage, text, options.now()),
     findExecution: (id) => options.store.load(id),

@@ -21,11 +21,19 @@ export interface Scope {
   readonly strict: boolean
 }
 
-const mostSteps = 200_000
+/** What evaluations that belong together may still spend. */
+export interface Budget {
+  steps: number
+}
+
+/** Enough for any honest pipeline; some hundred milliseconds. */
+export const mostSteps = 500_000
+/** Characters of a text that count as one step. */
+const charactersPerStep = 64
 
 /** @throws {ExpressionError} */
-export function evaluateNode(node: Node, scope: Scope): unknown {
-  return new Evaluation(scope).evaluate(node)
+export function evaluateNode(node: Node, scope: Scope, budget: Budget): unknown {
+  return new Evaluation(scope, budget).evaluate(node)
 }
 
 /** The element inside a selection or projection. */
@@ -35,11 +43,12 @@ interface Element {
 
 class Evaluation {
   readonly #scope: Scope
-  #steps = 0
+  readonly #budget: Budget
   #element: Element | undefined
 
-  constructor(scope: Scope) {
+  constructor(scope: Scope, budget: Budget) {
     this.#scope = scope
+    this.#budget = budget
   }
 
   evaluate(node: Node): unknown {
@@ -79,8 +88,15 @@ class Evaluation {
     }
   }
 
-  #step(): void {
-    if (++this.#steps > mostSteps) throw new ExpressionError(`The expression takes more than ${mostSteps} steps.`)
+  #step(steps = 1): void {
+    this.#budget.steps -= steps
+    if (this.#budget.steps < 0) throw new ExpressionError('The expressions take too many steps.')
+  }
+
+  /** Long texts cost time to make and to search. */
+  #charged<T>(value: T): T {
+    if (typeof value === 'string') this.#step(value.length / charactersPerStep)
+    return value
   }
 
   #name(name: string): unknown {
@@ -98,7 +114,7 @@ class Evaluation {
   #function(name: string, args: readonly Node[]): unknown {
     const call = this.#scope.functions.get(name)
     if (call === undefined) throw new ExpressionError(`There is no function "#${name}".`)
-    return call(args.map((arg) => this.evaluate(arg)))
+    return this.#charged(call(args.map((arg) => this.#charged(this.evaluate(arg)))))
   }
 
   /** Walks a chain such as `a.b[0].c()` from its innermost part outwards, without a stack frame for each link. */
@@ -139,11 +155,8 @@ class Evaluation {
   #method(link: Extract<Node, { kind: 'method' }>, value: unknown): unknown {
     if (link.target === undefined) throw new ExpressionError(`There is no method "${link.name}".`)
     if (isNull(value)) throw new ExpressionError(`"${link.name}()" cannot be called: what stands before it is null.`)
-    return callMethod(
-      value,
-      link.name,
-      link.args.map((arg) => this.evaluate(arg)),
-    )
+    const args = link.args.map((arg) => this.#charged(this.evaluate(arg)))
+    return this.#charged(callMethod(this.#charged(value), link.name, args))
   }
 
   #member(value: unknown, name: string): unknown {
@@ -232,9 +245,9 @@ class Evaluation {
       case 'between':
         return isBetween(left, right)
       case 'matches':
-        return isMatch(left, right)
+        return isMatch(this.#charged(left), this.#charged(right))
       default:
-        return calculate(operator satisfies ArithmeticOperator, left, right)
+        return this.#charged(calculate(operator satisfies ArithmeticOperator, left, right))
     }
   }
 }
@@ -258,6 +271,7 @@ function elementsOf(value: unknown): unknown[] {
 }
 
 function keyText(key: unknown): string {
+  if (key === '__proto__') throw new ExpressionError('"__proto__" cannot be a key.')
   if (typeof key === 'string') return key
   if (isNull(key) || isList(key) || isMap(key)) throw new ExpressionError(`${describe(key)} cannot be a key.`)
   return String(key)

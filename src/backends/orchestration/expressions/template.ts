@@ -2,7 +2,7 @@
  * Evaluates the texts of a JSON value: literal text with `${ expression }` parts. An expression that fails leaves its text as
  * it was and an entry in the summary (orchestration contract, 7.1 and 7.5).
  */
-import { evaluateNode, type Scope } from './evaluator.ts'
+import { type Budget, evaluateNode, mostSteps, type Scope } from './evaluator.ts'
 import { ExpressionError } from './lexer.ts'
 import { parseExpression } from './parser.ts'
 import { isList, isMap, isNull, toJsonValue, toText } from './values.ts'
@@ -34,11 +34,20 @@ export interface Evaluated<T> {
 }
 
 const longestExpression = 10_000
+/** Characters and members that a value may have after evaluation. */
+const largestValue = 1_000_000
+/** What results may add to a value that is larger than that by itself. */
+const smallestRoom = 64_000
+/** What a summary holds for one expression, and of how many expressions. */
+const mostEntries = 10
+const mostNames = 200
+/** Members that count as one step. */
+const membersPerStep = 8
 const opening = '${'
 
 /** Evaluates every text within a JSON value, the keys of objects too. */
 export function evaluateTree<T>(value: T, options: EvaluationOptions): Evaluated<T> {
-  const evaluation = new TreeEvaluation(options)
+  const evaluation = new TreeEvaluation(options, Math.max(largestValue - sizeOf(value, largestValue), smallestRoom))
   return { value: evaluation.walk(value, []) as T, summary: evaluation.summary, succeeded: evaluation.succeeded }
 }
 
@@ -46,9 +55,13 @@ class TreeEvaluation {
   readonly summary: ExpressionSummary = Object.create(null) as ExpressionSummary
   readonly succeeded: string[] = []
   readonly #options: EvaluationOptions
+  /** One for the whole value: many expressions may not take longer than a single one. */
+  readonly #budget: Budget = { steps: mostSteps }
+  #room: number
 
-  constructor(options: EvaluationOptions) {
+  constructor(options: EvaluationOptions, room: number) {
     this.#options = options
+    this.#room = room
   }
 
   /** @param path Keys that lead to the value, for messages. */
@@ -68,13 +81,14 @@ class TreeEvaluation {
   #key(key: string, path: readonly string[]): string {
     if (!key.includes(opening)) return key
     const evaluated = this.#text(key, [...path, key])
-    return typeof evaluated === 'string' ? evaluated : toText(evaluated)
+    const name = typeof evaluated === 'string' ? evaluated : toText(evaluated)
+    return name === '__proto__' ? key : name
   }
 
   #text(text: string, path: readonly string[]): unknown {
     const name = expressionName(text)
     try {
-      const { value, nullParts } = evaluateText(text, this.#options.scope)
+      const { value, nullParts } = evaluateText(text, (source) => this.#evaluate(source))
       if (nullParts.length === 0) this.succeeded.push(name)
       else this.#note(name, path, `${nullParts.join(', ')} is null`, 'INFO')
       return value
@@ -87,32 +101,56 @@ class TreeEvaluation {
     }
   }
 
+  /** @throws {ExpressionError} also when the results grow too large, as one that contains itself does from run to run. */
+  #evaluate(source: string): unknown {
+    const value = evaluateNode(parseExpression(source), this.#options.scope, this.#budget)
+    const size = sizeOf(value, this.#room)
+    this.#room -= size
+    this.#budget.steps -= size / membersPerStep
+    if (this.#room < 0) throw new ExpressionError('The results of the expressions are too large.')
+    return value
+  }
+
   #note(name: string, path: readonly string[], message: string, level: 'ERROR' | 'INFO', exceptionType?: string): void {
     const where = path.length === 0 ? '' : ` [${path.join('.')}]`
     const description = `Failed to evaluate${where} ${name}: ${message}`
     const entries = this.summary[name] ?? []
-    if (entries.some((entry) => entry.description === description)) return
+    const isFull = entries.length >= mostEntries || (entries.length === 0 && Object.keys(this.summary).length >= mostNames)
+    if (isFull || entries.some((entry) => entry.description === description)) return
     this.summary[name] = [...entries, { description, exceptionType, timestamp: this.#options.now, level }]
   }
 }
 
 /** @throws {ExpressionError} when any part cannot be evaluated. */
-function evaluateText(text: string, scope: Scope): { value: unknown; nullParts: string[] } {
+function evaluateText(text: string, evaluate: (source: string) => unknown): { value: unknown; nullParts: string[] } {
   const parts = templateParts(text)
   const only = parts.length === 1 ? parts[0] : undefined
   if (only !== undefined && only.kind === 'expression') {
-    const value = evaluateNode(parseExpression(only.text), scope)
+    const value = evaluate(only.text)
     return isNull(value) ? { value: text, nullParts: [only.text] } : { value: toJsonValue(value), nullParts: [] }
   }
   const nullParts: string[] = []
   const texts = parts.map((part) => {
     if (part.kind === 'literal') return part.text
-    const value = evaluateNode(parseExpression(part.text), scope)
+    const value = evaluate(part.text)
     if (!isNull(value)) return partText(value)
     nullParts.push(part.text)
     return `${opening}${part.text}}`
   })
   return { value: texts.join(''), nullParts }
+}
+
+/** Characters and members of a value, counted to a little beyond `enough`. */
+function sizeOf(value: unknown, enough: number): number {
+  let size = 0
+  const open = [value]
+  while (open.length > 0 && size <= enough) {
+    const next = open.pop()
+    size += typeof next === 'string' ? next.length + 1 : 1
+    if (isList(next)) for (const item of next) open.push(item)
+    else if (isMap(next)) for (const key of Object.keys(next)) open.push(next[key])
+  }
+  return size
 }
 
 function partText(value: unknown): string {

@@ -24,10 +24,10 @@ export function evaluateVariables(
 ): { result: Variable[]; summary: ExpressionSummary } {
   const outer = executionScope(execution, stage)
   const known = new Map<string, unknown>()
-  const summary: ExpressionSummary = {}
+  let summary: ExpressionSummary = {}
   const result = variables.map((variable): Variable => {
     const { value, summary: failed } = evaluateTree({ value: variable.value }, { scope: withVariables(outer, known), now })
-    Object.assign(summary, failed)
+    summary = { ...summary, ...failed }
     if (typeof variable.key === 'string') known.set(variable.key, value.value)
     return { ...variable, value: value.value, sourceValue: variable.value }
   })

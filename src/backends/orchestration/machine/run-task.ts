@@ -106,6 +106,7 @@ export function applyResult(run: TaskRun, result: TaskResult, turn: Turn): void 
 
 function mergeResult(stage: Stage, result: TaskResult): void {
   stage.context = { ...stage.context, ...result.context }
+  stage.scheduledTime = result.scheduledTime ?? stage.scheduledTime
   const outputs: JsonObject = { ...stage.outputs, ...result.outputs }
   // A later stage must not inherit the time limit of this one.
   stage.outputs = { ...outputs, stageTimeoutMs: undefined }

@@ -16,7 +16,7 @@ type Instruction =
 const mostInstructions = 20_000
 const longestPattern = 2000
 /** Instructions that one match may look at. */
-const mostSteps = 20_000_000
+const mostSteps = 5_000_000
 
 /** Where each group begins and ends, in characters; group 0 is the whole match. */
 type Slots = readonly (number | undefined)[]

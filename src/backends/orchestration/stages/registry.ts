@@ -4,6 +4,7 @@ import { deleteApplicationStage } from './delete-application.ts'
 import { deletePipelineStage } from './delete-pipeline.ts'
 import { dependsOnExecutionStage } from './depends-on-execution.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
+import { executionWindowStage } from './execution-window.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
 import { monitorPipelineStage } from './monitor-pipeline.ts'
 import { noopStage } from './noop.ts'
@@ -22,6 +23,7 @@ const types: readonly StageType[] = [
   checkPreconditionsStage,
   dependsOnExecutionStage,
   evaluateVariablesStage,
+  executionWindowStage,
   manualJudgmentStage,
   monitorPipelineStage,
   noopStage,

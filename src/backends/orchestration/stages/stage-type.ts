@@ -65,6 +65,8 @@ export interface TaskContext {
   prepareExecution(definition: JsonObject): Promise<Execution>
   cancelExecution(id: string, canceledBy: string, reason: string | undefined): void
   readonly newId: () => string
+  /** Zone of execution windows, an IANA name. */
+  readonly timeZone: string
 }
 
 export interface CollaboratorRequest {
@@ -79,6 +81,8 @@ export interface TaskResult {
   context?: JsonObject
   /** Merged into the stage's outputs. */
   outputs?: JsonObject
+  /** When the stage will be let through, milliseconds since the epoch. */
+  scheduledTime?: number
   /** Pause before the next look; overrides the step's. */
   pollMs?: number
   /** Started in the same transaction that records the result; its id and name reach `context` as executionId and executionName. */

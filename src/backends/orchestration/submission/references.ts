@@ -7,10 +7,14 @@ import { isJsonObject } from '../model.ts'
 /** Cloud providers whose jobs carry no suffix (orchestration contract, 2.2). */
 const unsuffixedProviders = ['aws', 'titus']
 
+/** More than any pipeline that people can read. */
+const mostStages = 5000
+
 /** @throws {BackendError} 400 when it is not an array of objects that each have a type. */
 export function checkStageList(value: unknown, what: string): JsonObject[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value)) throw new BackendError(400, `"${what}" must be an array.`)
+  if (value.length > mostStages) throw new BackendError(400, `"${what}" has more than ${mostStages} elements.`)
   return value.map((each, index) => {
     if (!isJsonObject(each) || typeof each['type'] !== 'string' || each['type'] === '') {
       throw new BackendError(400, `Element ${index} of "${what}" needs a "type".`)

@@ -1,0 +1,95 @@
+/** When an execution window is open: days of the week and times of day in a time zone. */
+import type { JsonObject } from './model.ts'
+import { isJsonObject } from './model.ts'
+
+export interface ExecutionWindow {
+  /** 1 is Sunday, 7 Saturday. */
+  days: readonly number[]
+  /** Minutes of the day, both inclusive, none beyond midnight. */
+  spans: readonly { from: number; to: number }[]
+}
+
+const minutesPerDay = 24 * 60
+const dayMs = minutesPerDay * 60_000
+const allDays = [1, 2, 3, 4, 5, 6, 7]
+
+/** @throws {Error} when days or times are not usable; the message is for the author of the pipeline. */
+export function parseWindow(window: JsonObject): ExecutionWindow {
+  const days = Array.isArray(window['days']) ? window['days'].map(Number) : []
+  if (days.some((day) => !allDays.includes(day))) throw new Error('Days of an execution window go from 1, Sunday, to 7.')
+  const whitelist = Array.isArray(window['whitelist']) ? window['whitelist'] : []
+  const spans = whitelist.flatMap(parseSpan)
+  return {
+    days: days.length > 0 ? days : allDays,
+    spans: spans.length > 0 ? spans : [{ from: 0, to: minutesPerDay - 1 }],
+  }
+}
+
+/** A span that ends before it starts goes on after midnight. */
+function parseSpan(span: unknown): { from: number; to: number }[] {
+  const time = isJsonObject(span) ? span : {}
+  const from = minuteOfDay(time['startHour'], time['startMin'])
+  const to = minuteOfDay(time['endHour'], time['endMin'])
+  if (from <= to) return [{ from, to }]
+  return [
+    { from: 0, to },
+    { from, to: minutesPerDay - 1 },
+  ]
+}
+
+function minuteOfDay(hour: unknown, minute: unknown): number {
+  const [hours, minutes] = [Number(hour ?? Number.NaN), Number(minute ?? 0)]
+  const isTime = Number.isInteger(hours) && Number.isInteger(minutes) && hours >= 0 && hours <= 24 && minutes >= 0 && minutes < 60
+  if (!isTime) throw new Error(`"${hour}:${minute}" in an execution window is not a time of day.`)
+  return Math.min(hours * 60 + minutes, minutesPerDay - 1)
+}
+
+/**
+ * The given moment if the window is open then, else the next moment at which it opens.
+ *
+ * @param now Milliseconds since the epoch, as the result.
+ * @throws {Error} when it does not open within eight days.
+ */
+export function nextAllowedTime(window: ExecutionWindow, now: number, timeZone: string): number {
+  const openings: number[] = []
+  for (let days = 0; days <= 8; days++) {
+    const day = localDay(now + days * dayMs, timeZone)
+    if (!window.days.includes(day.weekday)) continue
+    for (const { from, to } of window.spans) {
+      const start = epochOf(day.midnight, from, timeZone)
+      const end = epochOf(day.midnight, to + 1, timeZone)
+      if (start <= now && now < end) return now
+      if (start > now) openings.push(start)
+    }
+  }
+  if (openings.length === 0) throw new Error('The execution window does not open within eight days.')
+  return Math.min(...openings)
+}
+
+interface LocalDay {
+  /** Midnight of the date as if it were in UTC. */
+  midnight: number
+  weekday: number
+}
+
+function localDay(moment: number, timeZone: string): LocalDay {
+  const local = moment + offsetMs(moment, timeZone)
+  const midnight = Math.floor(local / dayMs) * dayMs
+  return { midnight, weekday: new Date(midnight).getUTCDay() + 1 }
+}
+
+/** The moment at which clocks of the zone show a time; the offset is looked up twice because it may change in between. */
+function epochOf(midnight: number, minutes: number, timeZone: string): number {
+  const local = midnight + minutes * 60_000
+  const guess = local - offsetMs(local, timeZone)
+  return local - offsetMs(guess, timeZone)
+}
+
+/** How far the clocks of a zone are ahead of UTC. */
+function offsetMs(moment: number, timeZone: string): number {
+  const parts = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' }).formatToParts(moment)
+  const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT'
+  const match = /GMT([+-])(\d{2}):(\d{2})/.exec(name)
+  if (match === null) return 0
+  return (match[1] === '-' ? -1 : 1) * (Number(match[2]) * 60 + Number(match[3])) * 60_000
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DueQueue } from '../../../src/backends/orchestration/due-queue.ts'
+import { createUlids } from '../../../src/backends/orchestration/ids.ts'
+import { mergedNotifications } from '../../../src/backends/orchestration/notifications.ts'
+import { matchesWhole, replaceMatches, splitAt } from '../../../src/backends/orchestration/regex/bounded-regex.ts'
+import { startEngine, V, W } from './support.ts'
+
+test('ids rise within a millisecond and when the clock goes back', () => {
+  let now = 1_900_000_000_000
+  const next = createUlids(() => now)
+  const ids = Array.from({ length: 100 }, next)
+  now -= 5000
+  ids.push(next())
+  now += 10_000
+  ids.push(next())
+
+  assert.deepEqual(ids, [...ids].sort())
+  assert.equal(new Set(ids).size, 102)
+  assert.ok(ids.every((id) => /^[0-9A-HJKMNP-TV-Z]{26}$/.test(id)))
+})
+
+test('the queue gives what is due, earliest first, each once and at its newest time', () => {
+  const queue = new DueQueue()
+  for (let due = 99; due >= 0; due--) queue.set(`e${due}`, due)
+  queue.set('e5', 200)
+  queue.set('e6', undefined)
+  queue.set('e50', 1)
+
+  const taken: string[] = []
+  for (let id = queue.take(10); id !== undefined; id = queue.take(10)) taken.push(id)
+
+  assert.deepEqual(taken.sort(), ['e0', 'e1', 'e10', 'e2', 'e3', 'e4', 'e50', 'e7', 'e8', 'e9'])
+  assert.equal(queue.next(), 11)
+})
+
+const patterns: [pattern: string, text: string, matches: boolean][] = [
+  ['a.*', 'ab', true],
+  ['a|b', 'ab', false],
+  ['[a-c]{2,3}\\d?', 'abc1', true],
+  ['[^a-c]+', 'xyz', true],
+  ['(?i)ABC', 'abc', true],
+  ['\\w+@\\w+\\.com', 'me@here.com', true],
+  ['v\\d+\\.\\d+(-rc)?', 'v1.20-rc', true],
+  ['\\Qa.b\\E', 'a.b', true],
+  ['\\Qa.b\\E', 'axb', false],
+  ['\\p{Lu}\\p{L}*', 'Émile', true],
+  ['^x$', 'x', true],
+  ['(a+)+b', 'a'.repeat(10_000), false],
+  ['(a?){50}a{50}', 'a'.repeat(50), true],
+]
+for (const [pattern, text, matches] of patterns) {
+  test(`/${pattern}/ matches "${text.slice(0, 20)}": ${matches}`, () => assert.equal(matchesWhole(pattern, text), matches))
+}
+
+test('patterns that cannot be read, or would need memory of what they matched, are refused', () => {
+  for (const pattern of ['(', 'a)', '*a', '[b-a]', 'a{3,1}', '(a)\\1', '(?=a)', '\\', '[a', 'a{99999}', '(a{999}){999}']) {
+    assert.throws(() => matchesWhole(pattern, 'a'), { name: 'RegexError' }, pattern)
+  }
+})
+
+test('texts are split and replaced as Java does', () => {
+  assert.deepEqual(splitAt(',', 'a,b,,', Infinity), ['a', 'b', '', ''])
+  assert.deepEqual(splitAt('', 'abc', Infinity), ['a', 'b', 'c'])
+  assert.deepEqual(splitAt('\\s+', 'a  b c', 2), ['a', 'b c'])
+  assert.equal(replaceMatches('(a)(b)', 'xabab', '$2$1', true), 'xbaba')
+  assert.equal(replaceMatches('b', 'abab', '\\$', false), 'a$ab')
+})
+
+test('notifications of an application join those of a pipeline where these say nothing', () => {
+  const own = [{ type: 'email', address: 'a', when: ['pipeline.failed'] }]
+  const ofApplication = {
+    email: [
+      { type: 'email', address: 'a', when: ['pipeline.failed', 'pipeline.complete'] },
+      { type: 'email', address: 'b', when: ['pipeline.failed'] },
+    ],
+    application: 'app',
+  }
+
+  assert.deepEqual(mergedNotifications(own, ofApplication), [
+    ...own,
+    { type: 'email', address: 'a', when: ['pipeline.complete'] },
+    { type: 'email', address: 'b', when: ['pipeline.failed'] },
+  ])
+  assert.deepEqual(mergedNotifications(own, 'nonsense'), own)
+})
+
+test('an execution tells its beginning and end to the event service, which cannot hold it up', async (t) => {
+  const told: string[] = []
+  const engine = await startEngine(t, {
+    others: async (service, { body }) => {
+      if (service !== 'echo') return { status: 404, body: undefined }
+      told.push((body as { details: { type: string } }).details.type)
+      throw new Error('connection refused')
+    },
+  })
+
+  await engine.ends(await engine.run({ stages: [W('1', 0)] }), 'SUCCEEDED')
+
+  await engine.eventually(async () => told.length === 4)
+  assert.deepEqual(told.sort(), [
+    'orca:pipeline:complete',
+    'orca:pipeline:starting',
+    'orca:stage:complete',
+    'orca:stage:starting',
+  ])
+})
+
+test('a value that contains itself grows to a limit and no further', async (t) => {
+  const engine = await startEngine(t)
+  const stages = [{ ...W('1', 30), self: '${execution}', more: ['${execution}', '${execution}'] }]
+  const id = await engine.run({ stages })
+  const sizes: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const execution = await engine.execution(id)
+    sizes.push(JSON.stringify(execution).length)
+    await engine.ask('PATCH', `/pipelines/${id}/stages/${execution.stages[0]!.id}`, { round })
+    await engine.clock.settled()
+  }
+
+  assert.ok(sizes[2]! < 5_000_000, String(sizes))
+  assert.ok(sizes[2]! - sizes[1]! < 100_000, String(sizes))
+})
+
+test('what expressions and variables call __proto__ poisons nothing', async (t) => {
+  const engine = await startEngine(t)
+  const stages = [{ ...V('1', { a: '${__proto__}', b: "${ {'__proto__': 1} }", ['${"__proto__"}']: 1 }), variable: 1 }]
+  const id = await engine.run({ spelEvaluator: 'v4', stages })
+
+  await engine.ends(id, 'SUCCEEDED')
+
+  assert.equal((await engine.stage(id, '1')).outputs['b'], "${ {'__proto__': 1} }")
+})
