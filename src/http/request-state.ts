@@ -39,6 +39,8 @@ export interface RequestState {
   readonly upstreamCalls: { service: string; status: number | undefined; durationMs: number }[]
   /** Bytes of a streamed answer so far, before compression. */
   streamedBytes: number | undefined
+  /** Headers of the client that are passed on to services because the configuration names them. */
+  passedOn?: Readonly<Record<string, string>>
   /** Headers of the answer that steps have decided on: cookies, CORS. Sent on every answer, streamed ones included. */
   readonly answerHeaders: Record<string, string | string[]>
 }

@@ -19,21 +19,40 @@ const accepted = new Set([
 ])
 const harmless = /^[\x20-\x7e]{1,500}$/
 
+/** Headers that the gateway alone writes, or that are secret: configuration cannot pass them on either. */
+const neverPassedOn = new Set([
+  ...accepted,
+  'x-spinnaker-user',
+  'x-spinnaker-accounts',
+  'x-spinnaker-user-origin',
+  'x-spinnaker-application',
+  'x-spinnaker-anonymous',
+])
+
 /**
  * Drops what would let a client speak for somebody else: `X-SPINNAKER-*` headers that the gateway writes itself, also when
  * spelled with underscores, which some servers read as hyphens, and tracing values that do not fit a header.
+ *
+ * @param additional Lower-case names of further headers that are passed on to the services.
  */
-export const dropForgedIdentity: RequestStep = {
-  name: 'dropForgedIdentity',
-  run(request) {
-    const { headers } = request.raw
-    for (const name in headers) {
-      if (name.charCodeAt(0) !== 120) continue
-      const spinnaker = name.startsWith('x-spinnaker-') || /^x[-_]spinnaker[-_]/.test(name)
-      if (spinnaker && (!accepted.has(name) || !harmless.test(String(headers[name])))) delete headers[name]
-      else if (name.includes('_')) delete headers[name]
-    }
-  },
+export function dropForgedIdentity(additional: readonly string[] = []): RequestStep {
+  const passedOn = additional.filter((name) => /^x-spinnaker-[a-z0-9-]+$/.test(name) && !neverPassedOn.has(name))
+  return {
+    name: 'dropForgedIdentity',
+    run(request) {
+      const { headers } = request.raw
+      const kept = passedOn.filter((name) => harmless.test(String(headers[name] ?? '')))
+      if (kept.length > 0) {
+        request.state.passedOn = Object.fromEntries(kept.map((name) => [name.toUpperCase(), String(headers[name])]))
+      }
+      for (const name in headers) {
+        if (name.charCodeAt(0) !== 120) continue
+        const spinnaker = name.startsWith('x-spinnaker-') || /^x[-_]spinnaker[-_]/.test(name)
+        if (spinnaker && (!accepted.has(name) || !harmless.test(String(headers[name])))) delete headers[name]
+        else if (name.includes('_')) delete headers[name]
+      }
+    },
+  }
 }
 
 /** Paths whose OPTIONS is an operation of its own; it runs only for a logged-in user, and never for a preflight. */

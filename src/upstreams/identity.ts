@@ -9,7 +9,7 @@ export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'an
 
 /** @see HTTP conventions, section 1.1; the rows marked harden: accounts and unknown names never come from the client. */
 export function identityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
-  const identity: Record<string, string> = { 'X-SPINNAKER-REQUEST-ID': state.requestId }
+  const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
   if (state.user !== undefined) {
     identity['X-SPINNAKER-USER'] = toHeaderValue(state.user.username)
     if (state.user.allowedAccounts.length > 0)

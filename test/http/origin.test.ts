@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type GatewaySettings, runGateway, startGateway } from '../support/gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
+
+const login = { security: { user: { name: 'me', password: 'correct-horse' } } }
+const forwarded = {
+  'x-forwarded-proto': 'https',
+  'x-forwarded-host': 'gate.example.com',
+  'x-forwarded-port': '8443',
+  'x-forwarded-for': '203.0.113.7',
+}
+
+/** Where a stranger is sent, which shows what the gateway takes for its own address; and the address that is logged. */
+async function ask(
+  t: Parameters<typeof startGateway>[0],
+  settings: GatewaySettings,
+  headers: Record<string, string>,
+): Promise<{ location: string | null; address: unknown; secure: boolean; hsts: boolean; url: string }> {
+  const lines: Record<string, unknown>[] = []
+  const { url, stop } = await runGateway(t, { ...login, ...settings }, { log: (line) => void lines.push(line) })
+  const answer = await fetch(`${url}/credentials`, { headers: { accept: 'text/html', ...headers }, redirect: 'manual' })
+  await stop()
+  return {
+    location: answer.headers.get('location'),
+    address: lines.find(({ msg }) => msg === 'request')?.['address'],
+    secure: answer.headers.getSetCookie().some((cookie) => /; Secure/.test(cookie)),
+    hsts: answer.headers.get('strict-transport-security') !== null,
+    url,
+  }
+}
+
+test('forwarded headers are ignored completely unless they are switched on', async (t) => {
+  const { location, address, secure, hsts, url } = await ask(t, {}, forwarded)
+  assert.equal(location, `${url}/login`)
+  assert.equal(address, '127.0.0.1')
+  assert.equal(secure, false)
+  assert.equal(hsts, false)
+})
+
+const trusting: { name: string; settings: Record<string, unknown> }[] = [
+  { name: 'server.forward-headers-strategy: native', settings: { 'forward-headers-strategy': 'native' } },
+  { name: 'server.use-forward-headers: true', settings: { 'use-forward-headers': true } },
+  { name: 'a named protocol header', settings: { tomcat: { remoteip: { 'protocol-header': 'X-Forwarded-Proto' } } } },
+]
+for (const { name, settings } of trusting) {
+  test(`behind a proxy the address is the one that the browser sees, with ${name}`, async (t) => {
+    const { location, address, secure, hsts } = await ask(t, { server: settings }, forwarded)
+    assert.equal(location, 'https://gate.example.com:8443/login')
+    assert.equal(address, '203.0.113.7')
+    assert.equal(secure, true)
+    assert.equal(hsts, true)
+  })
+}
+
+test('forwarded headers of a peer that is not a configured proxy are ignored', async (t) => {
+  const server = {
+    'forward-headers-strategy': 'native',
+    tomcat: { remoteip: { 'internal-proxies': String.raw`10\.1\.\d+\.\d+` } },
+  }
+  const { location, address, url } = await ask(t, { server }, forwarded)
+  assert.equal(location, `${url}/login`)
+  assert.equal(address, '127.0.0.1')
+})
+
+test('the client is the last address that is no proxy of ours, not what a stranger wrote before it', async (t) => {
+  const { address } = await ask(
+    t,
+    { server: { 'forward-headers-strategy': 'native' } },
+    { 'x-forwarded-for': '198.51.100.1, 203.0.113.7, 10.0.0.3' },
+  )
+  assert.equal(address, '203.0.113.7')
+})
+
+test('other names of the headers may be configured, and the usual ones then mean nothing', async (t) => {
+  const remoteip = {
+    'protocol-header': 'X-Proto',
+    'host-header': 'X-Host',
+    'port-header': 'X-Port',
+    'remote-ip-header': 'X-Client',
+  }
+  const own = { 'x-proto': 'https', 'x-host': 'own.example.com', 'x-port': '443', 'x-client': '198.51.100.9' }
+  const { location, address } = await ask(t, { server: { tomcat: { remoteip } } }, { ...forwarded, ...own })
+  assert.equal(location, 'https://own.example.com/login')
+  assert.equal(address, '198.51.100.9')
+})
+
+const hostile = [
+  'evil.example/path',
+  'evil.example\\@gate.example.com',
+  'user@evil.example',
+  'evil.example?x',
+  'evil.example#x',
+  'a b',
+  '"><script>',
+  '%2e%2e',
+  'gate.example.com:99999',
+  '',
+]
+test('a forwarded host that is none never becomes part of an address', async (t) => {
+  const { url } = await runGateway(t, { ...login, server: { 'forward-headers-strategy': 'native' } })
+  for (const host of hostile) {
+    const answer = await fetch(`${url}/credentials`, { headers: { ...forwarded, 'x-forwarded-host': host }, redirect: 'manual' })
+    const location = new URL(answer.headers.get('location') ?? '')
+    assert.equal(location.hostname, '127.0.0.1', host)
+    assert.equal(location.pathname, '/login')
+  }
+})
+
+test('a forged Host header that is none leads back to the listener', async (t) => {
+  const url = await startGateway(t, login)
+  for (const host of ['evil.example/x', 'evil.example\\@x', 'a@b', '<x>']) {
+    const connection = await openRawConnection(t, url)
+    connection.send(`GET /credentials HTTP/1.1\r\nhost: ${host}\r\naccept: text/html\r\n\r\n`)
+    const answer = await connection.next()
+    if (answer.status === 302) assert.equal(answer.headers['location'], `${url}/login`, host)
+    else assert.equal(answer.status, 400, host)
+  }
+})
+
+test('http.publicUrl is the address, whatever the request says', async (t) => {
+  const publicUrl = 'https://gate.example.com/api/v1'
+  const server = { servlet: { 'context-path': '/api/v1' }, 'forward-headers-strategy': 'native' }
+  const { location, address, secure, hsts } = await ask(
+    t,
+    { http: { publicUrl }, server },
+    { ...forwarded, 'x-forwarded-host': 'evil.example' },
+  )
+  assert.equal(location, `${publicUrl}/login`)
+  assert.equal(address, '203.0.113.7')
+  assert.equal(secure, true)
+  assert.equal(hsts, true)
+})
+
+test('below a context path addresses, cookies and pages have the prefix', async (t) => {
+  const { url } = await runGateway(t, { ...login, server: { servlet: { 'context-path': '/api/v1' } } })
+  const answer = await fetch(`${url}/credentials`, { headers: { accept: 'text/html' }, redirect: 'manual' })
+  assert.equal(answer.headers.get('location'), `${url}/login`)
+  assert.match(answer.headers.getSetCookie()[0] ?? '', /; Path=\/api\/v1\//)
+  assert.match(await (await fetch(`${url}/login`)).text(), /action="\/api\/v1\/login"/)
+})
