@@ -36,6 +36,7 @@ export const errorCodes = {
     status: 403,
     meaning: 'The request comes without a client certificate that is accepted, and there is no other way to log in here.',
   },
+  TOKEN_LIMITED: { status: 403, meaning: 'The API token was created for less than this, although its user may do it.' },
   ORIGIN_REFUSED: {
     status: 403,
     meaning: 'The page that sent the request is not allowed to use this gateway with the cookies of its visitor.',

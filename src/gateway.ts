@@ -93,6 +93,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     certificates: tls,
     contextPath: config.http.origin.contextPath,
     dataDir,
+    redis,
     log,
     now,
   })
@@ -115,6 +116,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     version,
     health,
     metrics,
+    operationIds: new Set(operations.map(({ id }) => id)),
     describeApi: (serverUrl) => formatOpenApi(operations, { version, serverUrl }),
   }
 

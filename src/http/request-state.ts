@@ -18,6 +18,16 @@ export interface User {
   method: string
 }
 
+/** What a token may be used for, beyond what its user may do. Undefined does not limit. */
+export interface PresentedToken {
+  readonly id: string
+  readonly readOnly: boolean
+  /** Lower case. */
+  readonly applications: readonly string[] | undefined
+  /** Operation ids. */
+  readonly operations: readonly string[] | undefined
+}
+
 export interface RequestState {
   readonly requestId: string
   readonly receivedAtMs: number
@@ -31,6 +41,8 @@ export interface RequestState {
   /** Scheme, host, port and context path as the browser sees them, without a trailing slash. */
   readonly baseUrl: string
   user: User | undefined
+  /** The API token that the request came with. */
+  token?: PresentedToken
   /** Application that the request is about, for the identity header; the path segment is used as it stands in the URL. */
   application: string | undefined
   /** Id of the operation that answers, once routed. */

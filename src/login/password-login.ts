@@ -6,7 +6,7 @@ import type { User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
 import { GuessLimit } from './form/guess-limit.ts'
-import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from './login-method.ts'
+import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from './login-method.ts'
 import { createLoginPage, type Notice, type PageOptions } from './login-page.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { PrepareUser } from './prepare-user.ts'
@@ -27,6 +27,8 @@ export interface PasswordSource {
   /** The user, or undefined when the password is wrong. Both are non-empty. @throws {GatewayError} LOGIN_UNAVAILABLE */
   check(credentials: Credentials): Promise<Known | Barred | undefined>
   reportOf(user: User): LoginReport | undefined
+  /** See `LoginMethod`. */
+  currentUser?(username: string): CurrentUser | 'gone'
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
   /** Whether wrong HTTP Basic credentials are answered even where none are needed. */
   readonly refusesOnOpenPaths: boolean
@@ -97,6 +99,10 @@ export class PasswordLogin implements LoginMethod {
 
   stillValid(user: User, credentialStamp: string | undefined): boolean | Promise<boolean> {
     return this.#source.stillValid?.(user, credentialStamp) ?? true
+  }
+
+  currentUser(username: string): CurrentUser | 'gone' | undefined {
+    return this.#source.currentUser?.(username)
   }
 
   entryPoint({ baseUrl }: { baseUrl: string }): EntryPoint {

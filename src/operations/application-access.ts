@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts'
 import { grantsOnApplication } from '../permissions/permission-view.ts'
 import type { OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
+import { checkTokenApplication } from './token-limits.ts'
 
 /**
  * Says which applications the caller may read: all of them while nobody logs in or no permission service decides, none
@@ -25,9 +26,10 @@ export function isDecided(platform: Platform): boolean {
 /**
  * Starting a pipeline needs EXECUTE on its application, on every way in: the orchestrator does not check it.
  *
- * @throws {GatewayError} PERMISSION_DENIED
+ * @throws {GatewayError} PERMISSION_DENIED, TOKEN_LIMITED
  */
 export async function checkMayExecute(request: OperationRequest, platform: Platform, application: string): Promise<void> {
+  checkTokenApplication(request.state, application)
   if (!isDecided(platform)) return
   const { user } = request.state
   if (user !== undefined && (await platform.permissions.mayOnApplication(user, application, 'EXECUTE'))) return

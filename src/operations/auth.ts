@@ -1,11 +1,12 @@
 /** Who is logged in, and the ways in and out: the operations below `/auth`, and the entry page. */
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
 import { checkRedirectTarget } from '../login/redirect-target.ts'
+import { checkAdmin } from './administrators.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { nothing, TextList, text } from './schemas.ts'
+import { mayMintTokens } from './token-minting.ts'
 
 const nullableText = z.string().nullable()
 
@@ -24,7 +25,12 @@ const Identity = z.strictObject({
 })
 type Identity = z.infer<typeof Identity>
 
-const CurrentUser = Identity.extend({ isAdmin: z.boolean(), canMintApiTokens: z.boolean() })
+const CurrentUser = Identity.extend({
+  isAdmin: z.boolean(),
+  canMintApiTokens: z.boolean(),
+  maxUserTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
+  maxServiceAccountTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
+})
 type CurrentUser = z.infer<typeof CurrentUser>
 
 const onlyAdmins = { 403: 'The caller is no administrator.' }
@@ -140,12 +146,21 @@ function logoutOperation(method: Method): Operation {
 }
 
 /** Without the permission service the caller is still told who he is; only rights need it. */
-async function currentUser({ state }: OperationRequest, { permissions }: Platform): Promise<CurrentUser | undefined> {
+async function currentUser({ state }: OperationRequest, platform: Platform): Promise<CurrentUser | undefined> {
+  const { permissions, login } = platform
   const { user } = state
   if (user === undefined) return undefined
   const view = permissions.enabled ? await permissions.viewOf(user) : undefined
   const roles = view?.roles.map(({ name }) => name) ?? []
-  return { ...toIdentity(user, roles.length > 0 ? roles : user.roles), isAdmin: view?.admin === true, canMintApiTokens: false }
+  return {
+    ...toIdentity(user, roles.length > 0 ? roles : user.roles),
+    isAdmin: view?.admin === true,
+    canMintApiTokens: await mayMintTokens(state, platform),
+    ...(login.tokens !== undefined && {
+      maxUserTokenLifetimeDays: login.tokens.settings.maxUserDays,
+      maxServiceAccountTokenLifetimeDays: login.tokens.settings.maxServiceAccountDays,
+    }),
+  }
 }
 
 /** @see authentication contract, section 1.2 */
@@ -162,16 +177,6 @@ function toIdentity({ method, ...user }: User, roles: readonly string[]): Identi
     accountNonLocked: true,
     credentialsNonExpired: true,
   }
-}
-
-/**
- * Rules for administrators count as soon as anybody has to log in; without a permission service nobody is one.
- *
- * @throws {GatewayError} PERMISSION_DENIED
- */
-async function checkAdmin({ state }: OperationRequest, { login, permissions }: Platform): Promise<void> {
-  if (!login.active || (await permissions.isAdmin(state.user))) return
-  throw new GatewayError('PERMISSION_DENIED', 'This is for administrators: users with a role that `fiat.admin.roles` names.')
 }
 
 const farewells = [

@@ -16,6 +16,7 @@ import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from '
 import { fillPath, toRoute } from './path-pattern.ts'
 import type { Platform } from './platform.ts'
 import { nothing } from './schemas.ts'
+import { checkTokenBody, checkTokenLimits, limitsBody } from './token-limits.ts'
 
 export interface MountSettings {
   maxBodyBytes: number
@@ -59,9 +60,12 @@ async function answer(asked: Asked): Promise<FastifyReply> {
   const search = new URLSearchParams(mark === -1 ? '' : request.url.slice(mark))
   const operationRequest = createOperationRequest(asked, { ...parseQuery(rules, search), search })
 
+  await checkTokenLimits(operation, operationRequest)
+
   if (operation.forward !== undefined) return answerForward(asked, operation.forward, operationRequest)
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
   const body = operation.body === undefined ? undefined : await readDeclaredBody(asked)
+  await checkTokenBody(operation, operationRequest, body)
   const value = await operation.handle({ ...operationRequest, body }, platform)
   return answerValue(asked, value)
 }
@@ -147,7 +151,7 @@ async function answerForward(asked: Asked, forward: Forward, operationRequest: O
     return sendValue(request, reply, 200, operation.whenDisabled)
   const call = toCall(operation, forward, operationRequest)
   const looksInto = operation.pick !== undefined || operation.answer === nothing || wantsYaml(request)
-  if (operation.body !== undefined) await attachBody(asked, call, looksInto)
+  if (operation.body !== undefined) await attachBody(asked, call, looksInto || limitsBody(request.state), operationRequest)
   try {
     return looksInto
       ? await answerParsed(asked, forward.service, call, operationRequest)
@@ -199,7 +203,7 @@ function toCall(operation: Operation, forward: Forward, { path, query, otherQuer
 }
 
 /** A JSON body goes on as a stream of bytes; YAML is read and rewritten. */
-async function attachBody(asked: Asked, call: UpstreamCall, read: boolean): Promise<void> {
+async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, operationRequest: OperationRequest): Promise<void> {
   const { operation, request, settings } = asked
   const type = bodyTypeOf(request.headers['content-type'])
   if (!hasBody(request.raw)) {
@@ -208,7 +212,9 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean): Prom
   }
   if (type === 'other') throw unsupported(request.headers['content-type'])
   if (read || type !== 'json') {
-    call.rawBody = formatJson(await readDeclaredBody(asked))
+    const body = await readDeclaredBody(asked)
+    await checkTokenBody(operation, operationRequest, body)
+    call.rawBody = formatJson(body)
     call.headers = { 'content-type': 'application/json' }
     return
   }

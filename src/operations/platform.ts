@@ -20,6 +20,8 @@ export interface Platform {
   readonly version: string
   readonly health: Health
   readonly metrics: Metrics
+  /** Ids of everything that is served. */
+  readonly operationIds: ReadonlySet<string>
   /** The OpenAPI document of everything that is served. */
   readonly describeApi: (baseUrl: string) => Record<string, unknown>
 }

@@ -27,6 +27,12 @@ export async function createFormSource(options: FormSourceOptions): Promise<Pass
     },
     reportOf: (user) => (isConfigured(user) && !permissionServiceEmbedded ? undefined : { call: 'roles', attempts: 1 }),
     stillValid: (user, credentialStamp) => credentialStamp === (isConfigured(user) ? stamp : users.find(user.username)?.stamp),
+    currentUser(username) {
+      const stored = users.find(username)
+      if (stored !== undefined) return { user: toUser(stored), stamp: stored.stamp }
+      const isConfiguredName = configuredUser !== undefined && stamp !== undefined && username === configuredUser.name
+      return isConfiguredName ? { user: toConfiguredUser(configuredUser), stamp } : 'gone'
+    },
     close: () => users.close(),
   }
 }

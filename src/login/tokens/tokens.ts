@@ -33,6 +33,12 @@ export interface IssuedToken {
   readonly text: string
 }
 
+export interface Rotation {
+  readonly by: string
+  readonly renews: boolean
+  readonly overlapMs?: number
+}
+
 export type Recognition = { kind: 'token'; token: StoredToken } | { kind: 'refused'; reason: string }
 
 const dayMs = 86_400_000
@@ -83,6 +89,8 @@ export class Tokens {
       secret: { hash: hashToken(text), sinceMs: nowMs, former: undefined },
     }
     const others = await this.listOf(wanted.principal)
+    const stale = others.find(({ name, expiresAtMs = Number.POSITIVE_INFINITY }) => name === token.name && expiresAtMs <= nowMs)
+    if (stale !== undefined) await ask(() => this.#store.remove(stale.id))
     if (others.length >= maxPerPrincipal) {
       throw new GatewayError('CONFLICT', `${wanted.principal.id} has ${others.length} tokens. Revoke some that are not needed.`)
     }
@@ -94,20 +102,19 @@ export class Tokens {
   }
 
   /**
-   * Gives a token another secret and a new life of the same length. The former secret is accepted for `overlapMs` more.
+   * Gives a token another secret. The former one is accepted for `overlapMs` more.
    *
+   * @param renews Whether the token gets a new life of the same length; else it ends when it would have ended
    * @throws {GatewayError} NOT_FOUND, CONFLICT when somebody else did the same just now, TOKENS_UNAVAILABLE
    */
-  async rotate(id: string, by: string, overlapMs = this.settings.rotationOverlapMs): Promise<IssuedToken> {
+  async rotate(id: string, { by, renews, overlapMs = this.settings.rotationOverlapMs }: Rotation): Promise<IssuedToken> {
     const token = await this.find(id)
     const nowMs = this.#now()
     const text = createTokenText(this.settings.prefix, this.settings.randomBytes)
     const formerEndMs = Math.min(nowMs + overlapMs, token.expiresAtMs ?? Number.MAX_SAFE_INTEGER)
     const former = overlapMs > 0 ? { hash: token.secret.hash, untilMs: formerEndMs } : undefined
     const secret = { hash: hashToken(text), sinceMs: nowMs, former }
-    const lifeMs = token.expiresAtMs === undefined ? undefined : token.expiresAtMs - token.secret.sinceMs
-    const maxMs = this.#maxDays(token.principal.type) * dayMs
-    const expiresAtMs = lifeMs === undefined ? undefined : nowMs + Math.min(Math.max(lifeMs, 0), maxMs)
+    const expiresAtMs = renews ? this.#renewedEnd(token) : token.expiresAtMs
     if (!(await ask(() => this.#store.replaceSecret(id, token.secret.hash, secret, expiresAtMs)))) {
       throw new GatewayError('CONFLICT', 'The token was rotated or revoked by somebody else just now. Look at the list first.')
     }
@@ -173,6 +180,12 @@ export class Tokens {
       )
     }
     return expiresAtMs
+  }
+
+  /** As long from now as the life of the present secret was, and no longer than allowed today. */
+  #renewedEnd({ expiresAtMs, secret, principal }: StoredToken): number | undefined {
+    if (expiresAtMs === undefined) return undefined
+    return this.#now() + Math.min(expiresAtMs - secret.sinceMs, this.#maxDays(principal.type) * dayMs)
   }
 
   #maxDays(type: PrincipalType): number {

@@ -2,6 +2,7 @@
 import type { Operation } from '../operation.ts'
 import { accountOperations } from './accounts.ts'
 import { adminOperations } from './admin.ts'
+import { apiTokenOperations } from './api-tokens.ts'
 import { artifactOperations } from './artifacts.ts'
 import { buildOperations } from './builds-v3.ts'
 import { canaryOperations } from './canaries.ts'
@@ -18,6 +19,7 @@ import { firewallOperations } from './firewalls.ts'
 import { firstCanaryOperations } from './first-canaries.ts'
 import { infrastructureOperations } from './infrastructure.ts'
 import { integrationOperations } from './integrations.ts'
+import { loginSessionOperations } from './login-sessions.ts'
 import { managedOperations } from './managed.ts'
 import { notificationOperations } from './notifications.ts'
 import { pipelineV2Operations } from './pipelines-v2.ts'
@@ -57,5 +59,7 @@ export const beyondOperations: Operation[] = [
   ...cleanupOperations,
   ...pluginOperations,
   ...adminOperations,
+  ...apiTokenOperations,
+  ...loginSessionOperations,
   ...quietOperations,
 ]
