@@ -90,12 +90,11 @@ export class Connection {
   /** @throws {DirectoryUnreachable} */
   async startTls(): Promise<void> {
     const { connectTimeoutMs, readTimeoutMs } = this.#settings
+    const late = Promise.withResolvers<never>()
     // The library waits without limit for the handshake within a connection that is there already.
-    const timer = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy(new Error('the TLS handshake took too long'))
-    }, connectTimeoutMs + readTimeoutMs)
+    const timer = setTimeout(() => late.reject(new Error('the TLS handshake took too long')), connectTimeoutMs + readTimeoutMs)
     try {
-      await this.#ask(() => this.#client.startTLS(this.#tlsOptions()))
+      await this.#ask(() => Promise.race([this.#client.startTLS(this.#tlsOptions()), late.promise]))
     } catch (error) {
       // Without TLS nothing else is said, whatever the reason.
       throw error instanceof DirectoryRefusal
@@ -133,7 +132,12 @@ export class Connection {
 
   close(): void {
     this.#broken = true
-    this.#client.unbind().catch(() => {})
+    const sockets = this.#sockets.splice(0)
+    // What is sent last goes out first; after that nobody listens to errors any more.
+    const destroy = () => {
+      for (const socket of sockets) socket.on('error', () => {}).destroy()
+    }
+    this.#client.unbind().then(destroy, destroy)
   }
 
   async #ask<T>(question: () => Promise<T>): Promise<T> {

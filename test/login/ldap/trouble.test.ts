@@ -1,0 +1,223 @@
+/** The directory in trouble: down, silent, not who it should be, without TLS, gone in between; and what the form says. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import test, { type TestContext } from 'node:test'
+import { root, startDirectory } from '../../support/directory.ts'
+import { freePort } from '../../support/free-port.ts'
+import { basic } from '../support.ts'
+import { gatewayUrl, pattern, search, startGatewayFor, startLdap } from './support.ts'
+
+/** Accepts connections; says nothing, or ends them at once. Keeps what it was told. */
+async function startFake(t: TestContext, behave: (socket: Socket) => void = () => {}) {
+  const sockets: Socket[] = []
+  const heard: Buffer[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('data', (chunk) => heard.push(Buffer.from(chunk))).on('error', () => {})
+    behave(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as { port: number }
+  return { host: `localhost:${port}`, sockets, heard: () => Buffer.concat(heard).toString('latin1') }
+}
+
+const unavailable = `${gatewayUrl}/login?error=unavailable`
+
+const behaviours: [name: string, scheme: string, more: Record<string, unknown>, behave: (socket: Socket) => void][] = [
+  ['is silent', 'ldap', {}, () => {}],
+  ['is silent while TLS is set up', 'ldaps', {}, () => {}],
+  ['does not answer a wish for TLS', 'ldap', { startTls: true }, () => {}],
+  [
+    'is silent after it agreed to TLS',
+    'ldap',
+    { startTls: true },
+    (socket) =>
+      socket.once('data', (asked) => socket.write(answerTo(asked, [0x78, 0x07, 0x0a, 0x01, 0x00, 0x04, 0x00, 0x04, 0x00]))),
+  ],
+  [
+    'refuses TLS',
+    'ldap',
+    { startTls: true },
+    (socket) =>
+      socket.once('data', (asked) => socket.write(answerTo(asked, [0x78, 0x07, 0x0a, 0x01, 0x02, 0x04, 0x00, 0x04, 0x00]))),
+  ],
+  ['hangs up', 'ldap', {}, (socket) => socket.destroy()],
+  ['answers in another language', 'ldap', {}, (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
+]
+
+/** A message of the protocol with the number of the question. */
+function answerTo(asked: string | Buffer, operation: number[]): Buffer {
+  return Buffer.from([0x30, operation.length + 3, 0x02, 0x01, Buffer.from(asked)[4] ?? 1, ...operation])
+}
+
+for (const [name, scheme, more, behave] of behaviours) {
+  test(`auth-scenario 156: a directory that ${name} is told in time, and nothing else suffers`, async (t) => {
+    const fake = await startFake(t, behave)
+    const url = `${scheme}://${fake.host}/${root}`
+    const gateway = await startGatewayFor(t, { url, ...pattern, connectTimeout: '300ms', readTimeout: '300ms', ...more })
+    const browser = gateway.open()
+    const startedMs = performance.now()
+    const login = browser.login('alice', 'pw of alice')
+    assert.equal((await browser.visit('/health')).status, 200)
+    assert.equal((await login).location, unavailable)
+    assert.ok(performance.now() - startedMs < 2000)
+    assert.match((await browser.visit('/login?error=unavailable')).text, /does not answer/)
+    assert.equal(await browser.user(), undefined)
+    if (scheme === 'ldaps' || more['startTls']) assert.ok(!fake.heard().includes('pw of alice'))
+    assert.ok(gateway.lines.some(({ msg, server }) => /because of the directory/.test(String(msg)) && server !== undefined))
+  })
+}
+
+test('auth-scenario 156: a directory that is not there is told at once; sessions go on, and Basic gets 503', async (t) => {
+  const gateway = await startLdap(t, pattern)
+  if (gateway === undefined) return
+  const alice = gateway.open()
+  await alice.login('alice', 'pw')
+  await gateway.directory.stop()
+  assert.equal((await gateway.open().login('bob', 'bobs word')).location, unavailable)
+  assert.equal((await alice.user())?.['username'], 'alice')
+  assert.equal((await gateway.open().visit('/credentials', { headers: basic('bob', 'bobs word') })).status, 503)
+  assert.equal((await gateway.open().visit('/auth/user', { headers: basic('bob', 'bobs word') })).status, 200)
+  await gateway.directory.start()
+  assert.equal((await gateway.open().login('bob', 'bobs word')).location, `${gatewayUrl}/`)
+})
+
+test('auth-scenario 157: a certificate that nobody vouches for gets no password, with TLS from the start or later', async (t) => {
+  const directory = await startDirectory(t)
+  if (directory === undefined) return
+  const byAddress = directory.secureUrl.replace('localhost', '127.0.0.1')
+  for (const ldap of [
+    { url: directory.secureUrl },
+    { url: directory.url, startTls: true },
+    // The right authority, and a name that is not in the certificate.
+    { url: byAddress, caFile: directory.caFile },
+  ]) {
+    const gateway = await startGatewayFor(t, { ...pattern, ...ldap })
+    assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
+    const line = gateway.lines.find(({ msg }) => /because of the directory/.test(String(msg)))
+    assert.match(String(line?.['advice']), /certificate.*ldap\.caFile/, JSON.stringify(line))
+  }
+  assert.deepEqual(directory.asked('BIND'), [])
+})
+
+test('with the authority of its certificate a directory is trusted, with TLS from the start or later', async (t) => {
+  const directory = await startDirectory(t)
+  if (directory === undefined) return
+  for (const ldap of [{ url: directory.secureUrl }, { url: directory.url, startTls: true }]) {
+    const gateway = await startGatewayFor(t, { ...search, ...ldap, caFile: directory.caFile, groupSearchBase: 'ou=groups' })
+    const browser = gateway.open()
+    assert.equal((await browser.login('bob', 'bobs word')).location, `${gatewayUrl}/`)
+    assert.deepEqual((await browser.user())?.['roles'], ['dev', 'inner'])
+  }
+  assert.ok(directory.asked('STARTTLS').length > 0)
+  const connections = new Set(directory.asked('BIND').map((line) => /conn=\d+/.exec(line)?.[0]))
+  for (const connection of connections)
+    assert.ok(directory.asked('TLS established').some((line) => line.includes(`${connection} `)))
+})
+
+test('a directory that wants TLS says so in the log, with what to do', async (t) => {
+  const gateway = await startLdap(t, pattern, { directory: { config: 'security simple_bind=128' } })
+  if (gateway === undefined) return
+  assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
+  assert.ok(gateway.lines.some(({ advice }) => /ldaps:\/\/ .*startTls/.test(String(advice))))
+})
+
+test('a manager whom the directory refuses is a mistake of the settings, not of the user', async (t) => {
+  const gateway = await startLdap(t, { ...search, managerPassword: 'wrong' })
+  if (gateway === undefined) return
+  assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
+  assert.ok(gateway.lines.some(({ advice }) => /refuses the manager/.test(String(advice))))
+})
+
+test('a base of the search that does not exist is a mistake of the settings', async (t) => {
+  const gateway = await startLdap(t, { ...search, userSearchBase: 'ou=nowhere' })
+  if (gateway === undefined) return
+  assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
+  assert.ok(gateway.lines.some(({ advice }) => /base of the search does not exist/.test(String(advice))))
+})
+
+test('the second server answers when the first does not, which is then left alone for a while', async (t) => {
+  const directory = await startDirectory(t)
+  if (directory === undefined) return
+  const silent = await startFake(t)
+  const dead = `ldap://localhost:${await freePort()}/${root}`
+  let nowMs = Date.now()
+  const ldap = { ...search, url: `ldap://${silent.host}/${root} ${dead} ${directory.url}`, readTimeout: '200ms' }
+  const gateway = await startGatewayFor(t, ldap, { now: () => nowMs })
+  const login = async () => assert.equal((await gateway.open().login('alice', 'pw')).location, `${gatewayUrl}/`)
+  await login()
+  const tried = silent.sockets.length
+  assert.ok(tried >= 1)
+  await login()
+  assert.equal(silent.sockets.length, tried)
+  nowMs += 31_000
+  await login()
+  assert.ok(silent.sockets.length > tried)
+})
+
+test('the connection of the manager is used again, and opened anew after the directory has closed it or was restarted', async (t) => {
+  for (const transport of [{}, { startTls: true }]) {
+    const directory = await startDirectory(t)
+    if (directory === undefined) return
+    const gateway = await startGatewayFor(t, { ...search, ...transport, url: directory.url, caFile: directory.caFile })
+    const login = async () => assert.equal((await gateway.open().login('alice', 'pw')).location, `${gatewayUrl}/`)
+    const managerBinds = () => directory.asked('BIND dn="cn=admin,dc=example,dc=org" method').length
+    await login()
+    await login()
+    assert.equal(managerBinds(), 1)
+    await directory.stop()
+    await directory.start()
+    const startedMs = performance.now()
+    await login()
+    assert.ok(performance.now() - startedMs < 2000)
+    assert.equal(managerBinds(), 2)
+  }
+})
+
+test('a connection of the manager on which nobody has spoken for a minute is not trusted', async (t) => {
+  let nowMs = Date.now()
+  const gateway = await startLdap(t, search, { now: () => nowMs })
+  if (gateway === undefined) return
+  await gateway.open().login('alice', 'pw')
+  nowMs += 61_000
+  assert.equal((await gateway.open().login('alice', 'pw')).location, `${gatewayUrl}/`)
+  assert.equal(gateway.directory.asked('BIND dn="cn=admin,dc=example,dc=org" method').length, 2)
+})
+
+const message = (data: string) => `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
+/** Entries that answer a bind as Active Directory does. */
+const answersOfActiveDirectory = [
+  'overlay retcode',
+  `retcode-parent "ou=codes,${root}"`,
+  ...['52e', '532', '533', '773', '775'].map((data) => `retcode-item "cn=u${data}" 49 op=bind text="${message(data)}"`),
+  'retcode-item "cn=elsewhere" 10 op=bind ref="ldap://other.example/"',
+  'retcode-item "cn=busy" 51 op=bind',
+].join('\n')
+
+test('what Active Directory says about an account is in the log; the form tells it only to those who know the password', async (t) => {
+  const gateway = await startLdap(t, { userDnPattern: 'cn={0},ou=codes' }, { directory: { config: answersOfActiveDirectory } })
+  if (gateway === undefined) return
+  const rows: [user: string, location: string, page: RegExp, reason: RegExp][] = [
+    ['u52e', '/login?error', /Bad credentials/, /password is wrong \(data 52e\)/],
+    ['u532', '/login?error=expired', /password has expired/, /password has expired \(data 532\)/],
+    ['u533', '/login?error=restricted', /may not sign in/, /account is disabled \(data 533\)/],
+    ['u773', '/login?error=expired', /password has expired/, /has to be changed .* \(data 773\)/],
+    ['u775', '/login?error', /Bad credentials/, /account is locked .* \(data 775\)/],
+    ['elsewhere', '/login?error', /Bad credentials/, /another server, which is not followed/],
+  ]
+  for (const [user, location, page, reason] of rows) {
+    const browser = gateway.open()
+    assert.equal((await browser.login(user, 'pw')).location, gatewayUrl + location)
+    assert.match((await browser.visit(location)).text, page)
+    assert.equal(await browser.user(), undefined)
+    const line = gateway.lines.find(({ msg, user: name }) => msg === 'the directory refused a login' && name === user)
+    assert.match(String(line?.['reason']), reason)
+  }
+  assert.equal((await gateway.open().login('busy', 'pw')).location, unavailable)
+})
