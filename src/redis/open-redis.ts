@@ -38,7 +38,7 @@ class RedisConnection implements Redis {
 
   start(): void {
     const noteError = (error: Error) => {
-      this.#lastError = error
+      this.#lastError = withoutArguments(error)
     }
     this.#client.on('error', noteError)
     this.#client.on('node error', noteError)
@@ -191,9 +191,17 @@ async function withDeadline<T>(answer: Promise<T>, timeoutMs: number): Promise<T
   })
   try {
     return await Promise.race([answer, deadline])
+  } catch (error) {
+    throw withoutArguments(error as Error)
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** The client adds the command that failed: passwords and whole sessions, which must not reach a log. */
+function withoutArguments(error: Error & { command?: unknown; code?: unknown }): Error {
+  if (error.command === undefined) return error
+  return Object.assign(new Error(error.message), typeof error.code === 'string' && { code: error.code })
 }
 
 /** What an operator can do about the refusals that a wrong configuration leads to. */
