@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import type { OriginSettings } from '../http/origin.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
+import type { Redis } from '../redis/redis.ts'
 import { emptySession, type PendingLogin, withoutPendingLogin, withPendingLogin } from '../sessions/session.ts'
 import type { Sessions, UserSession } from '../sessions/sessions.ts'
 import { createAnonymousUser } from './anonymous.ts'
@@ -40,6 +41,8 @@ export interface LoginOptions {
   contextPath: string
   /** Keeps `users.db`. */
   dataDir: string
+  /** What replicas share, if they do. */
+  redis?: Redis
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now?: () => number
@@ -112,8 +115,8 @@ async function openBrowserMethods(options: LoginOptions, prepareUser: PrepareUse
   }
   if (settings.saml !== undefined) {
     const { openSamlLogin } = await import('./saml/open-saml-login.ts')
-    const { dataDir, contextPath } = options
-    return [await openSamlLogin({ settings: settings.saml, dataDir, contextPath, log, now })]
+    const { dataDir, contextPath, redis } = options
+    return [await openSamlLogin({ settings: settings.saml, dataDir, contextPath, redis, log, now })]
   }
   const source = await openPasswordSource(options, now)
   return source === undefined ? [] : [new PasswordLogin(source, { page: options, prepareUser, log, now })]

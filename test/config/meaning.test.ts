@@ -76,7 +76,7 @@ const refused: [yaml: string, key: string][] = [
   ['server.ssl.keyStore: /a.p12', 'server.ssl.key-store'],
   ['okHttpClient.keyStore: /a.p12', 'okHttpClient.keyStore'],
   ['ldap.enabled: true', 'ldap.enabled'],
-  ['saml.enabled: "true"', 'saml.enabled'],
+  ['saml.enabled: "true"', 'saml.metadataUrl'],
   ['x509.enabled: yes', 'x509.enabled'],
   ['header.enabled: true', 'header.enabled'],
   ['google.iap.enabled: true', 'google.iap.enabled'],

@@ -15,8 +15,7 @@ test('all mistakes of all sources are told at once, by file and line', async (t)
     'config/gate.yml:1: server.port: must be 65535 or less, is 70000',
     'config/gate.yml:3: server.adress: is not a known key; did you mean server.address?',
     'config/gate.yml:4: cors.allow-mode: must be one of regex, list, is "both"',
-    'config/gate.yml:5: saml.enabled: this version does not support login by SAML yet, and starting without it would change ' +
-      'who is let in; remove it to log in with the form',
+    'config/gate.yml:5: saml.metadataUrl: SAML needs the metadata of the identity provider: give its address or a file',
     'config/spinnaker.yml:3: services.orca.baseUrl: must be an absolute address such as http://orca.example:8083, ' +
       'or the word embedded, is "orca:8083"',
     'config/spinnaker.yml:4: services.orca.enabled: must be true or false, is "maybe"',

@@ -1,11 +1,12 @@
 /** Opens the login by SAML: reads keys and metadata, and says everything that is wrong with them at once. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Redis } from '../../redis/redis.ts'
 import { openIdentityProviderSource } from './identity-provider-source.ts'
 import { type KeyPair, readKeyStore, readPemKeyPair } from './key-store.ts'
 import { Registration } from './registration.ts'
 import { SamlLogin } from './saml-login.ts'
 import type { SamlRegistration, SamlSettings } from './settings.ts'
-import { openUsedAssertions, type UsedAssertions } from './used-assertions.ts'
+import { createRedisUsedAssertions, openUsedAssertions } from './used-assertions.ts'
 
 export interface OpenSamlOptions {
   settings: SamlSettings
@@ -15,8 +16,8 @@ export interface OpenSamlOptions {
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now: () => number
-  /** Shared by replicas; by default a file of this one. */
-  usedAssertions?: UsedAssertions
+  /** Shared by replicas; without it, a file of this one remembers which assertions have been used. */
+  redis: Redis | undefined
 }
 
 /** @throws {Error} naming every key store, key pair and metadata that cannot be used */
@@ -33,7 +34,8 @@ export async function openSamlLogin(options: OpenSamlOptions): Promise<SamlLogin
     for (const registration of registrations) registration.close()
     throw new Error(['Login by SAML cannot start:', ...problems].join('\n  '))
   }
-  const usedAssertions = options.usedAssertions ?? openUsedAssertions(options.dataDir, now)
+  const { redis, dataDir } = options
+  const usedAssertions = redis === undefined ? openUsedAssertions(dataDir, now) : createRedisUsedAssertions(redis, now)
   return new SamlLogin({ settings, registrations, usedAssertions, contextPath, log, now })
 }
 

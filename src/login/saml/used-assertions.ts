@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { openDatabase } from '../../backends/database.ts'
 import { migrate } from '../../backends/migrations.ts'
+import type { Redis } from '../../redis/redis.ts'
 
-/** Shared by all replicas where it is to hold for all of them: `SET key 1 NX PXAT untilMs` is all that it takes in Redis. */
 export interface UsedAssertions {
   /**
    * Marks an assertion as used, in one step; false when it has been before.
@@ -40,5 +40,19 @@ export function openUsedAssertions(dataDir: string, now: () => number): UsedAsse
     close: () => {
       if (db.isOpen) db.close()
     },
+  }
+}
+
+const redisPrefix = 'fairlead:saml:'
+
+/** In Redis, for all replicas; needs SET with NX and PX on `fairlead:saml:*`. The connection stays the caller's. */
+export function createRedisUsedAssertions(redis: Redis, now: () => number): UsedAssertions {
+  return {
+    use: async (key, untilMs) => {
+      // A time from now, because the clock of Redis may differ.
+      const restMs = Math.max(1, Math.ceil(untilMs - now()))
+      return (await redis.send('set', redisPrefix + key, '1', 'PX', restMs, 'NX')) === 'OK'
+    },
+    close: () => {},
   }
 }
