@@ -2,8 +2,8 @@
 import type { Execution, Stage } from '../model.ts'
 import { isTopLevel, isTrue } from '../model.ts'
 import { isActive, isFine, isHalt, type Status } from '../statuses.ts'
+import { cancelStage } from './cancel-stage.ts'
 import { areRequisitesFine, hasHaltedUpstream, successorsOf, topLevelStages } from './graph.ts'
-import { cancelStage } from './stage-completion.ts'
 import { recordEvent, type Turn } from './turn.ts'
 
 /**

@@ -1,7 +1,8 @@
 /** Ends a stage: its result from children and tasks, the error texts it keeps, and what is still active below it. */
 import type { Execution, Stage } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
-import { isActive, isHalt, type Status } from '../statuses.ts'
+import { isHalt, type Status } from '../statuses.ts'
+import { cancelStage } from './cancel-stage.ts'
 import { checkCompletion } from './completion.ts'
 import { appendErrors, errorTexts, failureStatus } from './failure.ts'
 import { childrenOf, descendantsOf } from './graph.ts'
@@ -42,20 +43,4 @@ function failedExpressions(stage: Stage): string[] {
   return Object.values(summary)
     .flat()
     .flatMap((entry) => (isJsonObject(entry) && typeof entry['description'] === 'string' ? [entry['description']] : []))
-}
-
-/** Ends an active stage and its tasks as CANCELED; what it started elsewhere is undone by its type afterwards. */
-export function cancelStage(execution: Execution, stage: Stage, turn: Turn): void {
-  if (!isActive(stage.status)) return
-  stage.status = 'CANCELED'
-  stage.endTime = turn.now
-  for (const task of stage.tasks) {
-    if (!isActive(task.status)) continue
-    task.status = 'CANCELED'
-    task.endTime = turn.now
-    task.engine = {}
-  }
-  recordEvent(turn, { phase: 'failed', execution, stage })
-  if (turn.stageTypes.get(stage.type)?.onCancel === undefined) return
-  execution.engine.followUps.push({ id: turn.nextId(), kind: 'cancel-stage', stageId: stage.id, dueAt: turn.now, attempts: 0 })
 }
