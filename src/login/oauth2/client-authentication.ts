@@ -1,7 +1,6 @@
 /** How the gateway proves to a provider which client it is. */
-import { createPrivateKey, type KeyObject } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import * as oauth from 'oauth4webapi'
+import { loadPrivateKey } from './private-key.ts'
 import type { Registration } from './registration.ts'
 
 /** `query` puts nothing here: identifier and secret go into the address of the request. */
@@ -37,19 +36,4 @@ function signed(privateKey: Registration['privateKey']): oauth.ClientAuth {
   if (privateKey === undefined) throw new Error('private_key_jwt needs a private key')
   const key = loadPrivateKey(privateKey.file)
   return oauth.PrivateKeyJwt({ key, ...(privateKey.id !== undefined && { kid: privateKey.id }) })
-}
-
-/** @throws {Error} when the file cannot be read or holds no usable key */
-function loadPrivateKey(file: string): CryptoKey {
-  return toSigningKey(createPrivateKey(readFileSync(file)))
-}
-
-function toSigningKey(key: KeyObject): CryptoKey {
-  if (key.asymmetricKeyType === 'rsa') {
-    return key.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['sign'])
-  }
-  if (key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1') {
-    return key.toCryptoKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
-  }
-  throw new Error('the key is neither RSA nor P-256')
 }

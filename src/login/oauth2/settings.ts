@@ -2,6 +2,7 @@
 import type { SettingsReport } from '../../setting.ts'
 import { type OlderRegistration, toOlderRegistration } from './older-settings.ts'
 import { type ClientAuthentication, type Endpoints, findPreset, type Preset, type Tenants } from './presets.ts'
+import { loadPrivateKey } from './private-key.ts'
 import {
   checkEndpoints,
   mergeEndpoints,
@@ -106,7 +107,7 @@ function toRegistration(context: Context, registration: RegistrationKeys): Regis
     label: registration['client-name'] ?? preset?.label ?? id,
     clientId,
     clientSecret: registration['client-secret'],
-    privateKey: toPrivateKey(registration),
+    privateKey: toPrivateKey(registration, key, report),
     clientAuthentication: toClientAuthentication(registration, preset, key, report),
     scopes,
     pkce: registration.pkce,
@@ -146,9 +147,15 @@ function toEndpoints(provider: ProviderKeys | undefined, preset: Preset | undefi
   return mergeEndpoints(written, preset)
 }
 
-function toPrivateKey(registration: RegistrationKeys): Registration['privateKey'] {
-  const file = registration['private-key-location']
-  return file === undefined ? undefined : { file: file.replace(/^file:(?:\/\/)?/, ''), id: registration['private-key-id'] }
+function toPrivateKey(registration: RegistrationKeys, key: string, report: SettingsReport): Registration['privateKey'] {
+  const file = registration['private-key-location']?.replace(/^file:(?:\/\/)?/, '')
+  if (file === undefined) return undefined
+  try {
+    loadPrivateKey(file)
+  } catch (error) {
+    report.problem(`${key}.private-key-location`, `cannot be used: ${(error as Error).message}`)
+  }
+  return { file, id: registration['private-key-id'] }
 }
 
 const clientAuthentications = new Map<string, ClientAuthentication>([
