@@ -36,6 +36,8 @@ export interface DirectoryServer {
 export interface DirectoryOptions {
   /** Further entries, as LDIF. */
   ldif?: string
+  /** Further kinds of entries and attributes. */
+  schema?: string
   /** Further lines of the configuration of the database. */
   config?: string
 }
@@ -45,7 +47,7 @@ export async function startDirectory(t: TestContext, options: DirectoryOptions =
   const slapd = needs(t, 'slapd')
   if (slapd === undefined) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-directory-'))
-  const caFile = writeConfiguration(folder, options.config ?? '')
+  const caFile = writeConfiguration(folder, options)
   fill(slapd, folder, `${exampleEntries}\n\n${options.ldif ?? ''}`)
   const [port, securePort] = [await freePort(), await freePort()]
   const log: string[] = []
@@ -85,7 +87,7 @@ export async function startDirectory(t: TestContext, options: DirectoryOptions =
   }
 }
 
-function writeConfiguration(folder: string, extra: string): string {
+function writeConfiguration(folder: string, { schema = '', config = '' }: DirectoryOptions): string {
   const { certificate, keyPem } = keyPairOf('localhost')
   const caFile = join(folder, 'ca.pem')
   mkdirSync(join(folder, 'data'))
@@ -95,6 +97,7 @@ function writeConfiguration(folder: string, extra: string): string {
   writeFileSync(
     join(folder, 'slapd.conf'),
     `${schemas.join('\n')}
+${schema}
 modulepath /usr/lib/ldap
 moduleload back_mdb
 moduleload memberof
@@ -117,7 +120,7 @@ limits dn.exact="${manager.dn}" size=500 size.prtotal=unlimited
 overlay memberof
 memberof-group-oc groupOfNames
 memberof-member-ad member
-${extra}
+${config}
 `,
   )
   return caFile
