@@ -17,6 +17,7 @@ export interface BackendServerOptions {
 }
 
 /** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
+const maxHeaderBytes = 128 * 1024
 const maxBodyBytes = 64 * 1024 * 1024
 
 /**
@@ -27,6 +28,8 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
   const server = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
+    // Expressions to evaluate arrive in the query.
+    http: { maxHeaderSize: maxHeaderBytes },
     bodyLimit: maxBodyBytes,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 4096 },
     forceCloseConnections: true,
