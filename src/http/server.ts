@@ -87,7 +87,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     request.state = createState(request, options.origin)
     options.onReceived()
     // The framework tells about finished answers only; a client that goes away must be counted out, too.
-    reply.raw.once('close', () => setImmediate(() => options.onAnswered(request, outcomeOf(request, reply))))
+    reply.raw.once('close', () => {
+      const answered = reply.raw.headersSent
+      setImmediate(() => options.onAnswered(request, outcomeOf(request, reply, answered)))
+    })
     if (outside in request.raw) throw noRoute(request)
     for (const step of options.steps) {
       const running = step.run(request, reply)
@@ -118,10 +121,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return server
 }
 
-function outcomeOf(request: FastifyRequest, { raw }: FastifyReply): Outcome {
+function outcomeOf(request: FastifyRequest, { raw }: FastifyReply, answered: boolean): Outcome {
   const announced = request.method === 'HEAD' ? 0 : Number(raw.getHeader('content-length') ?? 0)
   return {
-    status: raw.headersSent ? raw.statusCode : clientGone,
+    status: answered ? raw.statusCode : clientGone,
     bytes: request.state.streamedBytes ?? announced,
     complete: raw.writableFinished,
   }

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import pino from 'pino'
+import { createHealth, type Health } from '../../src/telemetry/health.ts'
+import type { ServiceName } from '../../src/upstreams/services.ts'
+import { Upstreams } from '../../src/upstreams/upstreams.ts'
+import { runGateway, startGateway } from '../support/gateway.ts'
+import { brokenOff, Reply, silence, startUpstream, type Upstream } from '../support/upstream.ts'
+
+const up = { 'GET /health': { status: 'UP' } }
+
+async function ask(url: string): Promise<{ status: number; body: Record<string, unknown> }> {
+  const answer = await fetch(url)
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
+}
+
+/** Resolves when the last health check of the gateway has come. */
+async function checked(service: Upstream): Promise<void> {
+  while (!service.background.some(({ path }) => path === '/health')) await pause(10)
+  await pause(50)
+}
+
+test('health is UP without login and without details', async (t) => {
+  const gateway = await startGateway(t, { security: { user: { name: 'me', password: 'correct-horse' } } })
+  assert.deepEqual(await ask(`${gateway}/health`), { status: 200, body: { status: 'UP' } })
+  const head = await fetch(`${gateway}/health`, { method: 'HEAD' })
+  assert.equal(head.status, 200)
+})
+
+test('a dead service counts only when it is asked for', async (t) => {
+  const orca = await startUpstream(t, { 'GET /health': new Reply(503, { status: 'DOWN' }) })
+  const gateway = await startGateway(t, { services: { orca: { baseUrl: orca.url } } })
+  await checked(orca)
+  assert.deepEqual(await ask(`${gateway}/health`), { status: 200, body: { status: 'UP' } })
+  assert.deepEqual(await ask(`${gateway}/health?downstreamServices=true`), { status: 503, body: { status: 'DOWN' } })
+  assert.equal((await ask(`${gateway}/health?downstreamServices=false`)).status, 200)
+})
+
+test('healthy services leave health UP', async (t) => {
+  const orca = await startUpstream(t, up)
+  const gateway = await startGateway(t, { services: { orca: { baseUrl: orca.url } } })
+  await checked(orca)
+  assert.equal((await ask(`${gateway}/health?downstreamServices=true`)).status, 200)
+})
+
+/** Checks every few milliseconds. */
+function startHealth(t: Parameters<typeof startUpstream>[0], services: Partial<Record<ServiceName, string>>): Health {
+  const upstreams = new Upstreams({
+    services: Object.fromEntries(Object.entries(services).map(([name, baseUrl]) => [name, { kind: 'external', baseUrl }])),
+    connectTimeoutMs: 500,
+    readTimeoutMs: 200,
+    keepAliveMs: 1000,
+    maxConnections: 5,
+    maxPending: 100,
+    maxAnswerBytes: 1000,
+  })
+  const health = createHealth({
+    upstreams,
+    checkedServices: ['orca', 'echo'],
+    conditions: { 'embedded back ends': () => false },
+    vitalConditions: { Redis: () => true },
+    intervalMs: 20,
+    log: pino({ level: 'silent' }),
+  })
+  t.after(async () => {
+    health.close()
+    await upstreams.close()
+  })
+  return health
+}
+
+test('once all services were healthy the checks stop until they are asked for again', async (t) => {
+  const orca = await startUpstream(t, up)
+  const echo = await startUpstream(t, { 'GET /health': new Reply(500) })
+  const health = startHealth(t, { orca: orca.url, echo: echo.url })
+  health.start()
+  await pause(100)
+  assert.deepEqual(health.failingServices(), ['echo'])
+  assert.ok(echo.background.length > 1)
+
+  echo.answer(up)
+  while (health.failingServices().length > 0) await pause(10)
+  await pause(50)
+  orca.answer({ 'GET /health': new Reply(500) })
+  await pause(100)
+  assert.deepEqual([health.failingServices(), orca.background.length], [[], 0])
+
+  health.recheck()
+  while (health.failingServices().length === 0) await pause(10)
+  assert.deepEqual(health.failingServices(), ['orca'])
+})
+
+for (const [name, answer] of [
+  ['hangs', silence],
+  ['breaks off', brokenOff],
+] as const) {
+  test(`a service that ${name} is not healthy`, async (t) => {
+    const orca = await startUpstream(t, { 'GET /health': answer })
+    const health = startHealth(t, { orca: orca.url })
+    health.start()
+    while (health.failingServices().length === 0) await pause(10)
+    assert.deepEqual(health.failingServices(), ['orca'])
+  })
+}
+
+test('readiness names every condition that does not hold yet, and the shutdown', (t) => {
+  const health = startHealth(t, {})
+  assert.deepEqual(health.waitingFor(), ['embedded back ends'])
+  assert.equal(health.isUp(), true)
+  health.stop()
+  assert.deepEqual(health.waitingFor(), ['shutdown', 'embedded back ends'])
+  assert.equal(health.isUp(), false)
+})
+
+test('liveness is UP, and readiness follows the embedded back ends', async (t) => {
+  const { url } = await runGateway(t, {}, { embedded: true })
+  assert.deepEqual(await ask(`${url}/health/liveness`), { status: 200, body: { status: 'UP' } })
+  assert.deepEqual(await ask(`${url}/health/readiness`), { status: 200, body: { status: 'UP' } })
+})

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { get } from 'node:http'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type GatewaySettings, runGateway } from '../support/gateway.ts'
+import { brokenOff, Reply, silence, startUpstream } from '../support/upstream.ts'
+
+type Line = Record<string, unknown>
+
+async function startLogged(t: Parameters<typeof runGateway>[0], settings: GatewaySettings) {
+  const lines: Line[] = []
+  const { url } = await runGateway(t, settings, { log: (line) => void lines.push(line) })
+  return { url, lines, requests: () => lines.filter(({ msg }) => msg === 'request') }
+}
+
+test('every request is one line: who, what, how it ended, how long it took, and which services were asked', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}', 'GET /instanceTypes': new Reply(404) })
+  const { url, requests } = await startLogged(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  for (const path of ['/networks', '/instanceTypes', '/nothing']) {
+    await (await fetch(url + path, { headers: { 'x-spinnaker-request-id': `id-${path.slice(1)}` } })).text()
+  }
+  await pause(20)
+  const [good, failed, none] = requests() as [Line, Line, Line]
+  const { time: _, level: __, pid: ___, hostname: ____, durationMs, upstream, ...rest } = good
+  assert.deepEqual(rest, {
+    msg: 'request',
+    requestId: 'id-networks',
+    method: 'GET',
+    path: '/networks',
+    status: 200,
+    bytes: 10,
+    operation: 'allUsingGET',
+    user: 'anonymous',
+    address: '127.0.0.1',
+  })
+  assert.equal(typeof durationMs, 'number')
+  assert.match(String((upstream as string[])[0]), /^clouddriver 200 \d+ms$/)
+  assert.equal(failed['status'], 404)
+  assert.match(String((failed['upstream'] as string[])[0]), /^clouddriver 404 /)
+  assert.equal(none['operation'], undefined)
+  assert.equal(none['status'], 404)
+})
+
+test('a client that goes away is logged as such, and not as a failure of the service', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': silence })
+  const { url, lines, requests } = await startLogged(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const sent = get(`${url}/networks`).on('error', () => {})
+  while (clouddriver.requests.length === 0) await pause(10)
+  sent.destroy()
+  while (requests().length === 0) await pause(10)
+  await pause(50)
+  assert.equal(requests()[0]?.['status'], 499)
+  assert.equal(requests()[0]?.['brokenOff'], true)
+  assert.deepEqual(
+    lines.filter(({ code }) => code === 'UPSTREAM_UNREACHABLE'),
+    [],
+  )
+})
+
+test('no password, cookie, token or query value stands in the log', async (t) => {
+  const clouddriver = await startUpstream(t, {
+    'GET /networks': brokenOff,
+    'GET /instanceTypes': new Reply(500, '{"message":"no"}'),
+  })
+  const settings = {
+    services: { clouddriver: { baseUrl: clouddriver.url } },
+    security: { user: { name: 'me', password: 'secret-password' } },
+  }
+  const { url, lines } = await startLogged(t, settings)
+  const basic = (password: string) => `Basic ${Buffer.from(`me:${password}`).toString('base64')}`
+  const login = await fetch(`${url}/login`, {
+    method: 'POST',
+    body: new URLSearchParams({ username: 'me', password: 'secret-password' }),
+    redirect: 'manual',
+  })
+  const session = /^SESSION=([^;]+)/.exec(login.headers.getSetCookie()[0] ?? '')?.[1] ?? ''
+  assert.ok(session.length > 20)
+  const credentials: Record<string, string>[] = [
+    { authorization: basic('secret-password') },
+    { authorization: basic('secret-wrong') },
+    { authorization: 'Bearer secret-bearer' },
+    { cookie: `SESSION=${session}; other=secret-cookie` },
+    { cookie: 'SESSION=secret-session' },
+    { 'x-spinnaker-token': 'secret-token' },
+  ]
+  for (const headers of credentials) {
+    for (const path of ['/networks', '/instanceTypes', '/tasks?limit=secret-limit', '/pipelines']) {
+      const query = path.includes('?') ? '' : '?token=secret-query'
+      const method = path === '/pipelines' ? 'POST' : 'GET'
+      const body = method === 'POST' ? '{"password":"secret-body", broken' : undefined
+      await fetch(url + path + query, { method, body, headers, redirect: 'manual' })
+    }
+  }
+  await pause(50)
+  const log = JSON.stringify(lines)
+  assert.ok(lines.length > 20)
+  const found = log.match(/.{0,60}secret-\w+.{0,40}/)
+  assert.equal(found, null)
+  for (const hidden of [session, basic('secret-password').slice(6), basic('secret-wrong').slice(6)])
+    assert.ok(!log.includes(hidden), hidden)
+})
+
+test('what an operator can mend has a line with its cause and the request id', async (t) => {
+  const { url, lines } = await startLogged(t, { services: { clouddriver: { baseUrl: 'http://127.0.0.1:1' } } })
+  const answer = await fetch(`${url}/networks`, { headers: { 'x-spinnaker-request-id': 'find-me' } })
+  assert.equal(answer.status, 502)
+  const line = lines.find(({ requestId, code }) => requestId === 'find-me' && code === 'UPSTREAM_UNREACHABLE')
+  assert.deepEqual(line?.['upstream'], { service: 'clouddriver' })
+  assert.match(JSON.stringify(line?.['err']), /ECONNREFUSED/)
+  assert.ok(!(await answer.text()).includes('ECONNREFUSED'))
+})
+
+test('errors of clients are no errors of the log', async (t) => {
+  const { url, lines } = await startLogged(t, {})
+  await fetch(`${url}/nothing`)
+  await fetch(`${url}/pipelines`, { method: 'POST', body: '{' })
+  await pause(20)
+  assert.deepEqual(
+    lines.filter(({ level }) => Number(level) >= 40 && Number(level) < 100).filter(({ requestId }) => requestId !== undefined),
+    [],
+  )
+})
