@@ -1,0 +1,237 @@
+/** Several gateways with one Redis: what one does, the others know, and what others keep there is left alone. */
+import assert from 'node:assert/strict'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
+import test, { type TestContext } from 'node:test'
+import { Pool } from 'undici'
+import { type GuardedGateway, startGuarded, startPath } from '../login/support.ts'
+import { createClock } from '../sessions/support.ts'
+import type { GatewayOptions, GatewaySettings } from '../support/gateway.ts'
+import { type RedisOptions, type RedisServer, startRedis, waitUntil } from '../support/redis.ts'
+import { startUpstream } from '../support/upstream.ts'
+
+test('auth-scenario 70: a login at one replica counts at the other, and so does its end within seconds', async (t) => {
+  const clock = createClock(Date.now())
+  const replicas = await startReplicas(t, {}, { now: clock.now })
+  if (replicas === undefined) return
+  const browser = replicas.first.open()
+  await browser.login('admin', 'secret')
+  const elsewhere = replicas.second.open()
+  elsewhere.plant('SESSION', browser.session as string)
+  assert.equal((await elsewhere.user())?.['username'], 'admin')
+
+  await browser.visit('/auth/logout')
+  clock.nowMs += 3001
+
+  assert.equal(await elsewhere.user(), undefined)
+})
+
+test('a login that starts at one replica is completed at another, and leads where the browser wanted to go', async (t) => {
+  const replicas = await startReplicas(t)
+  if (replicas === undefined) return
+  const { first, second } = replicas
+  const there = first.open()
+  await there.visit('/auth/redirect?to=https%3A%2F%2Fdeck.example.com%2F%23%2Ffirst')
+  const here = second.open()
+  here.plant('SESSION', there.session as string)
+  await here.visit(startPath)
+
+  const back = first.open()
+  back.plant('SESSION', there.session as string)
+  const login = await back.login('admin', 'secret')
+
+  assert.ok(login.location?.endsWith(startPath), String(login.location))
+  here.plant('SESSION', back.session as string)
+  assert.equal((await here.user())?.['username'], 'admin')
+})
+
+test('a session has the prefix that operators delete, and lives in Redis as long as it may be idle', async (t) => {
+  const replicas = await startReplicas(t, {
+    server: { 'forward-headers-strategy': 'native', session: { timeoutInSeconds: 600 } },
+  })
+  if (replicas === undefined) return
+  const browser = replicas.first.open()
+  await browser.login('admin', 'secret')
+
+  const keys = (await replicas.redis.ask('keys', '*')) as string[]
+  assert.equal(keys.length, 2)
+  for (const key of keys) assert.match(key, /^spring:session:fairlead:/)
+  const session = keys.find((key) => /:[0-9a-f]{64}$/.test(key) && !key.includes(':of:')) as string
+  const restMs = Number(await replicas.redis.ask('pttl', session))
+  assert.ok(restMs > 590_000 && restMs <= 600_000, String(restMs))
+  const content = String(await replicas.redis.ask('get', session))
+  assert.equal(JSON.parse(content)['version'], 1)
+  for (const secret of ['secret', browser.session as string]) assert.ok(!content.includes(secret))
+
+  // What documentation of Spinnaker tells operators to do after an upgrade.
+  await replicas.redis.ask('eval', "for _, k in ipairs(redis.call('KEYS', 'spring:session*')) do redis.call('DEL', k) end", 0)
+  const other = replicas.second.open()
+  other.plant('SESSION', browser.session as string)
+  assert.equal(await other.user(), undefined)
+})
+
+test('a Gate beside us keeps its sessions, and its cookies and values are no session and no error here', async (t) => {
+  const replicas = await startReplicas(t)
+  if (replicas === undefined) return
+  const { first, redis } = replicas
+  const ids = Array.from({ length: 20 }, () => randomUUID())
+  const serialised = Buffer.concat([Buffer.from('aced0005737200', 'hex'), randomBytes(200)])
+  for (const id of ids) {
+    await redis.ask('hset', `spring:session:sessions:${id}`, 'sessionAttr:SPRING_SECURITY_CONTEXT', serialised)
+    await redis.ask('set', `spring:session:sessions:expires:${id}`, '')
+  }
+  const browser = first.open()
+  await browser.login('admin', 'secret')
+
+  for (const id of ids) {
+    const stranger = first.open()
+    stranger.plant('SESSION', Buffer.from(id).toString('base64'))
+    assert.equal((await stranger.visit('/auth/user')).status, 200)
+    assert.equal((await stranger.visit('/credentials')).status, 302)
+  }
+  await browser.visit('/auth/logout')
+  for (const id of ids) assert.equal(await redis.ask('hlen', `spring:session:sessions:${id}`), 1)
+})
+
+test('ten thousand cookies whose sessions are foreign or corrupted are answered without a single server error', async (t) => {
+  const replicas = await startReplicas(t)
+  if (replicas === undefined) return
+  const { first, redis } = replicas
+  const browser = first.open()
+  await browser.login('admin', 'secret')
+  const good = String(await redis.ask('get', toKey(browser.session as string)))
+  const cookies = Array.from({ length: 10_000 }, () => randomBytes(32).toString('base64url'))
+  for (let from = 0; from < cookies.length; from += 1000) {
+    const portion = cookies.slice(from, from + 1000)
+    await redis.ask('eval', plantDamage, 0, good, ...portion.map(toKey))
+  }
+
+  // Faster than fetch, which shows at this number.
+  const client = new Pool(first.url, { connections: 20 })
+  t.after(() => client.close())
+  const statuses: Record<number, number> = {}
+  const queue = [...cookies]
+  const ask = async () => {
+    for (let cookie = queue.pop(); cookie !== undefined; cookie = queue.pop()) {
+      const path = queue.length % 50 === 0 ? '/credentials' : '/auth/user'
+      const { statusCode, body } = await client.request({ method: 'GET', path, headers: { cookie: `SESSION=${cookie}` } })
+      await body.dump()
+      statuses[statusCode] = (statuses[statusCode] ?? 0) + 1
+    }
+  }
+  await Promise.all(Array.from({ length: 20 }, ask))
+
+  assert.deepEqual(statuses, { 200: 9800, 302: 200 })
+  assert.equal((await browser.user())?.['username'], 'admin')
+})
+
+/** Damages a good session in as many ways as there are keys: another type, cut off, reversed, binary, another meaning. */
+const plantDamage = `
+  local good = ARGV[1]
+  for i = 2, #ARGV do
+    local key = ARGV[i]
+    local way = i % 7
+    if way == 0 then redis.call('HSET', key, 'sessionAttr:SPRING_SECURITY_CONTEXT', good)
+    elseif way == 1 then redis.call('SET', key, string.sub(good, 1, i % #good), 'EX', 600)
+    elseif way == 2 then redis.call('SET', key, string.reverse(good), 'EX', 600)
+    elseif way == 3 then redis.call('LPUSH', key, good)
+    elseif way == 4 then redis.call('SET', key, '\\172\\237\\0\\5sr' .. good, 'EX', 600)
+    elseif way == 5 then redis.call('SET', key, string.gsub(good, '"admin"', tostring(i)), 'EX', 600)
+    else redis.call('SET', key, string.gsub(good, '"version":1', '"version":' .. i), 'EX', 600) end
+  end`
+
+function toKey(cookie: string): string {
+  return `spring:session:fairlead:${hash('sha256', cookie, 'hex')}`
+}
+
+test('auth-scenario 31: deleting the session cache deletes spring:session* and nothing else', async (t) => {
+  const fiat = await startUpstream(t, (request: { method: string; path: string }) =>
+    request.path.startsWith('/authorize/') ? { name: 'admin', admin: true, accounts: [], roles: [], applications: [] } : {},
+  )
+  const replicas = await startReplicas(t, { services: { fiat: { enabled: true, baseUrl: fiat.url } } })
+  if (replicas === undefined) return
+  const { first, second, redis } = replicas
+  await redis.ask('set', 'api-token:hash:1', 'kept')
+  await redis.ask('hset', 'spring:session:sessions:1', 'a', 'b')
+  await redis.ask('set', 'springtime', 'kept')
+  const browsers = [first.open(), second.open(), second.open()]
+  for (const browser of browsers) await browser.login('admin', 'secret')
+
+  assert.equal((await (browsers[0] as (typeof browsers)[0]).visit('/auth/deleteSessionCache', { method: 'POST' })).status, 200)
+
+  assert.deepEqual(((await redis.ask('keys', '*')) as string[]).sort(), ['api-token:hash:1', 'springtime'])
+  assert.equal(await browsers[0]?.user(), undefined)
+})
+
+/** As docs/guides/replicas.md has it. */
+const aclUser =
+  'user fairlead on >secret resetchannels ~spring:session* +get +set +pttl +pexpire +unlink +zadd +zrem +zrange +zremrangebyscore +evalsha +eval +scan +ping +select'
+
+test('a user who may do nothing but what is documented is enough, and nothing but that is sent', async (t) => {
+  const replicas = await startReplicas(
+    t,
+    {},
+    {},
+    { users: [aclUser] },
+    ({ port }) => `redis://fairlead:secret@127.0.0.1:${port}/0`,
+  )
+  if (replicas === undefined) return
+  const { first, second, redis } = replicas
+  const seen = await redis.watch(t)
+  const browser = first.open()
+  await browser.visit(startPath)
+  assert.equal((await browser.login('admin', 'secret')).status, 302)
+  const other = second.open()
+  other.plant('SESSION', browser.session as string)
+  assert.equal((await other.user())?.['username'], 'admin')
+  await other.visit('/auth/logout')
+
+  const commands = new Set(seen.map(([command]) => command?.toLowerCase()))
+  const allowed = new Set([...aclUser.matchAll(/\+(\w+)/g)].map(([, command]) => command))
+  allowed.add('auth').add('monitor')
+  assert.deepEqual(
+    [...commands].filter((command) => !allowed.has(command)),
+    [],
+  )
+})
+
+test('Redis that has never been reached makes /health DOWN; one that was reached does so only without the relaxed indicator', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  await redis.kill()
+  const settings = (relaxed: boolean): GatewaySettings => ({
+    redis: { connection: redis.url, timeout: 300, useRelaxedHealthIndicator: relaxed },
+  })
+  const relaxed = (await startGuarded(t, settings(true))).open()
+  const strict = (await startGuarded(t, settings(false))).open()
+  const statuses = async () => [(await relaxed.visit('/health')).status, (await strict.visit('/health')).status]
+
+  assert.deepEqual(await statuses(), [503, 503])
+  assert.match((await relaxed.visit('/readyz')).text, /"Redis"/)
+  assert.equal((await relaxed.visit('/livez')).status, 200)
+  assert.equal((await relaxed.visit('/auth/user')).status, 200)
+
+  await redis.start()
+  await waitUntil(async () => (await statuses()).every((status) => status === 200), 'Redis')
+  await redis.kill()
+  await waitUntil(async () => (await statuses())[1] === 503, 'the loss of Redis')
+  assert.deepEqual(await statuses(), [200, 503])
+})
+
+interface Replicas {
+  redis: RedisServer
+  first: GuardedGateway
+  second: GuardedGateway
+}
+
+async function startReplicas(
+  t: TestContext,
+  settings: GatewaySettings = {},
+  options: GatewayOptions = {},
+  redisOptions: RedisOptions = {},
+  toConnection = ({ url }: RedisServer) => url,
+): Promise<Replicas | undefined> {
+  const redis = await startRedis(t, redisOptions)
+  if (redis === undefined) return undefined
+  const shared = { ...settings, redis: { connection: toConnection(redis), timeout: 1000 } }
+  return { redis, first: await startGuarded(t, shared, options), second: await startGuarded(t, shared, options) }
+}
