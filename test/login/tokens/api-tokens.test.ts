@@ -26,11 +26,12 @@ test('a user creates a token, which is shown once, kept as a hash and accepted i
   const file = ['tokens.db', 'tokens.db-wal'].map((name) => readFileSync(join(dataDir, name), 'latin1')).join('')
   assert.ok(file.includes(hashToken(created.token)) && !file.includes(created.token))
 
-  for (const headers of [
+  const forms: Record<string, string>[] = [
     { 'x-spinnaker-token': created.token },
     { authorization: `Bearer ${created.token}` },
     { authorization: `bEaReR ${created.token}` },
-  ]) {
+  ]
+  for (const headers of forms) {
     const answer = await new Browser(url).visit('/auth/user', { headers })
     assert.equal((JSON.parse(answer.text) as { username: string }).username, 'alice')
     assert.deepEqual(answer.cookies, [])
