@@ -1,0 +1,115 @@
+/** People see where they are logged in, and end that from afar; administrators do it for others. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openUsers } from '../../src/login/form/users.ts'
+import { createClock } from '../sessions/support.ts'
+import { runGateway } from '../support/gateway.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { Browser } from './browser.ts'
+import { basic } from './support.ts'
+
+const password = 'correct horse'
+const roles: Record<string, unknown> = {
+  alice: { name: 'alice', admin: true, roles: [], applications: [], accounts: [] },
+  bob: { name: 'bob', admin: false, roles: [], applications: [], accounts: [] },
+}
+
+interface Listed {
+  id: string
+  current: boolean
+  method: string
+  createdAt: string
+  lastUsedAt: string
+  address: string
+  userAgent: string
+}
+
+async function start(t: test.TestContext) {
+  const clock = createClock(Date.now())
+  const fiat = await startUpstream(t, ({ path }) => roles[path.split('/')[2] ?? ''])
+  const settings = { security: { basicform: { enabled: true } }, services: { fiat: { enabled: true, baseUrl: fiat.url } } }
+  const { url, dataDir } = await runGateway(t, { fairlead: { admin: { password } }, ...settings }, { now: clock.now })
+  const users = openUsers(dataDir)
+  t.after(() => users.close())
+  await users.add('alice', password, [])
+  await users.add('bob', password, [])
+  const logIn = async (name: string, userAgent: string) => {
+    const browser = new Browser(url, { 'user-agent': userAgent })
+    await browser.login(name, password)
+    return browser
+  }
+  return { url, clock, logIn }
+}
+
+async function list(browser: Browser, query = ''): Promise<Listed[]> {
+  const answer = await browser.visit(`/auth/sessions${query}`)
+  assert.equal(answer.status, 200, answer.text)
+  return JSON.parse(answer.text) as Listed[]
+}
+
+test('the list says how, when and from where, marks the session that asks, and opens nothing', async (t) => {
+  const { url, clock, logIn } = await start(t)
+  const loggedInMs = clock.nowMs
+  const laptop = await logIn('bob', 'laptop')
+  clock.nowMs += 120_000
+  const phone = await logIn('bob', 'phone')
+  await logIn('alice', 'other')
+
+  const listed = await list(phone)
+  assert.deepEqual(
+    listed.map(({ current, userAgent, method, address }) => [current, userAgent, method, address]),
+    [
+      [true, 'phone', 'form', '127.0.0.1'],
+      [false, 'laptop', 'form', '127.0.0.1'],
+    ],
+  )
+  assert.equal(listed[1]?.createdAt, new Date(loggedInMs).toISOString())
+  assert.equal(listed[1]?.lastUsedAt, new Date(loggedInMs).toISOString())
+  for (const { id } of listed) {
+    const thief = new Browser(url)
+    thief.plant('SESSION', id)
+    assert.equal(await thief.user(), undefined)
+    assert.ok(!laptop.session?.includes(id))
+  }
+})
+
+test('one session, or all but the current one, can be ended', async (t) => {
+  const { logIn } = await start(t)
+  const here = await logIn('bob', 'here')
+  const lost = await logIn('bob', 'lost')
+  const third = await logIn('bob', 'third')
+  const id = (await list(here)).find(({ userAgent }) => userAgent === 'lost')?.id
+
+  assert.equal((await here.visit(`/auth/sessions/${id}`, { method: 'DELETE' })).status, 204)
+  assert.equal(await lost.user(), undefined)
+  assert.equal((await here.visit(`/auth/sessions/${id}`, { method: 'DELETE' })).status, 404)
+  assert.equal((await here.visit('/auth/sessions', { method: 'DELETE' })).status, 204)
+  assert.equal(await third.user(), undefined)
+  assert.equal((await list(here)).length, 1)
+})
+
+test('nobody sees or ends the sessions of others but administrators', async (t) => {
+  const { url, logIn } = await start(t)
+  const alice = await logIn('alice', 'admin')
+  const bob = await logIn('bob', 'bob')
+  const [own] = await list(alice)
+
+  assert.equal((await bob.visit('/auth/sessions?username=alice')).status, 403)
+  assert.equal((await bob.visit('/auth/sessions?username=alice', { method: 'DELETE' })).status, 403)
+  assert.equal((await bob.visit(`/auth/sessions/${own?.id}`, { method: 'DELETE' })).status, 404)
+  assert.equal((await new Browser(url).visit('/auth/sessions')).status, 302)
+  assert.equal((await list(alice, '?username=bob')).length, 1)
+  assert.equal((await alice.visit('/auth/sessions?username=bob', { method: 'DELETE' })).status, 204)
+  assert.equal(await bob.user(), undefined)
+  assert.ok(await alice.user())
+})
+
+test('a script without a session sees those of its user, and none of them is its own', async (t) => {
+  const { url, logIn } = await start(t)
+  await logIn('bob', 'browser')
+
+  assert.deepEqual(
+    (await list(new Browser(url, basic('bob', password)))).map(({ current }) => current),
+    [false],
+  )
+})
