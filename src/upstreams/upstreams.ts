@@ -191,7 +191,7 @@ export class Upstreams {
 
   /** How often a call may be tried: a restarting embedded service is waited for. */
   attempts(service: ServiceName): number {
-    if (this.isEmbedded(service)) return 40
+    if (this.isEmbedded(service)) return 200
     return this.#settings.retry === false ? 1 : 2
   }
 

@@ -44,6 +44,8 @@ export interface Upstream {
   readonly requests: RecordedRequest[]
   /** What it asked on its own: refreshes, health checks. */
   readonly background: RecordedRequest[]
+  /** Gives this answer to everyone who met silence and still waits. */
+  release(answer: unknown): void
   /** Forgets the recorded requests, and answers differently from now on. */
   answer(answers: Answers): void
 }
@@ -65,12 +67,15 @@ export async function startUpstream(t: TestContext, answers: Answers = {}): Prom
   let current = answers
   const requests: RecordedRequest[] = []
   const background: RecordedRequest[] = []
+  const waiting: ServerResponse[] = []
   const server = createServer((incoming, outgoing) => {
     void record(incoming).then((request) => {
       const isOwn = request.headers['x-spinnaker-anonymous'] !== undefined
       ;(isOwn ? background : requests).push(request)
       const answer = typeof current === 'function' ? current(request) : lookUp(current, request)
-      send(outgoing, answer instanceof InTurn ? answer.next() : answer)
+      const given = answer instanceof InTurn ? answer.next() : answer
+      if (given === silence) waiting.push(outgoing)
+      else send(outgoing, given)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -85,6 +90,9 @@ export async function startUpstream(t: TestContext, answers: Answers = {}): Prom
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     background,
+    release: (answer) => {
+      for (const outgoing of waiting.splice(0)) send(outgoing, answer)
+    },
     answer: (next) => {
       current = next
       requests.length = 0
@@ -115,7 +123,6 @@ function lookUp(answers: Readonly<Record<string, unknown>>, { method, path, quer
 }
 
 function send(outgoing: ServerResponse, answer: unknown): void {
-  if (answer === silence) return
   if (answer === brokenOff) {
     outgoing.destroy()
     return

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import { runGateway } from '../support/gateway.ts'
+import { createHome, type ServeProcess, startServe } from '../support/serve.ts'
+import { silence, startUpstream } from '../support/upstream.ts'
+
+/** A request over a connection that the client would keep. */
+function ask(t: TestContext, url: string): Promise<IncomingMessage> {
+  const agent = new Agent({ keepAlive: true })
+  t.after(() => agent.destroy())
+  return new Promise((resolve, reject) => get(url, { agent }, resolve).once('error', reject))
+}
+
+async function read(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of answer) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
+
+/** How long the process took to end, and with which status. */
+async function end(gateway: ServeProcess, ...signals: NodeJS.Signals[]): Promise<{ code: number | null; ms: number }> {
+  const startedAt = performance.now()
+  for (const signal of signals) {
+    gateway.signal(signal)
+    await pause(100)
+  }
+  const { code } = await gateway.exited
+  return { code, ms: performance.now() - startedAt }
+}
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`after ${signal} what is in flight is finished, nothing new is accepted, and the process ends with 0`, async (t) => {
+    const clouddriver = await startUpstream(t, { 'GET /networks': silence })
+    const gateway = startServe(t, { services: { clouddriver: { baseUrl: clouddriver.url } } }, { embedded: true })
+    const url = await gateway.listening
+    const slow = ask(t, `${url}/networks`)
+    slow.catch(() => {})
+    while (clouddriver.requests.length === 0) await pause(10)
+
+    const startedAt = performance.now()
+    gateway.signal(signal)
+    while (
+      await fetch(`${url}/health`, { headers: { connection: 'close' } }).then(
+        () => true,
+        () => false,
+      )
+    )
+      await pause(10)
+    clouddriver.release('{"aws":[]}')
+
+    assert.equal(await read(await slow), '{"aws":[]}')
+    assert.deepEqual(await gateway.exited, { code: 0, signal: null })
+    assert.ok(performance.now() - startedAt < 6000, `${performance.now() - startedAt} ms`)
+    assert.match(JSON.stringify(gateway.log()), new RegExp(`${signal}: finishing what is in flight`))
+  })
+}
+
+test('what is not finished within the bound is broken off', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': silence })
+  const gateway = startServe(t, {
+    services: { clouddriver: { baseUrl: clouddriver.url } },
+    spring: { lifecycle: { 'timeout-per-shutdown-phase': '300ms' } },
+  })
+  const url = await gateway.listening
+  const slow = assert.rejects(ask(t, `${url}/networks`), { code: 'ECONNRESET' })
+  while (clouddriver.requests.length === 0) await pause(10)
+  const { code, ms } = await end(gateway, 'SIGTERM')
+  await slow
+  assert.equal(code, 0)
+  assert.ok(ms > 250 && ms < 4000, `${ms} ms`)
+})
+
+test('server.shutdown: immediate waits for nothing', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': silence })
+  const gateway = startServe(t, { services: { clouddriver: { baseUrl: clouddriver.url } }, server: { shutdown: 'immediate' } })
+  const slow = assert.rejects(ask(t, `${await gateway.listening}/networks`), { code: 'ECONNRESET' })
+  while (clouddriver.requests.length === 0) await pause(10)
+  assert.equal((await end(gateway, 'SIGTERM')).code, 0)
+  await slow
+})
+
+test('a second signal ends the process at once, with 1', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': silence })
+  const gateway = startServe(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const slow = assert.rejects(ask(t, `${await gateway.listening}/networks`))
+  while (clouddriver.requests.length === 0) await pause(10)
+  const { code, ms } = await end(gateway, 'SIGTERM', 'SIGTERM')
+  await slow
+  assert.equal(code, 1)
+  assert.ok(ms < 3000, `${ms} ms`)
+})
+
+test('while the embedded back ends start, readiness names them and requests wait for them', async (t) => {
+  const gateway = startServe(t, {}, { embedded: true })
+  const url = await gateway.listening
+  const first = await fetch(`${url}/health/readiness`)
+  const body = (await first.json()) as { status: string; waitingFor?: string[] }
+  if (first.status === 503) assert.deepEqual(body, { status: 'DOWN', waitingFor: ['embedded back ends'] })
+  else assert.deepEqual(body, { status: 'UP' })
+  assert.equal((await fetch(`${url}/projects`)).status, 200)
+  assert.equal((await fetch(`${url}/health/readiness`)).status, 200)
+})
+
+/** A start that must fail: its exit status and what it says. */
+async function failToStart(gateway: ServeProcess): Promise<{ code: number | null; says: string }> {
+  gateway.listening.catch(() => {})
+  const { code } = await gateway.exited
+  return { code, says: gateway.errors() }
+}
+
+test('a port in use ends the start with 1 and says what to do', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.after(() => void taken.close())
+  await new Promise((resolve) => taken.once('listening', resolve))
+  const { port } = taken.address() as { port: number }
+  const { code, says } = await failToStart(startServe(t, { server: { port } }, { embedded: true }))
+  assert.equal(code, 1)
+  assert.match(says, /^Fairlead cannot start: the port is in use\..*SERVER_PORT/m)
+  assert.ok(!says.includes('    at '), says)
+})
+
+const unusable: { name: string; prepare: (dir: string) => string; says: RegExp }[] = [
+  {
+    name: 'a data directory below a file',
+    prepare: (dir) => {
+      writeFileSync(join(dir, 'file'), '')
+      return join(dir, 'file', 'data')
+    },
+    says: /data directory .* cannot be created: .*FAIRLEAD_DATA_DIR/,
+  },
+  {
+    name: 'a data directory that is a file',
+    prepare: (dir) => {
+      writeFileSync(join(dir, 'file'), '')
+      return join(dir, 'file')
+    },
+    says: /data directory .* cannot be created: .*FAIRLEAD_DATA_DIR/,
+  },
+  {
+    name: 'a data directory whose lock cannot be opened',
+    prepare: (dir) => {
+      mkdirSync(join(dir, 'data', 'lock.db'), { recursive: true })
+      return join(dir, 'data')
+    },
+    says: /data directory .* cannot be written: .*FAIRLEAD_DATA_DIR/,
+  },
+  {
+    name: 'a lock that is no database',
+    prepare: (dir) => {
+      writeFileSync(join(dir, 'data', 'lock.db'), 'something else'.repeat(1000))
+      return join(dir, 'data')
+    },
+    says: /data directory .* cannot be written: .*FAIRLEAD_DATA_DIR/,
+  },
+  {
+    name: 'a database of the back ends that is none',
+    prepare: (dir) => {
+      writeFileSync(join(dir, 'data', 'backends.db'), 'something else'.repeat(1000))
+      return join(dir, 'data')
+    },
+    says: /backends\.db cannot be used: .*backup/,
+  },
+]
+for (const { name, prepare, says } of unusable) {
+  test(`${name} ends the start with 1 and says what to do`, async (t) => {
+    const home = createHome(t)
+    const outcome = await failToStart(startServe(t, {}, { home, embedded: true, env: { FAIRLEAD_DATA_DIR: prepare(home) } }))
+    assert.equal(outcome.code, 1)
+    assert.match(outcome.says, says)
+    assert.ok(!outcome.says.includes('    at '), outcome.says)
+  })
+}
+
+test('a second process on the same data directory is refused, and one after the first is not', async (t) => {
+  const home = createHome(t)
+  const first = startServe(t, {}, { home, embedded: true })
+  await first.listening
+  const { code, says } = await failToStart(startServe(t, {}, { home, embedded: true }))
+  assert.equal(code, 1)
+  assert.match(says, /Another Fairlead uses the data directory .*FAIRLEAD_DATA_DIR/)
+
+  first.signal('SIGKILL')
+  await first.exited
+  const third = startServe(t, {}, { home, embedded: true })
+  assert.equal((await fetch(`${await third.listening}/health`)).status, 200)
+})
+
+test('embedded back ends that die are started again; reads wait for them, and nobody gets anything but JSON', async (t) => {
+  const workers: Worker[] = []
+  const remember = (worker: Worker) => void workers.push(worker)
+  process.on('worker', remember)
+  t.after(() => void process.off('worker', remember))
+  const { url } = await runGateway(t, {}, { embedded: true })
+  const saved = await fetch(`${url}/pipelines`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ application: 'web', name: 'main', stages: [] }),
+  })
+  assert.equal(saved.status, 200, await saved.text())
+
+  for (let death = 0; death < 3; death++) {
+    const workersBefore = workers.length
+    void workers.at(-1)?.terminate()
+    const reads = await Promise.all(Array.from({ length: 5 }, () => fetch(`${url}/applications/web/pipelineConfigs`)))
+    for (const answer of reads) {
+      assert.equal(answer.status, 200)
+      assert.equal(((await answer.json()) as unknown[]).length, 1)
+    }
+    assert.equal(workers.length, workersBefore + 1)
+  }
+  assert.equal((await fetch(`${url}/health/readiness`)).status, 200)
+})
+
+test('a write at the moment of death is answered with 502 as JSON, or done', async (t) => {
+  const workers: Worker[] = []
+  const remember = (worker: Worker) => void workers.push(worker)
+  process.on('worker', remember)
+  t.after(() => void process.off('worker', remember))
+  const { url } = await runGateway(t, {}, { embedded: true })
+  const writes = Array.from({ length: 20 }, async (_, index) => {
+    if (index === 10) void workers.at(-1)?.terminate()
+    const answer = await fetch(`${url}/tasks`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ application: 'web', description: 'none', job: [{ type: 'wait', waitTime: 0 }] }),
+    })
+    const body = (await answer.json()) as Record<string, unknown>
+    assert.ok(
+      answer.status === 200 ? typeof body['ref'] === 'string' : body['code'] === 'UPSTREAM_UNREACHABLE',
+      JSON.stringify(body),
+    )
+    return answer.status
+  })
+  for (const status of await Promise.all(writes)) assert.ok([200, 502].includes(status))
+})
