@@ -11,12 +11,17 @@ export interface Visit {
 export class Browser {
   readonly #base: string
   readonly #headers: Readonly<Record<string, string>>
+  readonly #dispatcher: RequestInit['dispatcher']
   readonly #cookies = new Map<string, string>()
 
-  /** @param headers Sent with every request, such as those of a proxy in front. */
-  constructor(base: string, headers: Readonly<Record<string, string>> = {}) {
+  /**
+   * @param headers Sent with every request, such as those of a proxy in front.
+   * @param dispatcher Makes the connections; one that trusts the certificate of a test.
+   */
+  constructor(base: string, headers: Readonly<Record<string, string>> = {}, dispatcher?: RequestInit['dispatcher']) {
     this.#base = base
     this.#headers = headers
+    this.#dispatcher = dispatcher
   }
 
   get cookie(): string {
@@ -37,6 +42,7 @@ export class Browser {
     const cookie = this.cookie
     const answer = await fetch(to.startsWith('/') ? this.#base + to : to, {
       ...init,
+      ...(this.#dispatcher !== undefined && { dispatcher: this.#dispatcher }),
       redirect: 'manual',
       headers: { ...this.#headers, ...(cookie !== '' && { cookie }), ...init.headers },
     })
