@@ -42,9 +42,9 @@ export function signingKey(index: number): SigningKey {
 }
 
 export function signJwt(claims: Json, key: SigningKey, header: Json = {}): string {
-  const protectedPart = encode({ alg: 'RS256', kid: key.kid, ...header })
-  const data = `${protectedPart}.${encode(claims)}`
-  return `${data}.${sign('sha256', Buffer.from(data), key.privateKey).toString('base64url')}`
+  const data = `${encode({ alg: 'RS256', kid: key.kid, ...header })}.${encode(claims)}`
+  const signature = sign('sha256', Buffer.from(data), { key: key.privateKey, dsaEncoding: 'ieee-p1363' })
+  return `${data}.${signature.toString('base64url')}`
 }
 
 /** Signed with a secret, which is what an attacker makes of a public key. */

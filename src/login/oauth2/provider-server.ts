@@ -66,7 +66,7 @@ export class ProviderServer {
     if (known !== undefined) return known
     if (this.#asking !== undefined || this.#options.now() - this.#askedAtMs >= askAgainAfterMs) await this.#ask()
     const found = this.#known()
-    if (found === undefined) throw new LoginFailure('unavailable', `the issuer has not been reached or does not fit yet`)
+    if (found === undefined) throw new LoginFailure('unavailable', 'the issuer has not said yet how to log in with it')
     return found
   }
 
@@ -81,7 +81,7 @@ export class ProviderServer {
     const chosen = Object.entries(registration.endpoints).filter(([, uri]) => uri !== undefined)
     const endpoints: Registration['endpoints'] = { ...this.#published?.endpoints, ...Object.fromEntries(chosen) }
     const { authorizationUri, tokenUri, userInfoUri, jwkSetUri, issuer } = endpoints
-    const isOpenId = registration.scopes.includes('openid') && issuer !== undefined
+    const isOpenId = registration.scopes.includes('openid') && (issuer ?? jwkSetUri) !== undefined
     if (authorizationUri === undefined || tokenUri === undefined) return undefined
     if (isOpenId ? jwkSetUri === undefined : userInfoUri === undefined) return undefined
     const { algorithms, namesItself = false } = this.#published ?? {}

@@ -3,6 +3,7 @@
  * login that should not count is answered with a page or an error object, never with a redirect, and nobody is logged in.
  */
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import test from 'node:test'
 import {
   clientId,
@@ -10,6 +11,7 @@ import {
   type Faults,
   type IdentityProvider,
   type Json,
+  type SigningKey,
   signingKey,
   signJwt,
   signWithSecret,
@@ -85,7 +87,24 @@ const idTokens: Row[] = [
   { name: 'an ID token of one part too many', status: 401, faults: { idToken: (all) => `${signJwt(all, signingKey(0))}.x` } },
 ]
 
+const elliptic: SigningKey = { kid: 'elliptic', ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) }
+const ellipticSet = { keys: [{ ...elliptic.publicKey.export({ format: 'jwk' }), kid: elliptic.kid, use: 'sig' }] }
+
 const signatures: Row[] = [
+  {
+    name: 'ES256, as the provider announces it',
+    status: 302,
+    faults: {
+      metadata: (document) => ({ ...document, id_token_signing_alg_values_supported: ['ES256'] }),
+      keys: () => ellipticSet,
+      idToken: (all) => signJwt(all, elliptic, { alg: 'ES256' }),
+    },
+  },
+  {
+    name: 'ES256, although the provider announces RS256',
+    status: 401,
+    faults: { keys: () => ellipticSet, idToken: (all) => signJwt(all, elliptic, { alg: 'ES256' }) },
+  },
   {
     name: 'auth-scenario 114: alg none',
     status: 401,

@@ -160,3 +160,28 @@ test('early releases with openid among the scopes and no keys are plain OAuth 2.
   assert.equal((await logIn(browser)).status, 302)
   assert.notEqual(await browser.user(), undefined)
 })
+
+test('an issuer without user-info address says in the ID token who somebody is', async (t) => {
+  const provider = await startIdentityProvider(t, {
+    metadata: ({ userinfo_endpoint: _, ...document }) => document,
+    claims: (claims) => ({ ...claims, email: 'token@x.io' }),
+  })
+  const browser = (await startOAuth2(t, currentSettings(provider))).open()
+
+  assert.equal((await logIn(browser)).status, 302)
+
+  assert.equal((await browser.user())?.['username'], 'token@x.io')
+  assert.equal(provider.requestsTo('/userinfo').length, 0)
+})
+
+test('where there is no user-info address, a bearer token is judged by its signature and must be meant for this client', async (t) => {
+  const provider = await startIdentityProvider(t, { metadata: ({ userinfo_endpoint: _, ...document }) => document })
+  const gateway = await startOAuth2(t, currentSettings(provider))
+  const ask = async (change: Record<string, unknown>) => {
+    const token = signJwt({ ...provider.idTokenClaims(null), email: 'ci@x.io', ...change }, signingKey(0))
+    return (await gateway.open().visit('/auth/user', { headers: { authorization: `Bearer ${token}` } })).text
+  }
+
+  assert.match(await ask({}), /"ci@x\.io"/)
+  assert.equal(await ask({ aud: 'another client' }), '')
+})
