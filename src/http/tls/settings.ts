@@ -1,9 +1,10 @@
 /** What an operator may set about encrypted and additional listeners. */
-import { createSecureContext } from 'node:tls'
+import { createSecureContext, getCiphers } from 'node:tls'
 import { z } from 'zod'
 import { type SettingsReport, withoutEffect } from '../../setting.ts'
-import type { StoreFile } from './key-material.ts'
-import { TlsFileError } from './key-material.ts'
+import type { Certificate } from './certificate.ts'
+import { formatJavaName } from './distinguished-name.ts'
+import { type StoreFile, TlsFileError } from './key-material.ts'
 import { crlKey, type IdentityFiles, loadTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
 
 const anyCase = (text: string) => text.toLowerCase()
@@ -198,29 +199,42 @@ function toVersions(keys: TlsKeys, report: SettingsReport): Pick<TlsSettings, 'm
 function toCiphers(keys: TlsKeys, report: SettingsReport): string {
   const key = keys['server.ssl.ciphers'] === undefined ? 'default.cipherSuites' : 'server.ssl.ciphers'
   const suites = keys['server.ssl.ciphers'] ?? keys['default.cipherSuites']
-  const usable = suites.filter(isCipherSuite)
+  const known = new Set(getCiphers())
+  const usable = suites.filter((suite) => known.has(toOpenSslName(suite).toLowerCase()))
   const unusable = suites.filter((suite) => !usable.includes(suite))
   if (usable.length === 0) report.problem(key, 'none of these cipher suites exists here; remove the key for a strong list')
   else if (unusable.length > 0) report.notice(`${key}: ${unusable.join(', ')} do not exist here and are left out.`)
-  return (usable.length === 0 ? strongCiphers : usable).join(':')
+  return (usable.length === 0 ? strongCiphers : usable).map(toOpenSslName).join(':')
 }
 
-function isCipherSuite(name: string): boolean {
-  if (!/^[A-Za-z0-9_-]+$/.test(name)) return false
-  try {
-    createSecureContext({ ciphers: name })
-    return true
-  } catch {
-    return false
-  }
+/** `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is `ECDHE-RSA-AES128-GCM-SHA256`; suites of TLS 1.3 have one name everywhere. */
+function toOpenSslName(suite: string): string {
+  const [, exchange, cipher] = /^TLS_(\w+)_WITH_(\w+)$/.exec(suite) ?? []
+  if (exchange === undefined || cipher === undefined) return suite
+  const short = cipher
+    .replace(/(AES|CAMELLIA)_(128|256)/, '$1$2')
+    .replace('_CBC', '')
+    .replace(/(POLY1305)_SHA256$/, '$1')
+  return `${exchange === 'RSA' ? '' : `${exchange}_`}${short}`.replaceAll('_', '-')
 }
 
 function checkFiles(settings: TlsSettings, asks: boolean, report: SettingsReport): void {
   try {
     const material = loadTlsMaterial(settings)
     if (material.identity !== undefined) createSecureContext(toSecureContext(settings, material, asks))
+    if (asks && settings.trust !== undefined) checkChains(settings.trust.key, material.authorities, report)
   } catch (error) {
     if (error instanceof TlsFileError) report.problem(error.key, error.message)
     else report.problem('server.ssl', `TLS cannot be set up with these files: ${(error as Error).message}`)
   }
+}
+
+/** TLS follows each chain up to an authority that nobody stands above. */
+function checkChains(key: string, authorities: readonly Certificate[], report: SettingsReport): void {
+  const incomplete = authorities.filter(({ x509 }) => !authorities.some((issuer) => x509.checkIssued(issuer.x509)))
+  if (incomplete.length === 0) return
+  const missing = [...new Set(incomplete.map(({ issuer }) => formatJavaName(issuer).text))].join(' and ')
+  const message = `authorities are trusted together with those above them: add ${missing}`
+  if (incomplete.length === authorities.length) report.problem(key, message)
+  else report.notice(`${key}: ${message}; until then, what they issue is refused.`)
 }

@@ -95,8 +95,6 @@ export function toSecureContext(
     honorCipherOrder: true,
     ...(asksForCertificates && {
       ca: authorities.map(({ x509 }) => x509.toString()),
-      // As in Java, an intermediate authority may be trusted by itself.
-      allowPartialTrustChain: true,
       ...(revocations.lists.length > 0 && { crl: revocations.lists.map(({ pem }) => pem) }),
     }),
   }
