@@ -11,6 +11,7 @@ const usage = `Usage: fairlead <command> [options]
   check                      check the configuration without starting
   openapi                    print the OpenAPI document of everything that is served
   user add|passwd|roles|list|remove [NAME]   manage the users of the login form
+  token create|list|rotate|revoke            manage API tokens of users and service accounts
   version                    print the version
 
 Options
@@ -29,6 +30,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./check.ts')).check,
   openapi: async () => (await import('./openapi.ts')).openapi,
   user: async () => (await import('./user.ts')).user,
+  token: async () => (await import('./token.ts')).token,
   version: async () => (await import('./version.ts')).version,
 }
 

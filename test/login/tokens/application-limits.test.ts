@@ -9,7 +9,8 @@ const backends = ['orca', 'front50', 'clouddriver', 'echo', 'keel'] as const
 /** Executions, tasks and definitions whose id begins with `web` belong to web; those of `other`, to other. */
 function answer({ method, path }: RecordedRequest): unknown {
   const id = /^\/(?:pipelines|tasks)\/(web|other|none)/.exec(path)?.[1]
-  if (method === 'GET' && id !== undefined) return id === 'none' ? new Reply(404, {}) : { id: `${id}1`, application: id, status: 'SUCCEEDED', variables: [] }
+  if (method === 'GET' && id !== undefined)
+    return id === 'none' ? new Reply(404, {}) : { id: `${id}1`, application: id, status: 'SUCCEEDED', variables: [] }
   return method === 'GET' ? [] : { ref: '/tasks/web1', id: 'web1', status: 'SUCCEEDED' }
 }
 

@@ -1,0 +1,200 @@
+/** `fairlead token`: manages API tokens in the store of the configuration, also while the gateway runs. */
+import { mkdirSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import type { Config } from '../src/config/config.ts'
+import { GatewayError } from '../src/errors.ts'
+import { openUsers } from '../src/login/form/users.ts'
+import type { Principal, StoredToken } from '../src/login/tokens/token-store.ts'
+import { openTokens, type Tokens } from '../src/login/tokens/tokens.ts'
+import { allOperations } from '../src/operations/all.ts'
+import { createLog } from '../src/telemetry/log.ts'
+import { readConfig } from './read-config.ts'
+
+const usage = `Usage: fairlead token <action> [options]
+
+  create NAME --user USER              create a token with which a program is USER
+  create NAME --service-account NAME   create a token with which a program is a service account
+      --days N               days that the token lives
+      --read-only            allows reading and the evaluation of expressions only
+      --application NAME…    allows only what is about these applications
+      --operation ID…        allows only the operations with these ids
+  list [--user USER | --service-account NAME]
+  rotate ID [--overlap-hours N]        replace the secret; the former one is accepted a while longer
+  revoke ID                            end a token, at once
+
+A new secret is written to standard output, alone, and cannot be shown again.
+`
+
+const options = {
+  user: { type: 'string' },
+  'service-account': { type: 'string' },
+  days: { type: 'string' },
+  'read-only': { type: 'boolean' },
+  application: { type: 'string', multiple: true },
+  operation: { type: 'string', multiple: true },
+  'overlap-hours': { type: 'string' },
+  config: { type: 'string', multiple: true },
+} as const
+
+type Values = ReturnType<typeof parse>['values']
+
+interface Asked {
+  /** Name of a new token, or id of one that exists. */
+  readonly subject: string
+  readonly values: Values
+  readonly config: Config
+}
+
+const createdBy = 'command line'
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+const actions: Readonly<Record<string, (tokens: Tokens, asked: Asked) => Promise<void>>> = {
+  async create(tokens, { subject, values, config }) {
+    const principal = toPrincipal(values)
+    if (principal === undefined) throw new GatewayError('BAD_ARGUMENT', 'Say whom the token is for: --user or --service-account.')
+    const days = toNumber('days', values.days)
+    const { token, text } = await tokens.create({
+      name: subject,
+      principal,
+      method: principal.type === 'USER' ? methodOf(principal.id, config) : undefined,
+      createdBy,
+      expiresAtMs: days === undefined ? undefined : Date.now() + days * dayMs,
+      limits: {
+        readOnly: values['read-only'] === true,
+        applications: values.application,
+        operations: checkOperations(values.operation),
+      },
+    })
+    say(`token ${token.id} created for ${principal.id}, ${describeEnd(token)}; it is shown this once:`)
+    process.stdout.write(`${text}\n`)
+  },
+  async list(tokens, { values }) {
+    const principal = toPrincipal(values)
+    const found =
+      principal === undefined
+        ? [...(await tokens.listAll('USER')), ...(await tokens.listAll('SERVICE_ACCOUNT'))]
+        : await tokens.listOf(principal)
+    process.stdout.write(found.map((token) => `${describe(token)}\n`).join(''))
+  },
+  async rotate(tokens, { subject, values }) {
+    const hours = toNumber('overlap-hours', values['overlap-hours'])
+    const overlapMs = hours === undefined ? undefined : hours * hourMs
+    const { token, text } = await tokens.rotate(subject, { by: createdBy, renews: true, overlapMs })
+    const { former } = token.secret
+    say(`the former secret is accepted ${former === undefined ? 'no longer' : `until ${new Date(former.untilMs).toISOString()}`}`)
+    say(`token ${token.id} rotated, ${describeEnd(token)}; the new secret is shown this once:`)
+    process.stdout.write(`${text}\n`)
+  },
+  async revoke(tokens, { subject }) {
+    await tokens.revoke(subject, createdBy)
+    say(`token ${subject} revoked`)
+  },
+}
+
+export async function token(args: readonly string[]): Promise<number> {
+  const parsed = parseOrSay(args)
+  if (parsed === undefined) return 2
+  const { positionals, values } = parsed
+  const [action = '', subject = ''] = positionals
+  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+  if (act === undefined || (subject === '' && action !== 'list')) {
+    process.stderr.write(usage)
+    return 2
+  }
+  const loaded = await readConfig(args)
+  if (loaded === undefined) return 1
+  try {
+    const tokens = open(loaded.config)
+    try {
+      await act(tokens, { subject, values, config: loaded.config })
+      return 0
+    } finally {
+      await tokens.close()
+    }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    say(error.message)
+    return 1
+  }
+}
+
+/** An option that nobody knows may be a limit mistyped: a token without it would be worse than none. */
+function parseOrSay(args: readonly string[]): ReturnType<typeof parse> | undefined {
+  try {
+    return parse(args)
+  } catch (error) {
+    say(`${(error as Error).message.split('. ')[0]}.`)
+    return undefined
+  }
+}
+
+function parse(args: readonly string[]) {
+  return parseArgs({ args: [...args], options, allowPositionals: true })
+}
+
+/** @throws {GatewayError} NOT_FOUND while tokens are switched off */
+function open({ login, backends }: Config): Tokens {
+  if (login.tokens === undefined) {
+    throw new GatewayError('NOT_FOUND', 'API tokens are switched off. Set api-tokens.enabled: true, and no anonymous access.')
+  }
+  mkdirSync(backends.dataDir, { recursive: true, mode: 0o700 })
+  return openTokens({ settings: login.tokens, dataDir: backends.dataDir, log: createLog('silent') })
+}
+
+function toPrincipal({ user, 'service-account': account }: Values): Principal | undefined {
+  if (user !== undefined && account !== undefined) {
+    throw new GatewayError('BAD_ARGUMENT', 'A token is for a user or for a service account, not for both.')
+  }
+  if (user !== undefined) return { type: 'USER', id: user.trim() }
+  return account === undefined ? undefined : { type: 'SERVICE_ACCOUNT', id: account.trim() }
+}
+
+/** The users of the form are known, so a token for nobody is a mistake. @throws {GatewayError} NOT_FOUND */
+function methodOf(username: string, { login, backends }: Config): string | undefined {
+  if (!login.form.enabled) return undefined
+  if (login.form.configuredUser?.name === username) return 'form'
+  const users = openUsers(backends.dataDir)
+  try {
+    if (users.find(username)?.name === username) return 'form'
+  } finally {
+    users.close()
+  }
+  throw new GatewayError('NOT_FOUND', `There is no user "${username.slice(0, 100)}". fairlead user list shows all of them.`)
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT for an id that no operation has */
+function checkOperations(ids: readonly string[] | undefined): readonly string[] | undefined {
+  const unknown = ids?.find((id) => !allOperations.some((operation) => operation.id === id))
+  if (unknown === undefined) return ids
+  throw new GatewayError('BAD_ARGUMENT', `There is no operation "${unknown}". fairlead openapi lists all of them.`)
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT */
+function toNumber(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,5}$/.test(text)) return Number(text)
+  throw new GatewayError('BAD_ARGUMENT', `--${name} is a number.`)
+}
+
+function describe(token: StoredToken): string {
+  const { id, name, principal, limits, lastUsedAtMs } = token
+  return [
+    id,
+    name,
+    principal.type === 'USER' ? principal.id : `service account ${principal.id}`,
+    describeEnd(token),
+    lastUsedAtMs === undefined ? 'never used' : `used ${new Date(lastUsedAtMs).toISOString()}`,
+    ...(limits.readOnly ? ['read-only'] : []),
+    ...(limits.applications === undefined ? [] : [`applications ${limits.applications.join(', ')}`]),
+    ...(limits.operations === undefined ? [] : [`operations ${limits.operations.join(', ')}`]),
+  ].join('\t')
+}
+
+function describeEnd({ expiresAtMs }: StoredToken): string {
+  return expiresAtMs === undefined ? 'never expires' : `expires ${new Date(expiresAtMs).toISOString()}`
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`)
+}

@@ -1,0 +1,94 @@
+/** The guide about API tokens, followed literally: its configurations and commands are used as they stand, on a running instance. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import test from 'node:test'
+import { crc32 } from 'node:zlib'
+import { parse } from 'yaml'
+import { createHome, startServe } from '../../support/serve.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+const guide = readFileSync(join(root, 'docs/guides/api-tokens.md'), 'utf8')
+const blocksOf = (language: string) =>
+  [...guide.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, block = '']) => block)
+
+interface Ran {
+  code: number
+  output: string
+  errors: string
+}
+
+test('every command of the guide does what the guide says', async (t) => {
+  const [create = '', use = '', account = '', replace = ''] = blocksOf('bash')
+  const home = createHome(t)
+  const settings = Object.assign({ anonymous: { enabled: false } }, ...blocksOf('yaml').map((block) => parse(block) as object))
+  const env = { FAIRLEAD_ADMIN_PASSWORD: 'correct horse' }
+  const url = await startServe(t, settings, { home, embedded: true, env }).listening
+  const run = (commands: string, variables: Record<string, string> = {}): Promise<Ran> =>
+    inBash(
+      commands.replaceAll('http://localhost:8084', url).replace('--user alice ', '--user alice:battery-staple '),
+      home,
+      variables,
+    )
+  const status = async (token: string) => (await fetch(`${url}/version`, { headers: { 'x-spinnaker-token': token } })).status
+
+  await run('echo battery-staple | fairlead user add alice --role developers')
+  const created = JSON.parse((await run(create)).output) as Record<string, unknown>
+  assert.deepEqual([created['name'], created['principalId'], created['applications']], ['ci', 'alice', ['web']])
+  const token = String(created['token'])
+  assert.match((await run(use, { TOKEN: token })).output, /"version"/)
+
+  const ofAccount = (await run(account)).output.trim()
+  assert.match(ofAccount, /^spk_\w{47}$/)
+  const user = await fetch(`${url}/auth/user`, { headers: { authorization: `Bearer ${ofAccount}` } })
+  assert.equal(((await user.json()) as { username: string }).username, 'ci')
+
+  const id = String(created['id'])
+  const [list = '', rotate = '', revoke = ''] = replace.trim().split('\n')
+  assert.ok((await run(list)).output.includes(`${id}\tci\talice`))
+  const rotated = (await run(rotate, { ID: id })).output.trim()
+  assert.deepEqual([await status(token), await status(rotated)], [200, 200])
+  await run(revoke, { ID: id })
+  assert.deepEqual([await status(token), await status(rotated)], [401, 401])
+
+  const random = rotated.slice(4, -6)
+  assert.deepEqual([random.length, fromBase62(rotated.slice(-6))], [41, crc32(random)])
+})
+
+test('a mistyped option, an unknown user and an unknown operation create no token', async (t) => {
+  const home = createHome(t)
+  await inBash('echo battery-staple | fairlead user add alice', home)
+  for (const wrong of [
+    'create ci --user alice --readonly',
+    'create ci --user bob',
+    'create ci --user alice --operation nothing',
+    'create ci --user alice --days soon',
+    'create ci --user alice --service-account ci',
+    'create ci',
+    'create --user alice',
+    'revoke unknown',
+  ]) {
+    const { code, output, errors } = await inBash(`fairlead token ${wrong}`, home)
+    assert.ok(code !== 0 && output === '' && errors !== '' && !errors.includes('    at '), `${wrong}: ${errors}`)
+  }
+  assert.equal((await inBash('fairlead token list', home)).output, '')
+})
+
+function inBash(commands: string, home: string, variables: Record<string, string> = {}): Promise<Ran> {
+  const env = { ...process.env, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data'), ...variables }
+  const settings = join(home, 'gate-under-test.yml')
+  const command = `fairlead() { '${process.execPath}' '${join(root, 'bin/fairlead.ts')}' "$@" $CONFIG; }
+    [ -e '${settings}' ] && CONFIG='--config ${settings}'
+    ${commands}`
+  return new Promise((done) => {
+    const child = execFile('bash', ['-c', command], { cwd: home, env, timeout: 60_000 }, (_error, output, errors) => {
+      done({ code: child.exitCode ?? 1, output, errors })
+    })
+  })
+}
+
+function fromBase62(text: string): number {
+  const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  return [...text].reduce((value, character) => value * 62 + alphabet.indexOf(character), 0)
+}
