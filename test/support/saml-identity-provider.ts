@@ -39,6 +39,7 @@ export interface Answer {
   signed?: 'response' | 'assertion' | 'both' | 'neither'
   signer?: TestKeyPair
   hash?: 'sha1' | 'sha256' | 'sha512'
+  canonicalization?: string
   /** Certificate that the assertion is encrypted for. */
   encryptFor?: string
   cipher?: 'aes256-gcm' | 'aes128-gcm' | 'aes256-cbc'
@@ -95,12 +96,12 @@ export function formatMetadata(entityId: string, keys: readonly TestKeyPair[], o
 }
 
 export function formatAnswer(answer: Answer): string {
-  const { signed = 'assertion', signer = keyPairOf('idp'), hash = 'sha256' } = answer
+  const { signed = 'assertion', signer = keyPairOf('idp'), hash = 'sha256', canonicalization } = answer
   let assertion = formatAssertion(answer)
-  if (signed === 'assertion' || signed === 'both') assertion = signElement(assertion, 'Assertion', signer, hash)
+  if (signed === 'assertion' || signed === 'both') assertion = signElement(assertion, 'Assertion', signer, hash, canonicalization)
   if (answer.encryptFor !== undefined) assertion = encrypt(assertion, answer.encryptFor, answer)
   const response = formatResponse(assertion, answer)
-  return signed === 'response' || signed === 'both' ? signElement(response, 'Response', signer, hash) : response
+  return signed === 'response' || signed === 'both' ? signElement(response, 'Response', signer, hash, canonicalization) : response
 }
 
 function formatAssertion(answer: Answer): string {
@@ -150,6 +151,7 @@ export function signElement(
   name: 'Assertion' | 'Response',
   signer: TestKeyPair,
   hash: 'sha1' | 'sha256' | 'sha512',
+  canonicalization = exclusive,
 ): string {
   const digests = {
     sha1: `${xmldsig}sha1`,
@@ -165,11 +167,11 @@ export function signElement(
     privateKey: signer.key,
     publicCert: signer.certificate,
     signatureAlgorithm: methods[hash],
-    canonicalizationAlgorithm: exclusive,
+    canonicalizationAlgorithm: canonicalization,
   })
   signed.addReference({
     xpath: `/*[local-name()='${name}']`,
-    transforms: [`${xmldsig}enveloped-signature`, exclusive],
+    transforms: [`${xmldsig}enveloped-signature`, canonicalization],
     digestAlgorithm: digests[hash],
   })
   signed.computeSignature(xml, { prefix: 'ds', location: { reference: "/*/*[local-name()='Issuer']", action: 'after' } })

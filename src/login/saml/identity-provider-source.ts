@@ -1,4 +1,5 @@
 /** Where the metadata of an identity provider comes from, and how it stays current. */
+import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
@@ -34,7 +35,7 @@ export async function openIdentityProviderSource(
     return { current: () => configured, close: () => {} }
   }
   const { location, entityId } = identityProvider
-  const copy = new MetadataCopy(options.dataDir, id)
+  const copy = new MetadataCopy(options.dataDir, id, location)
   const read = async () => {
     const text = await readMetadata(location)
     const parsed = parse(text, entityId, location)
@@ -123,8 +124,10 @@ class MetadataCopy {
   readonly #file: string
   #kept: string | undefined
 
-  constructor(dataDir: string, id: string) {
-    this.#file = join(dataDir, `saml-metadata-${id}.xml`)
+  /** Of this address only: another one may be another identity provider. */
+  constructor(dataDir: string, id: string, location: string) {
+    const address = createHash('sha256').update(location).digest('hex').slice(0, 16)
+    this.#file = join(dataDir, `saml-metadata-${id}-${address}.xml`)
   }
 
   keep(text: string): void {

@@ -216,6 +216,7 @@ export function toSamlSettings(keys: SamlKeys, report: SettingsReport): SamlSett
       report.problem(`${registrationKey}.${id}`, 'the name must consist of letters, digits, dots, hyphens and underscores')
     }
   }
+  for (const registration of registrations) if (registration !== undefined) noteWeakness(registration, report)
   const maxAge = keys['saml.maxAuthenticationAge']
   const digest = keys['saml.signatureDigest'] ?? 'SHA256'
   const keyStore = keys['saml.keyStore']
@@ -229,6 +230,21 @@ export function toSamlSettings(keys: SamlKeys, report: SettingsReport): SamlSett
     maxAuthenticationAgeMs: maxAge === undefined ? undefined : maxAge * 1000,
     idpInitiated: { enabled: keys['saml.idpInitiated.enabled'], relayStates: keys['saml.idpInitiated.relayStates'] },
     mapping: toMapping(keys, report),
+  }
+}
+
+/** What starts, and what an operator should know about it. */
+function noteWeakness({ id, entityId, identityProvider }: SamlRegistration, report: SettingsReport): void {
+  if (/\{base(?:Url|Host)\}/.test(entityId)) {
+    report.notice(
+      `SAML registration ${id} is named after the host that a request names. Where requests with any host reach the gateway, ` +
+        'set saml.issuerId (or entity-id) to the full name, so that answers meant for another service are not taken.',
+    )
+  }
+  if (identityProvider.kind === 'metadata' && /^http:/i.test(identityProvider.location)) {
+    report.notice(
+      `The metadata of SAML registration ${id} comes by http: whoever can change it on the way can log in as anybody.`,
+    )
   }
 }
 

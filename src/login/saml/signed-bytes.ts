@@ -10,10 +10,11 @@ import {
   isElement,
   namespaces,
   parseXml,
+  textOf,
   type XmlElement,
   type XmlText,
 } from './xml.ts'
-import { SignedXml } from './xml-libraries.js'
+import { SignedXml, type XmlNode } from './xml-libraries.js'
 
 interface SignatureMethod {
   readonly hash: 'sha1' | 'sha256' | 'sha384' | 'sha512'
@@ -83,17 +84,15 @@ export function readSigned(document: XmlText, element: XmlElement, trust: Trust)
   const signature = childOf(element, 'signature', 'Signature')
   if (signature === undefined) return undefined
   checkForm(signature, attributeOf(element, 'ID'), trust)
-  for (const key of trust.keys) {
-    const covered = verifyWith(key, document.text, signature)
-    if (covered === undefined) continue
-    const signed = parseXml(covered)
-    refuseUnless(
-      signed.root.localName === element.localName && signed.root.namespaceURI === element.namespaceURI,
-      'the signature covers another element',
-    )
-    return signed
-  }
-  throw new SamlRefused(`the signature of the ${element.localName} was made by no key of the identity provider`)
+  const what = `the signature of the ${element.localName}`
+  const key = findKey(signature, trust)
+  if (key === undefined) throw new SamlRefused(`${what} was made by no key of the identity provider`)
+  const covered = verifyWith(key, document.text, signature)
+  if (covered === undefined) throw new SamlRefused(`${what} does not fit its content, which was changed`)
+  const signed = parseXml(covered)
+  const isSame = signed.root.localName === element.localName && signed.root.namespaceURI === element.namespaceURI
+  refuseUnless(isSame, 'the signature covers another element')
+  return signed
 }
 
 /** The one form that SAML allows, checked before a library looks for anything by name. */
@@ -136,13 +135,38 @@ function algorithmOf(element: XmlElement): string {
   return attributeOf(element, 'Algorithm') ?? ''
 }
 
+/**
+ * The key that made the signature value. That needs the few lines about the content only, so a stranger's answer is refused
+ * before its content, which may be long, is looked at.
+ */
+function findKey(signature: XmlElement, { keys }: Trust): KeyObject | undefined {
+  const [signedInfo, value] = elementsOf(signature) as [XmlElement, XmlElement]
+  const [canonicalization, method] = elementsOf(signedInfo) as [XmlElement, XmlElement]
+  const ancestorNamespaces = namespacesAround(signature)
+  const text = new SignedXml({}).getCanonXml([algorithmOf(canonicalization)], signedInfo, { ancestorNamespaces })
+  return keys.find((key) => isSignature(text, key, textOf(value), signatureMethods[algorithmOf(method)] as SignatureMethod))
+}
+
+/** Prefixes that are declared around an element, the nearest declaration of each. */
+function namespacesAround(element: XmlElement): { prefix: string; namespaceURI: string }[] {
+  const found = new Map<string, string>()
+  for (let parent: XmlNode | null = element; parent !== null; parent = parent.parentNode) {
+    for (const { name, value } of Array.from((parent as Partial<XmlElement>).attributes ?? [])) {
+      const prefix = name === 'xmlns' ? '' : name.startsWith('xmlns:') ? name.slice('xmlns:'.length) : undefined
+      if (prefix !== undefined && !found.has(prefix)) found.set(prefix, value)
+    }
+  }
+  return [...found].filter(([, uri]) => uri !== '').map(([prefix, namespaceURI]) => ({ prefix, namespaceURI }))
+}
+
+/** The canonical text of what the signature covers; undefined when it does not verify. */
 function verifyWith(key: KeyObject, text: string, signature: XmlElement): string | undefined {
   const signed = withAlgorithms(new SignedXml({ publicCert: key }))
   try {
     signed.loadSignature(signature)
     if (signed.checkSignature(text) !== true) return undefined
   } catch {
-    // A wrong digest, value or kind of key; the library says which in words that quote the message.
+    // The library says what is wrong in words that quote the message.
     return undefined
   }
   const covered = signed.getSignedReferences()

@@ -5,6 +5,7 @@ export interface XmlNode {
   /** 1 is an element, 8 a comment. */
   readonly nodeType: number
   readonly childNodes: ArrayLike<XmlNode>
+  readonly parentNode: XmlNode | null
   readonly textContent: string | null
 }
 
@@ -51,6 +52,11 @@ export class SignedXml {
   constructor(options: SignedXmlOptions)
   SignatureAlgorithms: Record<string, new () => SignatureAlgorithm>
   HashAlgorithms: Record<string, new () => HashAlgorithm>
+  getCanonXml(
+    algorithms: string[],
+    element: XmlElement,
+    options: { ancestorNamespaces: { prefix: string; namespaceURI: string }[] },
+  ): string
   loadSignature(signature: XmlElement): void
   /** False or an exception when a digest or the signature is wrong. */
   checkSignature(xml: string): boolean

@@ -20,7 +20,7 @@ export interface XmlText {
 
 const maxDepth = 100
 /** Somebody in thousands of groups needs two tags for each. */
-const maxTags = 20_000
+const maxTags = 10_000
 const maxTagLength = 16_384
 
 /**

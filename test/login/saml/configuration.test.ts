@@ -214,14 +214,16 @@ test('several registrations are offered on a page, and an answer counts for the 
   assert.match(page.text, /href="\/saml2\/authenticate\/first".*href="\/saml2\/authenticate\/second"/s)
 
   const consumer = `${gatewayUrl}/login/saml2/sso/second`
-  const ask = async () => readRedirect((await browser.visit('/saml2/authenticate/second')).location ?? '').id
-  const wrong = first.answer({ inResponseTo: await ask(), consumer })
+  const ask = async (asking: Browser) => readRedirect((await asking.visit('/saml2/authenticate/second')).location ?? '').id
+  const wrong = first.answer({ inResponseTo: await ask(browser), consumer })
   assert.equal((await post(browser, wrong, {}, '/login/saml2/sso')).status, 401)
-  const crossed = first.answer({ inResponseTo: await ask(), consumer: `${gatewayUrl}/login/saml2/sso/first` })
+  const crossed = first.answer({ inResponseTo: await ask(browser), consumer: `${gatewayUrl}/login/saml2/sso/first` })
   assert.equal((await post(browser, crossed, {}, '/login/saml2/sso/first')).status, 401)
   for (const path of ['/login/saml2/sso/second', '/login/saml2/sso', '/saml/SSO']) {
-    const right = second.answer({ inResponseTo: await ask(), consumer })
-    assert.equal((await post(browser, right, {}, path)).status, 302, path)
+    const other = gateway.open()
+    const right = second.answer({ inResponseTo: await ask(other), consumer })
+    assert.equal((await post(other, right, {}, path)).status, 302, path)
+    assert.ok(await other.user())
   }
 })
 
