@@ -53,13 +53,19 @@ function decodePercent(value: string): string {
   }
 }
 
+const envoyPair = /([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^;,"]*)(?:;|$)/y
+
 /** `Hash=…;Cert="…";Subject="…"`, one element for each proxy that the request has passed. */
 function decodeEnvoy(value: string): Buffer {
-  const withoutQuoted = value.replaceAll(/"(?:[^"\\]|\\.)*"/g, '')
-  // Earlier elements are what was sent to the proxy; only one that sets the header itself vouches for it.
-  if (withoutQuoted.includes(',')) throw new DerError('several proxies have added to it; have the last one replace it')
-  const certificate = /(?:^|;)\s*Cert="([^"]*)"/i.exec(value)?.[1]
-  if (certificate === undefined) throw new DerError('it has no Cert; have the proxy pass the certificate on')
+  const certificates: string[] = []
+  for (envoyPair.lastIndex = 0; envoyPair.lastIndex < value.length; ) {
+    const [, name = '', text = ''] = envoyPair.exec(value) ?? []
+    // Earlier elements are what was sent to the proxy; only one that sets the header itself vouches for it.
+    if (name === '') throw new DerError('it is not one single element; have the last proxy replace what was there')
+    if (name.toLowerCase() === 'cert') certificates.push(text.replaceAll('"', ''))
+  }
+  const [certificate] = certificates
+  if (certificate === undefined || certificates.length > 1) throw new DerError('it has no Cert; have the proxy pass it on')
   return decode(certificate)
 }
 

@@ -1,0 +1,91 @@
+/** Client certificates on the main port, alone and beside a login with a browser. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createAuthority } from '../../support/authority.ts'
+import { type GatewaySettings, runGateway } from '../../support/gateway.ts'
+import { ask, createFiles, createIssuers, sslSettings, userOf } from './support.ts'
+
+const { authority, server } = await createIssuers()
+const svc = await authority.issue({ subject: 'CN=svc' })
+const stranger = await (await createAuthority('CN=CA-2')).issue({ subject: 'CN=svc' })
+const selfMade = await (async () => {
+  const own = await createAuthority('CN=svc')
+  return { ...(await own.issue({ subject: 'CN=svc' })), cert: own.certificate }
+})()
+
+function settingsWith(files: ReturnType<typeof createFiles>, clientAuth: string, more: GatewaySettings = {}): GatewaySettings {
+  const ssl = { ...sslSettings(files, server, [authority]), 'client-auth': clientAuth }
+  return { x509: { enabled: true }, server: { ssl }, ...more }
+}
+
+test('auth-scenario 173: alone on the main port, a request without certificate is refused, and nobody is logged in', async (t) => {
+  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'))
+
+  const refused = await ask(`${url}/credentials`)
+  assert.equal(refused.status, 403)
+  const body = JSON.parse(refused.text) as Record<string, unknown>
+  assert.deepEqual([body['status'], body['error'], body['path']], [403, 'Forbidden', undefined])
+  assert.equal(refused.headers['set-cookie'], undefined)
+  const nobody = await ask(`${url}/auth/user`)
+  assert.deepEqual([nobody.status, nobody.text], [200, ''])
+  assert.equal((await userOf(url, { client: svc }))['username'], 'svc')
+  assert.equal((await ask(`${url}/login`, { client: svc })).status, 404)
+})
+
+test('with `want`, an untrusted certificate is as good as none', async (t) => {
+  const messages: unknown[] = []
+  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'), { log: (line) => messages.push(line) })
+
+  for (const client of [stranger, server]) {
+    assert.deepEqual(await userOf(url, { client }), {})
+    assert.equal((await ask(`${url}/credentials`, { client })).status, 403)
+  }
+  assert.match(JSON.stringify(messages), /TLS refused the certificate: /)
+  await assert.rejects(userOf(url, { client: selfMade }), 'a key that does not fit does not even connect')
+})
+
+test('with `need`, nobody connects without a trusted certificate', async (t) => {
+  const { url } = await runGateway(t, settingsWith(createFiles(t), 'need'))
+
+  assert.equal((await userOf(url, { client: svc }))['username'], 'svc')
+  await assert.rejects(ask(`${url}/health`))
+  await assert.rejects(ask(`${url}/health`, { client: stranger }))
+})
+
+test('on one port with a form, a trusted certificate logs in and everybody else gets the form', async (t) => {
+  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }))
+
+  assert.equal((await userOf(url, { client: svc }))['username'], 'svc')
+  for (const client of [undefined, stranger]) {
+    const { status, headers } = await ask(`${url}/credentials`, { client })
+    assert.deepEqual([status, headers.location], [302, `${url}/login`])
+  }
+})
+
+test('a certificate that names no user leaves the other login to decide', async (t) => {
+  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }))
+  const client = await authority.issue({ subject: 'O=Acme' })
+
+  assert.equal((await ask(`${url}/credentials`, { client })).status, 302)
+})
+
+test('a name inside another part of the subject is not taken for the user', async (t) => {
+  const settings = settingsWith(createFiles(t), 'want')
+  const x509 = { enabled: true, 'subject-principal-regex': 'CN=(.*?)(?:,|$)' }
+  const { url } = await runGateway(t, { ...settings, x509 })
+  const client = await authority.issue({ subject: String.raw`CN=mallory, O=x\, CN=admin\, y` })
+  const quoted = await authority.issue({ subject: String.raw`CN=Doe\, John, O=Acme` })
+
+  assert.equal((await userOf(url, { client }))['username'], 'mallory')
+  assert.equal((await userOf(url, { client: quoted }))['username'], '"Doe, John"', 'as Java writes it')
+})
+
+test('logins by certificate that nothing could use do not start', async (t) => {
+  await assert.rejects(runGateway(t, { x509: { enabled: true } }), /x509\.enabled: nothing asks for client certificates/)
+  const settings = settingsWith(createFiles(t), 'want')
+  const x509 = (more: object) => ({ ...settings, x509: { enabled: true, ...more } })
+  await assert.rejects(runGateway(t, x509({ 'subject-principal-regex': 'CN=.*' })), /exactly one group/)
+  await assert.rejects(runGateway(t, x509({ 'role-oid': 'roles' })), /dotted numbers/)
+  await assert.rejects(runGateway(t, x509({ roleOID: '1.2.3', requireRoles: 'a' })), /x509\.requireRoles/)
+  await assert.rejects(runGateway(t, { ...settings, anonymous: { enabled: true } }), /anonymous access and x509\.enabled exclude/)
+})
