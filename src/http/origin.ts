@@ -1,6 +1,5 @@
 /** How a request reached the gateway: client address, scheme and base URL, through proxies that are trusted, and no others. */
-import type { IncomingMessage } from 'node:http'
-import type { TLSSocket } from 'node:tls'
+import type { IncomingHttpHeaders } from 'node:http'
 
 export interface OriginSettings {
   /** The address that browsers use, when it is configured; it then replaces everything derived. Without a trailing slash. */
@@ -20,8 +19,20 @@ export interface Origin {
   baseUrl: string
 }
 
+/** What of a request tells where it came from. */
+export interface Received {
+  readonly headers: IncomingHttpHeaders
+  readonly socket: {
+    readonly remoteAddress?: string | undefined
+    readonly localAddress?: string | undefined
+    readonly localPort?: number | undefined
+    /** Of TLS connections. */
+    readonly encrypted?: boolean
+  }
+}
+
 /** @see authentication contract, section 1.15 */
-export function originOf(raw: IncomingMessage, settings: OriginSettings): Origin {
+export function originOf(raw: Received, settings: OriginSettings): Origin {
   const peer = plainAddress(raw.socket.remoteAddress ?? '')
   const trusted = isTrustedPeer(raw, settings)
   const forwarded = (name: string) => (trusted ? firstValue(raw.headers[name.toLowerCase()]) : undefined)
@@ -31,7 +42,7 @@ export function originOf(raw: IncomingMessage, settings: OriginSettings): Origin
   if (settings.publicUrl !== undefined) {
     return { clientAddress, scheme: settings.publicUrl.startsWith('https:') ? 'https' : 'http', baseUrl: settings.publicUrl }
   }
-  const direct = (raw.socket as Partial<TLSSocket>).encrypted === true ? 'https' : 'http'
+  const direct = raw.socket.encrypted === true ? 'https' : 'http'
   const claimed = forwarded(settings.headers.scheme)?.toLowerCase()
   const scheme = claimed === 'https' || claimed === 'http' ? claimed : direct
   const host = withPort(forwarded(settings.headers.host) ?? raw.headers.host, forwarded(settings.headers.port), scheme)
@@ -39,7 +50,7 @@ export function originOf(raw: IncomingMessage, settings: OriginSettings): Origin
 }
 
 /** Whether the other end of the connection is a proxy whose headers are believed. */
-export function isTrustedPeer(raw: IncomingMessage, { trustForwarded, trustedProxies }: OriginSettings): boolean {
+export function isTrustedPeer(raw: Pick<Received, 'socket'>, { trustForwarded, trustedProxies }: OriginSettings): boolean {
   return trustForwarded && trustedProxies.test(plainAddress(raw.socket.remoteAddress ?? ''))
 }
 
@@ -78,7 +89,7 @@ function withPort(host: string | undefined, port: string | undefined, scheme: st
   return url.host
 }
 
-function localHost(raw: IncomingMessage): string {
+function localHost(raw: Received): string {
   const address = plainAddress(raw.socket.localAddress ?? '127.0.0.1')
   return `${address.includes(':') ? `[${address}]` : address}:${raw.socket.localPort ?? 80}`
 }
