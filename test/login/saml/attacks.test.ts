@@ -34,6 +34,12 @@ async function checkRefused(gateway: SamlGateway, browser: Browser, xml: string,
   assert.deepEqual(others, [])
 }
 
+/** Time of the processor since then, which does not depend on what else this machine does. */
+function usedMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1000
+}
+
 async function runTable(t: TestContext, gateway: SamlGateway, attacks: readonly Attack[]): Promise<void> {
   for (const { name, answer = {}, change = (xml: string) => xml, reason } of attacks) {
     await t.test(name, async () => {
@@ -373,10 +379,10 @@ test('auth-scenario 131: a document type is refused quickly, whatever it declare
     await t.test(name, async () => {
       const browser = gateway.open()
       const xml = gateway.provider.answer({ inResponseTo: await startLogin(browser) })
-      const startedMs = performance.now()
+      const startedAt = process.cpuUsage()
       await checkRefused(gateway, browser, type + xml, /document type/)
       await checkRefused(gateway, browser, `<?xml version="1.0"?>\n${type}${xml.replace('>alice', '>&e;')}`, /document type/)
-      assert.ok(performance.now() - startedMs < 2000)
+      assert.ok(usedMs(startedAt) < 1500)
     })
   }
   assert.deepEqual(bait.requests, [])
@@ -414,10 +420,10 @@ test('auth-scenario 139, 145: what is no response at all is refused, and never a
     await t.test(name, async () => {
       const browser = gateway.open()
       const before = gateway.log.length
-      const startedMs = performance.now()
+      const startedAt = process.cpuUsage()
       const answer = await postRaw(browser, { SAMLResponse: parameter })
       assert.equal(answer.status, 401)
-      assert.ok(performance.now() - startedMs < 2000)
+      assert.ok(usedMs(startedAt) < 1500)
       assert.match(reasonsOf({ ...gateway, log: gateway.log.slice(before) })[0] ?? '', reason)
     })
   }
@@ -523,9 +529,9 @@ test('a long answer of a stranger is refused before its content is looked at', a
     signed: 'both',
     attributes: { memberOf },
   })
-  const startedMs = performance.now()
+  const startedAt = process.cpuUsage()
   await checkRefused(gateway, browser, xml, /signature of the Response was made by no key/)
-  assert.ok(performance.now() - startedMs < 2000)
+  assert.ok(usedMs(startedAt) < 1500)
 })
 
 test('no answer, refused or not, reaches the log', async (t) => {

@@ -1,0 +1,161 @@
+/** The keys about SAML that an operator may write: those of all three generations of Gate, and a few of our own. */
+import { z } from 'zod'
+import { duration, withoutEffect } from '../../setting.ts'
+
+const location = (what: string) => z.string().min(1).optional().describe(`${what} A path or a \`file:\` address.`)
+
+const Credential = z.strictObject({
+  'private-key-location': location('Private key in PEM.'),
+  'certificate-location': location('Its certificate in PEM.'),
+})
+export const Credentials = z.strictObject({ credentials: z.array(Credential).default([]).describe('Key pairs.') }).optional()
+
+const AssertingParty = z
+  .strictObject({
+    'metadata-uri': z.string().min(1).optional().describe('Metadata: an address, a file, or the XML itself.'),
+    'entity-id': z.string().min(1).optional().describe('Name of the identity provider.'),
+    singlesignon: z
+      .strictObject({
+        url: z.string().min(1).optional().describe('Where logins start.'),
+        binding: z
+          .string()
+          .transform((text) => text.toLowerCase())
+          .pipe(z.enum(['redirect', 'post']))
+          .optional()
+          .meta({ description: 'How requests get there.', type: 'redirect or post' }),
+        'sign-request': z.boolean().optional().describe('Whether requests are signed. Default: as the metadata wants it.'),
+      })
+      .optional(),
+    singlelogout: withoutEffect('Logging out here does not log out at the identity provider.'),
+    verification: z
+      .strictObject({
+        credentials: z
+          .array(z.strictObject({ 'certificate-location': location('Certificate in PEM.') }))
+          .default([])
+          .describe('Certificates that signatures are checked with.'),
+      })
+      .optional(),
+  })
+  .optional()
+
+const Registration = z.strictObject({
+  'entity-id': z.string().min(1).optional().describe('Our name at the identity provider. May hold `{baseUrl}` and the like.'),
+  acs: z
+    .strictObject({
+      location: z.string().min(1).optional().describe('Where answers go. May hold `{baseUrl}` and `{registrationId}`.'),
+      binding: z
+        .string()
+        .transform((text) => text.toLowerCase())
+        .pipe(z.enum(['post']))
+        .optional()
+        .meta({ description: 'How answers come.', type: 'post' }),
+    })
+    .optional(),
+  'name-id-format': z.string().min(1).optional().describe('Kind of name that is asked for.'),
+  signing: Credentials,
+  decryption: Credentials,
+  singlelogout: withoutEffect('Logging out here does not log out at the identity provider.'),
+  assertingparty: AssertingParty,
+  identityprovider: AssertingParty,
+})
+export type Registration = z.infer<typeof Registration>
+
+export const SamlKeys = z.strictObject({
+  'saml.enabled': z.boolean().default(false).describe('Login by SAML 2.0.'),
+  'saml.metadataUrl': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Metadata of the identity provider: an http(s) address, a file, or the XML itself.'),
+  'saml.metadataRefresh': duration('s')
+    .default(900_000)
+    .describe('How often the metadata is read again (default 15m). While that fails, the last good copy counts.'),
+  'saml.issuerId': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Name of this gateway at the identity provider (entity ID). Default: `{baseUrl}/saml2/metadata`.'),
+  'saml.keyStore': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('PKCS#12 or PEM file with one key pair: decrypts assertions, signs requests.'),
+  'saml.keyStorePassword': z.string().default('').describe('Password of the key store.'),
+  'saml.keyStoreAliasName': withoutEffect('The key store holds one key pair.'),
+  'saml.keyStoreType': withoutEffect('Found out from the file: PKCS#12 or PEM.'),
+  'saml.signRequests': z.boolean().optional().describe('Sign requests. Default: where the metadata wants it.'),
+  'saml.signingCredentials': z
+    .array(
+      z.strictObject({ privateKeyLocation: location('Private key in PEM.'), certificateLocation: location('Its certificate.') }),
+    )
+    .default([])
+    .describe('Key pairs that requests are signed with; the first one signs.'),
+  'saml.signatureDigest': z
+    .string()
+    .transform((text) => text.replaceAll('-', '').toUpperCase())
+    .pipe(z.enum(['SHA1', 'SHA256', 'SHA384', 'SHA512']))
+    .optional()
+    .meta({
+      description: 'Digest of signed requests (default SHA256). SHA1 also accepts answers that are signed with SHA-1.',
+      type: 'SHA1, SHA256, SHA384 or SHA512',
+    }),
+  'saml.registrationId': z
+    .string()
+    .regex(/^[\w.-]+$/, 'must consist of letters, digits, dots, hyphens and underscores')
+    .default('SSO')
+    .describe('Name of the one registration; part of addresses.'),
+  'saml.loginProcessingUrl': z
+    .string()
+    .startsWith('/')
+    .default('/saml/{registrationId}')
+    .describe('Path at which answers are accepted, besides all paths that Gate has ever used.'),
+  'saml.redirectProtocol': z
+    .enum(['http', 'https'])
+    .default('https')
+    .describe('Scheme of the address for answers, with `saml.redirectHostname`.'),
+  'saml.redirectHostname': z
+    .string()
+    .regex(/^[^/?#\s@]+$/, 'must be a host name, perhaps with a port')
+    .optional()
+    .describe('Host and port of the address for answers. Default: those of the request.'),
+  'saml.redirectBasePath': z
+    .string()
+    .startsWith('/')
+    .default('/')
+    .describe('Path in front of `/saml/SSO`, with `saml.redirectHostname`.'),
+  'saml.maxAuthenticationAge': z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Seconds after which people have to authenticate again at the identity provider. Default: does not matter.'),
+  'saml.idpInitiated.enabled': z
+    .boolean()
+    .default(true)
+    .describe('Accept logins that start at the identity provider, from its portal of applications.'),
+  'saml.idpInitiated.relayStates': z
+    .array(z.string().min(1))
+    .default([])
+    .describe(
+      'Pages of the web UI where such a login may lead, when it comes with one of these as RelayState. Others lead to the start.',
+    ),
+  'saml.requiredRoles': z.array(z.string().min(1)).default([]).describe('People need one of these roles to log in.'),
+  'saml.sortRoles': z.boolean().default(false).describe('Sort roles by name.'),
+  'saml.forceLowercaseRoles': z.boolean().default(true).describe('Write roles in lower case.'),
+  'saml.userAttributeMapping.firstName': z.string().default('User.FirstName').describe('Attribute with the first name.'),
+  'saml.userAttributeMapping.lastName': z.string().default('User.LastName').describe('Attribute with the last name.'),
+  'saml.userAttributeMapping.roles': z.string().default('memberOf').describe('Attribute with the roles.'),
+  'saml.userAttributeMapping.rolesDelimiter': z
+    .string()
+    .min(1)
+    .default(';')
+    .describe('Regular expression between roles in one value.'),
+  'saml.userAttributeMapping.username': z.string().optional().describe('Attribute with the user name. Default: NameID.'),
+  'saml.userAttributeMapping.email': z.string().optional().describe('Attribute with the e-mail address. Default: NameID.'),
+  'security.authn.saml.enabled': z.boolean().default(false).describe('Form of installers; `saml.enabled` decides.'),
+  'security.authn.saml': withoutEffect('Form of installers; the keys of `saml` decide.'),
+  'spring.security.saml2.relyingparty.registration': z
+    .record(z.string(), Registration)
+    .default({})
+    .describe('Registrations of the newest releases, by name; each wins over `saml.*` for what it sets.'),
+})
+export type SamlKeys = z.infer<typeof SamlKeys>
