@@ -39,10 +39,8 @@ test('auth-scenario 4, 7, 9, 12, 13, 14: from the web UI to the provider and bac
   assert.equal(arrived.location, 'https://deck.example.com/#/search')
   const user = await browser.user()
   assert.equal(user?.['username'], 'a@x.io')
-  assert.deepEqual(
-    Object.keys(user ?? {}).filter((key) => /token|password|secret/i.test(key)),
-    ['canMintApiTokens'],
-  )
+  const secrets = Object.keys(user ?? {}).filter((key) => /password|secret|(?:access|id|refresh)_?token$/i.test(key))
+  assert.deepEqual(secrets, [])
 })
 
 test('auth-scenario 15: attributes of the provider become the fields of the user', async (t) => {
@@ -132,7 +130,8 @@ test('ten logins may be under way in a session, and the eleventh takes the place
   const browser = (await startOAuth2(t, olderSettings(provider), { now: () => time })).open()
   const callbacks: string[] = []
   for (let tab = 0; tab < 11; tab++) {
-    time += 1000
+    // Tabs that a browser opens again together.
+    time += 100
     callbacks.push(await beginLogin(browser))
   }
 
