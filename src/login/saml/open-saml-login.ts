@@ -32,7 +32,7 @@ export async function openSamlLogin(options: OpenSamlOptions): Promise<SamlLogin
   }
   if (problems.length > 0) {
     for (const registration of registrations) registration.close()
-    throw new Error(['Login by SAML cannot start:', ...problems].join('\n  '))
+    throw new Error(['the login by SAML cannot be used:', ...problems].join('\n  '))
   }
   const { redis, dataDir } = options
   const usedAssertions = redis === undefined ? openUsedAssertions(dataDir, now) : createRedisUsedAssertions(redis, now)
