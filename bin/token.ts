@@ -7,6 +7,7 @@ import { openUsers } from '../src/login/form/users.ts'
 import type { Principal, StoredToken } from '../src/login/tokens/token-store.ts'
 import { openTokens, type Tokens } from '../src/login/tokens/tokens.ts'
 import { allOperations } from '../src/operations/all.ts'
+import { openRedis } from '../src/redis/open-redis.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { readConfig } from './read-config.ts'
 
@@ -105,12 +106,12 @@ export async function token(args: readonly string[]): Promise<number> {
   const loaded = await readConfig(args)
   if (loaded === undefined) return 1
   try {
-    const tokens = open(loaded.config)
+    const { tokens, close } = await open(loaded.config)
     try {
       await act(tokens, { subject, values, config: loaded.config })
       return 0
     } finally {
-      await tokens.close()
+      await close()
     }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
@@ -133,13 +134,20 @@ function parse(args: readonly string[]) {
   return parseArgs({ args: [...args], options, allowPositionals: true })
 }
 
-/** @throws {GatewayError} NOT_FOUND while tokens are switched off */
-function open({ login, backends }: Config): Tokens {
+/** In Redis where replicas share it. @throws {GatewayError} NOT_FOUND while tokens are switched off */
+async function open({ login, backends, redis: settings }: Config): Promise<{ tokens: Tokens; close: () => Promise<void> }> {
   if (login.tokens === undefined) {
     throw new GatewayError('NOT_FOUND', 'API tokens are switched off. Set api-tokens.enabled: true, and no anonymous access.')
   }
   mkdirSync(backends.dataDir, { recursive: true, mode: 0o700 })
-  return openTokens({ settings: login.tokens, dataDir: backends.dataDir, log: createLog('silent') })
+  const log = createLog('silent')
+  const redis = settings && (await openRedis(settings, log))
+  const tokens = openTokens({ settings: login.tokens, dataDir: backends.dataDir, redis, log })
+  const close = async () => {
+    await tokens.close()
+    await redis?.close()
+  }
+  return { tokens, close }
 }
 
 function toPrincipal({ user, 'service-account': account }: Values): Principal | undefined {

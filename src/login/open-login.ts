@@ -89,10 +89,10 @@ async function openTokenLogin(
   methods: readonly LoginMethod[],
   prepareUser: PrepareUser,
 ): Promise<{ tokens: Tokens; method: LoginMethod } | undefined> {
-  const { settings, permissions, dataDir, log, now } = options
+  const { settings, permissions, dataDir, redis, log, now } = options
   if (settings.tokens === undefined || methods.length === 0) return undefined
   const [{ openTokens }, { TokenLogin }] = await Promise.all([import('./tokens/tokens.ts'), import('./tokens/token-login.ts')])
-  const tokens = openTokens({ settings: settings.tokens, dataDir, log, now })
+  const tokens = openTokens({ settings: settings.tokens, dataDir, redis, log, now })
   const { legacyPortLogin } = settings
   return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
 }

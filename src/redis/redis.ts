@@ -1,4 +1,5 @@
 /** The Redis or Valkey that replicas share, as the stores that keep something there see it: commands, scripts, a scan. */
+import { hash } from 'node:crypto'
 
 export interface Redis {
   /**
@@ -23,6 +24,10 @@ export interface Redis {
 export interface RedisScript {
   readonly source: string
   readonly sha1: string
+}
+
+export function createRedisScript(source: string): RedisScript {
+  return { source, sha1: hash('sha1', source, 'hex') }
 }
 
 /** What is stored under the key has another type: it was not written by this gateway. */

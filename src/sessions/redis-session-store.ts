@@ -4,7 +4,7 @@
  * the hashes of a Gate, is neither read nor in the way. Needs no more rights than docs/guides/replicas.md lists.
  */
 import { hash } from 'node:crypto'
-import { isWrongType, type Redis, type RedisScript } from '../redis/redis.ts'
+import { createRedisScript, isWrongType, type Redis } from '../redis/redis.ts'
 import type { SessionStore, StoredSession, UpdateOutcome } from './session-store.ts'
 
 export interface RedisSessionStoreOptions {
@@ -22,7 +22,7 @@ const ownerPrefix = `${sessionPrefix}of:`
 /** The set of a user outlives the last session in it by this much. */
 const slackMs = 60_000
 
-const update = createScript(`
+const update = createRedisScript(`
   local held = redis.pcall('GET', KEYS[1])
   if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
   if type(held) ~= 'string' then return 'gone' end
@@ -132,8 +132,4 @@ function isSession(name: string): boolean {
 function undefinedIfForeign(error: unknown): undefined {
   if (!isWrongType(error)) throw error
   return undefined
-}
-
-function createScript(source: string): RedisScript {
-  return { source, sha1: hash('sha1', source, 'hex') }
 }

@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../../errors.ts'
+import type { Redis } from '../../redis/redis.ts'
+import { createRedisTokenStore } from './redis-token-store.ts'
 import type { TokenSettings } from './settings.ts'
 import { openSqliteTokenStore } from './sqlite-token-store.ts'
 import type { Principal, PrincipalType, StoredToken, TokenLimits, TokenStore } from './token-store.ts'
@@ -197,9 +199,14 @@ export class Tokens {
   }
 }
 
-/** Tokens in the data directory, file `tokens.db`. */
-export function openTokens(options: Omit<TokensOptions, 'store'> & { dataDir: string }): Tokens {
-  return new Tokens({ ...options, store: openSqliteTokenStore(join(options.dataDir, 'tokens.db')) })
+/** Tokens in the Redis that replicas share, or else in the data directory, file `tokens.db`. */
+export function openTokens(options: Omit<TokensOptions, 'store'> & { dataDir: string; redis?: Redis }): Tokens {
+  const { settings, dataDir, redis, now = Date.now } = options
+  const store =
+    redis === undefined
+      ? openSqliteTokenStore(join(dataDir, 'tokens.db'))
+      : createRedisTokenStore(redis, { keyPrefix: settings.redisKeyPrefix, now })
+  return new Tokens({ ...options, store })
 }
 
 function checkName(given: string): string {
