@@ -114,7 +114,11 @@ class RedisConnection implements Redis {
     this.#reachable = false
     if (this.#complained || error === undefined) return
     this.#complained = true
-    this.#log.error({ err: error }, `Redis does not answer; sessions cannot be read or written until it does${hintFor(error)}`)
+    const advice = adviceFor(error)
+    this.#log.error(
+      { err: error },
+      `Redis does not answer; sessions cannot be read or written until it does${advice === undefined ? '' : `: ${advice}`}`,
+    )
   }
 }
 
@@ -205,12 +209,13 @@ function withoutArguments(error: Error & { command?: unknown; code?: unknown }):
 }
 
 /** What an operator can do about the refusals that a wrong configuration leads to. */
-function hintFor({ message }: Error): string {
-  if (/^WRONGPASS|^ERR invalid password/.test(message))
-    return ': check user and password; redis://:password@host names no ACL user'
-  if (/^NOAUTH/.test(message)) return ': it asks for a password, set redis.password'
-  if (/^NOPERM/.test(message)) return ': its ACL user lacks a right that docs/guides/replicas.md lists'
-  if (/^MOVED|CLUSTERDOWN/.test(message)) return ': it is a cluster, list its nodes in redis.cluster.nodes'
-  if (/certificate|self-signed|SSL|TLS/i.test(message)) return ': check redis.tls and whether the server speaks TLS'
-  return ''
+export function adviceFor({ message }: Error): string | undefined {
+  if (/^WRONGPASS|^ERR invalid password/.test(message)) {
+    return 'check user and password; redis://:password@host names no ACL user'
+  }
+  if (/^NOAUTH/.test(message)) return 'it asks for a password, set redis.password'
+  if (/^NOPERM/.test(message)) return 'its ACL user lacks a right that docs/guides/replicas.md lists'
+  if (/^MOVED|CLUSTERDOWN/.test(message)) return 'it is a cluster, list its nodes in redis.cluster.nodes'
+  if (/certificate|self-signed|SSL|TLS/i.test(message)) return 'check redis.tls and whether the server speaks TLS'
+  return undefined
 }

@@ -11,7 +11,7 @@ import { Directory } from './directory.ts'
 import { fillDnPattern, isSameDn } from './distinguished-name.ts'
 import { fillFilter, parseFilterTemplate } from './filter-template.ts'
 import { createGroups, type Groups, type Search, valuesOf } from './groups.ts'
-import { adviseOn, explainRefusal, type Refusal } from './refusal.ts'
+import { adviseOn, adviseOnConnection, explainRefusal, type Refusal } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
 
 export interface LdapSourceOptions {
@@ -180,12 +180,7 @@ function unavailable(cause: unknown): GatewayError {
 /** For the log: which server, what it said, and what to do about it. */
 function describe(error: unknown): Record<string, unknown> {
   if (error instanceof DirectoryRefusal) return { server: error.server, reason: error.message, advice: adviseOn(error.code) }
-  if (error instanceof DirectoryUnreachable) return { server: error.server, reason: error.message, advice: adviceOn(error) }
+  if (error instanceof DirectoryUnreachable)
+    return { server: error.server, reason: error.message, advice: adviseOnConnection(error.cause) }
   return { err: error }
-}
-
-function adviceOn({ cause }: DirectoryUnreachable): string | undefined {
-  const code = (cause as { code?: unknown } | undefined)?.code
-  const isCertificate = typeof code === 'string' && /CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)
-  return isCertificate ? 'check the certificate of the server, its name in ldap.url, and ldap.caFile' : undefined
 }

@@ -66,3 +66,10 @@ const adviceByCode: Readonly<Record<number, string>> = {
 export function adviseOn(code: number): string | undefined {
   return adviceByCode[code]
 }
+
+/** What to do when a server cannot be asked at all. @param cause Of the failure, with the code that Node or OpenSSL gave it */
+export function adviseOnConnection(cause: unknown): string | undefined {
+  const code = (cause as { code?: unknown } | undefined)?.code
+  const isCertificate = typeof code === 'string' && /CERT|SIGNATURE|ISSUER|ALTNAME/.test(code)
+  return isCertificate ? 'check the certificate of the server, its name in ldap.url, and ldap.caFile' : undefined
+}
