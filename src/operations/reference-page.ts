@@ -26,17 +26,20 @@ const configuration = {
 }
 
 export function referencePage(baseUrl: string): DirectAnswer {
+  // Without the host, the page works behind a proxy whose headers are not believed, too.
+  const base = new URL(baseUrl).pathname.replace(/\/$/, '')
   const settings = JSON.stringify(configuration).replaceAll('"', '&quot;')
   const page = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>Fairlead API</title>
 </head>
 <body>
-<script id="api-reference" data-url="${baseUrl}/openapi.json" data-configuration="${settings}"></script>
-<script src="${baseUrl}/swagger-ui/reference.js"></script>
+<script id="api-reference" data-url="${base}/openapi.json" data-configuration="${settings}"></script>
+<script src="${base}/swagger-ui/reference.js"></script>
 </body>
 </html>
 `

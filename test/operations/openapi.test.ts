@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { allOperations } from '../../src/operations/all.ts'
+import { formatOpenApi } from '../../src/operations/openapi.ts'
+import { startGateway } from '../support/gateway.ts'
+
+interface Entry {
+  operationId: string
+  parameters: { name: string; in: string; required: boolean }[]
+  responses: Record<string, unknown>
+}
+
+interface ApiDocument {
+  openapi: string
+  servers: { url: string }[]
+  paths: Record<string, Record<string, Entry>>
+}
+
+const root = resolve(import.meta.dirname, '../..')
+const document = formatOpenApi(allOperations, {
+  version: '1.2.3',
+  serverUrl: 'https://gate.example.com',
+}) as unknown as ApiDocument
+const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, entry]) => ({ path, method, entry })),
+)
+
+test('the document is valid OpenAPI 3.1', async () => {
+  const validator = new Validator()
+  const result = await validator.validate(JSON.stringify(document))
+  assert.deepEqual(result.errors ?? [], [])
+  assert.equal(result.valid, true)
+  assert.equal(validator.version, '3.1')
+})
+
+test('every operation of the specification is described once, with its path and method', () => {
+  const text = readFileSync(join(root, 'test/fixtures/specification-operations.json'), 'utf8')
+  const specified = JSON.parse(text) as { id: string; method: string; path: string }[]
+  assert.equal(specified.length, 93)
+  const nameless = (path: string) => path.replace(/\{\w+\}|\*\*/g, '{}')
+  for (const { id, method, path } of specified) {
+    const found = entries.filter(({ entry }) => entry.operationId === id)
+    assert.equal(found.length, 1, id)
+    assert.equal(found[0]?.method.toUpperCase(), method, id)
+    assert.equal(nameless(found[0]?.path ?? ''), nameless(path), id)
+  }
+})
+
+test('every operation that is served is described, under an id of its own', () => {
+  const ids = entries.map(({ entry }) => entry.operationId)
+  assert.deepEqual(ids.toSorted(), allOperations.map(({ id }) => id).toSorted())
+  assert.equal(new Set(ids).size, ids.length)
+})
+
+test('the parameters of a path are declared, required, and no others', () => {
+  for (const { path, entry } of entries) {
+    const inPath = entry.parameters.filter((parameter) => parameter.in === 'path')
+    assert.deepEqual(inPath.map(({ name }) => name).sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), path)
+    assert.ok(inPath.every(({ required }) => required))
+    const names = entry.parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
+    assert.equal(new Set(names).size, names.length, path)
+  }
+})
+
+test('every operation has a success, and says what happens without login and when a service fails', () => {
+  for (const { entry } of entries) {
+    assert.ok(
+      Object.keys(entry.responses).some((status) => /^[23]/.test(status)),
+      entry.operationId,
+    )
+    assert.ok(entry.responses['default'], entry.operationId)
+  }
+})
+
+for (const path of ['/openapi.json', '/v3/api-docs', '/v2/api-docs']) {
+  test(`the document is served at ${path}, with the address of the gateway`, async (t) => {
+    const gateway = await startGateway(t, { server: { servlet: { 'context-path': '/gate' } } })
+    const answer = await fetch(gateway + path)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('content-type'), 'application/json')
+    const served = (await answer.json()) as ApiDocument
+    assert.equal(served.openapi, '3.1.0')
+    assert.deepEqual(served.servers, [{ url: gateway }])
+    assert.deepEqual(Object.keys(served.paths), Object.keys(document.paths))
+  })
+}
+
+test('a generator makes a client of it whose types are sound', { timeout: 120_000 }, async (t) => {
+  const folder = createFolder(t)
+  writeFileSync(join(folder, 'api.json'), JSON.stringify(document))
+  const generated = await run(['node_modules/oazapfts/dist/cli.js', join(folder, 'api.json'), join(folder, 'client.ts')])
+  assert.equal(generated.code, 0, generated.output)
+  const client = readFileSync(join(folder, 'client.ts'), 'utf8')
+  for (const id of ['getServerGroupsUsingGET', 'invokePipelineConfigUsingPOST1'])
+    assert.match(client, new RegExp(`function ${id}\\b`, 'i'))
+
+  const checked = await run([
+    'node_modules/typescript/bin/tsc',
+    ...['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--target', 'esnext', '--module', 'esnext'],
+    ...['--moduleResolution', 'bundler', '--lib', 'esnext,dom,dom.iterable', '--types', ''],
+    join(folder, 'client.ts'),
+  ])
+  assert.equal(checked.code, 0, checked.output)
+})
+
+/** Inside the repository, so that the generated client finds its runtime. */
+function createFolder(t: TestContext): string {
+  const parent = join(root, 'node_modules/.cache')
+  mkdirSync(parent, { recursive: true })
+  const folder = mkdtempSync(join(parent, 'client-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function run(args: string[]): Promise<{ code: number; output: string }> {
+  return new Promise((done) => {
+    execFile(process.execPath, args, { cwd: root }, (error, stdout, stderr) => {
+      done({ code: error === null ? 0 : 1, output: (stdout + stderr).slice(0, 4000) })
+    })
+  })
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { chromium, type Page } from 'playwright-core'
+import { needs } from '../support/debian.ts'
+import { startGateway } from '../support/gateway.ts'
+
+const options = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
+const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync']
+
+interface Visited {
+  page: Page
+  /** Addresses that the page asked for. */
+  requested: string[]
+  /** What it complained about. */
+  complaints: string[]
+}
+
+/** Undefined where there is no browser; the test is skipped then. */
+async function openBrowser(t: TestContext): Promise<Visited | undefined> {
+  const executablePath = needs(t, 'chromium')
+  if (executablePath === undefined) return undefined
+  const browser = await chromium.launch({ executablePath, args: [...options, ...quiet] })
+  t.after(() => browser.close())
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  const requested: string[] = []
+  const complaints: string[] = []
+  page.on('request', (request) => void requested.push(request.url()))
+  page.on('pageerror', (error) => void complaints.push(String(error)))
+  page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())))
+  return { page, requested, complaints }
+}
+
+test('the reference page shows the operations and asks no other host for anything', { timeout: 60_000 }, async (t) => {
+  const visited = await openBrowser(t)
+  if (visited === undefined) return
+  const { page, requested, complaints } = visited
+  const gateway = await startGateway(t, { server: { servlet: { 'context-path': '/gate' } } })
+
+  await page.goto(`${gateway}/swagger-ui/index.html`)
+  await page.getByRole('heading', { name: 'Fairlead', exact: true }).first().waitFor()
+  await page.getByText('applications', { exact: true }).first().waitFor()
+  // Whatever it loads late, it has begun to load by then.
+  await page.waitForTimeout(1500)
+
+  const screenshot = process.env['FAIRLEAD_SCREENSHOT']
+  if (screenshot !== undefined) await page.screenshot({ path: screenshot })
+  const elsewhere = requested.filter((url) => !url.startsWith(gateway) && !/^(?:data|blob):/.test(url))
+  assert.deepEqual(elsewhere, [])
+  assert.ok(requested.includes(`${gateway}/openapi.json`))
+  assert.deepEqual(complaints, [])
+})
+
+for (const path of ['/swagger-ui.html', '/reference']) {
+  test(`the page is found at ${path}, too`, async (t) => {
+    const gateway = await startGateway(t, {})
+    const answer = await fetch(gateway + path)
+    assert.equal(answer.status, 200)
+    assert.match(String(answer.headers.get('content-security-policy')), /default-src 'none'.*connect-src 'self'/)
+    assert.match(await answer.text(), /<title>Fairlead API<\/title>/)
+  })
+}
+
+test('the page is for logged-in users only, and its folder holds nothing else', async (t) => {
+  const guarded = await startGateway(t, { security: { user: { name: 'me', password: 'correct-horse' } } })
+  for (const path of ['/swagger-ui/index.html', '/swagger-ui/reference.js', '/openapi.json', '/v3/api-docs']) {
+    assert.equal((await fetch(guarded + path, { redirect: 'manual' })).status, 302, path)
+  }
+  const open = await startGateway(t, {})
+  assert.equal((await fetch(`${open}/swagger-ui/other.js`)).status, 404)
+})
