@@ -6,6 +6,7 @@ import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import { VerifiedCredentials } from '../basic-credentials.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
+import type { Page } from '../login-page.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { parseBearer } from './bearer-token.ts'
@@ -76,6 +77,7 @@ export class OAuth2Login implements LoginMethod {
 
   mount(server: FastifyInstance, ending: LoginEnding): void {
     server.get('/login', (request, reply) => this.#answerLogin(request, reply, ending))
+    server.head('/login', (_request, reply) => reply.code(200).headers(this.#choicePage().headers).send())
     server.get<{ Params: { id: string } }>('/login/oauth2/code/:id', (request, reply) =>
       this.#answerCallback(request, reply, ending, request.params.id),
     )
@@ -98,12 +100,17 @@ export class OAuth2Login implements LoginMethod {
     if (known !== undefined) return known
     const [first, ...more] = this.#options.providers
     if (first !== undefined && more.length === 0) return this.#start(request, reply, ending, first.registration.id)
-    const choices = this.#options.providers.map(({ registration: { id, label } }) => ({
+    const { html, headers } = this.#choicePage()
+    return reply.code(200).headers(headers).send(html)
+  }
+
+  #choicePage(): Page {
+    const { providers, contextPath } = this.#options
+    const choices = providers.map(({ registration: { id, label } }) => ({
       label,
       path: `/oauth2/authorization/${encodeURIComponent(id)}`,
     }))
-    const { html, headers } = createChoicePage(this.#options.contextPath, choices)
-    return reply.code(200).headers(headers).send(html)
+    return createChoicePage(contextPath, choices)
   }
 
   async #answerCallback(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding, id: string): Promise<FastifyReply> {

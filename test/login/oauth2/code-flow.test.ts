@@ -432,3 +432,13 @@ test('several registrations are offered on a page, each with its label', async (
   const start = await browser.visit('/oauth2/authorization/second')
   assert.equal(queryOf(start.location).get('client_id'), 'two')
 })
+
+test('HEAD of the login page starts no login', async (t) => {
+  const provider = await startIdentityProvider(t)
+  const browser = (await startOAuth2(t, currentSettings(provider))).open()
+
+  const { status, cookies } = await browser.visit('/login', { method: 'HEAD' })
+
+  assert.equal(status, 200)
+  assert.deepEqual(cookies, [])
+})
