@@ -31,7 +31,7 @@ const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
 
 test('the document is valid OpenAPI 3.1', async () => {
   const validator = new Validator()
-  const result = await validator.validate(JSON.stringify(document))
+  const result = await validator.validate(JSON.parse(JSON.stringify(document)))
   assert.deepEqual(result.errors ?? [], [])
   assert.equal(result.valid, true)
   assert.equal(validator.version, '3.1')
