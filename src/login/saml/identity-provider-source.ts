@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
-import { type IdentityProvider, parseIdpMetadata, toPublicKey } from './idp-metadata.ts'
+import { type IdentityProvider, parseIdpMetadata, readSigningCertificate } from './idp-metadata.ts'
 import { readCertificate, readLocation } from './key-store.ts'
 import type { SamlRegistration } from './settings.ts'
 
@@ -29,9 +29,7 @@ export async function openIdentityProviderSource(
   options: SourceOptions,
 ): Promise<IdentityProviderSource> {
   if (identityProvider.kind === 'configured') {
-    const { entityId, url, binding, certificates } = identityProvider
-    const keys = certificates.map((location) => toPublicKey(readCertificate(location)))
-    const configured: IdentityProvider = { entityId, signOn: { [binding]: url }, wantsSignedRequests: false, keys }
+    const configured = toConfigured(identityProvider)
     return { current: () => configured, close: () => {} }
   }
   const { location, entityId } = identityProvider
@@ -66,6 +64,20 @@ export async function openIdentityProviderSource(
   }
   const timer = isInline(location) ? undefined : setInterval(() => void refresh(), options.refreshMs).unref()
   return { current: () => current, close: () => clearInterval(timer) }
+}
+
+/** Reads it once and keeps nothing. @throws {Error} when there is no usable metadata; the message says why */
+export async function loadIdentityProvider({ identityProvider }: SamlRegistration): Promise<IdentityProvider> {
+  if (identityProvider.kind === 'configured') return toConfigured(identityProvider)
+  const { location, entityId } = identityProvider
+  return parse(await readMetadata(location), entityId, location)
+}
+
+function toConfigured(configured: Extract<SamlRegistration['identityProvider'], { kind: 'configured' }>): IdentityProvider {
+  const { entityId, url, binding } = configured
+  const certificates = configured.certificates.map((location) => readSigningCertificate(readCertificate(location)))
+  const keys = certificates.map(({ publicKey }) => publicKey)
+  return { entityId, signOn: { [binding]: url }, wantsSignedRequests: false, keys, certificates }
 }
 
 function parse(text: string, entityId: string | undefined, location: string): IdentityProvider {
@@ -106,7 +118,7 @@ async function readText(answer: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function isAddress(location: string): boolean {
+export function isAddress(location: string): boolean {
   return /^https?:\/\//i.test(location)
 }
 
@@ -115,7 +127,7 @@ function isInline(location: string): boolean {
 }
 
 /** An address may carry a key in its query. */
-function nameOf(location: string): string {
+export function nameOf(location: string): string {
   if (isInline(location)) return 'in the configuration'
   return isAddress(location) ? `at ${location.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//')}` : `in "${location}"`
 }

@@ -9,6 +9,10 @@ export interface IdentityProvider {
   readonly wantsSignedRequests: boolean
   /** Keys that its signatures are checked with. */
   readonly keys: readonly KeyObject[]
+  /** What the keys stand in. */
+  readonly certificates: readonly X509Certificate[]
+  /** When the metadata says that it ends, in milliseconds since the epoch. */
+  readonly validUntilMs?: number
 }
 
 export const bindings = {
@@ -47,10 +51,18 @@ function toIdentityProvider(entity: XmlElement): IdentityProvider {
   if (redirect === undefined && post === undefined) {
     throw new Error('the identity provider offers neither the redirect nor the POST binding for single sign-on')
   }
-  const keys = descriptors.flatMap((one) => childrenOf(one, 'metadata', 'KeyDescriptor')).flatMap(signingKeysOf)
-  if (keys.length === 0) throw new Error('the identity provider has no certificate for signatures')
+  const certificates = descriptors.flatMap((one) => childrenOf(one, 'metadata', 'KeyDescriptor')).flatMap(signingCertificatesOf)
+  if (certificates.length === 0) throw new Error('the identity provider has no certificate for signatures')
   const wantsSignedRequests = descriptors.some((one) => /^(true|1)$/.test(attributeOf(one, 'WantAuthnRequestsSigned') ?? ''))
-  return { entityId, signOn: { redirect, post }, wantsSignedRequests, keys }
+  const validUntilMs = Date.parse(attributeOf(entity, 'validUntil') ?? '')
+  return {
+    entityId,
+    signOn: { redirect, post },
+    wantsSignedRequests,
+    keys: certificates.map(({ publicKey }) => publicKey),
+    certificates,
+    ...(!Number.isNaN(validUntilMs) && { validUntilMs }),
+  }
 }
 
 function locationOf(services: readonly XmlElement[], binding: string): string | undefined {
@@ -63,18 +75,21 @@ function locationOf(services: readonly XmlElement[], binding: string): string | 
 }
 
 /** A key without `use` serves both purposes. */
-function signingKeysOf(descriptor: XmlElement): KeyObject[] {
+function signingCertificatesOf(descriptor: XmlElement): X509Certificate[] {
   const use = attributeOf(descriptor, 'use')
   if (use !== undefined && use !== 'signing') return []
   return descendantsOf(descriptor)
     .filter((element) => isElement(element, 'signature', 'X509Certificate'))
-    .map((element) => toPublicKey(Buffer.from(textOf(element), 'base64')))
+    .map((element) => readSigningCertificate(Buffer.from(textOf(element), 'base64')))
 }
 
 /** The dates of a certificate do not matter here: the metadata says which keys count. @throws {Error} */
-export function toPublicKey(certificate: Buffer | string): KeyObject {
+export function readSigningCertificate(certificate: Buffer | string): X509Certificate {
   try {
-    return new X509Certificate(certificate).publicKey
+    const read = new X509Certificate(certificate)
+    // Of a kind that is not known, it has no key that could be used.
+    if (read.publicKey.type !== 'public') throw new Error('it has no public key')
+    return read
   } catch (cause) {
     throw new Error('a certificate cannot be read', { cause })
   }
