@@ -1,0 +1,70 @@
+/** `fairlead doctor`: examines the installation, says what to register at the identity provider and what is wrong. */
+import { homedir } from 'node:os'
+import { parseArgs } from 'node:util'
+import { ConfigError, type LoadedConfig, loadConfig } from '../src/config/config.ts'
+import { examine } from '../src/doctor/doctor.ts'
+import { type Finding, findingsOn } from '../src/doctor/finding.ts'
+import { formatExamination } from '../src/doctor/format-examination.ts'
+import { findMistake } from '../src/doctor/public-address.ts'
+
+const usage = `Usage: fairlead doctor [options]
+
+  --public-url URL   address of the gateway as browsers see it (default: http.publicUrl, or what redirect addresses say)
+  --proxy ADDRESS    address from which the proxy in front connects (default: 10.0.0.1)
+  --json             for programs
+  --config FILE      another configuration file; may be repeated, later wins
+
+Starts nothing; a gateway may run meanwhile. Ends with 1 when there is a problem.
+`
+
+const options = {
+  'public-url': { type: 'string' },
+  proxy: { type: 'string', default: '10.0.0.1' },
+  json: { type: 'boolean', default: false },
+  config: { type: 'string', multiple: true },
+} as const
+
+export async function doctor(args: readonly string[]): Promise<number> {
+  const given = readArguments(args)
+  if (typeof given === 'string') {
+    process.stderr.write(`${given}\n\n${usage}`)
+    return 2
+  }
+  const { 'public-url': publicUrl, proxy: proxyAddress, json, config: files = [] } = given
+  const loaded = await load(files)
+  if (Array.isArray(loaded)) {
+    print(json, { verdict: 'problem', publicUrl: publicUrl ?? '', addresses: [], findings: loaded })
+    return 1
+  }
+  const examination = await examine({ ...loaded, publicUrl, proxyAddress })
+  print(json, examination)
+  // A peer that neither answers nor closes must not keep the command from ending.
+  setTimeout(() => process.exit(), 1000).unref()
+  return examination.verdict === 'problem' ? 1 : 0
+}
+
+/** What was given, or what is wrong with it. */
+function readArguments(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({ args: [...args], options })
+    const mistake = values['public-url'] === undefined ? undefined : findMistake(values['public-url'])
+    return mistake === undefined ? values : `--public-url ${mistake}`
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+/** The configuration, or everything that is wrong with it. */
+async function load(files: readonly string[]): Promise<LoadedConfig | Finding[]> {
+  try {
+    return await loadConfig({ cwd: process.cwd(), env: process.env, homeDir: homedir(), files })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const { problem } = findingsOn('Configuration')
+    return error.message.split('\n').map((line) => problem('read it', line, 'correct it; the gateway does not start with it'))
+  }
+}
+
+function print(json: boolean, examination: Parameters<typeof formatExamination>[0]): void {
+  process.stdout.write(json ? `${JSON.stringify(examination, null, 2)}\n` : formatExamination(examination))
+}

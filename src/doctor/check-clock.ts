@@ -1,0 +1,67 @@
+/** Whether this clock agrees with those that logins depend on: tokens and assertions are judged by their times. */
+import type { Config } from '../config/config.ts'
+import { isAddress } from '../login/saml/identity-provider-source.ts'
+import { type Check, type Finding, findingsOn, type Patience } from './finding.ts'
+
+const subject = 'Clock'
+/** A Date header has whole seconds, and the way there and back takes some time. */
+const noticeableMs = 5000
+
+interface Peer {
+  readonly url: string
+  readonly host: string
+  /** How far the clocks may be apart before logins fail, in milliseconds. */
+  readonly toleratedMs: number
+}
+
+export function checkClock(config: Config, { answerMs }: Patience, now: () => number): Check[] {
+  const peers = new Map(peersOf(config).map((peer) => [peer.host, peer]))
+  return [...peers.values()].map((peer) => ({ subject, run: () => compare(peer, answerMs, now) }))
+}
+
+function peersOf({ login, upstreams }: Config): Peer[] {
+  const providers = (login.oauth2?.registrations ?? []).flatMap(
+    ({ issuerUri, endpoints }) => issuerUri ?? endpoints.tokenUri ?? [],
+  )
+  const metadata = (login.saml?.registrations ?? []).flatMap(({ identityProvider }) =>
+    identityProvider.kind === 'metadata' && isAddress(identityProvider.location) ? [identityProvider.location] : [],
+  )
+  const services = Object.values(upstreams.services).flatMap(({ kind, baseUrl }) =>
+    kind === 'external' && baseUrl !== undefined ? [`${baseUrl}/health`] : [],
+  )
+  return [
+    ...services.map((url) => toPeer(url, 300_000)),
+    ...metadata.map((url) => toPeer(url, 300_000)),
+    ...providers.map((url) => toPeer(url, 60_000)),
+    ...(login.iap === undefined ? [] : [toPeer(login.iap.keysUrl, login.iap.issuedSkewMs)]),
+  ]
+}
+
+function toPeer(url: string, toleratedMs: number): Peer {
+  return { url, host: new URL(url).host, toleratedMs }
+}
+
+/** Whoever does not answer, or has no clock, is no matter of this check. */
+async function compare({ url, host, toleratedMs }: Peer, answerMs: number, now: () => number): Promise<Finding[]> {
+  const report = findingsOn(subject)
+  const tried = `compare with the Date header of ${host}`
+  const askedAtMs = now()
+  const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(answerMs) }).catch(() => undefined)
+  await answer?.body?.cancel().catch(() => {})
+  const theirsMs = Date.parse(answer?.headers.get('date') ?? '')
+  if (Number.isNaN(theirsMs)) return []
+  const aheadMs = (askedAtMs + now()) / 2 - (theirsMs + 500)
+  const found = `this clock is ${Math.round(Math.abs(aheadMs) / 1000)} s ${aheadMs > 0 ? 'ahead' : 'behind'}`
+  const advice = 'have both machines follow a time server (chrony, systemd-timesyncd)'
+  if (Math.abs(aheadMs) >= toleratedMs) {
+    return [
+      report.problem(
+        tried,
+        `${found}; from ${toleratedMs / 1000} s on, what it says is refused as expired or from the future`,
+        advice,
+      ),
+    ]
+  }
+  if (Math.abs(aheadMs) > noticeableMs) return [report.warning(tried, found, advice)]
+  return [report.ok(tried, 'both agree')]
+}

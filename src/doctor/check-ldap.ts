@@ -1,0 +1,124 @@
+/** The directory, server by server: connection and TLS, the manager's password, and whether searches are answered. */
+import { X509Certificate } from 'node:crypto'
+import { PresenceFilter } from 'ldapts'
+import { type Connection, DirectoryRefusal, DirectoryUnreachable, openConnection } from '../login/ldap/connection.ts'
+import { fillFilter, parseFilterTemplate } from '../login/ldap/filter-template.ts'
+import { adviseOn, adviseOnConnection } from '../login/ldap/refusal.ts'
+import type { LdapServer, LdapSettings } from '../login/ldap/settings.ts'
+import { blocksOf, judgeExpiry } from './expiry.ts'
+import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
+
+/** In no directory, it is hoped: the searches are made, and find nothing. */
+const nobody = 'fairlead-doctor-nobody'
+
+export function checkLdap(settings: LdapSettings, { answerMs }: Patience, now: number): Check[] {
+  const hurried = {
+    ...settings,
+    connectTimeoutMs: Math.min(settings.connectTimeoutMs, answerMs),
+    readTimeoutMs: Math.min(settings.readTimeoutMs, answerMs),
+  }
+  const servers = settings.servers.map((server): Check => {
+    const subject = `LDAP ${server.url}`
+    return { subject, run: () => checkServer(server, hurried, findingsOn(subject)) }
+  })
+  return [...servers, { subject: 'LDAP, ldap.caFile', run: () => judgeAuthorities(settings, now) }]
+}
+
+async function checkServer(server: LdapServer, settings: LdapSettings, report: Reporter): Promise<Finding[]> {
+  const tls = server.secure ? 'TLS' : settings.startTls ? 'StartTLS' : 'no TLS'
+  const found: Finding[] = []
+  let connection: Connection | undefined
+  const attempt = async (tried: string, work: (opened: Connection) => Promise<string>) => {
+    try {
+      connection ??= await openConnection(server, settings)
+      found.push(report.ok(tried, await work(connection)))
+      return true
+    } catch (error) {
+      found.push(toProblem(report, tried, error))
+      return false
+    }
+  }
+  try {
+    const isThere = await attempt(`connect with ${tls}`, async (opened) => {
+      const root = { base: '', scope: 'base', filter: anything, attributes: ['namingContexts'], maxEntries: 1 } as const
+      await opened.search(root).catch(ignoreRefusal)
+      return 'it answers'
+    })
+    if (!isThere) return found
+    const { manager } = settings
+    const bound =
+      manager === undefined ||
+      (await attempt(`bind as the manager ${manager.dn}`, async (opened) => {
+        await opened.bind(manager.dn, manager.password)
+        return 'the password is right'
+      }))
+    if (bound) for (const [tried, work] of searchesOf(settings)) await attempt(tried, work)
+    return found
+  } finally {
+    connection?.close()
+  }
+}
+
+type Attempt = readonly [tried: string, work: (connection: Connection) => Promise<string>]
+
+const anything = new PresenceFilter({ attribute: 'objectClass' })
+
+/** Those that a login makes before it knows the password; without a manager, groups are searched as the user. */
+function searchesOf({ userSearch, groupSearch, userDnPattern, manager }: LdapSettings): Attempt[] {
+  const as = manager === undefined ? 'nobody' : 'the manager'
+  const search = (what: string, { base, filter }: { base: string; filter: string }, values: string[]): Attempt => [
+    `search ${what} as ${as}: base "${base}", filter ${filter}`,
+    async (connection) => {
+      const filled = fillFilter(parseFilterTemplate(filter), values)
+      await connection.search({ base, scope: 'sub', filter: filled, attributes: ['cn'], maxEntries: 1 })
+      return 'the base exists and the search is answered'
+    },
+  ]
+  const parent = userDnPattern?.replace(/^(?:[^,\\]|\\.)*,/s, '')
+  return [
+    ...(userSearch === undefined ? [] : [search('users', userSearch, [nobody])]),
+    ...(groupSearch === undefined || manager === undefined ? [] : [search('groups', groupSearch, [`cn=${nobody}`, nobody])]),
+    ...(parent === undefined || manager === undefined || parent.includes('{0}') ? [] : [readParent(parent)]),
+  ]
+}
+
+function readParent(base: string): Attempt {
+  return [
+    `read the entry above the users, "${base}"`,
+    async (connection) => {
+      await connection.search({ base, scope: 'base', filter: anything, attributes: ['objectClass'], maxEntries: 1 })
+      return 'it exists'
+    },
+  ]
+}
+
+function toProblem(report: Reporter, tried: string, error: unknown): Finding {
+  const reason = (error as Error).message || String(error)
+  if (error instanceof DirectoryRefusal) {
+    return report.problem(
+      tried,
+      `the directory refuses: ${reason}`,
+      adviseOn(error.code) ?? 'ask the administrator of the directory',
+    )
+  }
+  if (error instanceof DirectoryUnreachable) {
+    const advice =
+      adviseOnConnection(error.cause) ??
+      'check host and port in ldap.url, the network between, and whether the server speaks TLS there'
+    return report.problem(tried, `it cannot be asked: ${reason}`, advice)
+  }
+  return report.problem(tried, reason, 'correct the filter in the configuration')
+}
+
+/** Some directories keep this entry to themselves, and have answered by saying so. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof DirectoryRefusal)) throw error
+}
+
+function judgeAuthorities({ authorities }: LdapSettings, now: number): Finding[] {
+  const report = findingsOn('LDAP, ldap.caFile')
+  const advice = 'add the authority that follows it to ldap.caFile'
+  return blocksOf(authorities ?? '').map((pem) =>
+    judgeExpiry(report, { what: 'the authority of the servers', certificate: new X509Certificate(pem), advice }, now),
+  )
+}

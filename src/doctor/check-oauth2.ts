@@ -1,0 +1,145 @@
+/** The provider of the login by OAuth 2.0: what its issuer publishes, each of its addresses, its keys, and our own secret. */
+import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
+import { createClientAuthentication } from '../login/oauth2/client-authentication.ts'
+import { discover, type Published } from '../login/oauth2/discovery.ts'
+import { LoginFailure } from '../login/oauth2/login-failure.ts'
+import type { Endpoints } from '../login/oauth2/presets.ts'
+import { type CallProvider, createProviderCalls, readObject } from '../login/oauth2/provider-http.ts'
+import { fillRedirectUri } from '../login/oauth2/redirect-uri.ts'
+import type { Registration } from '../login/oauth2/registration.ts'
+import type { OAuth2Settings } from '../login/oauth2/settings.ts'
+import { requestTokens } from '../login/oauth2/token-request.ts'
+import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
+
+const network = 'check the address, the network between, and the authorities that this machine trusts (NODE_EXTRA_CA_CERTS)'
+
+export function checkOAuth2({ registrations }: OAuth2Settings, baseUrl: string, { answerMs }: Patience): Check[] {
+  const call = createProviderCalls({ connectTimeoutMs: answerMs / 2, readTimeoutMs: answerMs / 2 })
+  return registrations.map((registration) => {
+    const subject = `OAuth 2.0 ${registration.id}`
+    return { subject, run: () => checkProvider(registration, { call, baseUrl, report: findingsOn(subject) }) }
+  })
+}
+
+interface Means {
+  readonly call: CallProvider
+  readonly baseUrl: string
+  readonly report: Reporter
+}
+
+async function checkProvider(registration: Registration, means: Means): Promise<Finding[]> {
+  const { issuerUri } = registration
+  const [first, published] = issuerUri === undefined ? [undefined, undefined] : await tryDiscovery(issuerUri, means)
+  const chosen = Object.entries(registration.endpoints).filter(([, uri]) => uri !== undefined)
+  const endpoints: Endpoints = { ...published?.endpoints, ...Object.fromEntries(chosen) }
+  const found = await Promise.all([
+    tryAddress('authorization address', endpoints.authorizationUri, means),
+    tryAddress('user-info address', endpoints.userInfoUri, means),
+    tryKeys(endpoints.jwkSetUri, means),
+    trySecret(registration, endpoints, published, means),
+  ])
+  return [...(first === undefined ? [] : [first]), ...found.filter((one) => one !== undefined)]
+}
+
+async function tryDiscovery(issuerUri: string, { call, report }: Means): Promise<[Finding, Published | undefined]> {
+  const tried = `read what ${issuerUri} publishes`
+  try {
+    const published = await discover(issuerUri, call)
+    const { authorizationUri, tokenUri } = published.endpoints
+    if (authorizationUri === undefined || tokenUri === undefined) {
+      const advice = 'write authorization-uri and token-uri of the provider into the configuration'
+      return [report.warning(tried, 'it names no address for logins or for tokens', advice), published]
+    }
+    return [report.ok(tried, `logins start at ${withoutQuery(authorizationUri)}`), published]
+  } catch (error) {
+    const advice =
+      error instanceof LoginFailure
+        ? `correct issuer-uri, or ${network}`
+        : 'correct issuer-uri: it has to be written as the provider writes it'
+    return [report.problem(tried, (error as Error).message, advice), undefined]
+  }
+}
+
+/** Nobody is logged in here, so a refusal is a good answer. */
+async function tryAddress(what: string, url: string | undefined, { call, report }: Means): Promise<Finding | undefined> {
+  if (url === undefined) return undefined
+  const tried = `GET the ${what} ${withoutQuery(url)}`
+  try {
+    const { status } = await call({ what, url })
+    const gone = status === 404 || status === 410
+    if (gone) return report.problem(tried, `it answers ${status}`, 'correct the address in the configuration')
+    return report.ok(tried, `it is there (${status})`)
+  } catch (error) {
+    // Pages for people redirect; the call follows none, and has its answer.
+    if (error instanceof LoginFailure && error.kind === 'refused') return report.ok(tried, 'it is there')
+    return report.problem(tried, (error as Error).message, network)
+  }
+}
+
+async function tryKeys(url: string | undefined, { call, report }: Means): Promise<Finding | undefined> {
+  if (url === undefined) return undefined
+  const tried = `read the keys at ${withoutQuery(url)}`
+  try {
+    const what = 'key set'
+    const answer = await call({ what, url, init: { headers: { accept: 'application/json' } } })
+    if (answer.status !== 200) return report.problem(tried, `it answers ${answer.status}`, 'correct jwk-set-uri')
+    const set = (await readObject(what, answer)) as unknown as JSONWebKeySet
+    createLocalJWKSet(set)
+    if (set.keys.length === 0) return report.problem(tried, 'there are none', 'ask the administrator of the provider')
+    return report.ok(tried, `${set.keys.length} keys`)
+  } catch (error) {
+    return report.problem(tried, (error as Error).message, `correct jwk-set-uri, or ${network}`)
+  }
+}
+
+/** Redeems a code that nobody has given out: a provider that knows the client says that the code is wrong. */
+async function trySecret(
+  registration: Registration,
+  { tokenUri, issuer }: Endpoints,
+  published: Published | undefined,
+  { call, baseUrl, report }: Means,
+): Promise<Finding | undefined> {
+  if (tokenUri === undefined) return undefined
+  const { clientId, id } = registration
+  const tried = `redeem an invented code at ${withoutQuery(tokenUri)} as the client ${clientId}`
+  const state = 'fairlead-doctor'
+  const name = issuer ?? tokenUri
+  try {
+    await requestTokens(call, {
+      server: {
+        issuer: name,
+        token_endpoint: tokenUri,
+        authorization_response_iss_parameter_supported: published?.namesItself === true,
+      },
+      issuerIsKnown: true,
+      client: { client_id: clientId },
+      clientAuthentication: createClientAuthentication(registration),
+      registration,
+      parameters: new URLSearchParams({ code: 'fairlead-doctor', state, ...(published?.namesItself && { iss: name }) }),
+      state,
+      redirectUri: fillRedirectUri(registration.redirectUri, { baseUrl, registrationId: id }),
+      verifier: registration.pkce ? 'fairlead-doctor-fairlead-doctor-fairlead-doctor' : undefined,
+      nonce: undefined,
+    })
+    return report.warning(tried, 'the provider takes any code', 'a provider for tests must not guard anything')
+  } catch (error) {
+    return judgeAnswer(error as Error, tried, report)
+  }
+}
+
+function judgeAnswer(error: Error, tried: string, report: Reporter): Finding {
+  const { message } = error
+  if (/invalid_grant|bad_verification_code/.test(message))
+    return report.ok(tried, 'the client is known; only the code is refused, as it should be')
+  if (/invalid_client|unauthorized_client|incorrect_client_credentials/.test(message)) {
+    return report.problem(tried, message, 'correct client-id, client-secret and client-authentication-method')
+  }
+  if (/redirect_uri/.test(message)) return report.problem(tried, message, 'register the redirect URI that stands above')
+  if (error instanceof LoginFailure && error.kind === 'unavailable') return report.problem(tried, message, network)
+  return report.warning(tried, message, 'see what the provider says about it; a login may fail in the same way')
+}
+
+/** A query may hold a key. */
+function withoutQuery(url: string): string {
+  return url.replace(/\?.*/s, '').replace(/\/\/[^/@]*@/, '//')
+}

@@ -1,0 +1,113 @@
+/** Redis: reached, and every right that the stores need, found out by using them for a moment. */
+import { randomBytes, X509Certificate } from 'node:crypto'
+import pino from 'pino'
+import { createRedisUsedAssertions } from '../login/saml/used-assertions.ts'
+import { adviceFor, openRedis } from '../redis/open-redis.ts'
+import type { Redis } from '../redis/redis.ts'
+import type { RedisSettings } from '../redis/settings.ts'
+import { createRedisSessionStore } from '../sessions/redis-session-store.ts'
+import { blocksOf, judgeExpiry } from './expiry.ts'
+import { type Check, type Finding, findingsOn, type Patience } from './finding.ts'
+
+export interface RedisUse {
+  readonly settings: RedisSettings
+  /** What is kept there besides sessions. */
+  readonly saml: boolean
+}
+
+const lifeMs = 5000
+
+export function checkRedis({ settings, saml }: RedisUse, { answerMs }: Patience, now: () => number): Check[] {
+  const subject = `Redis ${describePlace(settings)}`
+  const report = findingsOn(subject)
+  const run = async () => {
+    const complaints: string[] = []
+    const log = pino({ level: 'error' }, { write: (line: string) => void complaints.push(reasonIn(line)) })
+    const redis = await openRedis({ ...settings, timeoutMs: Math.min(settings.timeoutMs, answerMs) }, log)
+    try {
+      const found: Finding[] = []
+      for (const [tried, use] of usesOf(redis, saml, now)) {
+        const error = await use().then(
+          () => undefined,
+          (thrown: Error) => thrown,
+        )
+        if (error === undefined) {
+          found.push(report.ok(tried, 'done'))
+          continue
+        }
+        const reason = complaints[0] ?? error.message
+        found.push(
+          report.problem(
+            tried,
+            reason,
+            adviceFor(error) ?? adviceFor(new Error(reason)) ?? 'check the address and whether Redis runs there',
+          ),
+        )
+        // Whoever does not answer a ping answers nothing else.
+        if (found.length === 1) break
+      }
+      return found
+    } finally {
+      await redis.close()
+    }
+  }
+  const authorities = blocksOf(settings.tls?.ca ?? '')
+  const advice = 'add the authority that follows it to redis.tls.caFile'
+  return [
+    { subject, run },
+    {
+      subject: 'Redis, redis.tls.caFile',
+      run: () =>
+        authorities.map((pem) =>
+          judgeExpiry(report, { what: 'the authority of the server', certificate: new X509Certificate(pem), advice }, now()),
+        ),
+    },
+  ]
+}
+
+type Use = readonly [tried: string, use: () => Promise<unknown>]
+
+/** The stores themselves, on names that nobody else has. */
+function usesOf(redis: Redis, saml: boolean, now: () => number): Use[] {
+  const name = `doctor-${randomBytes(12).toString('hex')}`
+  const owner = `fairlead ${name}`
+  const store = createRedisSessionStore(redis, { idleMs: lifeMs, now })
+  const session = () => ({ content: '{}', expiresAtMs: now() + lifeMs, owner })
+  return [
+    ['ping', () => redis.send('ping')],
+    ['write a session', () => store.insert(name, session())],
+    ['read it', () => store.load(name)],
+    ['change it, by a script', () => store.update(name, '{}', session())],
+    ['prolong it', () => store.touch(name, session())],
+    ['list the sessions of its user', () => store.listOf(owner)],
+    ['remove it', () => store.remove(name, owner)],
+    ['look for sessions, as ending all of them does', () => firstOf(redis.scan(`spring:session:fairlead:${name}*`))],
+    ...(saml
+      ? [['remember a SAML assertion', () => createRedisUsedAssertions(redis, now).use(name, now() + 1000)] as const]
+      : []),
+  ]
+}
+
+async function firstOf(portions: AsyncIterable<unknown>): Promise<unknown> {
+  for await (const portion of portions) return portion
+  return undefined
+}
+
+function reasonIn(line: string): string {
+  const { err, msg } = JSON.parse(line) as { err?: { message?: string; code?: string }; msg?: string }
+  return err?.message || err?.code || (msg ?? 'no answer')
+}
+
+function describePlace({ place, tls }: RedisSettings): string {
+  const secure = tls === undefined ? '' : ' with TLS'
+  switch (place.kind) {
+    case 'server':
+      return `${place.host}:${place.port}${secure}`
+    case 'socket':
+      return place.path
+    case 'sentinel':
+      return `${place.master} at the Sentinels ${place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ')}${secure}`
+    case 'cluster':
+      return `cluster of ${place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ')}${secure}`
+  }
+}

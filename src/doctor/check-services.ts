@@ -1,0 +1,107 @@
+/** The services behind the gateway: address, health, and how long the answer takes. */
+import { existsSync } from 'node:fs'
+import { connect } from 'node:net'
+import { socketPathFor } from '../backends/embedded.ts'
+import type { Config } from '../config/config.ts'
+import { hideCredentials } from '../config/problems.ts'
+import { GatewayError } from '../errors.ts'
+import { anonymousIdentity } from '../upstreams/identity.ts'
+import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../upstreams/services.ts'
+import { Upstreams } from '../upstreams/upstreams.ts'
+import { type Check, type Finding, findingsOn, type Patience } from './finding.ts'
+
+const slowMs = 1000
+
+export function checkServices({ upstreams, backends }: Config, patience: Patience): Check[] {
+  return serviceNames.flatMap((service) => {
+    const { kind, baseUrl, shards, config } = upstreams.services[service]
+    if (kind === 'disabled') return []
+    if (kind === 'embedded')
+      return [{ subject: `Service ${service}`, run: () => checkEmbedded(service, backends.dataDir, patience) }]
+    const others = [...shards.map((shard) => shard.baseUrl), ...Object.values(config.dynamicEndpoints ?? {})]
+    const addresses = [...new Set([baseUrl, ...others])].filter((address) => address !== undefined)
+    return addresses.map((address) => ({
+      subject: `Service ${service}`,
+      run: () => checkHealth(service, { kind: 'external', baseUrl: address }, hideCredentials(address), patience),
+    }))
+  })
+}
+
+/** It runs with the gateway, which need not run now. */
+async function checkEmbedded(service: ServiceName, dataDir: string, patience: Patience): Promise<Finding[]> {
+  const socketPath = socketPathFor(dataDir)
+  if (!isEmbeddable(service)) return []
+  if (!(await isListening(socketPath))) {
+    return [
+      findingsOn(`Service ${service}`).ok(
+        'look for the embedded back end',
+        'it starts with the gateway, which is not running here',
+      ),
+    ]
+  }
+  return checkHealth(service, { kind: 'embedded', socketPath, service }, 'the embedded back end', patience)
+}
+
+async function checkHealth(
+  service: ServiceName,
+  address: ServiceAddress,
+  name: string,
+  { answerMs }: Patience,
+): Promise<Finding[]> {
+  const report = findingsOn(`Service ${service}`)
+  const upstreams = openProbe(service, address, answerMs)
+  const tried = `GET /health of ${name}`
+  const startedAtMs = performance.now()
+  try {
+    const { status } = await upstreams.call(service, { path: '/health' }, anonymousIdentity)
+    const tookMs = Math.round(performance.now() - startedAtMs)
+    const found = `it answers ${status} after ${tookMs} ms`
+    if (status >= 400)
+      return [report.problem(tried, found, 'see its log; a 404 may mean that the address belongs to something else')]
+    if (tookMs > slowMs) return [report.warning(tried, found, 'every request of a user waits for it: see what keeps it busy')]
+    return [report.ok(tried, found)]
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    const reason = causeOf(error) ?? error.message
+    return [
+      report.problem(
+        tried,
+        `no answer: ${reason}`,
+        `start it, correct services.${service}.baseUrl, or set services.${service}.enabled: false`,
+      ),
+    ]
+  } finally {
+    await upstreams.close()
+  }
+}
+
+function openProbe(service: ServiceName, address: ServiceAddress, answerMs: number): Upstreams {
+  return new Upstreams({
+    services: { [service]: address },
+    connectTimeoutMs: answerMs,
+    readTimeoutMs: answerMs,
+    keepAliveMs: 1000,
+    maxConnections: 1,
+    maxPending: 2,
+    maxAnswerBytes: 1024 * 1024,
+    retry: false,
+  })
+}
+
+function causeOf({ cause }: Error): string | undefined {
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
+  return [code, message].find((text): text is string => typeof text === 'string' && text !== '')
+}
+
+/** Whether a gateway runs on this data directory, as its back ends tell. */
+export function isListening(socketPath: string): Promise<boolean> {
+  if (!existsSync(socketPath)) return Promise.resolve(false)
+  return new Promise((resolve) => {
+    const socket = connect(socketPath)
+    const settle = (listens: boolean) => {
+      socket.destroy()
+      resolve(listens)
+    }
+    socket.once('connect', () => settle(true)).once('error', () => settle(false))
+  })
+}

@@ -1,0 +1,70 @@
+/** What the doctor finds out, and how its checks run: side by side, each bounded in time, none able to stop the others. */
+import { setTimeout as wait } from 'node:timers/promises'
+
+export type Verdict = 'ok' | 'warning' | 'problem'
+
+/** Never holds a secret. */
+export interface Finding {
+  /** What was looked at: `Redis`, `LDAP ldaps://directory.example.com:636`. */
+  readonly subject: string
+  readonly verdict: Verdict
+  readonly tried: string
+  readonly found: string
+  /** What to do; undefined when there is nothing to do. */
+  readonly advice?: string
+}
+
+export interface Check {
+  readonly subject: string
+  readonly run: () => Promise<readonly Finding[]> | readonly Finding[]
+}
+
+/** How long the doctor waits, in milliseconds: for one answer, and for one check as a whole. */
+export interface Patience {
+  readonly answerMs: number
+  readonly checkMs: number
+}
+
+export const usualPatience: Patience = { answerMs: 3000, checkMs: 9000 }
+
+/** Findings about one subject, in few words. */
+export interface Reporter {
+  ok(tried: string, found: string): Finding
+  warning(tried: string, found: string, advice: string): Finding
+  problem(tried: string, found: string, advice: string): Finding
+}
+
+export function findingsOn(subject: string): Reporter {
+  return {
+    ok: (tried, found) => ({ subject, verdict: 'ok', tried, found }),
+    warning: (tried, found, advice) => ({ subject, verdict: 'warning', tried, found, advice }),
+    problem: (tried, found, advice) => ({ subject, verdict: 'problem', tried, found, advice }),
+  }
+}
+
+/** All findings, in the order of the checks. */
+export async function runChecks(checks: readonly Check[], { checkMs }: Patience): Promise<Finding[]> {
+  return (await Promise.all(checks.map((check) => runCheck(check, checkMs)))).flat()
+}
+
+async function runCheck({ subject, run }: Check, limitMs: number): Promise<readonly Finding[]> {
+  const { problem } = findingsOn(subject)
+  const over = new AbortController()
+  const late = async (): Promise<readonly Finding[]> => {
+    await wait(limitMs, undefined, { signal: over.signal })
+    return [problem('everything about it', `no result within ${limitMs / 1000} s`, 'see whether it answers at all, and how fast')]
+  }
+  try {
+    return await Promise.race([Promise.resolve().then(run), late()])
+  } catch (error) {
+    return [problem('everything about it', (error as Error).message, 'correct what the message names')]
+  } finally {
+    over.abort()
+  }
+}
+
+/** The worst of all; nothing is worse than a problem. */
+export function worstOf(findings: readonly Finding[]): Verdict {
+  const verdicts = findings.map(({ verdict }) => verdict)
+  return verdicts.includes('problem') ? 'problem' : verdicts.includes('warning') ? 'warning' : 'ok'
+}
