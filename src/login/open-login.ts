@@ -14,6 +14,7 @@ import { openUsers } from './form/users.ts'
 import type { Login } from './login.ts'
 import type { LoginEnding, LoginMethod } from './login-method.ts'
 import { createFarewellPage, type Page } from './login-page.ts'
+import { LoopBreaker } from './loop-breaker.ts'
 import { PasswordLogin, type PasswordSource } from './password-login.ts'
 import { type Accounts, createUserPreparation, type PrepareUser } from './prepare-user.ts'
 import type { UiAddress } from './redirect-target.ts'
@@ -169,6 +170,7 @@ class OpenLogin implements Login, LoginEnding {
   readonly #methods: readonly LoginMethod[]
   readonly #prepareUser: PrepareUser
   readonly #requests: RequestLogin
+  readonly #loops: LoopBreaker
   readonly tokens: Tokens | undefined
 
   constructor(options: LoginOptions, methods: readonly LoginMethod[], prepareUser: PrepareUser, tokens: Tokens | undefined) {
@@ -177,6 +179,7 @@ class OpenLogin implements Login, LoginEnding {
     this.tokens = tokens
     this.#methods = methods
     this.#prepareUser = prepareUser
+    this.#loops = new LoopBreaker({ contextPath: options.contextPath, now: options.now ?? Date.now })
     this.#requests = new RequestLogin({
       methods,
       sessions,
@@ -187,6 +190,8 @@ class OpenLogin implements Login, LoginEnding {
         () => accounts.list(),
         () => permissions.enabled,
       ),
+      loops: this.#loops,
+      contextPath: options.contextPath,
     })
     this.steps = this.#requests.steps
   }
@@ -257,12 +262,14 @@ class OpenLogin implements Login, LoginEnding {
       credentialStamp: login.credentialStamp,
     })
     setCookie(state, sessions.cookie(id, state.scheme === 'https'))
+    this.#loops.completed(request)
     this.#options.log.info({ user: user.username, method: user.method, address: state.clientAddress }, 'a user logged in')
     await reply.redirect(state.baseUrl + (login.path ?? savedPath ?? '/'), 302)
   }
 
-  remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void> {
-    return this.#requests.changeSession(request, (content) => withPendingLogin(content, id, pending))
+  async remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void> {
+    await this.#requests.changeSession(request, (content) => withPendingLogin(content, id, pending))
+    this.#loops.sent(request)
   }
 
   async take(request: FastifyRequest, id: string): Promise<PendingLogin | undefined> {

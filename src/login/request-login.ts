@@ -6,6 +6,8 @@ import type { Permissions } from '../permissions/permissions.ts'
 import { emptySession, type Session, userOf } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { LoginMethod, LoginOutcome } from './login-method.ts'
+import type { LoopBreaker } from './loop-breaker.ts'
+import { createLoopPage } from './loop-page.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
 import { toSavedPath } from './saved-request.ts'
 
@@ -18,6 +20,9 @@ export interface RequestLoginOptions {
   /** Whether the extra port without TLS is guarded like the main one. */
   legacyPortLogin: boolean
   anonymous: () => User
+  loops: LoopBreaker
+  /** Empty, or a prefix such as `/api/v1`. */
+  contextPath: string
 }
 
 /** What the steps of one request tell each other. */
@@ -67,6 +72,7 @@ export class RequestLogin {
     return [
       { name: 'findUser', run: (request) => this.#findUser(request) },
       { name: 'askPermissionService', run: (request) => this.#askPermissionService(request) },
+      { name: 'breakLoop', run: (request, reply) => this.#breakLoop(request, reply) },
       { name: 'requireLogin', run: (request, reply) => this.#requireLogin(request, reply) },
     ]
   }
@@ -166,6 +172,23 @@ export class RequestLogin {
     if (answer.kind !== 'unknown' || session !== undefined || report === undefined) return answer
     await permissions.reportLogin(user, report)
     return permissions.lookUp(user)
+  }
+
+  /** A browser that comes back to log in a third time within a minute is told why, instead of being sent on. */
+  async #breakLoop(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { loops, contextPath } = this.#options
+    const { state, method } = request
+    const { open, session } = this.#findings.get(state) ?? {}
+    if (state.user !== undefined) {
+      if (session !== undefined) loops.settled(request)
+      return
+    }
+    if (open === undefined || (method !== 'GET' && method !== 'HEAD')) return
+    const loop = loops.check(request)
+    if (loop === undefined) return
+    request.log.warn({ loop, address: state.clientAddress }, 'a browser logs in again and again')
+    const { html, headers } = createLoopPage({ loop, contextPath, baseUrl: state.baseUrl, requestId: state.requestId })
+    await reply.code(401).headers(headers).send(html)
   }
 
   /** @throws {GatewayError} the refusal of a method without login page; SESSIONS_UNAVAILABLE */

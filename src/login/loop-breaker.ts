@@ -1,0 +1,151 @@
+/**
+ * Notices browsers that are sent to log in again and again without getting anywhere. What happened within the last minute
+ * stands in a cookie of the browser; of browsers that do not send it back, a bounded list of completed logins is kept.
+ */
+import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { setCookie } from './request-login.ts'
+
+/**
+ * What seems to be wrong. `cookie`: logins succeed, and the browser sends no cookie back. `session`: logins succeed, and the
+ * next request is a stranger's. `return`: the browser is sent to the provider, and no login comes of it.
+ */
+export type Loop = 'cookie' | 'session' | 'return'
+
+export interface LoopBreakerOptions {
+  /** Prefix of the gateway's paths, or empty. */
+  contextPath: string
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** When a browser was sent to the provider, and when a login was completed; milliseconds since the epoch, oldest first. */
+interface Rounds {
+  readonly sent: readonly number[]
+  readonly completed: readonly number[]
+}
+
+const cookieName = 'LOGIN_ROUNDS'
+const windowMs = 60_000
+/** The third round is one too many. */
+const enough = 2
+/** Tabs that are restored together start their logins together; that is no round. */
+const togetherMs = 3000
+const maxClients = 5000
+const none: Rounds = { sent: [], completed: [] }
+
+/** Where logins begin, as far as no provider sends the browser there. */
+const startPath = /^\/(login|oauth2\/authorization\/[^/]+|saml2\/authenticate(\/[^/]+)?)$/
+const answerParameters = ['code', 'state', 'error', 'logout']
+
+export class LoopBreaker {
+  readonly #options: LoopBreakerOptions
+  /** Logins completed by requests without the cookie, by client. */
+  readonly #withoutCookie = new Map<string, readonly number[]>()
+  /** Requests whose past does not count, because somebody asked to try again. */
+  readonly #forgiven = new WeakSet<FastifyRequest>()
+
+  constructor(options: LoopBreakerOptions) {
+    this.#options = options
+  }
+
+  /** To be asked when a login is about to begin; undefined when it may. */
+  check(request: FastifyRequest): Loop | undefined {
+    if (!startPath.test(request.state.path)) return undefined
+    const query = new URLSearchParams(queryOf(request.url))
+    if (answerParameters.some((name) => query.has(name))) return undefined
+    if (query.has('again')) {
+      this.#forgive(request)
+      return undefined
+    }
+    const rounds = this.#read(request)
+    if (rounds === undefined) return this.#completedBy(request).length >= enough ? 'cookie' : undefined
+    if (rounds.completed.length >= enough) return 'session'
+    return rounds.sent.length >= enough && !this.#isTogether(rounds) ? 'return' : undefined
+  }
+
+  /** The browser is sent to the provider. */
+  sent(request: FastifyRequest): void {
+    const rounds = this.#read(request) ?? none
+    if (!this.#isTogether(rounds)) this.#write(request, { ...rounds, sent: [...rounds.sent, this.#options.now()] })
+  }
+
+  /** A login was completed; whether the browser keeps it shows with the next request. */
+  completed(request: FastifyRequest): void {
+    const rounds = this.#read(request)
+    if (rounds === undefined) this.#remember(request, [...this.#completedBy(request), this.#options.now()])
+    this.#write(request, { sent: rounds?.sent ?? [], completed: [...(rounds?.completed ?? []), this.#options.now()] })
+  }
+
+  /** A request has a user: whatever happened before led somewhere. */
+  settled(request: FastifyRequest): void {
+    if (this.#read(request) === undefined) return
+    setCookie(request.state, this.#format(request, '', 0))
+    this.#remember(request, this.#completedBy(request).slice(1))
+  }
+
+  #forgive(request: FastifyRequest): void {
+    if (this.#read(request) !== undefined) setCookie(request.state, this.#format(request, '', 0))
+    this.#forgiven.add(request)
+    this.#withoutCookie.delete(toClient(request))
+  }
+
+  #isTogether({ sent, completed }: Rounds): boolean {
+    const [last, lastCompleted] = [sent.at(-1) ?? 0, completed.at(-1) ?? 0]
+    return last > lastCompleted && this.#options.now() - last < togetherMs
+  }
+
+  /** Undefined when the browser sent no such cookie, or one that nobody can read. */
+  #read(request: FastifyRequest): Rounds | undefined {
+    if (this.#forgiven.has(request)) return undefined
+    const value = new RegExp(`(?:^|;\\s*)${cookieName}=([0-9a-z._]{1,120})(?:;|$)`).exec(request.headers.cookie ?? '')?.[1]
+    const [sent, completed, ...more] = value?.split('_').map((list) => this.#recent(list.split('.').map(parseTime))) ?? []
+    return sent === undefined || completed === undefined || more.length > 0 ? undefined : { sent, completed }
+  }
+
+  #write(request: FastifyRequest, { sent, completed }: Rounds): void {
+    const lists = [sent, completed].map((times) => times.slice(-enough).map((time) => time.toString(36)))
+    setCookie(request.state, this.#format(request, lists.map((list) => list.join('.')).join('_'), windowMs / 1000))
+  }
+
+  #format({ state }: FastifyRequest, value: string, maxAgeSeconds: number): string {
+    const secure = state.scheme === 'https' ? '; Secure' : ''
+    return `${cookieName}=${value}; Max-Age=${maxAgeSeconds}; Path=${this.#options.contextPath}/${secure}; HttpOnly`
+  }
+
+  #completedBy(request: FastifyRequest): number[] {
+    return this.#recent(this.#withoutCookie.get(toClient(request)) ?? [])
+  }
+
+  #remember(request: FastifyRequest, times: readonly number[]): void {
+    const client = toClient(request)
+    this.#withoutCookie.delete(client)
+    if (times.length === 0) return
+    this.#withoutCookie.set(client, times.slice(-enough))
+    if (this.#withoutCookie.size <= maxClients) return
+    const [oldest] = this.#withoutCookie.keys()
+    if (oldest !== undefined) this.#withoutCookie.delete(oldest)
+  }
+
+  #recent(times: readonly number[]): number[] {
+    const nowMs = this.#options.now()
+    return times.filter((time) => time <= nowMs && nowMs - time < windowMs)
+  }
+}
+
+function parseTime(text: string): number {
+  return /^[0-9a-z]{1,10}$/.test(text) ? Number.parseInt(text, 36) : 0
+}
+
+/** Browsers of one kind at one address are taken for one. */
+function toClient({ state, headers }: FastifyRequest): string {
+  return createHash('sha256')
+    .update(`${state.clientAddress} ${headers['user-agent'] ?? ''}`)
+    .digest('base64url')
+    .slice(0, 22)
+}
+
+function queryOf(url: string): string {
+  const mark = url.indexOf('?')
+  return mark === -1 ? '' : url.slice(mark)
+}

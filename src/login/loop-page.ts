@@ -1,0 +1,68 @@
+/** The page that ends a login going in circles: what was seen, what may be wrong, and the way to try again. */
+import { createPage, escapeHtml, type Page } from './login-page.ts'
+import type { Loop } from './loop-breaker.ts'
+
+export interface LoopPageOptions {
+  readonly loop: Loop
+  /** Prefix of the gateway's paths, or empty. */
+  readonly contextPath: string
+  /** Address of the gateway as the browser sees it. */
+  readonly baseUrl: string
+  /** Leads an administrator to the line in the log. */
+  readonly requestId: string
+}
+
+interface Explanation {
+  readonly seen: string
+  readonly causes: (options: LoopPageOptions) => readonly string[]
+}
+
+const explanations: Readonly<Record<Loop, Explanation>> = {
+  cookie: {
+    seen: 'You were signed in each time, but your browser does not send back the cookie that keeps you signed in.',
+    causes: ({ baseUrl }) => [
+      `Cookies are blocked: allow them for ${hostOf(baseUrl)}.`,
+      `The gateway has more than one address: open it by the one that it gives itself, ${baseUrl}.`,
+      'For administrators: domain, path and “secure” of the cookie fit that address (server.servlet.session.cookie), and the proxy in front sends X-Forwarded-Proto.',
+    ],
+  },
+  session: {
+    seen: 'You were signed in each time, but the next request was that of a stranger again.',
+    causes: ({ baseUrl }) => [
+      `Your browser keeps some cookies of ${hostOf(baseUrl)} and drops others: delete them all, then try again.`,
+      'The permission service does not know you, although it was told. An administrator finds out why.',
+      'For administrators: several replicas run and do not share their sessions, or the session cookie does not fit the address.',
+    ],
+  },
+  return: {
+    seen: 'You were sent to the identity provider each time, but no sign-in came of it.',
+    causes: ({ baseUrl }) => [
+      'The identity provider repeats a confirmation that is too old: sign out there, then try again.',
+      `For administrators: the redirect address registered at the identity provider belongs to this gateway, ${baseUrl}.`,
+      'For administrators: the clocks of gateway and identity provider agree.',
+    ],
+  },
+}
+
+export function createLoopPage(options: LoopPageOptions): Page {
+  const { seen, causes } = explanations[options.loop]
+  return createPage(
+    'Sign-in stopped',
+    `
+    <h1>Sign-in goes in circles</h1>
+    <p class="notice alert" role="alert">${escapeHtml(seen)}</p>
+    <p>This browser came back to sign in a third time within a minute, so it is not sent on any more. What may be wrong:</p>
+    <ul>
+      ${causes(options)
+        .map((cause) => `<li>${escapeHtml(cause)}</li>`)
+        .join('\n      ')}
+    </ul>
+    <p>This number leads an administrator to the log: <code>${escapeHtml(options.requestId)}</code></p>
+    <p><a class="button" href="${escapeHtml(options.contextPath)}/login?again">Try again</a></p>`,
+    "; form-action 'none'",
+  )
+}
+
+function hostOf(baseUrl: string): string {
+  return URL.parse(baseUrl)?.host ?? baseUrl
+}
