@@ -136,7 +136,7 @@ function summarize(config: Config, sources: readonly string[]): string {
   return [
     'The configuration is in order.',
     `Read: ${sources.join(', ') || 'nothing; defaults apply'}`,
-    `Listens on: ${config.http.address}:${config.http.port}${config.http.origin.contextPath}`,
+    `Listens on: ${describePorts(config.http)}`,
     `Login: ${describeLogin(config.login)}`,
     `Sessions: ${config.redis === undefined ? 'in the data directory' : 'in Redis, shared with other replicas'}`,
     `Data directory: ${config.backends.dataDir}`,
@@ -145,11 +145,27 @@ function summarize(config: Config, sources: readonly string[]): string {
   ].join('\n')
 }
 
-function describeLogin({ anonymous, oauth2, saml, ldap }: LoginSettings): string {
+function describePorts({ address, port, origin, listeners }: HttpSettings): string {
+  const { mainTls, apiPort, legacyPort } = listeners
+  return [
+    `${address}:${port}${origin.contextPath}${mainTls ? ' (TLS)' : ''}`,
+    ...(apiPort === undefined ? [] : [`${address}:${apiPort} (TLS with client certificates)`]),
+    ...(legacyPort === undefined ? [] : [`${address}:${legacyPort} (without TLS)`]),
+  ].join(', ')
+}
+
+function describeLogin({ anonymous, form, oauth2, saml, ldap, header, iap, x509 }: LoginSettings): string {
   if (anonymous) return 'none, everyone is anonymous'
-  if (ldap !== undefined) return `LDAP, form and HTTP Basic (${ldap.servers.map(({ url }) => url).join(', ')})`
-  if (saml !== undefined) return `SAML (${saml.registrations.map(({ id }) => id).join(', ')})`
-  return oauth2 === undefined ? 'form and HTTP Basic' : `OAuth 2.0 (${oauth2.registrations.map(({ id }) => id).join(', ')})`
+  const methods = [
+    ldap && `LDAP, form and HTTP Basic (${ldap.servers.map(({ url }) => url).join(', ')})`,
+    saml && `SAML (${saml.registrations.map(({ id }) => id).join(', ')})`,
+    oauth2 && `OAuth 2.0 (${oauth2.registrations.map(({ id }) => id).join(', ')})`,
+    form.enabled && 'form and HTTP Basic',
+    header && 'trusted header',
+    iap && 'Identity-Aware Proxy',
+    x509 && 'client certificates',
+  ]
+  return methods.filter((method) => typeof method === 'string').join('; ')
 }
 
 interface Surroundings {
@@ -179,17 +195,25 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
     serviceAccountFilter: permissions.serviceAccountFilter,
     includedAccounts: upstreams.services.front50.config.includedAccounts,
   }
+  const redis = toRedisSettings(bindKeys(RedisKeys, context), report)
+  const login = toLoginSettings(loginKeys, report, {
+    standalone: upstreams.standalone,
+    profiles,
+    listeners: http.listeners,
+    origin: http.origin,
+  })
+  if (redis !== undefined && login.form.enabled && login.form.configuredUser === undefined) {
+    report.notice(
+      'Sessions are shared by Redis, users of the form are not: they live in the data directory of each replica. ' +
+        'Several replicas need spring.security.user, a directory or an identity provider.',
+    )
+  }
   return {
     upstreams,
     http,
     sessions: toSessionSettings(bindKeys(SessionKeys, context), report),
-    redis: toRedisSettings(bindKeys(RedisKeys, context), report),
-    login: toLoginSettings(loginKeys, report, {
-      standalone: upstreams.standalone,
-      profiles,
-      listeners: http.listeners,
-      origin: http.origin,
-    }),
+    redis,
+    login,
     permissions,
     operations: toOperationSettings(operationKeys, operationSurroundings),
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
