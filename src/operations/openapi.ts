@@ -40,7 +40,7 @@ export function formatOpenApi(operations: readonly Operation[], options: OpenApi
     tags: [...new Set(operations.map(tagOf))].sort().map((name) => ({ name })),
     paths,
     components: { schemas: { Error: errorSchema, Problem: problemSchema }, responses: commonResponses(), securitySchemes },
-    security: [{ session: [] }, { basic: [] }],
+    security: [{ session: [] }, { basic: [] }, { apiToken: [] }],
   }
 }
 
@@ -172,6 +172,7 @@ const problemSchema = {
 const securitySchemes = {
   session: { type: 'apiKey', in: 'cookie', name: 'SESSION', description: 'Cookie of a browser session; see /login.' },
   basic: { type: 'http', scheme: 'basic', description: 'User and password, for scripts.' },
+  apiToken: { type: 'apiKey', in: 'header', name: 'X-Spinnaker-Token', description: 'API token, for programs; see /auth/apiTokens.' },
 }
 
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
