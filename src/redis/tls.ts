@@ -50,7 +50,8 @@ function readPem(path: string | undefined, key: string, report: SettingsReport):
     if (text.includes('-----BEGIN ')) return text
     report.problem(key, `${path} is no PEM file: it has no line that starts with -----BEGIN`)
   } catch (error) {
-    report.problem(key, `${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`)
+    const { code, message } = error as NodeJS.ErrnoException
+    report.problem(key, code === 'ENOENT' ? `the file ${path} does not exist` : `${path} cannot be read: ${code ?? message}`)
   }
   return undefined
 }

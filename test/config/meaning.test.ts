@@ -115,6 +115,7 @@ test('anonymous access and a login form exclude each other', async (t) => {
 
 const notices: [title: string, given: Given, notice: RegExp][] = [
   ['anonymous access', { env: { ANONYMOUS_ENABLED: 'true' } }, /^Warning: anonymous\.enabled serves everyone/],
+  ['users that replicas do not share', { 'config/gate.yml': 'redis.connection: redis://r:1' }, /users of the form are not/],
   [
     'no login method before Spinnaker',
     { 'config/gate.yml': 'services.orca.baseUrl: http://o' },

@@ -6,7 +6,7 @@ import { Pool } from 'undici'
 import { type GuardedGateway, startGuarded, startPath } from '../login/support.ts'
 import { createClock } from '../sessions/support.ts'
 import type { GatewayOptions, GatewaySettings } from '../support/gateway.ts'
-import { type RedisOptions, type RedisServer, startRedis, waitUntil } from '../support/redis.ts'
+import { documentedUser, type RedisOptions, type RedisServer, startRedis, waitUntil } from '../support/redis.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 test('auth-scenario 70: a login at one replica counts at the other, and so does its end within seconds', async (t) => {
@@ -162,16 +162,12 @@ test('auth-scenario 31: deleting the session cache deletes spring:session* and n
   assert.equal(await browsers[0]?.user(), undefined)
 })
 
-/** As docs/guides/replicas.md has it. */
-const aclUser =
-  'user fairlead on >secret resetchannels ~spring:session* +get +set +pttl +pexpire +unlink +zadd +zrem +zrange +zremrangebyscore +evalsha +eval +scan +ping +select'
-
 test('a user who may do nothing but what is documented is enough, and nothing but that is sent', async (t) => {
   const replicas = await startReplicas(
     t,
     {},
     {},
-    { users: [aclUser] },
+    { users: [documentedUser()] },
     ({ port }) => `redis://fairlead:secret@127.0.0.1:${port}/0`,
   )
   if (replicas === undefined) return
@@ -186,7 +182,7 @@ test('a user who may do nothing but what is documented is enough, and nothing bu
   await other.visit('/auth/logout')
 
   const commands = new Set(seen.map(([command]) => command?.toLowerCase()))
-  const allowed = new Set([...aclUser.matchAll(/\+(\w+)/g)].map(([, command]) => command))
+  const allowed = new Set([...documentedUser().matchAll(/\+([a-z]+)/g)].map(([, command]) => command))
   allowed.add('auth').add('monitor')
   assert.deepEqual(
     [...commands].filter((command) => !allowed.has(command)),

@@ -6,10 +6,11 @@ import pino from 'pino'
 import { openRedis } from '../../src/redis/open-redis.ts'
 import type { Redis } from '../../src/redis/redis.ts'
 import type { RedisSettings } from '../../src/redis/settings.ts'
-import { type RedisServer, startCluster, startRedis, startSentinel, waitUntil } from '../support/redis.ts'
+import { documentedUser, type RedisServer, startCluster, startRedis, startSentinel, waitUntil } from '../support/redis.ts'
 import { keyPairOf } from '../support/self-signed.ts'
 
 const timeoutMs = 500
+const login = { username: 'fairlead', password: 'secret' }
 
 test('a server is reached over TCP and over its socket, in the configured database', async (t) => {
   const server = await startRedis(t)
@@ -127,9 +128,10 @@ test('a scan finds every key of the pattern and no other', async (t) => {
 })
 
 test('with Sentinel, the server that takes over is found', async (t) => {
-  const sentinel = await startSentinel(t)
+  const sentinel = await startSentinel(t, [documentedUser()])
   if (sentinel === undefined) return
   const redis = await open(t, {
+    ...login,
     place: {
       kind: 'sentinel',
       master: sentinel.master,
@@ -141,27 +143,33 @@ test('with Sentinel, the server that takes over is found', async (t) => {
       password: undefined,
     },
   })
-  await redis.send('set', 'kept', 'yes')
+  await redis.send('set', 'fairlead:kept', 'yes')
   const [first, second] = sentinel.servers
-  await waitUntil(async () => (await second?.ask('get', 'kept')) === 'yes', 'the replica')
+  await waitUntil(async () => (await second?.ask('get', 'fairlead:kept')) === 'yes', 'the replica')
 
   await first?.kill()
 
-  await waitUntil(async () => (await redis.send('set', 'after', 'yes').catch(() => undefined)) === 'OK', 'the successor')
-  assert.equal(await redis.send('get', 'kept'), 'yes')
-  assert.equal(await second?.ask('get', 'after'), 'yes')
+  await waitUntil(async () => (await redis.send('set', 'fairlead:after', 'yes').catch(() => undefined)) === 'OK', 'the successor')
+  assert.equal(await redis.send('get', 'fairlead:kept'), 'yes')
+  assert.equal(await second?.ask('get', 'fairlead:after'), 'yes')
+  assert.deepEqual(await second?.ask('acl', 'log'), [])
 })
 
 test('with a cluster, keys of every node are reached, scanned, and reached again after a node was gone', async (t) => {
-  const nodes = await startCluster(t)
+  const nodes = await startCluster(t, [documentedUser('+cluster|slots +client|setname')])
   if (nodes === undefined) return
-  const redis = await open(t, { place: { kind: 'cluster', nodes: nodes.map(({ port }) => ({ host: '127.0.0.1', port })) } })
+  const redis = await open(t, {
+    ...login,
+    place: { kind: 'cluster', nodes: nodes.map(({ port }) => ({ host: '127.0.0.1', port })) },
+  })
   const names = Array.from({ length: 60 }, (_, index) => `spring:session:fairlead:${index}`)
   const script = { source: "return redis.call('GET', KEYS[1])", sha1: '1b5d0e2ae8f5e6d0a3b2f0f6a9f7b7f1d2c3b4a5' }
   for (const name of names) await redis.send('set', name, 'x')
   for (const node of nodes) assert.ok(Number(await node.ask('dbsize')) > 5)
   assert.equal(await redis.run(script, names[0] as string), 'x')
   assert.deepEqual([...(await keysOf(redis, 'spring:session*'))].sort(), [...names].sort())
+
+  for (const node of nodes) assert.deepEqual(await node.ask('acl', 'log'), [])
 
   await nodes[1]?.kill()
   const outcomes = await Promise.allSettled(names.map((name) => redis.send('get', name)))

@@ -102,7 +102,7 @@ const refused: [settings: Record<string, unknown>, problem: RegExp][] = [
   [{ 'redis.sentinel.nodes': 'redis://a:1', 'redis.sentinel.master': 'm' }, /must be a list of host:port/],
   [{ 'redis.cluster.nodes': 'a:70000' }, /^redis\.cluster\.nodes: must be a list of host:port/],
   [{ 'redis.cluster.nodes': 'a:1', 'redis.database': 1 }, /^redis\.database: a cluster has database 0 only/],
-  [{ 'redis.connection': 'redis://r', 'redis.tls.caFile': '/nowhere/ca.pem' }, /^redis\.tls\.caFile: .*cannot be read: ENOENT/],
+  [{ 'redis.connection': 'redis://r', 'redis.tls.caFile': '/nowhere/ca.pem' }, /^redis\.tls\.caFile: the file .* does not exist/],
   [{ 'redis.connection': 'redis://r', 'redis.tls.caFile': '/etc/hostname' }, /is no PEM file/],
   [{ 'redis.connection': 'rediss://r', 'redis.tls.enabled': false }, /^redis\.tls\.enabled: is false although/],
   [{ 'redis.conection': 'redis://r' }, /redis\.connection/],

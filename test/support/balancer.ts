@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -35,15 +36,35 @@ export interface Balancer {
 
 /** Undefined when nginx is not installed; the test is skipped then. */
 export async function startBalancer(t: TestContext, options: BalancerOptions): Promise<Balancer | undefined> {
+  const { tls = false, prefix = '' } = options
+  return startNginx(t, { tls, prefix, http: (place) => formatServers(place, options) })
+}
+
+export interface NginxPlace {
+  readonly port: number
+  /** PEM files for `localhost`. */
+  readonly certificateFile: string
+  readonly keyFile: string
+}
+
+export interface NginxOptions {
+  tls: boolean
+  prefix: string
+  /** What stands within `http`: an upstream, and a server on the port. */
+  http: (place: NginxPlace) => string
+}
+
+/** nginx with a configuration of the test's own. */
+export async function startNginx(t: TestContext, { tls, prefix, http }: NginxOptions): Promise<Balancer | undefined> {
   const program = needs(t, 'nginx')
   if (program === undefined) return undefined
-  const { tls = false, prefix = '' } = options
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-balancer-'))
   const port = await freePort()
   const pair = keyPairOf('localhost')
-  writeFileSync(join(folder, 'certificate.pem'), pair.certificate)
-  writeFileSync(join(folder, 'key.pem'), pair.keyPem)
-  writeFileSync(join(folder, 'nginx.conf'), formatConfiguration(folder, port, options))
+  const place = { port, certificateFile: join(folder, 'certificate.pem'), keyFile: join(folder, 'key.pem') }
+  writeFileSync(place.certificateFile, pair.certificate)
+  writeFileSync(place.keyFile, pair.keyPem)
+  writeFileSync(join(folder, 'nginx.conf'), formatMain(folder, http(place)))
   const child = spawn(program, ['-p', folder, '-c', 'nginx.conf', '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'pipe'] })
   let errors = ''
   child.stderr.on('data', (chunk: Buffer) => {
@@ -55,22 +76,22 @@ export async function startBalancer(t: TestContext, options: BalancerOptions): P
     await stop(child)
     rmSync(folder, { recursive: true, force: true })
   })
-  const origin = `${tls ? 'https' : 'http'}://localhost:${port}`
-  await waitUntil(async () => {
+  await waitUntil(() => {
     if (child.exitCode !== null) throw new Error(`nginx ended: ${errors}`)
-    const answer = await fetch(`${origin}/balancer-health`, { dispatcher }).catch(() => undefined)
-    await answer?.arrayBuffer()
-    return answer?.status === 200
+    return isListening(port)
   }, 'nginx')
   return {
-    url: origin + prefix,
+    url: `${tls ? 'https' : 'http'}://localhost:${port}${prefix}`,
     certificate: pair.certificate,
     dispatcher,
-    targetsSoFar: () => readFileSync(join(folder, 'targets.log'), 'utf8').split('\n').filter(Boolean),
+    targetsSoFar: () =>
+      readFileSync(join(folder, 'targets.log'), 'utf8')
+        .split('\n')
+        .filter((line) => line.startsWith('127.')),
   }
 }
 
-function formatConfiguration(folder: string, port: number, { tls, prefix = '', targets, config = [] }: BalancerOptions): string {
+function formatMain(folder: string, http: string): string {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/${name};`)
   return `
     daemon off;
@@ -81,15 +102,21 @@ function formatConfiguration(folder: string, port: number, { tls, prefix = '', t
       ${temporary.join('\n      ')}
       log_format target '$upstream_addr';
       access_log ${folder}/targets.log target;
+      ${http}
+    }
+  `
+}
+
+function formatServers(place: NginxPlace, { tls, prefix = '', targets, config = [] }: BalancerOptions): string {
+  return `
       upstream replicas {
         ${targets.map((target) => `server ${new URL(target).host};`).join('\n        ')}
         keepalive 8;
       }
       server {
-        listen 127.0.0.1:${port}${tls ? ' ssl' : ''};
-        ${tls ? `ssl_certificate ${folder}/certificate.pem; ssl_certificate_key ${folder}/key.pem;` : ''}
-        location = /balancer-health { access_log off; return 200; }
-        ${prefix === '' ? '' : 'location / { access_log off; return 404; }'}
+        listen 127.0.0.1:${place.port}${tls ? ' ssl' : ''};
+        ${tls ? `ssl_certificate ${place.certificateFile}; ssl_certificate_key ${place.keyFile};` : ''}
+        ${prefix === '' ? '' : 'location / { return 404; }'}
         location ${prefix}/ {
           proxy_pass http://replicas;
           proxy_http_version 1.1;
@@ -102,8 +129,18 @@ function formatConfiguration(folder: string, port: number, { tls, prefix = '', t
           ${config.join('\n          ')}
         }
       }
-    }
   `
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis as Client } from 'ioredis'
@@ -42,6 +42,14 @@ export interface RedisSentinel {
   readonly port: number
   readonly master: string
   readonly servers: readonly RedisServer[]
+}
+
+/** The user that docs/guides/replicas.md creates, as a line of an ACL file, with the password `secret`. */
+export function documentedUser(more = ''): string {
+  const guide = readFileSync(resolve(import.meta.dirname, '../../docs/guides/replicas.md'), 'utf8')
+  const [, line = ''] = /```redis\nACL SETUSER (.*)\n```/.exec(guide) ?? []
+  assert.ok(line.includes('>a long password'))
+  return `user ${line.replace(/"[^"]*"/, '>secret')} ${more}`.trim()
 }
 
 const administrator = 'user admin on nopass ~* &* +@all'
@@ -121,11 +129,12 @@ export async function startSentinel(t: TestContext, users: readonly string[] = [
 }
 
 /** Three nodes that share the slots. */
-export async function startCluster(t: TestContext): Promise<readonly RedisServer[] | undefined> {
+export async function startCluster(t: TestContext, users: readonly string[] = []): Promise<readonly RedisServer[] | undefined> {
   const nodes: RedisServer[] = []
   for (let index = 0; index < 3; index++) {
     const busPort = await freePort()
     const node = await startRedis(t, {
+      ...(users.length > 0 && { users }),
       config: ['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-node-timeout 2000', 'cluster-config-file nodes.conf'],
     })
     if (node === undefined) return undefined
