@@ -36,7 +36,7 @@ function assertError(answer: { status: number; text: string }, status: number): 
 }
 
 test('auth-scenario 15: the identity object has every field that clients know, and no others', async (t) => {
-  const { open } = await startGuarded(t)
+  const { open } = await startGuarded(t, { 'api-tokens': { enabled: false } })
   const answer = await open().visit('/auth/user', asAdmin)
   assert.match(answer.headers.get('content-type') as string, /^application\/json/)
   assert.deepEqual(JSON.parse(answer.text), {
