@@ -6,8 +6,8 @@ import { parseJson } from './json.ts'
 
 export type BodyType = 'json' | 'yaml' | 'text' | 'other'
 
-/** YAML takes about two seconds a megabyte to read, during which nobody else is answered. */
-const maxYamlBytes = 1_000_000
+/** YAML takes seconds a megabyte to read, during which nobody else is answered. */
+const maxYamlBytes = 500_000
 
 /** A missing content type counts as JSON. */
 export function bodyTypeOf(contentType: string | undefined): BodyType {

@@ -2,14 +2,17 @@
 import { isScalar, parseDocument, stringify, visit } from 'yaml'
 import { formatJson, isRawNumber, maxJsonDepth } from './json.ts'
 
+const maxAliases = 500
+
 /** @throws {Error} for anything but one well-formed document without runaway aliases, prototype keys or excessive depth. */
 export function parseYaml(text: string): unknown {
+  refuseOpenBrackets(text)
   // The library compares each key with every other one: minutes for a map of some megabytes.
   const document = parseDocument(text, { version: '1.2', intAsBigInt: true, prettyErrors: true, uniqueKeys: false })
   const problem = document.errors[0]
   if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(problem.message.split('\n')[0] ?? 'malformed')
   try {
-    refuseRepeatedKeys(document)
+    inspect(document)
     return toPlain(document.toJS({ maxAliasCount: 100 }), 0)
   } catch (error) {
     throw isTooDeep(error) ? tooDeep() : error
@@ -25,8 +28,23 @@ function tooDeep(): Error {
   return new Error(`the document is nested deeper than ${maxJsonDepth} levels, or contains itself`)
 }
 
-function refuseRepeatedKeys(document: ReturnType<typeof parseDocument>): void {
+/** The library needs seconds to find out itself. Brackets in texts count, too, which balance as a rule. */
+function refuseOpenBrackets(text: string): void {
+  let depth = 0
+  for (const [bracket] of text.matchAll(/[[\]{}]/g)) {
+    if (bracket === '[' || bracket === '{') depth++
+    else if (depth > 0) depth--
+    if (depth > maxJsonDepth) throw tooDeep()
+  }
+}
+
+/** Refuses a key that stands twice in a map, and more aliases than the library can look up in reasonable time. */
+function inspect(document: ReturnType<typeof parseDocument>): void {
+  let aliases = 0
   visit(document, {
+    Alias: () => {
+      if (++aliases > maxAliases) throw new Error(`it has more than ${maxAliases} aliases`)
+    },
     Map: (_key, { items }) => {
       const seen = new Set<unknown>()
       for (const { key } of items) {
