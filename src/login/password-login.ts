@@ -10,6 +10,7 @@ import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome } 
 import { createLoginPage, type Notice, type PageOptions } from './login-page.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { PrepareUser } from './prepare-user.ts'
+import type { Presented, Trace } from './trace.ts'
 
 export interface Known {
   user: User
@@ -30,6 +31,8 @@ export interface PasswordSource {
   /** See `LoginMethod`. */
   currentUser?(username: string): CurrentUser | 'gone'
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
+  /** Follows how a user is judged, also without a password; changes nothing. */
+  explain?(credentials: { username: string; password: string | undefined }, trace: Trace): Promise<Known | Barred | undefined>
   /** Whether wrong HTTP Basic credentials are answered even where none are needed. */
   readonly refusesOnOpenPaths: boolean
   close?(): Promise<void> | void
@@ -103,6 +106,14 @@ export class PasswordLogin implements LoginMethod {
 
   currentUser(username: string): CurrentUser | 'gone' | undefined {
     return this.#source.currentUser?.(username)
+  }
+
+  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+    if (presented.kind !== 'password' || this.#source.explain === undefined) return { kind: 'not-mine' }
+    const known = await this.#source.explain(presented, trace)
+    if (known === undefined) return { kind: 'refused', reason: 'user name and password are not accepted' }
+    if ('notice' in known) return { kind: 'refused', reason: `the account may not sign in (${known.notice})` }
+    return { kind: 'user', ...known }
   }
 
   entryPoint({ baseUrl }: { baseUrl: string }): EntryPoint {

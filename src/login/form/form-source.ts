@@ -1,6 +1,7 @@
 /** Passwords that this gateway checks itself: of the users in its own store, and of the one user of the configuration. */
 import type { User } from '../../http/request-state.ts'
 import type { PasswordSource } from '../password-login.ts'
+import { listOf } from '../trace.ts'
 import { type ConfiguredUser, configuredStamp, isConfiguredUser, toConfiguredUser } from './configured-user.ts'
 import type { StoredUser, Users } from './users.ts'
 
@@ -15,15 +16,30 @@ export async function createFormSource(options: FormSourceOptions): Promise<Pass
   const { users, configuredUser, permissionServiceEmbedded } = options
   const stamp = configuredUser === undefined ? undefined : await configuredStamp(configuredUser)
   const isConfigured = (user: User) => configuredUser !== undefined && user.username === configuredUser.name && isUnstored(user)
+  const check: PasswordSource['check'] = async ({ username, password }) => {
+    if (configuredUser !== undefined && isConfiguredUser(configuredUser, username, password)) {
+      return { user: toConfiguredUser(configuredUser), credentialStamp: stamp }
+    }
+    const stored = await users.verify(username, password)
+    return stored === undefined ? undefined : { user: toUser(stored), credentialStamp: stored.stamp }
+  }
   return {
     name: 'form',
     refusesOnOpenPaths: true,
-    async check({ username, password }) {
-      if (configuredUser !== undefined && isConfiguredUser(configuredUser, username, password)) {
-        return { user: toConfiguredUser(configuredUser), credentialStamp: stamp }
+    check,
+    async explain({ username, password }, trace) {
+      const isNamed = configuredUser !== undefined && username === configuredUser.name
+      trace(isNamed ? 'yes' : 'no', 'the user of spring.security.user has this name')
+      const stored = users.find(username)
+      trace(stored === undefined ? 'no' : 'yes', 'there is a user of this name in users.db (fairlead user list)')
+      if (stored !== undefined) trace('note', `roles from users.db: ${listOf(stored.roles)}`)
+      if (password === undefined) {
+        if (stored !== undefined) return { user: toUser(stored) }
+        return isNamed ? { user: toConfiguredUser(configuredUser) } : undefined
       }
-      const stored = await users.verify(username, password)
-      return stored === undefined ? undefined : { user: toUser(stored), credentialStamp: stored.stamp }
+      const known = await check({ username, password })
+      trace(known === undefined ? 'no' : 'yes', 'the password is right')
+      return known
     },
     reportOf: (user) => (isConfigured(user) && !permissionServiceEmbedded ? undefined : { call: 'roles', attempts: 1 }),
     stillValid: (user, credentialStamp) => credentialStamp === (isConfigured(user) ? stamp : users.find(user.username)?.stamp),

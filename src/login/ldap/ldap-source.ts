@@ -1,17 +1,12 @@
-/** Passwords that a directory checks: finds the entry of a user, binds as the user, and reads attributes and groups. */
+/** Passwords that a directory checks: how many may wait for it, how long a refusal takes, and what the log says. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { PresenceFilter } from 'ldapts'
 import { GatewayError } from '../../errors.ts'
-import type { User } from '../../http/request-state.ts'
-import type { Credentials } from '../basic-credentials.ts'
 import type { PasswordSource } from '../password-login.ts'
-import { type Connection, DirectoryRefusal, DirectoryUnreachable, type Entry, isSizeLimit } from './connection.ts'
+import { DirectoryRefusal, DirectoryUnreachable } from './connection.ts'
 import { Directory } from './directory.ts'
-import { fillDnPattern, isSameDn } from './distinguished-name.ts'
-import { fillFilter, parseFilterTemplate } from './filter-template.ts'
-import { createGroups, type Groups, type Search, valuesOf } from './groups.ts'
-import { adviseOn, adviseOnConnection, explainRefusal, type Refusal } from './refusal.ts'
+import { DirectoryLogin } from './directory-login.ts'
+import { adviseOn, adviseOnConnection } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
 
 export interface LdapSourceOptions {
@@ -21,13 +16,10 @@ export interface LdapSourceOptions {
   now: () => number
 }
 
-type Outcome = { kind: 'user'; user: User } | ({ kind: 'refused' } & Refusal)
-
 /** A refusal takes so long in any case, so that its time does not tell whether the user exists. */
 const refusalMs = 300
 /** Logins that wait for the directory at once; more are told that it does not answer. */
 const maxWaiting = 200
-const anyEntry = new PresenceFilter({ attribute: 'objectClass' })
 
 /** @throws {Error} when a filter of the settings is no filter */
 export function createLdapSource({ settings, log, now }: LdapSourceOptions): PasswordSource {
@@ -55,119 +47,19 @@ export function createLdapSource({ settings, log, now }: LdapSourceOptions): Pas
         waiting--
       }
     },
+    async explain({ username, password }, trace) {
+      try {
+        const outcome = await (password === undefined ? login.look(username, trace) : login.check({ username, password }, trace))
+        if (outcome.kind === 'user') return { user: outcome.user }
+        trace('no', outcome.reason)
+        return undefined
+      } catch (error) {
+        const { reason, advice } = describe(error)
+        trace('no', `the directory cannot say: ${reason ?? (error as Error).message}${advice === undefined ? '' : `; ${advice}`}`)
+        return undefined
+      }
+    },
     close: () => directory.close(),
-  }
-}
-
-class DirectoryLogin {
-  readonly #settings: LdapSettings
-  readonly #directory: Directory
-  readonly #log: FastifyBaseLogger
-  readonly #groups: Groups
-  readonly #userFilter: ReturnType<typeof parseFilterTemplate> | undefined
-  readonly #attributes: readonly string[]
-
-  constructor(settings: LdapSettings, directory: Directory, log: FastifyBaseLogger) {
-    const { userSearch, memberOfAttribute, usernameAttribute } = settings
-    this.#settings = settings
-    this.#directory = directory
-    this.#log = log
-    this.#groups = createGroups(settings)
-    this.#userFilter = userSearch && parseFilterTemplate(userSearch.filter)
-    this.#attributes = ['mail', 'givenName', 'sn', memberOfAttribute, usernameAttribute].filter((name) => name !== undefined)
-  }
-
-  /** @throws {DirectoryRefusal} @throws {DirectoryUnreachable} */
-  async check({ username, password }: Credentials): Promise<Outcome> {
-    // A directory takes an empty password for a login as nobody, and says yes.
-    if (username === '' || password === '') return { kind: 'refused', reason: 'user name or password is empty' }
-    if (/\p{Cc}/u.test(username)) return { kind: 'refused', reason: 'the user name has control characters' }
-    const { userDnPattern } = this.#settings
-    const dn = userDnPattern && fillDnPattern(userDnPattern, username)
-    const byPattern = dn && (await this.#bind(dn, { username, password }, undefined))
-    if (byPattern && (byPattern.kind === 'user' || this.#userFilter === undefined)) return byPattern
-    const found = await this.#findEntry(username)
-    if (typeof found === 'string') return { kind: 'refused', reason: found }
-    // The same entry again would count as a second wrong password.
-    if (byPattern && isSameDn(found.dn, dn)) return byPattern
-    return this.#bind(found.dn, { username, password }, found)
-  }
-
-  /** The one entry of a user, or why there is none. */
-  async #findEntry(username: string): Promise<Entry | string> {
-    const { userSearch } = this.#settings
-    if (userSearch === undefined || this.#userFilter === undefined) throw new Error('there is no search for users')
-    const filter = fillFilter(this.#userFilter, [username])
-    const request = { base: userSearch.base, scope: 'sub', filter, attributes: this.#attributes, maxEntries: 2 } as const
-    try {
-      const [entry, ...more] = await this.#directory.search(request)
-      if (more.length > 0) return 'several entries match the user name'
-      return entry === undefined || entry.dn === '' ? 'the user is unknown' : entry
-    } catch (error) {
-      if (isSizeLimit(error)) return 'several entries match the user name'
-      throw error
-    }
-  }
-
-  async #bind(dn: string, credentials: Credentials, known: Entry | undefined): Promise<Outcome> {
-    try {
-      return await this.#directory.asUser(dn, credentials.password, async (connection) => {
-        try {
-          return { kind: 'user', user: await this.#toUser(dn, credentials.username, known, connection) }
-        } catch (error) {
-          if (error instanceof DirectoryRefusal) throw new AfterBind(error)
-          throw error
-        }
-      })
-    } catch (error) {
-      if (error instanceof AfterBind) throw error.cause
-      const refusal = error instanceof DirectoryRefusal ? explainRefusal(error.code, error.message) : undefined
-      if (refusal === undefined) throw error
-      return { kind: 'refused', ...refusal }
-    }
-  }
-
-  async #toUser(dn: string, typed: string, known: Entry | undefined, connection: Connection): Promise<User> {
-    const entry = known ?? (await this.#readEntry(dn, connection))
-    const { memberOfAttribute, usernameAttribute } = this.#settings
-    const first = (attribute: string) => valuesOf(entry, attribute)[0]?.trim() || null
-    const memberOf = memberOfAttribute === undefined ? [] : valuesOf(entry, memberOfAttribute)
-    const search: Search = (request) =>
-      this.#settings.manager === undefined ? connection.search(request) : this.#directory.search(request)
-    const { roles, cut } = await this.#groups.load({ dn, username: typed, memberOf }, search)
-    if (cut) this.#log.warn({ method: 'ldap', user: typed }, 'the user has more groups, or levels of them, than are read')
-    return {
-      username: (usernameAttribute && first(usernameAttribute)) || typed,
-      email: first('mail'),
-      firstName: first('givenName'),
-      lastName: first('sn'),
-      roles,
-      allowedAccounts: [],
-      method: 'ldap',
-    }
-  }
-
-  /** As the user; where users may not read themselves, as the manager. */
-  async #readEntry(dn: string, connection: Connection): Promise<Entry> {
-    const request = { base: dn, scope: 'base', filter: anyEntry, attributes: this.#attributes, maxEntries: 1 } as const
-    const searches: Search[] = [(asked) => connection.search(asked)]
-    if (this.#settings.manager !== undefined) searches.push((asked) => this.#directory.search(asked))
-    for (const search of searches) {
-      const [entry] = await search(request).catch((error: unknown) => {
-        if (error instanceof DirectoryRefusal) return []
-        throw error
-      })
-      if (entry !== undefined) return entry
-    }
-    this.#log.warn({ method: 'ldap', dn }, 'neither the user nor the manager may read the entry of the user')
-    return { dn }
-  }
-}
-
-/** The directory said no to something after it took the password. */
-class AfterBind extends Error {
-  constructor(cause: DirectoryRefusal) {
-    super(cause.message, { cause })
   }
 }
 
