@@ -21,6 +21,8 @@ export interface BalancerOptions {
   targets: readonly string[]
   /** Further lines of the `location`. */
   config?: readonly string[]
+  /** Asks clients for a certificate, lets them in without, and hands what they show on in `X-SSL-Client-Cert`. */
+  clientCertificates?: boolean
 }
 
 export interface Balancer {
@@ -107,7 +109,8 @@ function formatMain(folder: string, http: string): string {
   `
 }
 
-function formatServers(place: NginxPlace, { tls, prefix = '', targets, config = [] }: BalancerOptions): string {
+function formatServers(place: NginxPlace, options: BalancerOptions): string {
+  const { tls, prefix = '', targets, config = [], clientCertificates = false } = options
   return `
       upstream replicas {
         ${targets.map((target) => `server ${new URL(target).host};`).join('\n        ')}
@@ -116,6 +119,7 @@ function formatServers(place: NginxPlace, { tls, prefix = '', targets, config = 
       server {
         listen 127.0.0.1:${place.port}${tls ? ' ssl' : ''};
         ${tls ? `ssl_certificate ${place.certificateFile}; ssl_certificate_key ${place.keyFile};` : ''}
+        ${clientCertificates ? 'ssl_verify_client optional_no_ca;' : ''}
         ${prefix === '' ? '' : 'location / { return 404; }'}
         location ${prefix}/ {
           proxy_pass http://replicas;
@@ -126,6 +130,7 @@ function formatServers(place: NginxPlace, { tls, prefix = '', targets, config = 
           proxy_set_header X-Forwarded-Proto $scheme;
           proxy_set_header X-Forwarded-Host $host;
           proxy_set_header X-Forwarded-Port $server_port;
+          ${clientCertificates ? 'proxy_set_header X-SSL-Client-Cert $ssl_client_escaped_cert;' : ''}
           ${config.join('\n          ')}
         }
       }
