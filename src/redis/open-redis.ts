@@ -39,6 +39,7 @@ class RedisConnection implements Redis {
   start(): void {
     const noteError = (error: Error) => {
       this.#lastError = withoutArguments(error)
+      if (!this.#reachable) this.#markUnreachable()
     }
     this.#client.on('error', noteError)
     this.#client.on('node error', noteError)

@@ -29,6 +29,8 @@ const LoginOrigin = z.object({ address: z.string(), userAgent: z.string().option
 
 /** Of what this version writes. It grows with every field that is added. */
 const ownVersion = 1
+/** The oldest version that understands what this one writes: all of them, as long as fields are only added. */
+const oldestReader = 1
 
 const SessionContent = z.object({
   /** Of the gateway that started the session. */
@@ -67,10 +69,13 @@ export interface Session {
   readonly expiresAtMs: number
 }
 
-export const emptySession: SessionContent = { version: ownVersion }
+export const emptySession: SessionContent = { version: ownVersion, readableFrom: oldestReader }
 
+/** A session of a newer version stays one, whoever writes it. */
 export function formatSession(content: SessionContent): string {
-  return JSON.stringify(content)
+  const version = Math.max(content.version, ownVersion)
+  const readableFrom = Math.max(content.readableFrom ?? content.version, oldestReader)
+  return JSON.stringify({ ...content, version, readableFrom: readableFrom === version ? undefined : readableFrom })
 }
 
 /** Undefined for whatever this version cannot read: such a session is no session. */

@@ -3,9 +3,12 @@ import assert from 'node:assert/strict'
 import { hash, randomBytes, randomUUID } from 'node:crypto'
 import test, { type TestContext } from 'node:test'
 import { Pool } from 'undici'
+import { beginLogin, currentSettings, startOAuth2 } from '../login/oauth2/support.ts'
 import { type GuardedGateway, startGuarded, startPath } from '../login/support.ts'
+import { createToken, withToken } from '../login/tokens/support.ts'
 import { createClock } from '../sessions/support.ts'
 import type { GatewayOptions, GatewaySettings } from '../support/gateway.ts'
+import { startIdentityProvider } from '../support/identity-provider.ts'
 import { documentedUser, type RedisOptions, type RedisServer, startRedis, waitUntil } from '../support/redis.ts'
 import { startUpstream } from '../support/upstream.ts'
 
@@ -42,6 +45,51 @@ test('a login that starts at one replica is completed at another, and leads wher
   assert.ok(login.location?.endsWith(startPath), String(login.location))
   here.plant('SESSION', back.session as string)
   assert.equal((await here.user())?.['username'], 'admin')
+})
+
+test('auth-scenario 69: logins that two tabs start at an identity provider through two replicas are completed at the other one', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  const provider = await startIdentityProvider(t)
+  const settings = { ...currentSettings(provider), redis: { connection: redis.url } }
+  const replicas = [await startOAuth2(t, settings), await startOAuth2(t, settings)] as const
+  const [first, second] = [replicas[0].open(), replicas[1].open()]
+  await first.visit(startPath)
+  second.plant('SESSION', first.session as string)
+
+  const [older, newer] = await Promise.all([beginLogin(first), beginLogin(second)])
+  const completed = await second.visit(older)
+  first.plant('SESSION', second.session as string)
+  const again = await first.visit(newer)
+
+  assert.ok(completed.location?.endsWith(startPath), completed.text)
+  assert.equal(again.status, 302, again.text)
+  second.plant('SESSION', first.session as string)
+  assert.deepEqual(await second.user(), await first.user())
+  assert.notEqual(await first.user(), undefined)
+  // Whoever was sent back once is not let in by the same address again.
+  assert.equal((await second.visit(newer)).status, 401)
+})
+
+test('API tokens count at every replica, end at every replica at once, and are 503 while Redis is away', async (t) => {
+  const replicas = await startReplicas(t, { 'api-tokens': { enabled: true, 'allowed-minting-roles': ['user'] } })
+  if (replicas === undefined) return
+  const { first, second, redis } = replicas
+  const browser = first.open()
+  await browser.login('admin', 'secret')
+  const { token } = await createToken(browser, { name: 'ci' })
+  const program = withToken(second.url, token)
+  assert.equal((await program.visit('/version')).status, 200)
+  await redis.kill()
+  assert.equal((await program.visit('/version')).status, 503)
+  await redis.start()
+  const statuses = async () => [(await program.visit('/version')).status, (await browser.visit('/auth/apiTokens')).status]
+  await waitUntil(async () => (await statuses()).every((status) => status === 200), 'Redis')
+
+  const [listed] = JSON.parse((await browser.visit('/auth/apiTokens')).text) as [{ id: string }]
+  assert.equal((await browser.visit(`/auth/apiTokens/${listed.id}`, { method: 'DELETE' })).status, 204)
+
+  assert.equal((await program.visit('/version')).status, 401)
 })
 
 test('a session has the prefix that operators delete, and lives in Redis as long as it may be idle', async (t) => {

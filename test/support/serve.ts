@@ -16,6 +16,8 @@ export interface ServeOptions {
   /** Services that are not named in the settings are embedded instead of switched off. */
   embedded?: boolean
   env?: Record<string, string>
+  /** Another copy of the program than that of the repository. */
+  program?: string
   /** Node options, before the program. */
   nodeOptions?: readonly string[]
 }
@@ -37,7 +39,7 @@ export function startServe(t: TestContext, settings: GatewaySettings, options: S
   const home = options.home ?? createHome(t)
   const file = join(home, 'gate-under-test.yml')
   writeFileSync(file, JSON.stringify(toConfiguration(settings, options)))
-  const child = spawn(process.execPath, [...(options.nodeOptions ?? []), program, 'serve', '--config', file], {
+  const child = spawn(process.execPath, [...(options.nodeOptions ?? []), options.program ?? program, 'serve', '--config', file], {
     cwd: home,
     env: { PATH: process.env['PATH'], HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data'), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],

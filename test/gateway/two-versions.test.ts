@@ -1,0 +1,69 @@
+/** A gateway of a later version beside one of this version, as during an upgrade: both work with the sessions of both. */
+import assert from 'node:assert/strict'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { Browser } from '../login/browser.ts'
+import { formSettings, startGuarded } from '../login/support.ts'
+import { type RedisServer, startRedis } from '../support/redis.ts'
+import { startServe } from '../support/serve.ts'
+
+test('a session of either version is one for the other, and loses nothing there', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  const settings = { ...formSettings, redis: { connection: redis.url } }
+  const present = (await startGuarded(t, settings)).open()
+  const laterProcess = startServe(t, { ...settings, anonymous: { enabled: false } }, { program: createLaterVersion(t) })
+  const later = new Browser(await laterProcess.listening, proxied)
+
+  await later.visit('/auth/redirect?to=https%3A%2F%2Fdeck.example.com%2F%23%2Ffirst')
+  assert.deepEqual(await stampsOf(redis), [{ version: 2, readableFrom: 1, assurance: 'two factors' }])
+  present.plant('SESSION', later.session as string)
+  const second = '/auth/redirect?to=https%3A%2F%2Fdeck.example.com%2F%23%2Fsecond'
+  await present.visit(second)
+  assert.deepEqual(await stampsOf(redis), [{ version: 2, readableFrom: 1, assurance: 'two factors' }])
+
+  const login = await later.login('admin', 'secret')
+  assert.ok(login.location?.endsWith(second), String(login.location))
+  present.plant('SESSION', later.session as string)
+  const user = await present.user()
+  assert.equal(user?.['username'], 'admin')
+  assert.ok(!('assurance' in user))
+
+  await present.visit('/auth/logout')
+  assert.equal((await present.login('admin', 'secret')).status, 302)
+  assert.deepEqual(await stampsOf(redis), [{ version: 1, readableFrom: undefined, assurance: undefined }])
+  later.plant('SESSION', present.session as string)
+  assert.equal((await later.user())?.['username'], 'admin')
+})
+
+const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'gate.example.com', 'x-forwarded-port': '443' }
+
+/** The program as it might be one day: it notes more, and says that older versions may read it all the same. */
+function createLaterVersion(t: TestContext): string {
+  const root = resolve(import.meta.dirname, '../..')
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-later-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  for (const part of ['src', 'bin', 'package.json']) cpSync(join(root, part), join(folder, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const file = join(folder, 'src/sessions/session.ts')
+  const source = readFileSync(file, 'utf8')
+  const patched = source
+    .replace('const ownVersion = 1', 'const ownVersion = 2')
+    .replace('JSON.stringify({ ...content,', "JSON.stringify({ assurance: 'two factors', ...content,")
+  assert.ok(patched.includes('ownVersion = 2') && patched.includes('assurance'))
+  writeFileSync(file, patched)
+  return join(folder, 'bin/fairlead.ts')
+}
+
+async function stampsOf(redis: RedisServer): Promise<unknown[]> {
+  const keys = (await redis.ask('keys', 'spring:session:fairlead:*')) as string[]
+  const sessions = keys.filter((key) => !key.includes(':of:'))
+  return Promise.all(
+    sessions.map(async (key) => {
+      const { version, readableFrom, assurance } = JSON.parse(String(await redis.ask('get', key))) as Record<string, unknown>
+      return { version, readableFrom, assurance }
+    }),
+  )
+}
