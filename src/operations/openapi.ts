@@ -172,7 +172,12 @@ const problemSchema = {
 const securitySchemes = {
   session: { type: 'apiKey', in: 'cookie', name: 'SESSION', description: 'Cookie of a browser session; see /login.' },
   basic: { type: 'http', scheme: 'basic', description: 'User and password, for scripts.' },
-  apiToken: { type: 'apiKey', in: 'header', name: 'X-Spinnaker-Token', description: 'API token, for programs; see /auth/apiTokens.' },
+  apiToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Spinnaker-Token',
+    description: 'API token, for programs; see /auth/apiTokens.',
+  },
 }
 
 function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
