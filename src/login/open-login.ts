@@ -49,28 +49,41 @@ export interface LoginOptions {
   now?: () => number
   /** Shows the generated password of the first administrator; standard error unless given. */
   announce?: (text: string) => void
+  /** Nobody logs in, somebody only wants to know: no first administrator is created. */
+  readOnly?: boolean
+}
+
+/** What the methods need, apart from sessions. */
+export type MethodOptions = Omit<LoginOptions, 'sessions'>
+
+export interface OpenMethods {
+  /** In the order in which they are asked. */
+  readonly methods: readonly LoginMethod[]
+  readonly prepareUser: PrepareUser
+  readonly tokens: Tokens | undefined
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT when the first administrator cannot be created as configured */
 export async function openLogin(options: LoginOptions): Promise<Login> {
-  const prepareUser = createUserPreparation(options.permissions, options.accounts)
-  const methods = await openMethods(options, prepareUser)
-  const forTokens = await openTokenLogin(options, methods, prepareUser)
-  const all = forTokens === undefined ? methods : [forTokens.method, ...methods]
-  return new OpenLogin(options, all, prepareUser, forTokens?.tokens)
+  const { methods, prepareUser, tokens } = await openMethods(options)
+  return new OpenLogin(options, methods, prepareUser, tokens)
 }
 
-/** In the order in which they are asked. */
-async function openMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
-  return [
+/** The methods that the settings activate. Whoever opens them closes them, and the tokens. */
+export async function openMethods(options: MethodOptions): Promise<OpenMethods> {
+  const prepareUser = createUserPreparation(options.permissions, options.accounts)
+  const methods = [
     ...(await openBrowserMethods(options, prepareUser)),
     ...(await openProxyMethods(options, prepareUser)),
     ...(await openCertificateMethods(options, prepareUser)),
   ]
+  const forTokens = await openTokenLogin(options, methods, prepareUser)
+  if (forTokens === undefined) return { methods, prepareUser, tokens: undefined }
+  return { methods: [forTokens.method, ...methods], prepareUser, tokens: forTokens.tokens }
 }
 
 /** Something in front has found out who is calling, and says so in each request. */
-async function openProxyMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+async function openProxyMethods(options: MethodOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
   const { settings, origin, now = Date.now } = options
   const isServiceAccount = createServiceAccountCheck(options)
   if (settings.header !== undefined) {
@@ -86,7 +99,7 @@ async function openProxyMethods(options: LoginOptions, prepareUser: PrepareUser)
 
 /** Tokens are no way in by themselves: they are asked first where another method guards. */
 async function openTokenLogin(
-  options: LoginOptions,
+  options: MethodOptions,
   methods: readonly LoginMethod[],
   prepareUser: PrepareUser,
 ): Promise<{ tokens: Tokens; method: LoginMethod } | undefined> {
@@ -98,7 +111,7 @@ async function openTokenLogin(
   return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
 }
 
-async function openCertificateMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+async function openCertificateMethods(options: MethodOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
   const { settings, origin, certificates: trust, permissions, log, now = Date.now } = options
   if (settings.x509 === undefined) return []
   if (trust === undefined) throw new Error('login by client certificate needs trusted authorities')
@@ -106,7 +119,7 @@ async function openCertificateMethods(options: LoginOptions, prepareUser: Prepar
   return [new X509Login({ settings: settings.x509, origin, trust, permissions, prepareUser, log, now })]
 }
 
-async function openBrowserMethods(options: LoginOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
   const { settings, log, now = Date.now } = options
   if (settings.oauth2 !== undefined) {
     const { openOAuth2 } = await import('./oauth2/open-oauth2.ts')
@@ -123,7 +136,7 @@ async function openBrowserMethods(options: LoginOptions, prepareUser: PrepareUse
   return source === undefined ? [] : [new PasswordLogin(source, { page: options, prepareUser, log, now })]
 }
 
-async function openPasswordSource(options: LoginOptions, now: () => number): Promise<PasswordSource | undefined> {
+async function openPasswordSource(options: MethodOptions, now: () => number): Promise<PasswordSource | undefined> {
   const { ldap, form } = options.settings
   if (ldap !== undefined) {
     const { createLdapSource } = await import('./ldap/ldap-source.ts')
@@ -133,7 +146,7 @@ async function openPasswordSource(options: LoginOptions, now: () => number): Pro
 }
 
 /** While nobody decides by permissions, or the names cannot be had, nobody is a service account. */
-function createServiceAccountCheck({ permissions, serviceAccounts, log }: LoginOptions) {
+function createServiceAccountCheck({ permissions, serviceAccounts, log }: MethodOptions) {
   return async (name: string): Promise<boolean> => {
     if (!permissions.enabled) return false
     try {
@@ -145,12 +158,12 @@ function createServiceAccountCheck({ permissions, serviceAccounts, log }: LoginO
   }
 }
 
-async function openFormSource(options: LoginOptions, now: () => number) {
+async function openFormSource(options: MethodOptions, now: () => number) {
   const { settings, adminRoles, announce = (text: string) => process.stderr.write(text) } = options
   const { configuredUser } = settings.form
   const users = openUsers(options.dataDir, now)
   try {
-    if (configuredUser === undefined) {
+    if (configuredUser === undefined && options.readOnly !== true) {
       await createFirstAdministrator(users, {
         ...settings.firstAdmin,
         roles: adminRoles,

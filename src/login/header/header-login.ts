@@ -8,6 +8,7 @@ import type { LoginReport } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { PreparedUsers } from '../prepared-users.ts'
+import type { Presented, Trace } from '../trace.ts'
 import type { HeaderSettings } from './settings.ts'
 
 export interface HeaderLoginOptions {
@@ -57,6 +58,16 @@ export class HeaderLogin implements LoginMethod {
       return { kind: 'refused', reason: 'X-SPINNAKER-USER stands there twice, or is no name' }
     }
     return { kind: 'user', user: await this.#prepared.get(name, () => this.#prepare(name)) }
+  }
+
+  /** A password has no part in it: the proxy says who it is. */
+  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+    if (presented.kind !== 'password') return { kind: 'not-mine' }
+    const { username } = presented
+    if (!usable.test(username)) return { kind: 'refused', reason: 'this name cannot stand in X-SPINNAKER-USER' }
+    trace('yes', `a trusted proxy that sends X-SPINNAKER-USER: ${username} is believed, and nobody else is`)
+    trace('note', 'the header brings no roles; the permission service knows them')
+    return { kind: 'user', user: await this.#prepare(username) }
   }
 
   entryPoint(): EntryPoint {

@@ -10,6 +10,7 @@ import { LoginFailure } from '../oauth2/login-failure.ts'
 import { createProviderCalls } from '../oauth2/provider-http.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { PreparedUsers } from '../prepared-users.ts'
+import type { Presented, Trace } from '../trace.ts'
 import type { IapSettings } from './settings.ts'
 
 export interface IapLoginOptions {
@@ -62,6 +63,18 @@ export class IapLogin implements LoginMethod {
       if (error.kind === 'refused') return { kind: 'refused', reason: error.message }
       const message = 'The keys of the proxy in front cannot be loaded, so nobody can log in. Try again in a moment.'
       return { kind: 'refused', reason: error.message, error: new GatewayError('LOGIN_UNAVAILABLE', message, { cause: error }) }
+    }
+  }
+
+  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+    if (presented.kind !== 'token') return { kind: 'not-mine' }
+    try {
+      const { email } = await this.#verify(presented.text)
+      trace('yes', `signature, issuer, audience and times of the token of the proxy; it names ${email}`)
+      return { kind: 'user', user: await this.#prepare(email) }
+    } catch (error) {
+      if (!(error instanceof LoginFailure)) throw error
+      return { kind: 'refused', reason: error.message }
     }
   }
 

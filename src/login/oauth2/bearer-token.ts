@@ -11,7 +11,10 @@ const maxLength = 16_384
  * The token of `Authorization: Bearer`; `unreadable` when there is none after the word, or when there are several headers.
  * Undefined when the request carries something else.
  */
-export function parseBearer({ headers, rawHeaders }: IncomingMessage): string | 'unreadable' | undefined {
+export function parseBearer({
+  headers,
+  rawHeaders,
+}: Pick<IncomingMessage, 'headers' | 'rawHeaders'>): string | 'unreadable' | undefined {
   const { authorization } = headers
   if (authorization === undefined || !/^Bearer(?: |$)/.test(authorization)) return undefined
   const count = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization').length

@@ -9,7 +9,8 @@ export interface IdTokenFacts {
   readonly idToken: string
   readonly claims: Readonly<Record<string, unknown>>
   readonly clientId: string
-  readonly accessToken: string
+  /** Undefined: it is not known, and its hash is not compared. */
+  readonly accessToken: string | undefined
   readonly nowMs: number
 }
 
@@ -18,7 +19,8 @@ export function checkIdToken({ idToken, claims, clientId, accessToken, nowMs }: 
   const { azp, iat, at_hash: hash } = claims
   if (azp !== undefined && azp !== clientId) refuse('azp names another client')
   if (typeof iat !== 'number' || iat > nowMs / 1000 + skewSeconds) refuse('iat lies ahead')
-  if (hash !== undefined && hash !== hashOf(accessToken, algorithmOf(idToken))) refuse('at_hash belongs to another access token')
+  if (hash !== undefined && accessToken !== undefined && hash !== hashOf(accessToken, algorithmOf(idToken)))
+    refuse('at_hash belongs to another access token')
 }
 
 function refuse(problem: string): never {

@@ -9,6 +9,7 @@ import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../logi
 import type { Page } from '../login-page.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { PrepareUser } from '../prepare-user.ts'
+import type { Presented, Trace } from '../trace.ts'
 import { parseBearer } from './bearer-token.ts'
 import { LoginFailure } from './login-failure.ts'
 import { createChoicePage, createFailurePage } from './pages.ts'
@@ -73,6 +74,36 @@ export class OAuth2Login implements LoginMethod {
     const outcome = token === 'unreadable' ? refusal('there is not exactly one readable bearer token') : await this.#judge(token)
     this.#bearers.set(request, outcome)
     return outcome
+  }
+
+  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+    try {
+      const admitted = await this.#explain(presented, trace)
+      if (admitted === undefined) return { kind: 'not-mine' }
+      if (admitted.isServiceAccount) this.#serviceAccounts.add(admitted.user)
+      return { kind: 'user', user: admitted.user }
+    } catch (error) {
+      if (!(error instanceof LoginFailure)) throw error
+      return { kind: 'refused', reason: error.message }
+    }
+  }
+
+  /** @throws {LoginFailure} */
+  async #explain(presented: Presented, trace: Trace): Promise<Admitted | undefined> {
+    const [first] = this.#options.providers
+    if (presented.kind === 'token') {
+      const authorization = `Bearer ${presented.text}`
+      const token = parseBearer({ headers: { authorization }, rawHeaders: ['authorization', authorization] })
+      if (token === 'unreadable') throw new LoginFailure('refused', 'this is no readable bearer token')
+      return token === undefined ? undefined : first?.identify(token, trace)
+    }
+    if (presented.kind !== 'id-token' && presented.kind !== 'claims') return undefined
+    const provider = presented.registration === undefined ? first : this.#find(presented.registration)
+    if (provider === undefined) throw new LoginFailure('refused', `there is no registration ${presented.registration}`)
+    trace('note', `judged by the registration ${provider.registration.id}`)
+    return presented.kind === 'claims'
+      ? provider.judgeClaims(presented.claims, trace)
+      : provider.judgeIdToken(presented.text, trace)
   }
 
   mount(server: FastifyInstance, ending: LoginEnding): void {

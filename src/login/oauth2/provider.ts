@@ -1,6 +1,7 @@
 /** One provider: sends browsers there, judges what comes back, and judges bearer tokens. */
 import * as oauth from 'oauth4webapi'
 import type { User } from '../../http/request-state.ts'
+import type { Trace } from '../trace.ts'
 import { checkTokenClaims, looksLikeJwt } from './bearer-token.ts'
 import { createClientAuthentication } from './client-authentication.ts'
 import { checkIdToken, skewSeconds } from './id-token.ts'
@@ -10,7 +11,7 @@ import type { CallProvider } from './provider-http.ts'
 import { ProviderServer, type ProviderServerOptions, type Server } from './provider-server.ts'
 import { fillRedirectUri } from './redirect-uri.ts'
 import type { Registration } from './registration.ts'
-import { type Attributes, findAttribute, findUnmet, toText } from './requirements.ts'
+import { type Attributes, findAttribute, findUnmet, isMet, toText } from './requirements.ts'
 import { toUser } from './to-user.ts'
 import { requestTokens } from './token-request.ts'
 import { isMember, loadUserInfo } from './user-info.ts'
@@ -116,15 +117,34 @@ export class Provider {
   }
 
   /** Judges a bearer token of a program. @throws {LoginFailure} refused, unavailable */
-  async identify(token: string): Promise<Admitted> {
+  async identify(token: string, trace?: Trace): Promise<Admitted> {
     const { audiences } = this.#options
     const server = await this.#server.current()
     if (audiences.length === 0 && server.userInfoUri !== undefined) {
-      return this.#admit(server, await this.#loadUserInfo(server, token, undefined), token)
+      trace?.('note', `the user-info address ${server.userInfoUri} is asked whose token it is`)
+      return this.#admit(server, await this.#loadUserInfo(server, token, undefined), token, trace)
     }
     const claims = await this.#checkJwt(server, token, audiences.length > 0 ? audiences : [this.registration.clientId])
+    trace?.('yes', `the signature, issuer, audience and times of the token are right; issuer ${server.issuer}`)
     const userInfo = this.#saysEnough(claims) ? {} : await this.#loadUserInfo(server, token, claims['sub'])
-    return this.#admit(server, { ...claims, ...userInfo }, token)
+    return this.#admit(server, { ...claims, ...userInfo }, token, trace)
+  }
+
+  /** Judges an ID token by itself, without the access token that came with it. @throws {LoginFailure} refused, unavailable */
+  async judgeIdToken(idToken: string, trace: Trace): Promise<Admitted> {
+    const server = await this.#server.current()
+    const { clientId } = this.registration
+    const claims = await this.#checkJwt(server, idToken, [clientId])
+    checkIdToken({ idToken, claims, clientId, accessToken: undefined, nowMs: this.#options.now() })
+    trace('yes', `the signature, issuer, audience and times of the ID token are right; issuer ${server.issuer}`)
+    if (server.userInfoUri !== undefined)
+      trace('note', 'a login also asks the user-info address, whose answer wins; that needs the access token')
+    return this.#admit(server, claims, undefined, trace)
+  }
+
+  /** Judges what a provider says about somebody, as if it were known to be true. @throws {LoginFailure} refused, unavailable */
+  async judgeClaims(claims: Attributes, trace: Trace): Promise<Admitted> {
+    return this.#admit({ userInfoUri: undefined }, claims, undefined, trace)
   }
 
   #toMetadata({ issuer, tokenUri, algorithms, namesItself }: Server): oauth.AuthorizationServer {
@@ -182,14 +202,28 @@ export class Provider {
     return has(username) && (roles === undefined || has(roles))
   }
 
-  async #admit({ userInfoUri }: Server, attributes: Attributes, accessToken: string): Promise<Admitted> {
+  /** @param accessToken Undefined: it is not known, so nobody is asked about organisations */
+  async #admit(
+    { userInfoUri }: Pick<Server, 'userInfoUri'>,
+    attributes: Attributes,
+    accessToken: string | undefined,
+    trace?: Trace,
+  ): Promise<Admitted> {
     const { mapping, requirements, organization } = this.registration
-    const user = toUser(attributes, mapping)
+    const user = toUser(attributes, mapping, trace)
     const account = mapping.serviceAccountEmail && toText(findAttribute(attributes, mapping.serviceAccountEmail))
-    if (account && (await this.#options.isServiceAccount(account))) return { user, isServiceAccount: true }
+    if (account && (await this.#options.isServiceAccount(account))) {
+      trace?.('yes', `${account} is a service account, which has to meet no requirements`)
+      return { user, isServiceAccount: true }
+    }
+    for (const requirement of requirements) {
+      trace?.(isMet(attributes, requirement) ? 'yes' : 'no', `requirement on ${requirement.attribute}: ${requirement.value}`)
+    }
     const unmet = findUnmet(attributes, requirements)
     if (unmet !== undefined) throw new LoginFailure('refused', `${user.username} does not meet the requirement on ${unmet}`)
-    if (organization !== undefined) {
+    if (organization !== undefined && accessToken === undefined) {
+      trace?.('note', `membership in the organisation ${organization} is not known without the access token`)
+    } else if (organization !== undefined && accessToken !== undefined) {
       const place = { url: userInfoUri ?? '', registration: this.registration }
       if (!(await isMember(this.#call, place, { attributes, organization, accessToken }))) {
         throw new LoginFailure('refused', `${user.username} is no public member of the organisation ${organization}`)

@@ -18,10 +18,12 @@ export function parseRequirement(attribute: string, text: string): Requirement {
 
 /** The first attribute that does not fit; undefined when all do. Of a list, one fitting element is enough. */
 export function findUnmet(attributes: Attributes, requirements: readonly Requirement[]): string | undefined {
-  return requirements.find(({ attribute, value }) => {
-    const found = findAttribute(attributes, attribute)
-    return !(Array.isArray(found) ? found : [found]).some((one) => fits(one, value))
-  })?.attribute
+  return requirements.find((requirement) => !isMet(attributes, requirement))?.attribute
+}
+
+export function isMet(attributes: Attributes, { attribute, value }: Requirement): boolean {
+  const found = findAttribute(attributes, attribute)
+  return (Array.isArray(found) ? found : [found]).some((one) => fits(one, value))
 }
 
 function fits(found: unknown, wanted: string | RegExp): boolean {

@@ -1,5 +1,6 @@
 /** Makes a user of what the provider says. */
 import type { User } from '../../http/request-state.ts'
+import { listOf, type Trace } from '../trace.ts'
 import { LoginFailure } from './login-failure.ts'
 import type { UserMapping } from './presets.ts'
 import { type Attributes, findAttribute, toText } from './requirements.ts'
@@ -15,8 +16,9 @@ const maxNameLength = 512
  * @throws {LoginFailure} when nothing names the user
  * @see authentication contract, section 2.1
  */
-export function toUser(attributes: Attributes, mapping: UserMapping): User {
+export function toUser(attributes: Attributes, mapping: UserMapping, trace?: Trace): User {
   const field = (name: string | undefined) => (name === undefined ? null : toText(findAttribute(attributes, name)))
+  trace?.('note', `the provider gives ${listOf(Object.keys(attributes))}`)
   const email = field(mapping.email)
   const username = field(mapping.username) || email
   if (!username) {
@@ -25,12 +27,21 @@ export function toUser(attributes: Attributes, mapping: UserMapping): User {
   if (username.length > maxNameLength || hasControlCharacter(username)) {
     throw new LoginFailure('refused', 'the provider gives a name that is too long or holds control characters')
   }
+  const roles = mapping.roles === undefined ? [] : toRoles(findAttribute(attributes, mapping.roles))
+  trace?.('note', `user name ${username}, from ${field(mapping.username) ? mapping.username : mapping.email}`)
+  trace?.('note', `e-mail address ${email ?? 'none'}, from ${mapping.email ?? 'nothing: it is not mapped'}`)
+  trace?.(
+    'note',
+    mapping.roles === undefined
+      ? 'no roles: userInfoMapping.roles names no attribute'
+      : `roles ${listOf(roles)}, from ${mapping.roles}`,
+  )
   return {
     username,
     email,
     firstName: field(mapping.firstName),
     lastName: field(mapping.lastName),
-    roles: mapping.roles === undefined ? [] : toRoles(findAttribute(attributes, mapping.roles)),
+    roles,
     allowedAccounts: [],
     method: methodName,
   }

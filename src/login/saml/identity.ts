@@ -1,5 +1,6 @@
 /** Makes a user of an accepted assertion: names from attributes, roles from values that may hold several, or whole DNs. */
 import type { User } from '../../http/request-state.ts'
+import { listOf, type Trace } from '../trace.ts'
 import { refuseUnless } from './refusal.ts'
 import type { AcceptedAssertion } from './response.ts'
 
@@ -17,21 +18,37 @@ export interface IdentityMapping {
  * @param onSkipped Told about a value that looks like a distinguished name and is none
  * @throws {SamlRefused} when no user name can be made of it, or a required role is missing
  */
-export function toUser(assertion: AcceptedAssertion, mapping: IdentityMapping, onSkipped: (value: string) => void): User {
+export function toUser(
+  assertion: AcceptedAssertion,
+  mapping: IdentityMapping,
+  onSkipped: (value: string) => void,
+  trace?: Trace,
+): User {
   const { attributes, nameId } = assertion
   const first = (name: string | undefined) =>
     name === undefined ? undefined : attributes.get(name)?.find((value) => value !== '')
   const username = first(mapping.attributes.username) ?? nameId
+  const email = first(mapping.attributes.email) ?? nameId
+  const source = (name: string | undefined) => (first(name) === undefined ? 'NameID' : `the attribute ${name}`)
+  trace?.('note', `the assertion has NameID ${nameId} and the attributes ${listOf([...attributes.keys()])}`)
+  trace?.('note', `user name ${username}, from ${source(mapping.attributes.username)}`)
+  trace?.('note', `e-mail address ${email}, from ${source(mapping.attributes.email)}`)
   refuseUnless(!/\p{Cc}/u.test(username) && username.length <= 1000, 'the user name is too long or has control characters')
   const roles = toRoles(attributes.get(mapping.attributes.roles) ?? [], mapping, onSkipped)
   const { requiredRoles } = mapping
+  const values = attributes.get(mapping.attributes.roles) ?? []
+  trace?.('note', `roles ${listOf(roles)}, from ${values.length} values of the attribute ${mapping.attributes.roles}`)
+  if (requiredRoles.length > 0) {
+    const held = requiredRoles.filter((role) => roles.includes(role))
+    trace?.(held.length > 0 ? 'yes' : 'no', `one of the roles in saml.requiredRoles (${listOf(requiredRoles)}): ${listOf(held)}`)
+  }
   refuseUnless(
     requiredRoles.length === 0 || requiredRoles.some((role) => roles.includes(role)),
     'the user has none of the roles in saml.requiredRoles',
   )
   return {
     username,
-    email: first(mapping.attributes.email) ?? nameId,
+    email,
     firstName: first(mapping.attributes.firstName) ?? null,
     lastName: first(mapping.attributes.lastName) ?? null,
     roles,

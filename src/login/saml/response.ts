@@ -1,5 +1,6 @@
 /** Checks a SAML response and hands out who it names. Everything that decides is read from bytes that were signed. */
 import type { KeyObject } from 'node:crypto'
+import type { Trace } from '../trace.ts'
 import { decryptAssertion } from './decrypt-assertion.ts'
 import type { IdentityProvider } from './idp-metadata.ts'
 import { refuseUnless, SamlRefused, show } from './refusal.ts'
@@ -29,6 +30,8 @@ export interface Expectation {
   maxAuthenticationAgeMs: number | undefined
   /** Milliseconds since the epoch. */
   nowMs: number
+  /** Follows the checks. */
+  trace?: Trace
 }
 
 export interface AcceptedAssertion {
@@ -77,10 +80,16 @@ export function checkResponse(document: XmlText, expected: Expectation): Accepte
   checkIdentifiers(document)
   const trust: Trust = { keys: expected.identityProvider.keys, sha1: expected.sha1 }
   const signedResponse = readSigned(document, document.root, trust)
+  expected.trace?.(
+    'note',
+    `the response ${signedResponse === undefined ? 'has no signature of its own' : 'is signed by a key of the identity provider'}`,
+  )
   // Without a signature of its own, the frame around a signed assertion may only add refusals.
   const response = signedResponse ?? document
   const inResponseTo = checkFrame(response.root, expected)
+  expected.trace?.('yes', 'issuer, destination and status of the response')
   const assertion = readAssertion({ document, response, isSigned: signedResponse !== undefined, trust }, expected)
+  expected.trace?.('yes', 'there is one assertion, and what it says was signed by the identity provider')
   return checkAssertion(assertion, inResponseTo, expected)
 }
 
@@ -164,9 +173,11 @@ function checkAssertion(assertion: XmlElement, answered: string | undefined, exp
     `the assertion was issued by ${show(issuer)} instead of ${show(identityProvider.entityId)}`,
   )
   const conditionsEndMs = checkConditions(childOf(assertion, 'assertion', 'Conditions'), expected)
+  expected.trace?.('yes', `issuer ${issuer}, time and audience ${expected.entityId} of the assertion`)
   const subject = childOf(assertion, 'assertion', 'Subject')
   refuseUnless(subject !== undefined, 'the assertion has no subject')
   const confirmation = confirm(subject, expected)
+  expected.trace?.('yes', 'recipient and time of the confirmation of the subject')
   const inResponseTo = confirmation.inResponseTo ?? answered
   refuseUnless(answered === undefined || answered === inResponseTo, 'response and assertion answer different requests')
   checkAuthenticationAge(assertion, expected)

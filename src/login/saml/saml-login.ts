@@ -8,6 +8,7 @@ import type { LoginReport } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { Page } from '../login-page.ts'
 import type { OpenPath } from '../open-paths.ts'
+import type { Presented, Trace } from '../trace.ts'
 import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request.ts'
 import { toUser } from './identity.ts'
 import { createChoicePage, createPostPage, createRefusalPage, type RefusalNotice, refusalText } from './pages.ts'
@@ -74,6 +75,41 @@ export class SamlLogin implements LoginMethod {
 
   async authenticate(): Promise<LoginOutcome> {
     return { kind: 'not-mine' }
+  }
+
+  /** The request that the answer belongs to and whether the assertion is new are not looked at: nothing is used up. */
+  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+    if (presented.kind !== 'saml-response') return { kind: 'not-mine' }
+    const { text, baseUrl } = presented
+    try {
+      const document = decodeResponse(text.trimStart().startsWith('<') ? Buffer.from(text).toString('base64') : text)
+      const issuer = claimedIssuer(document)
+      const { registrations, settings } = this.#options
+      const registration = registrations.find((one) => one.identityProvider.entityId === issuer) ?? this.#first
+      trace(
+        'note',
+        `judged by the registration ${registration.id}, for ${baseUrl}; it says that it comes from ${issuer || 'nobody'}`,
+      )
+      const assertion = this.#check(registration, document, { baseUrl }, trace)
+      const user = toUser(
+        assertion,
+        settings.mapping,
+        (value) => trace('no', `a role cannot be read: ${value.slice(0, 200)}`),
+        trace,
+      )
+      if (assertion.inResponseTo === undefined) {
+        trace(
+          settings.idpInitiated.enabled ? 'yes' : 'no',
+          'the login started at the identity provider (saml.idpInitiated.enabled)',
+        )
+        refuseUnless(settings.idpInitiated.enabled, 'logins that start at the identity provider are switched off')
+      }
+      trace('note', 'in a login, it also has to answer a request of the same browser, and each assertion counts once')
+      return { kind: 'user', user }
+    } catch (error) {
+      if (!(error instanceof SamlRefused)) throw error
+      return { kind: 'refused', reason: error.message }
+    }
   }
 
   entryPoint({ baseUrl }: RequestState): EntryPoint {
@@ -197,7 +233,7 @@ export class SamlLogin implements LoginMethod {
     return atPath.find((one) => one.identityProvider.entityId === issuer) ?? (atPath[0] as Registration)
   }
 
-  #check(registration: Registration, document: XmlText, state: RequestState): AcceptedAssertion {
+  #check(registration: Registration, document: XmlText, state: Pick<RequestState, 'baseUrl'>, trace?: Trace): AcceptedAssertion {
     const { settings, now } = this.#options
     return checkResponse(document, {
       identityProvider: registration.identityProvider,
@@ -207,6 +243,7 @@ export class SamlLogin implements LoginMethod {
       sha1: settings.acceptSha1,
       maxAuthenticationAgeMs: settings.maxAuthenticationAgeMs,
       nowMs: now(),
+      trace,
     })
   }
 

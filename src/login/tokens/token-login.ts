@@ -6,6 +6,7 @@ import type { ListenerKind, User } from '../../http/request-state.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
 import type { CurrentUser, EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
+import { listOf, type Presented, type Trace } from '../trace.ts'
 import type { StoredToken } from './token-store.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -65,6 +66,28 @@ export class TokenLogin implements LoginMethod {
     const { token } = recognised
     const outcome = await this.#admit(token)
     if (outcome.kind === 'user') request.state.token = { id: token.id, ...token.limits }
+    return outcome
+  }
+
+  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+    const { tokens } = this.#options
+    if (presented.kind !== 'token' || !presented.text.startsWith(tokens.settings.prefix)) return { kind: 'not-mine' }
+    const recognised = await tokens.judge(presented.text)
+    if (recognised.kind === 'refused') return recognised
+    const { id, name, principal, method, expiresAtMs, limits } = recognised.token
+    const end = expiresAtMs === undefined ? 'it never expires' : `it expires at ${new Date(expiresAtMs).toISOString()}`
+    trace('yes', `this is the API token "${name}" (${id}); ${end}`)
+    trace(
+      'note',
+      `it speaks for ${principal.type === 'USER' ? `the user ${principal.id}` : `the service account ${principal.id}`}`,
+    )
+    if (method !== undefined) trace('note', `the user had logged in by ${method} when the token was created`)
+    if (limits.readOnly) trace('note', 'it may only read')
+    if (limits.applications !== undefined) trace('note', `it counts for the applications ${listOf(limits.applications)}`)
+    if (limits.operations !== undefined) trace('note', `it counts for the operations ${listOf(limits.operations)}`)
+    const outcome = await this.#admit(recognised.token)
+    if (outcome.kind === 'user')
+      trace('note', 'a token brings no roles of its own; the permission service knows those of its owner')
     return outcome
   }
 

@@ -73,7 +73,11 @@ function decodeEnvoy(value: string): Buffer {
  * Whether an authority of the trust store issued the certificate directly, and it still counts. Authorities in between
  * belong into the trust store, so that no chain has to be followed here.
  */
-function findObjection(certificate: Certificate, { authorities, revocations }: ProxyTrust, now: number): string | undefined {
+export function findObjection(
+  certificate: Certificate,
+  { authorities, revocations }: ProxyTrust,
+  now: number,
+): string | undefined {
   const { x509 } = certificate
   if (now < certificate.notBeforeMs) return 'the certificate is not valid yet'
   if (now > certificate.notAfterMs) return 'the certificate has expired'

@@ -4,16 +4,18 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
 import type { ListenerKind, User } from '../../http/request-state.ts'
-import type { Certificate } from '../../http/tls/certificate.ts'
+import { type Certificate, readCertificate } from '../../http/tls/certificate.ts'
 import { type ConnectionCertificate, clientCertificateOf } from '../../http/tls/client-certificate.ts'
 import { DerError } from '../../http/tls/der.ts'
+import { formatJavaName } from '../../http/tls/distinguished-name.ts'
 import { findRevocation } from '../../http/tls/revocation.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
+import { listOf, type Presented, type Trace } from '../trace.ts'
 import { identityOf, rolesOf } from './identity.ts'
 import { LoginReports } from './login-reports.ts'
-import { type ProxyTrust, readProxyCertificate } from './proxy-certificate.ts'
+import { findObjection, type ProxyTrust, readProxyCertificate } from './proxy-certificate.ts'
 import type { X509Settings } from './settings.ts'
 
 export interface X509LoginOptions {
@@ -63,6 +65,29 @@ export class X509Login implements LoginMethod {
     return { kind: 'not-mine' }
   }
 
+  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+    if (presented.kind !== 'certificate') return { kind: 'not-mine' }
+    const { trust, now } = this.#options
+    try {
+      const [certificate, ...between] = readCertificates(presented.pem)
+      if (certificate === undefined) return { kind: 'refused', reason: 'there is no certificate in PEM' }
+      trace('note', `owner ${formatJavaName(certificate.subject).text}, issuer ${formatJavaName(certificate.issuer).text}`)
+      const { authorities, revocations } = trust
+      const objection = findObjection(
+        certificate,
+        { authorities: [...authorities, ...trusted(between, authorities)], revocations },
+        now(),
+      )
+      if (objection !== undefined) return { kind: 'refused', reason: objection }
+      trace('yes', 'a trusted authority has issued it, it is valid, and nobody has revoked it')
+      const outcome = await this.#admit(certificate, trace)
+      return typeof outcome === 'string' ? { kind: 'refused', reason: outcome } : { kind: 'user', user: outcome }
+    } catch (error) {
+      if (!(error instanceof DerError)) throw error
+      return { kind: 'refused', reason: error.message }
+    }
+  }
+
   entryPoint(): EntryPoint {
     return {
       kind: 'refusal',
@@ -79,7 +104,7 @@ export class X509Login implements LoginMethod {
   }
 
   /** The user, or the reason why the certificate does not count. */
-  async #admit(certificate: Certificate): Promise<User | string> {
+  async #admit(certificate: Certificate, trace?: Trace): Promise<User | string> {
     const { settings, trust, permissions, prepareUser, now } = this.#options
     // A connection may last longer than the certificate that opened it.
     if (now() < certificate.notBeforeMs || now() > certificate.notAfterMs) return 'the certificate is not valid at this time'
@@ -87,13 +112,25 @@ export class X509Login implements LoginMethod {
     if (revoked !== undefined) return revoked
     const identity = identityOf(certificate, settings.principalPattern)
     if (identity === undefined) return 'the certificate names no user'
+    trace?.('note', `user name and e-mail address ${identity}, from ${sourceOf(certificate, settings.principalPattern)}`)
     const user = this.#toUser(identity, certificate)
     if (typeof user === 'string') return user
+    const brought = user.roles.filter((role) => role !== identity.toLowerCase())
+    trace?.('note', `the role ${identity.toLowerCase()}, which is the user name`)
+    if (settings.roleOid !== undefined) trace?.('note', `roles ${listOf(brought)}, from the extension ${settings.roleOid}`)
     await this.#reports.report(user)
     const view = await permissions.viewOf(user)
     const known = view?.roles.map(({ name }) => name.toLowerCase()) ?? []
     const roles = [...new Set([...user.roles, ...known])]
     const { requiredRoles } = settings
+    trace?.('note', `roles ${listOf(known)}, from the permission service`)
+    if (requiredRoles.length > 0) {
+      const held = requiredRoles.filter((role) => roles.includes(role))
+      trace?.(
+        held.length > 0 ? 'yes' : 'no',
+        `one of the roles in x509.required-roles (${listOf(requiredRoles)}): ${listOf(held)}`,
+      )
+    }
     if (requiredRoles.length > 0 && !requiredRoles.some((role) => roles.includes(role))) return `${identity} has no required role`
     return prepareUser({ ...user, roles }, undefined)
   }
@@ -115,4 +152,27 @@ export class X509Login implements LoginMethod {
       return error.message
     }
   }
+}
+
+/** @throws {DerError} */
+function readCertificates(pem: string): Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
+  return blocks.map((block) => readCertificate(block))
+}
+
+/** Those in between that lead to an authority; TLS follows them in the same way. */
+function trusted(between: readonly Certificate[], authorities: readonly Certificate[]): Certificate[] {
+  const found: Certificate[] = []
+  for (const certificate of between.toReversed()) {
+    const isIssued = [...authorities, ...found].some(
+      ({ x509 }) => certificate.x509.checkIssued(x509) && certificate.x509.verify(x509.publicKey),
+    )
+    if (isIssued && certificate.x509.ca) found.push(certificate)
+  }
+  return found
+}
+
+function sourceOf({ emails }: Certificate, pattern: RegExp | undefined): string {
+  if (emails.length > 0) return 'the first e-mail address among its alternative names'
+  return pattern === undefined ? 'the common name' : 'what x509.subject-principal-regex finds in the owner'
 }
