@@ -27,7 +27,8 @@ import { openSessions } from './sessions/sessions.ts'
 import { createHealth } from './telemetry/health.ts'
 import { logAccess, logError, type Outcome } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
-import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from './upstreams/services.ts'
+import { toAddresses } from './upstreams/addresses.ts'
+import { type ServiceAddress, type ServiceName, serviceNames } from './upstreams/services.ts'
 import type { ConfiguredUpstreams } from './upstreams/settings.ts'
 import type { Shard } from './upstreams/shards.ts'
 import { Upstreams } from './upstreams/upstreams.ts'
@@ -202,16 +203,6 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
 /** @see HTTP conventions, section 5.3: how Redis counts for the health */
 function isSound(redis: Redis | undefined, relaxed: boolean | undefined): boolean {
   return redis === undefined || redis.isReachable() || (relaxed === true && redis.wasReached())
-}
-
-function toAddresses(upstreams: ConfiguredUpstreams, socketPath: string): Partial<Record<ServiceName, ServiceAddress>> {
-  const addresses: Partial<Record<ServiceName, ServiceAddress>> = {}
-  for (const service of serviceNames) {
-    const { kind, baseUrl } = upstreams.services[service]
-    if (kind === 'external' && baseUrl !== undefined) addresses[service] = { kind, baseUrl }
-    if (kind === 'embedded' && isEmbeddable(service)) addresses[service] = { kind, socketPath, service }
-  }
-  return addresses
 }
 
 /** Starts the worker of the embedded back ends, if there are any. */
