@@ -12,7 +12,8 @@ const scanPortion = 500
 
 /** Returns at once: the first answer may come later. The client is loaded only here, since most gateways need none. */
 export async function openRedis(settings: RedisSettings, log: FastifyBaseLogger): Promise<Redis> {
-  const library: Library = await import('ioredis')
+  // A bundle offers nothing but the default of a CommonJS package.
+  const { default: library } = await import('ioredis')
   const connection = new RedisConnection(createClient(library, settings), settings.timeoutMs, log)
   connection.start()
   return connection
