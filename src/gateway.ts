@@ -6,6 +6,7 @@ import { lockDataDir } from './backends/lock.ts'
 import type { Config } from './config/config.ts'
 import { applyCors } from './http/cors.ts'
 import { createEncryptedServer, createExtraListeners } from './http/listeners.ts'
+import { refuseForeignPages } from './http/foreign-pages.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
 import { createHttpServer, toServerOptions } from './http/server.ts'
 import { answerOptions, dropForgedIdentity, refuseAmbiguousPath } from './http/steps.ts'
@@ -28,10 +29,8 @@ import { createHealth } from './telemetry/health.ts'
 import { logAccess, logError, type Outcome } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { toAddresses } from './upstreams/addresses.ts'
-import { type ServiceAddress, type ServiceName, serviceNames } from './upstreams/services.ts'
-import type { ConfiguredUpstreams } from './upstreams/settings.ts'
-import type { Shard } from './upstreams/shards.ts'
-import { Upstreams } from './upstreams/upstreams.ts'
+import { openLoginUpstreams, openUpstreams } from './upstreams/open-upstreams.ts'
+import type { ServiceAddress, ServiceName } from './upstreams/services.ts'
 
 export interface Gateway {
   readonly server: FastifyInstance
@@ -53,8 +52,6 @@ export interface GatewayOptions {
 const accountRefreshMs = 30_000
 const healthIntervalMs = 30_000
 const idleCheckMs = 50
-/** An answer that is read rather than streamed; the list of all executions of a busy application fits. */
-const maxAnswerBytes = 128 * 1024 * 1024
 
 /** @throws {Error} when the data directory cannot be used; the message says what to do */
 export async function createGateway({ config, log, version, now = Date.now }: GatewayOptions): Promise<Gateway> {
@@ -66,9 +63,9 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   const embedded = embedServices(config, services, socketPath, log)
 
   const metrics = createMetrics()
-  const upstreams = createUpstreams(config.upstreams, services, metrics)
+  const upstreams = openUpstreams(config.upstreams, services, metrics.upstreamAnswered)
   metrics.upstreamPending(() => upstreams.pending())
-  const loginUpstreams = createLoginUpstreams(config.upstreams, services, metrics)
+  const loginUpstreams = openLoginUpstreams(config.upstreams, services, metrics.upstreamAnswered)
   const permissions = openPermissions({ settings: config.permissions, upstreams, loginUpstreams, log, now })
   const redis = config.redis && (await openRedis(config.redis, log))
   const sessions = openSessions({
@@ -128,6 +125,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     applyCors(config.http.cors),
     answerOptions(methodsOf),
     ...login.steps,
+    refuseForeignPages(config.http.cors),
   ]
   const { listeners } = config.http
   const serverOptions = toServerOptions(config.http.maxHeaderBytes)
@@ -218,57 +216,6 @@ function embedServices(
   const authorization = services.fiat !== undefined
   const settings = { adminRoles, timeZone, serviceAccounts, authorization }
   return startEmbedded({ dataDir, socketPath, embedded, services, settings, log })
-}
-
-function createUpstreams(
-  { services: configured, okHttpClient }: ConfiguredUpstreams,
-  services: Partial<Record<ServiceName, ServiceAddress>>,
-  metrics: Metrics,
-): Upstreams {
-  const upstreams = new Upstreams(
-    {
-      services,
-      shards: Object.fromEntries(
-        serviceNames.map((service) => [service, routesOf(service, configured, okHttpClient.routeClouddriver)]),
-      ),
-      timeouts: Object.fromEntries(serviceNames.map((service) => [service, configured[service]])),
-      connectTimeoutMs: okHttpClient.connectTimeoutMs,
-      readTimeoutMs: okHttpClient.readTimeoutMs,
-      keepAliveMs: okHttpClient.keepAliveMs,
-      maxConnections: okHttpClient.maxRequestsPerHost,
-      maxPending: okHttpClient.maxRequestsPerHost * 20,
-      maxAnswerBytes,
-      sendIdentity: okHttpClient.propagateSpinnakerHeaders,
-      retry: okHttpClient.retryOnConnectionFailure,
-    },
-    (call) => metrics.upstreamAnswered(call),
-  )
-  return upstreams
-}
-
-/** The permission service may take logins, logouts and synchronisation at an address of their own. */
-function createLoginUpstreams(
-  configured: ConfiguredUpstreams,
-  services: Partial<Record<ServiceName, ServiceAddress>>,
-  metrics: Metrics,
-): Upstreams | undefined {
-  const baseUrl = configured.services.fiat.config.dynamicEndpoints?.['login']
-  if (baseUrl === undefined || services.fiat === undefined) return undefined
-  return createUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, metrics)
-}
-
-/** Instances of a service beyond its address; of clouddriver only where dynamic routing is on. */
-function routesOf(service: ServiceName, services: ConfiguredUpstreams['services'], routeClouddriver: boolean): readonly Shard[] {
-  const { shards, config, baseUrl } = services[service]
-  if (service !== 'clouddriver') return shards
-  if (!routeClouddriver) return []
-  const byOrigin = Object.entries(config.dynamicEndpoints ?? {}).map(([origin, address]) => ({
-    baseUrl: address,
-    priority: 2,
-    config: { selectorClass: 'ByUserOriginSelector', origin },
-  }))
-  if (byOrigin.length === 0 || baseUrl === undefined) return shards
-  return [{ baseUrl, priority: 1, config: {} }, ...shards, ...byOrigin]
 }
 
 /** The start-up line: per listener, which login methods guard it. */

@@ -1,0 +1,70 @@
+/** Opens the pools to the services as the configuration says: addresses, instances, timeouts and limits. */
+import { type ServiceAddress, type ServiceName, serviceNames } from './services.ts'
+import type { ConfiguredUpstreams } from './settings.ts'
+import type { Shard } from './shards.ts'
+import { type UpstreamObserver, Upstreams } from './upstreams.ts'
+
+type ServiceAddresses = Partial<Record<ServiceName, ServiceAddress>>
+
+/** An answer that is read rather than streamed; the list of all executions of a busy application fits. */
+const maxAnswerBytes = 128 * 1024 * 1024
+/** Calls per connection of a service that may wait before more are refused. */
+const pendingPerConnection = 20
+
+/** @param addresses Where each enabled service is; see `toAddresses` */
+export function openUpstreams(
+  { services, okHttpClient }: ConfiguredUpstreams,
+  addresses: ServiceAddresses,
+  observe: UpstreamObserver,
+): Upstreams {
+  const ofEach = <T>(read: (service: ServiceName) => T) => Object.fromEntries(serviceNames.map((name) => [name, read(name)]))
+  return new Upstreams(
+    {
+      services: addresses,
+      shards: ofEach((service) => instancesOf(service, services, okHttpClient.routeClouddriver)),
+      timeouts: ofEach((service) => services[service]),
+      connectTimeoutMs: okHttpClient.connectTimeoutMs,
+      readTimeoutMs: okHttpClient.readTimeoutMs,
+      keepAliveMs: okHttpClient.keepAliveMs,
+      maxConnections: okHttpClient.maxRequestsPerHost,
+      maxPending: okHttpClient.maxRequestsPerHost * pendingPerConnection,
+      maxAnswerBytes,
+      sendIdentity: okHttpClient.propagateSpinnakerHeaders,
+      retry: okHttpClient.retryOnConnectionFailure,
+    },
+    observe,
+  )
+}
+
+/** The permission service may take logins, logouts and synchronisation at an address of their own; undefined when it does not. */
+export function openLoginUpstreams(
+  configured: ConfiguredUpstreams,
+  addresses: ServiceAddresses,
+  observe: UpstreamObserver,
+): Upstreams | undefined {
+  const baseUrl = configured.services.fiat.config.dynamicEndpoints?.['login']
+  if (baseUrl === undefined || addresses.fiat === undefined) return undefined
+  return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, observe)
+}
+
+/**
+ * Instances of a service beyond its address; of clouddriver only where dynamic routing is on.
+ *
+ * @see HTTP conventions, section 6
+ */
+function instancesOf(
+  service: ServiceName,
+  services: ConfiguredUpstreams['services'],
+  routeClouddriver: boolean,
+): readonly Shard[] {
+  const { shards, config, baseUrl } = services[service]
+  if (service !== 'clouddriver') return shards
+  if (!routeClouddriver) return []
+  const byOrigin = Object.entries(config.dynamicEndpoints ?? {}).map(([origin, address]) => ({
+    baseUrl: address,
+    priority: 2,
+    config: { selectorClass: 'ByUserOriginSelector', origin },
+  }))
+  if (byOrigin.length === 0 || baseUrl === undefined) return shards
+  return [{ baseUrl, priority: 1, config: {} }, ...shards, ...byOrigin]
+}
