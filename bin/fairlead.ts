@@ -10,6 +10,7 @@ const usage = `Usage: fairlead <command> [options]
   serve                      start the gateway (what npm start runs)
   check                      check the configuration without starting
   doctor                     examine the installation: addresses to register, services, logins, certificates, balancer
+  explain login              say step by step why somebody would be let in, or not
   openapi                    print the OpenAPI document of everything that is served
   user add|passwd|roles|list|remove [NAME]   manage the users of the login form
   token create|list|rotate|revoke            manage API tokens of users and service accounts
@@ -30,6 +31,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   check: async () => (await import('./check.ts')).check,
   doctor: async () => (await import('./doctor.ts')).doctor,
+  explain: async () => (await import('./explain.ts')).explain,
   openapi: async () => (await import('./openapi.ts')).openapi,
   user: async () => (await import('./user.ts')).user,
   token: async () => (await import('./token.ts')).token,

@@ -1,0 +1,133 @@
+/** `fairlead explain login`: says step by step why somebody would be let in, or not. */
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import type { Config } from '../src/config/config.ts'
+import { type Explanation, explainLogin } from '../src/doctor/explain-login.ts'
+import { formatExplanation } from '../src/doctor/format-explanation.ts'
+import { findMistake, findPublicAddress } from '../src/doctor/public-address.ts'
+import type { Presented } from '../src/login/trace.ts'
+import { readConfig } from './read-config.ts'
+import { readPassword } from './read-password.ts'
+
+const usage = `Usage: fairlead explain login <what somebody presents> [options]
+
+  --user NAME              a user of the form, a directory or a trusted header
+  --password               with --user: the password is read from standard input; without it, only searches are made
+  --token TOKEN            an API token or a bearer token; - reads it from standard input
+  --certificate FILE       a client certificate, PEM
+  --saml-response FILE     the SAMLResponse of a browser, base64 or XML
+  --id-token FILE          an ID token of the provider
+  --claims FILE            what a provider says about somebody, JSON
+  --registration ID        with --id-token and --claims: of which provider (default: the first)
+  --public-url URL         with --saml-response: address of the gateway as browsers see it
+  --at TIME                judge as of this time, such as 2026-01-31T12:00:00Z
+  --json                   for programs
+  --config FILE            another configuration file; may be repeated, later wins
+
+Nobody is logged in by it and nothing is used up. Ends with 1 when nobody would be let in.
+`
+
+const options = {
+  user: { type: 'string' },
+  password: { type: 'boolean', default: false },
+  token: { type: 'string' },
+  certificate: { type: 'string' },
+  'saml-response': { type: 'string' },
+  'id-token': { type: 'string' },
+  claims: { type: 'string' },
+  registration: { type: 'string' },
+  'public-url': { type: 'string' },
+  at: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  config: { type: 'string', multiple: true },
+} as const
+
+class Misuse extends Error {}
+
+export async function explain(args: readonly string[]): Promise<number> {
+  try {
+    const values = readArguments(args)
+    const loaded = await readConfig(args)
+    if (loaded === undefined) return 1
+    const { config } = loaded
+    const now = values.at === undefined ? undefined : toClock(values.at)
+    const explanation = await explainLogin({ config, presented: await toPresented(values, config), ...(now && { now }) })
+    print(values.json, explanation)
+    // A peer that neither answers nor closes must not keep the command from ending.
+    setTimeout(() => process.exit(), 1000).unref()
+    return explanation.admitted ? 0 : 1
+  } catch (error) {
+    process.stderr.write(error instanceof Misuse ? `${error.message}\n\n${usage}` : `${(error as Error).message}\n`)
+    return error instanceof Misuse ? 2 : 1
+  }
+}
+
+type Values = ReturnType<typeof readArguments>
+
+/** @throws {Misuse} */
+function readArguments(args: readonly string[]) {
+  const { values, positionals } = parse(args)
+  if (positionals.length !== 1 || positionals[0] !== 'login')
+    throw new Misuse('What shall be explained? There is: fairlead explain login')
+  const ways = ['user', 'token', 'certificate', 'saml-response', 'id-token', 'claims'] as const
+  const given = ways.filter((way) => values[way] !== undefined)
+  if (given.length !== 1) throw new Misuse(`Say what somebody presents, with one of --${ways.join(', --')}.`)
+  const mistake = values['public-url'] === undefined ? undefined : findMistake(values['public-url'])
+  if (mistake !== undefined) throw new Misuse(`--public-url ${mistake}`)
+  return values
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true })
+  } catch (error) {
+    throw new Misuse((error as Error).message)
+  }
+}
+
+/** @throws {Misuse} @throws {Error} when a file cannot be read */
+async function toPresented(values: Values, config: Config): Promise<Presented> {
+  const { user, registration } = values
+  if (user !== undefined) {
+    return { kind: 'password', username: user, password: values.password ? await readPassword() : undefined }
+  }
+  if (values.token !== undefined) {
+    return { kind: 'token', text: values.token === '-' ? (await readPassword()).trim() : values.token }
+  }
+  if (values.certificate !== undefined) return { kind: 'certificate', pem: readText(values.certificate) }
+  if (values['saml-response'] !== undefined) {
+    const { url: baseUrl } = findPublicAddress(config, values['public-url'])
+    return { kind: 'saml-response', text: readText(values['saml-response']), baseUrl }
+  }
+  if (values['id-token'] !== undefined) return { kind: 'id-token', text: readText(values['id-token']).trim(), registration }
+  return { kind: 'claims', claims: readObject(values.claims ?? ''), registration }
+}
+
+function toClock(text: string): () => number {
+  const timeMs = Date.parse(text)
+  if (Number.isNaN(timeMs)) throw new Misuse('--at must be a time such as 2026-01-31T12:00:00Z')
+  return () => timeMs
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`)
+  }
+}
+
+function readObject(file: string): Record<string, unknown> {
+  const text = readText(file)
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // The message below says it.
+  }
+  throw new Error(`${file} holds no JSON object`)
+}
+
+function print(json: boolean, explanation: Explanation): void {
+  process.stdout.write(json ? `${JSON.stringify(explanation, null, 2)}\n` : formatExplanation(explanation))
+}

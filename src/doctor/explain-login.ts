@@ -1,0 +1,245 @@
+/** Explains a login: asks the methods of the configuration about somebody, follows each step, and says what comes of it. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino, { type Logger } from 'pino'
+import { socketPathFor } from '../backends/embedded.ts'
+import type { Config } from '../config/config.ts'
+import { GatewayError } from '../errors.ts'
+import type { User } from '../http/request-state.ts'
+import { openTlsFiles } from '../http/tls/tls-files.ts'
+import type { LoginMethod } from '../login/login-method.ts'
+import { type OpenMethods, openMethods } from '../login/open-login.ts'
+import { listOf, type Presented, type StepVerdict, type Trace } from '../login/trace.ts'
+import { createAccountCache } from '../operations/account-cache.ts'
+import { openPermissions } from '../permissions/fiat-permissions.ts'
+import type { PermissionAnswer, Permissions } from '../permissions/permissions.ts'
+import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
+import { openRedis } from '../redis/open-redis.ts'
+import { toAddresses } from '../upstreams/addresses.ts'
+import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
+import { Upstreams } from '../upstreams/upstreams.ts'
+import { isListening } from './check-services.ts'
+import { observePermissions } from './observe-permissions.ts'
+
+export interface Step {
+  readonly verdict: StepVerdict
+  readonly text: string
+}
+
+/** What one method makes of it. */
+export interface Judgement {
+  readonly method: string
+  readonly steps: readonly Step[]
+  /** Undefined: the login ends here. */
+  readonly user: User | undefined
+  /** Undefined when there is a user. */
+  readonly reason: string | undefined
+}
+
+export interface RoleOrigin {
+  readonly role: string
+  readonly from: string
+}
+
+export interface Explanation {
+  readonly admitted: boolean
+  /** Those that can judge what was presented; the rest have no part in it. */
+  readonly judgements: readonly Judgement[]
+  readonly user: User | undefined
+  readonly roles: readonly RoleOrigin[]
+  /** What the permission service says at present, in sentences. */
+  readonly permissions: readonly string[]
+  /** What else happened, such as a provider that does not answer. */
+  readonly notes: readonly string[]
+}
+
+export interface ExplainOptions {
+  readonly config: Config
+  readonly presented: Presented
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number
+}
+
+const timeoutMs = 3000
+
+/** What has to be closed, in the order in which it was opened. */
+type Closings = (() => unknown)[]
+
+/** Nobody is logged in by it, and nothing is used up. @throws {Error} when a method cannot be opened; the message says why */
+export async function explainLogin({ config, presented, now = Date.now }: ExplainOptions): Promise<Explanation> {
+  if (config.login.anonymous) return explainAnonymous()
+  const closings: Closings = []
+  try {
+    const notes: string[] = []
+    const surroundings = await openSurroundings({ config, notes, now, closings })
+    const opened = await openAll(surroundings, { config, now, closings })
+    return { ...(await explain(opened, surroundings, presented)), notes }
+  } finally {
+    for (const close of closings.reverse()) await close()
+  }
+}
+
+function explainAnonymous(): Explanation {
+  const text = 'everybody is served as the user anonymous (anonymous.enabled), so credentials are not looked at'
+  return { admitted: true, judgements: [], user: undefined, roles: [], permissions: [], notes: [text] }
+}
+
+interface Surroundings {
+  readonly upstreams: Upstreams
+  readonly permissions: Permissions
+  /** Where steps go at the moment. */
+  readonly listener: { tell: Trace }
+  readonly log: Logger
+  readonly dataDir: string
+}
+
+interface Opening {
+  readonly config: Config
+  readonly now: () => number
+  readonly closings: Closings
+}
+
+async function openSurroundings({ config, notes, now, closings }: Opening & { notes: string[] }): Promise<Surroundings> {
+  const socketPath = socketPathFor(config.backends.dataDir)
+  const runs = await isListening(socketPath)
+  const all = toAddresses(config.upstreams, socketPath)
+  const services = Object.fromEntries(Object.entries(all).filter(([, { kind }]) => kind === 'external' || runs))
+  const log = pino({ level: 'warn' }, { write: (line: string) => void notes.push(toNote(line)) })
+  const upstreams = openUpstreams(services)
+  closings.push(() => upstreams.close())
+  const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
+  const real = openPermissions({ settings, upstreams, log, now })
+  closings.push(() => real.close())
+  const listener: Surroundings['listener'] = { tell: () => {} }
+  const isAbsent = all.fiat !== undefined && services['fiat'] === undefined
+  if (isAbsent) notes.push('the embedded permission service runs with the gateway, which is not running here')
+  const permissions = observePermissions(real, { isAbsent, onReport: (text) => listener.tell('note', text) })
+  return { upstreams, permissions, listener, log, dataDir: findDataDir(config, closings) }
+}
+
+function openUpstreams(services: Partial<Record<ServiceName, ServiceAddress>>): Upstreams {
+  return new Upstreams({
+    services,
+    connectTimeoutMs: timeoutMs,
+    readTimeoutMs: timeoutMs,
+    keepAliveMs: 1000,
+    maxConnections: 10,
+    maxPending: 100,
+    maxAnswerBytes: 128 * 1024 * 1024,
+    retry: false,
+  })
+}
+
+/** Where there is none yet nothing is known, and explaining does not create it. */
+function findDataDir({ backends: { dataDir } }: Config, closings: Closings): string {
+  if (existsSync(dataDir)) return dataDir
+  const temporary = mkdtempSync(join(tmpdir(), 'fairlead-explain-'))
+  closings.push(() => rmSync(temporary, { recursive: true, force: true }))
+  return temporary
+}
+
+/** As the gateway opens them. */
+async function openAll(surroundings: Surroundings, { config, now, closings }: Opening): Promise<OpenMethods> {
+  const { upstreams, permissions, log, dataDir } = surroundings
+  const tls = config.http.tls && openTlsFiles(config.http.tls, log)
+  closings.push(() => tls?.close())
+  const redis = config.redis && (await openRedis(config.redis, log))
+  closings.push(() => redis?.close())
+  const accounts = createAccountCache(upstreams, timeoutMs, log)
+  closings.push(() => accounts.close())
+  const opened = await openMethods({
+    settings: config.login,
+    permissions,
+    permissionServiceEmbedded: config.upstreams.services.fiat.kind === 'embedded',
+    accounts,
+    serviceAccounts: () => loadServiceAccountNames(upstreams),
+    adminRoles: config.backends.adminRoles,
+    ui: config.operations,
+    origin: config.http.origin,
+    certificates: tls,
+    contextPath: config.http.origin.contextPath,
+    dataDir,
+    redis,
+    log,
+    now,
+    readOnly: true,
+  })
+  closings.push(() => opened.tokens?.close(), ...opened.methods.map((method) => () => method.close?.()))
+  return opened
+}
+
+async function explain(
+  opened: OpenMethods,
+  { permissions, listener }: Surroundings,
+  presented: Presented,
+): Promise<Omit<Explanation, 'notes'>> {
+  const judgements: Judgement[] = []
+  for (const method of opened.methods) {
+    const steps: Step[] = []
+    listener.tell = (verdict, text) => void steps.push({ verdict, text })
+    const judgement = await judge(method, opened, presented, listener.tell)
+    if (judgement !== undefined) judgements.push({ method: method.name, steps, ...judgement })
+  }
+  listener.tell = () => {}
+  const user = judgements.find((one) => one.user !== undefined)?.user
+  const answer = user && permissions.enabled ? await permissions.lookUp(user) : undefined
+  return {
+    admitted: user !== undefined,
+    judgements,
+    user,
+    roles: user === undefined ? [] : rolesOf(user, answer),
+    permissions: user === undefined ? [] : describePermissions(user, permissions, answer),
+  }
+}
+
+/** Undefined: the method has no part in it. */
+async function judge(
+  method: LoginMethod,
+  { prepareUser }: OpenMethods,
+  presented: Presented,
+  trace: Trace,
+): Promise<Pick<Judgement, 'user' | 'reason'> | undefined> {
+  try {
+    const outcome = (await method.explain?.(presented, trace)) ?? { kind: 'not-mine' }
+    if (outcome.kind === 'not-mine') return undefined
+    if (outcome.kind === 'refused') return { user: undefined, reason: outcome.reason }
+    const user = method.interactive ? await prepareUser(outcome.user, method.reportOf(outcome.user)) : outcome.user
+    return { user, reason: undefined }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return { user: undefined, reason: error.message }
+  }
+}
+
+function rolesOf(user: User, answer: PermissionAnswer | undefined): RoleOrigin[] {
+  const view = answer?.kind === 'view' ? answer.view.roles : []
+  return [
+    ...user.roles.map((role) => ({ role, from: `login by ${user.method}` })),
+    ...view
+      .filter(({ name }) => !user.roles.includes(name.toLowerCase()))
+      .map(({ name, source }) => ({ role: name, from: `permission service${source === undefined ? '' : ` (${source})`}` })),
+  ]
+}
+
+function describePermissions(user: User, permissions: Permissions, answer: PermissionAnswer | undefined): string[] {
+  if (answer === undefined) return ['there is no permission service, so whoever is logged in may do everything']
+  if (answer.kind === 'unavailable') return ['the permission service cannot be asked']
+  if (answer.kind === 'unknown') {
+    const later = permissions.sessionFilter ? 'whoever it does not know has to log in again, which tells it' : 'a login tells it'
+    return [`it does not know ${user.username} at present; ${later}`]
+  }
+  const { view } = answer
+  const names = (resources: readonly { name: string }[]) =>
+    `${resources.length} (${listOf(resources.slice(0, 10).map(({ name }) => name))})`
+  return [
+    `it knows ${view.name}${view.admin ? ', who is an administrator' : ''}`,
+    `applications: ${names(view.applications)}; accounts: ${names(view.accounts)}; service accounts: ${names(view.serviceAccounts)}`,
+  ]
+}
+
+/** A line of the log as a sentence. */
+function toNote(line: string): string {
+  const { msg, reason, err } = JSON.parse(line) as { msg?: string; reason?: string; err?: { message?: string } }
+  return [msg, reason ?? err?.message].filter((part) => part !== undefined).join(': ')
+}
