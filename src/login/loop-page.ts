@@ -1,5 +1,5 @@
 /** The page that ends a login going in circles: what was seen, what may be wrong, and the way to try again. */
-import { createPage, escapeHtml, type Page } from './login-page.ts'
+import { type Brand, createPage, escapeHtml, type Page } from './login-page.ts'
 import type { Loop } from './loop-breaker.ts'
 
 export interface LoopPageOptions {
@@ -10,6 +10,7 @@ export interface LoopPageOptions {
   readonly baseUrl: string
   /** Leads an administrator to the line in the log. */
   readonly requestId: string
+  readonly brand: Brand
 }
 
 interface Explanation {
@@ -60,6 +61,7 @@ export function createLoopPage(options: LoopPageOptions): Page {
     <p>This number leads an administrator to the log: <code>${escapeHtml(options.requestId)}</code></p>
     <p><a class="button" href="${escapeHtml(options.contextPath)}/login?again">Try again</a></p>`,
     "; form-action 'none'",
+    options.brand,
   )
 }
 

@@ -13,7 +13,7 @@ import { createFormSource } from './form/form-source.ts'
 import { openUsers } from './form/users.ts'
 import type { Login } from './login.ts'
 import type { LoginEnding, LoginMethod } from './login-method.ts'
-import { createFarewellPage, type Page } from './login-page.ts'
+import { createFarewellPage, type Page, type PageOptions } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
 import { PasswordLogin, type PasswordSource } from './password-login.ts'
 import { type Accounts, createUserPreparation, type PrepareUser } from './prepare-user.ts'
@@ -133,7 +133,7 @@ async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUs
     return [await openSamlLogin({ settings: settings.saml, dataDir, contextPath, redis, log, now })]
   }
   const source = await openPasswordSource(options, now)
-  return source === undefined ? [] : [new PasswordLogin(source, { page: options, prepareUser, log, now })]
+  return source === undefined ? [] : [new PasswordLogin(source, { page: toPageOptions(options), prepareUser, log, now })]
 }
 
 async function openPasswordSource(options: MethodOptions, now: () => number): Promise<PasswordSource | undefined> {
@@ -177,6 +177,10 @@ async function openFormSource(options: MethodOptions, now: () => number) {
   }
 }
 
+function toPageOptions({ contextPath, ui, settings }: MethodOptions): PageOptions {
+  return { contextPath, ui, brand: settings.page }
+}
+
 class OpenLogin implements Login, LoginEnding {
   readonly steps: readonly RequestStep[]
   readonly #options: LoginOptions
@@ -204,7 +208,7 @@ class OpenLogin implements Login, LoginEnding {
         () => permissions.enabled,
       ),
       loops: this.#loops,
-      contextPath: options.contextPath,
+      page: toPageOptions(options),
     })
     this.steps = this.#requests.steps
   }
@@ -236,7 +240,7 @@ class OpenLogin implements Login, LoginEnding {
   }
 
   farewellPage(text: string): Page {
-    return createFarewellPage(this.#options, text)
+    return createFarewellPage(toPageOptions(this.#options), text)
   }
 
   sessionsOf(username: string): Promise<UserSession[]> {

@@ -6,6 +6,7 @@ import type { Permissions } from '../permissions/permissions.ts'
 import { emptySession, type Session, userOf } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { LoginMethod, LoginOutcome } from './login-method.ts'
+import type { PageOptions } from './login-page.ts'
 import type { LoopBreaker } from './loop-breaker.ts'
 import { createLoopPage } from './loop-page.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
@@ -21,8 +22,7 @@ export interface RequestLoginOptions {
   legacyPortLogin: boolean
   anonymous: () => User
   loops: LoopBreaker
-  /** Empty, or a prefix such as `/api/v1`. */
-  contextPath: string
+  page: Pick<PageOptions, 'contextPath' | 'brand'>
 }
 
 /** What the steps of one request tell each other. */
@@ -176,7 +176,7 @@ export class RequestLogin {
 
   /** A browser that comes back to log in a third time within a minute is told why, instead of being sent on. */
   async #breakLoop(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { loops, contextPath } = this.#options
+    const { loops, page } = this.#options
     const { state, method } = request
     const { open, session } = this.#findings.get(state) ?? {}
     if (state.user !== undefined) {
@@ -187,7 +187,7 @@ export class RequestLogin {
     const loop = loops.check(request)
     if (loop === undefined) return
     request.log.warn({ loop, address: state.clientAddress }, 'a browser logs in again and again')
-    const { html, headers } = createLoopPage({ loop, contextPath, baseUrl: state.baseUrl, requestId: state.requestId })
+    const { html, headers } = createLoopPage({ ...page, loop, baseUrl: state.baseUrl, requestId: state.requestId })
     await reply.code(401).headers(headers).send(html)
   }
 

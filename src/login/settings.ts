@@ -6,8 +6,10 @@ import { type SettingsReport, withoutEffect } from '../setting.ts'
 import { HeaderKeys, type HeaderSettings, toHeaderSettings } from './header/settings.ts'
 import { IapKeys, type IapSettings, toIapSettings } from './iap/settings.ts'
 import { LdapKeys, type LdapSettings, toLdapSettings } from './ldap/settings.ts'
+import type { Brand } from './login-page.ts'
 import { OAuth2Keys } from './oauth2/setting-keys.ts'
 import { type OAuth2Settings, toOAuth2Settings } from './oauth2/settings.ts'
+import { LoginPageKeys, toBrand } from './page-settings.ts'
 import { SamlKeys } from './saml/setting-keys.ts'
 import { type SamlSettings, toSamlSettings } from './saml/settings.ts'
 import { ApiTokenKeys, type TokenSettings, toTokenSettings } from './tokens/settings.ts'
@@ -18,6 +20,7 @@ export const LoginKeys = z.strictObject({
   ...HeaderKeys.shape,
   ...IapKeys.shape,
   ...LdapKeys.shape,
+  ...LoginPageKeys.shape,
   ...OAuth2Keys.shape,
   ...SamlKeys.shape,
   ...X509Keys.shape,
@@ -66,6 +69,7 @@ export interface LoginSettings {
   oauth2: OAuth2Settings | undefined
   saml: SamlSettings | undefined
   ldap: LdapSettings | undefined
+  page: Brand
   header: HeaderSettings | undefined
   iap: IapSettings | undefined
   x509: X509Settings | undefined
@@ -142,6 +146,7 @@ export function toLoginSettings(
     oauth2,
     saml,
     ldap,
+    page: toBrand(keys, report),
     header,
     iap,
     x509,

@@ -1,0 +1,54 @@
+/** What an operator may set about the look of the login page: name, text and logo, checked and ready to be shown. */
+import { readFileSync, statSync } from 'node:fs'
+import { z } from 'zod'
+import type { SettingsReport } from '../setting.ts'
+import { type Brand, fairleadBrand } from './login-page.ts'
+
+/** The logo is part of every page that shows it. */
+const maxLogoBytes = 100 * 1024
+const pngStart = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+
+export const LoginPageKeys = z.strictObject({
+  'login.page.title': z.string().max(60).optional().describe('Name of your platform on the login page. Default: Fairlead.'),
+  'login.page.text': z
+    .string()
+    .max(600)
+    .optional()
+    .describe('Text above the form, such as whom to ask for help; line breaks are kept.'),
+  'login.page.logo': z.string().optional().describe('SVG or PNG file, up to 100 KB, shown instead of the mark of Fairlead.'),
+})
+export type LoginPageKeys = z.infer<typeof LoginPageKeys>
+
+export function toBrand(keys: LoginPageKeys, report: SettingsReport): Brand {
+  const { 'login.page.title': title, 'login.page.text': text, 'login.page.logo': logo } = keys
+  return {
+    title: title?.trim() || fairleadBrand.title,
+    lead: title === undefined ? fairleadBrand.lead : `to ${title.trim()}`,
+    text: text?.trim() || undefined,
+    logo: logo === undefined ? undefined : readLogo(logo, report),
+  }
+}
+
+/** A data address: nothing has to be fetched, and nothing in the file can run. */
+function readLogo(file: string, report: SettingsReport): string | undefined {
+  const bytes = readSmallFile(file, report)
+  if (bytes === undefined) return undefined
+  const type = bytes.subarray(0, pngStart.length).equals(pngStart) ? 'image/png' : isSvg(bytes) ? 'image/svg+xml' : undefined
+  if (type === undefined) report.problem('login.page.logo', `the file ${file} is neither SVG nor PNG`)
+  return type && `data:${type};base64,${bytes.toString('base64')}`
+}
+
+function readSmallFile(file: string, report: SettingsReport): Buffer | undefined {
+  try {
+    const { size } = statSync(file)
+    if (size <= maxLogoBytes) return readFileSync(file)
+    report.problem('login.page.logo', `the file ${file} has ${size} bytes, and ${maxLogoBytes} are allowed; make it smaller`)
+  } catch {
+    report.problem('login.page.logo', `the file ${file} cannot be read`)
+  }
+  return undefined
+}
+
+function isSvg(bytes: Buffer): boolean {
+  return /^\uFEFF?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i.test(bytes.toString('utf8'))
+}
