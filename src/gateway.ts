@@ -5,10 +5,11 @@ import { type Embedded, socketPathFor, startEmbedded } from './backends/embedded
 import { lockDataDir } from './backends/lock.ts'
 import type { Config } from './config/config.ts'
 import { applyCors } from './http/cors.ts'
-import { createEncryptedServer, createExtraListeners } from './http/listeners.ts'
 import { refuseForeignPages } from './http/foreign-pages.ts'
+import { createEncryptedServer, createExtraListeners } from './http/listeners.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
 import { createHttpServer, toServerOptions } from './http/server.ts'
+import { shedRequests } from './http/shedding.ts'
 import { answerOptions, dropForgedIdentity, refuseAmbiguousPath } from './http/steps.ts'
 import { openTlsFiles } from './http/tls/tls-files.ts'
 import type { Login } from './login/login.ts'
@@ -124,6 +125,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     dropForgedIdentity(config.upstreams.okHttpClient.additionalHeaders),
     applyCors(config.http.cors),
     answerOptions(methodsOf),
+    shedRequests(config.http.shedding, { now }),
     ...login.steps,
     refuseForeignPages(config.http.cors),
   ]

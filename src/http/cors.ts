@@ -13,6 +13,8 @@ export interface CorsSettings {
   uiUrl: string
   /** Origins of the list mode; `*` allows every origin, without credentials. */
   allowedOrigins: readonly string[]
+  /** Whether pages of other origins are refused every change, and not only those for which browsers ask no permission. */
+  refuseForeignOrigins: boolean
 }
 
 const methods = 'POST, GET, OPTIONS, DELETE, PUT, PATCH'
@@ -57,7 +59,8 @@ export function isAllowedOrigin(origin: string, settings: CorsSettings, uiOrigin
   return origin === uiOrigin
 }
 
-function isSameOrigin(origin: string, request: FastifyRequest): boolean {
+/** Whether a page is one of the gateway's own. */
+export function isSameOrigin(origin: string, request: FastifyRequest): boolean {
   return URL.parse(request.state.baseUrl)?.origin === origin
 }
 

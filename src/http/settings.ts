@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { byteCount, duration, httpAddress, port, type SettingsReport, wholePattern, withoutEffect } from '../setting.ts'
 import type { CorsSettings } from './cors.ts'
 import type { OriginSettings } from './origin.ts'
+import type { SheddingSettings } from './shedding.ts'
 import { type ListenerSettings, TlsKeys, toTls } from './tls/settings.ts'
 import type { TlsSettings } from './tls/tls-material.ts'
 
@@ -90,6 +91,13 @@ export const HttpKeys = z.strictObject({
     .array(z.string())
     .default(['*'])
     .describe('The same as a list, for the mode `list`; `*` means every page, without cookies.'),
+  'cors.refuse-foreign-origins': z
+    .boolean()
+    .default(false)
+    .describe(
+      'Refuse every change that a page of another origin asks for with the cookies of its visitor. Without it, only bodies ' +
+        'that browsers send without asking are refused, as Gate refuses them.',
+    ),
   'cors.expect-localhost': withoutEffect('Silences a warning of Gate.'),
   'interceptors.responseHeader.fields': z
     .array(z.string())
@@ -121,9 +129,12 @@ export const HttpKeys = z.strictObject({
   'rate-limit.redis': withoutEffect('Counting in Redis.'),
   'rate-limit.filter-order': withoutEffect('Fairlead limits after the login.'),
   'rate-limit.order': withoutEffect('Fairlead limits after the login.'),
-  'requestShedding.enabled': z.boolean().default(false).describe('Refuse requests of low priority.'),
-  'requestShedding.paths': z.array(wholePattern).default([]).describe('Paths of such requests.'),
-  'requestShedding.chance': z.int().default(100).describe('Percentage of them that is refused.'),
+  'requestShedding.enabled': z
+    .boolean()
+    .default(false)
+    .describe('Refuse requests of low priority: those without the header `X-Spinnaker-Priority`, or with `low` in it.'),
+  'requestShedding.paths': z.array(wholePattern).default([]).describe('Paths on which they are refused, as whole paths.'),
+  'requestShedding.chance': z.int().default(100).describe('Percentage of them that is refused; 100 where it is no percentage.'),
 })
 export type HttpKeys = z.infer<typeof HttpKeys>
 
@@ -144,7 +155,7 @@ export interface HttpSettings {
   cors: CorsSettings
   origin: OriginSettings
   rateLimit: RateLimitSettings
-  shedding: { enabled: boolean; paths: RegExp[]; chancePercent: number }
+  shedding: SheddingSettings
 }
 
 export interface RateLimitSettings {
@@ -170,8 +181,8 @@ export interface HttpSurroundings {
 }
 
 export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings): HttpSettings {
-  for (const key of ['rate-limit.enabled', 'requestShedding.enabled'] as const) {
-    if (keys[key]) report.notice(`${key} has no effect in this version: no request is refused for its number or priority.`)
+  if (keys['rate-limit.enabled']) {
+    report.notice('rate-limit.enabled has no effect in this version: no request is refused because there are many.')
   }
   const contextPath = (keys['server.context-path'] ?? keys['server.servlet.context-path']).replace(/\/+$/, '')
   return {
@@ -202,6 +213,7 @@ function toCors(keys: HttpKeys, uiUrl: string): CorsSettings {
     uiHostPattern: keys['services.deck.redirectHostPattern'],
     uiUrl,
     allowedOrigins: keys['cors.allowed-origins'],
+    refuseForeignOrigins: keys['cors.refuse-foreign-origins'],
   }
 }
 

@@ -1,0 +1,86 @@
+/** Changes that pages of other origins make a browser send with the login of its user. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { basic, startGuarded, ui } from '../login/support.ts'
+import { type GatewaySettings, startGateway } from '../support/gateway.ts'
+import { startUpstream } from '../support/upstream.ts'
+
+const body = '{"application":"web","job":[]}'
+const evil = 'https://evil.example.com'
+const types = {
+  json: 'application/json',
+  text: 'text/plain;charset=UTF-8',
+  form: 'application/x-www-form-urlencoded',
+  parts: 'multipart/form-data; boundary=x',
+}
+
+async function start(t: test.TestContext, settings: GatewaySettings = {}) {
+  const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' }, 'PUT /pipelines/1/pause': {} })
+  const guarded = await startGuarded(t, { ...settings, services: { orca: { baseUrl: orca.url } } })
+  const browser = guarded.open()
+  await browser.login('admin', 'secret')
+  return { orca, browser, ...guarded }
+}
+
+function post(headers: Record<string, string>): RequestInit & { headers: Record<string, string> } {
+  // Without a type, as a page sends a Blob that has none.
+  return { method: 'POST', headers, body: Buffer.from(body) }
+}
+
+test('auth-scenario 254: a change with the cookie alone, and without Origin, is accepted', async (t) => {
+  const { browser, orca } = await start(t)
+
+  for (const type of [types.json, types.text]) {
+    assert.equal((await browser.visit('/tasks', post({ 'content-type': type }))).status, 200, type)
+  }
+  assert.equal((await browser.visit('/tasks', post({}))).status, 200)
+  assert.equal(orca.requests.length, 3)
+})
+
+test('what browsers send to other origins without asking is refused, unless the page is the UI or our own', async (t) => {
+  const { browser, orca } = await start(t)
+
+  const bodies = [{}, ...[types.text, types.form, types.parts].map((type) => ({ 'content-type': type }))]
+  for (const origin of [evil, 'null', `${ui}.evil.com`, 'http://gate.example.com']) {
+    for (const headers of bodies) {
+      const answer = await browser.visit('/tasks', post({ origin, ...headers }))
+      assert.deepEqual([answer.status, (JSON.parse(answer.text) as { code: string }).code], [403, 'ORIGIN_REFUSED'])
+    }
+  }
+  assert.deepEqual(orca.requests, [])
+
+  const known: Record<string, string>[] = [
+    { origin: ui },
+    { origin: 'https://gate.example.com' },
+    { origin: evil, 'sec-fetch-site': 'same-origin' },
+  ]
+  for (const headers of known) {
+    assert.equal((await browser.visit('/tasks', post({ ...headers, 'content-type': types.text }))).status, 200)
+  }
+})
+
+test('credentials that browsers send by themselves are no excuse; tokens are', async (t) => {
+  const { open, orca } = await start(t)
+  const headers = { origin: evil, 'content-type': types.text }
+  assert.equal((await open().visit('/tasks', post({ ...headers, ...basic('admin', 'secret') }))).status, 403)
+  assert.equal((await open().visit('/tasks', post({ ...headers, authorization: 'Bearer x' }))).status, 302)
+
+  const everybody = await startGateway(t, { services: { deck: { baseUrl: ui }, orca: { baseUrl: orca.url } } })
+  assert.equal((await fetch(`${everybody}/tasks`, post(headers))).status, 403)
+  assert.deepEqual(orca.requests, [])
+})
+
+test('auth-scenario 255: with cors.refuse-foreign-origins, a page of another origin changes nothing at all', async (t) => {
+  const { browser, orca } = await start(t, { cors: { 'refuse-foreign-origins': true } })
+  const origin = { origin: evil }
+
+  assert.equal((await browser.visit('/tasks', post({ ...origin, 'content-type': types.json }))).status, 403)
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+    assert.equal((await browser.visit('/pipelines/1/pause', { method, headers: origin })).status, 403, method)
+  }
+  assert.deepEqual(orca.requests, [])
+  assert.equal((await browser.visit('/auth/user', { headers: origin })).status, 200)
+  assert.equal((await browser.visit('/pipelines/1/pause', { method: 'PUT', headers: { origin: ui } })).status, 200)
+  assert.equal((await browser.visit('/pipelines/1/pause', { method: 'PUT' })).status, 200)
+  assert.equal((await browser.visit('/auth/logout', { method: 'POST', headers: origin })).status, 302)
+})
