@@ -1,0 +1,43 @@
+/** Request shedding: while a platform is overloaded, requests that can wait are refused before anything is done for them. */
+import { GatewayError } from '../errors.ts'
+import type { RequestStep } from './request-state.ts'
+
+export interface SheddingSettings {
+  enabled: boolean
+  /** Match whole paths, as sent, without the context path. */
+  paths: readonly RegExp[]
+  /** How many of the requests that may be refused are. */
+  chancePercent: number
+}
+
+export interface SheddingSurroundings {
+  /** Milliseconds since the epoch. */
+  now?: () => number
+  /** From 0 up to 1, without it. */
+  random?: () => number
+}
+
+const retryAfterMs = 60_000
+
+/**
+ * Refuses requests of low priority: those without the header `X-Spinnaker-Priority`, or with `low` in it.
+ *
+ * @see HTTP conventions, section 5.2
+ */
+export function shedRequests(settings: SheddingSettings, surroundings: SheddingSurroundings = {}): RequestStep {
+  const { now = Date.now, random = Math.random } = surroundings
+  return {
+    name: 'shedRequests',
+    run({ method, headers, state }) {
+      if (!settings.enabled || method === 'OPTIONS' || state.path === '/error') return
+      const priority = headers['x-spinnaker-priority'] ?? 'low'
+      if (priority !== 'low' || !settings.paths.some((path) => path.test(state.path))) return
+      if (random() * 100 >= settings.chancePercent) return
+      throw new GatewayError(
+        'REQUEST_SHED',
+        'Requests of low priority are refused at the moment. Try again in a minute, or send X-Spinnaker-Priority with another value.',
+        { headers: { 'retry-after': new Date(now() + retryAfterMs).toUTCString() } },
+      )
+    },
+  }
+}
