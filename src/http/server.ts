@@ -121,8 +121,10 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   return server
 }
 
-function outcomeOf(request: FastifyRequest, { raw }: FastifyReply, answered: boolean): Outcome {
-  const announced = request.method === 'HEAD' ? 0 : Number(raw.getHeader('content-length') ?? 0)
+function outcomeOf(request: FastifyRequest, reply: FastifyReply, answered: boolean): Outcome {
+  const { raw } = reply
+  // What the framework writes at once with the status is unknown to `raw.getHeader`.
+  const announced = request.method === 'HEAD' ? 0 : Number(reply.getHeader('content-length') ?? 0)
   return {
     status: answered ? raw.statusCode : clientGone,
     bytes: request.state.streamedBytes ?? announced,

@@ -41,6 +41,13 @@ test('every request is one line: who, what, how it ended, how long it took, and 
   assert.equal(none['status'], 404)
 })
 
+test('an answer that the gateway makes itself is logged with its size', async (t) => {
+  const { url, requests } = await startLogged(t, {})
+  const text = await (await fetch(`${url}/version`)).text()
+  while (requests().length === 0) await pause(10)
+  assert.equal(requests()[0]?.['bytes'], text.length)
+})
+
 test('a client that goes away is logged as such, and not as a failure of the service', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
   const { url, lines, requests } = await startLogged(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
