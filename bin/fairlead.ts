@@ -38,6 +38,12 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   version: async () => (await import('./version.ts')).version,
 }
 
+// Who pipes into `head` has seen enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
+
 async function main([name = '', ...args]: readonly string[]): Promise<number | undefined> {
   if (name === '--help' || name === '-h' || name === 'help' || args.includes('--help')) {
     process.stdout.write(usage)

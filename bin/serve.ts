@@ -44,12 +44,12 @@ function stopOnSignal(gateway: { close(): Promise<void> }, log: { info(text: str
 }
 
 const explanations: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use. Stop what listens there, or set server.port (SERVER_PORT).',
   EACCES: 'it may not listen on this port. Set server.port (SERVER_PORT) to one above 1024.',
   EADDRNOTAVAIL: 'this machine does not have the address in server.address.',
 }
 
 function explain(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException
+  const { code, message, port } = error as NodeJS.ErrnoException & { port?: number }
+  if (code === 'EADDRINUSE') return `port ${port} is in use. Stop what listens there, or set server.port (SERVER_PORT).`
   return (code !== undefined && explanations[code]) || message || String(error)
 }

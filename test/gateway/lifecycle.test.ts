@@ -121,7 +121,7 @@ test('a port in use ends the start with 1 and says what to do', async (t) => {
   const { port } = taken.address() as { port: number }
   const { code, says } = await failToStart(startServe(t, { server: { port } }, { embedded: true }))
   assert.equal(code, 1)
-  assert.match(says, /^Fairlead cannot start: the port is in use\..*SERVER_PORT/m)
+  assert.match(says, new RegExp(`^Fairlead cannot start: port ${port} is in use\\..*SERVER_PORT`, 'm'))
   assert.ok(!says.includes('    at '), says)
 })
 
