@@ -25,7 +25,7 @@ function configurationOf(index: number, { secureUrl, caFile }: DirectoryServer):
 test('sections 1 to 3 of the guide lead to a login with roles', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
-  assert.equal(blocks.length, 4)
+  assert.equal(blocks.length, 5)
   const first = configurationOf(0, directory)
   const steps = [0, 1, 2].map((index) => configurationOf(index, directory).ldap)
   const rolesOf = async (ldap: Tree) => {
@@ -62,4 +62,12 @@ test('section 4 of the guide leads to a login by search, and section 5 prints th
   assert.deepEqual([username, email], ['ann', 'AnnExample@example.org'])
   assert.equal(directory.asked('BIND dn="cn=reader,ou=users,dc=example,dc=org" mech=SIMPLE').length, 1)
   assert.equal((await new Browser(url).visit('/auth/user', { headers: basic('ann', 'wrong') })).text, '')
+})
+
+test('section 6 of the guide leads to a page with name and text', async (t) => {
+  const directory = await startDirectory(t)
+  if (directory === undefined) return
+  const { url } = await runGateway(t, { ...configurationOf(0, directory), ...configurationOf(4, directory) })
+  const { text } = await new Browser(url).visit('/login')
+  assert.match(text, /to Acme Delivery.*Use your company account\.\nTrouble\? Ask the platform team\./s)
 })
