@@ -29,7 +29,12 @@ export function isMet(attributes: Attributes, { attribute, value }: Requirement)
 function fits(found: unknown, wanted: string | RegExp): boolean {
   const text = toText(found)
   if (text === null) return false
-  return typeof wanted === 'string' ? text === wanted : wanted.test(text)
+  return typeof wanted === 'string' ? text === wanted : wanted.test(text) && !hasTwoDomains(text)
+}
+
+/** `me@evil.example@corp.example` ends like an address of the second domain, and is none of it. */
+export function hasTwoDomains(address: string): boolean {
+  return address.indexOf('@') !== address.lastIndexOf('@')
 }
 
 /** By the exact name, or else by a path with dots: `realm_access.roles`. */

@@ -3,7 +3,7 @@ import type { User } from '../../http/request-state.ts'
 import { listOf, type Trace } from '../trace.ts'
 import { LoginFailure } from './login-failure.ts'
 import type { UserMapping } from './presets.ts'
-import { type Attributes, findAttribute, toText } from './requirements.ts'
+import { type Attributes, findAttribute, hasTwoDomains, toText } from './requirements.ts'
 
 export const methodName = 'oauth2'
 
@@ -36,6 +36,9 @@ export function toUser(attributes: Attributes, mapping: UserMapping, trace?: Tra
       ? 'no roles: userInfoMapping.roles names no attribute'
       : `roles ${listOf(roles)}, from ${mapping.roles}`,
   )
+  if (email !== null && hasTwoDomains(email)) {
+    throw new LoginFailure('refused', 'the provider gives an e-mail address with more than one @')
+  }
   return {
     username,
     email,
