@@ -1,5 +1,6 @@
 /** The encrypted listeners: certificate and its host name, trusted authorities, revocation lists. */
 import { X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
 import type { HttpSettings } from '../http/settings.ts'
 import { formatJavaName } from '../http/tls/distinguished-name.ts'
 import { crlKey, loadTlsMaterial, type TlsMaterial } from '../http/tls/tls-material.ts'
@@ -30,7 +31,8 @@ function judgeIdentity({ identity }: TlsMaterial, host: string | undefined, now:
   })
   if (host === undefined) return dates
   const tried = `compare its names with the public host ${host}`
-  const fits = identity.leaf.checkHost(host) !== undefined || identity.leaf.checkIP(host.replace(/^\[|\]$/g, '')) !== undefined
+  const address = host.replace(/^\[|\]$/g, '')
+  const fits = (isIP(address) === 0 ? identity.leaf.checkHost(host) : identity.leaf.checkIP(address)) !== undefined
   const names = identity.leaf.subjectAltName ?? 'no names'
   return [
     ...dates,

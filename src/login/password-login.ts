@@ -111,7 +111,10 @@ export class PasswordLogin implements LoginMethod {
   async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
     if (presented.kind !== 'password' || this.#source.explain === undefined) return { kind: 'not-mine' }
     const known = await this.#source.explain(presented, trace)
-    if (known === undefined) return { kind: 'refused', reason: 'user name and password are not accepted' }
+    if (known === undefined) {
+      const reason = presented.password === undefined ? 'no such user is found' : 'user name and password are not accepted'
+      return { kind: 'refused', reason }
+    }
     if ('notice' in known) return { kind: 'refused', reason: `the account may not sign in (${known.notice})` }
     return { kind: 'user', ...known }
   }
