@@ -25,7 +25,7 @@ export interface ApplicationCache {
   find(name: string): Attributes | undefined
   /** Adds an application that was just read from the definition store and is too new for the list, until the next refresh. */
   learn(attributes: Attributes): void
-  /** Refreshes at once, unless a refresh runs, which is then waited for. Never fails. */
+  /** Resolves when everything is in the list that was stored before the call. Never fails. */
   refresh(): Promise<void>
   start(): void
   close(): void
@@ -43,6 +43,7 @@ export function createApplicationCache(
   let merged: readonly Attributes[] = []
   let byName = new Map<string, Attributes>()
   let running: Promise<void> | undefined
+  let next: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
@@ -74,6 +75,16 @@ export function createApplicationCache(
     return running
   }
 
+  /** A refresh that runs may have asked before the latest change; one that follows it serves all who wait. */
+  function refreshAfresh(): Promise<void> {
+    if (running === undefined) return refreshOnce()
+    next ??= running.then(() => {
+      next = undefined
+      return refreshOnce()
+    })
+    return next
+  }
+
   async function loop(): Promise<void> {
     await refreshOnce()
     if (!closed) timer = setTimeout(loop, settings.refreshMs).unref()
@@ -91,7 +102,7 @@ export function createApplicationCache(
     list: () => merged,
     find: (name) => byName.get(name.toLowerCase()),
     learn,
-    refresh: refreshOnce,
+    refresh: refreshAfresh,
     start: () => void loop(),
     close: () => {
       closed = true

@@ -1,9 +1,11 @@
 /** Applications: the list from memory, one application merged from its definition and its clusters, and its history. */
+
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { readJson, upstreamFailed } from '../upstreams/upstreams.ts'
 import { createReadFilter } from './application-access.ts'
 import { type Attributes, accountsOf, mergeRunning, toAttributes } from './application-cache.ts'
+import { filteredByApplication, readsApplication } from './demands.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, flag, integer, ObjectList, text } from './schemas.ts'
@@ -15,6 +17,7 @@ export const applicationOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications',
+    demands: filteredByApplication,
     summary:
       'Applications that the caller may read, with flat attributes. Served from a list that is refreshed every few seconds.',
     query: {
@@ -29,6 +32,7 @@ export const applicationOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}',
+    demands: readsApplication,
     summary: 'One application: its attributes and, unless `expand=false`, its clusters by account.',
     query: { expand: flag.default(true) },
     handle: loadApplication,
@@ -40,6 +44,7 @@ export const applicationOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/history',
+    demands: readsApplication,
     summary: 'Earlier revisions of the attributes of an application.',
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/v2/applications/{application}/history', query: ['limit'] },
@@ -80,9 +85,11 @@ interface Application {
 
 async function loadStored(request: OperationRequest, platform: Platform): Promise<Application> {
   const stored = await askDefinitions(request, platform)
-  const cached = platform.applications.find(request.path['application'] as string)
-  if (stored !== undefined) return { attributes: { ...cached, ...stored }, clusters: {} }
-  return { attributes: await checkReadable(cached, request, platform), clusters: {} }
+  const name = request.path['application'] as string
+  if (stored !== undefined) return { attributes: { ...platform.applications.find(name), ...stored }, clusters: {} }
+  // The store in this process has just said no: what it deleted must not come back from the list.
+  if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
+  return { attributes: await checkReadable(platform.applications.find(name), request, platform), clusters: {} }
 }
 
 async function loadExpanded(request: OperationRequest, platform: Platform): Promise<Application> {
