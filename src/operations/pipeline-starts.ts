@@ -78,7 +78,6 @@ async function startStored(request: OperationRequest, platform: Platform, nameOr
   })
 }
 
-/** The user of a trigger is for display; who the caller is travels in the identity header. */
 function toTrigger(request: OperationRequest): Trigger & { user: string; notifications: unknown[] } {
   const body = (request.body ?? {}) as Fields
   const given = Object.keys(body).length === 1 && isFields(body['trigger']) ? body['trigger'] : body
@@ -88,7 +87,17 @@ function toTrigger(request: OperationRequest): Trigger & { user: string; notific
     throw new GatewayError('UNREADABLE_BODY', `"${issue?.path.join('.')}" of the trigger is not usable: ${issue?.message}.`)
   }
   const { user, notifications } = checked.data
-  return { ...given, user: user || (request.state.user?.username ?? 'anonymous'), notifications: notifications ?? [] }
+  return { ...given, user: displayedUser(request, user), notifications: notifications ?? [] }
+}
+
+/**
+ * Who is shown as having started the pipeline: the caller, and a name of the client's choice only where nobody logs in.
+ *
+ * @see authentication contract, section 4.4
+ */
+function displayedUser({ state: { user } }: OperationRequest, given: string | null | undefined): string {
+  if (user !== undefined && user.method !== 'anonymous') return user.username
+  return given || (user?.username ?? 'anonymous')
 }
 
 function addNotifications(definition: Fields, trigger: { notifications: unknown[] }): Fields {
@@ -127,10 +136,17 @@ async function startGiven(request: OperationRequest, platform: Platform): Promis
     method: 'POST',
     path: '/orchestrate',
     query: { user: request.state.user?.username ?? 'anonymous' },
-    body: definition,
+    body: withDisplayedUser(request, definition),
   })
   if (answer.status === 400 && definition['type'] === 'templatedPipeline') throw templateRefused(answer.text)
   return checkObject(readJson(answer, 'orca'), 'orca')
+}
+
+/** Without a user in the trigger the orchestrator takes the one of the identity header. */
+function withDisplayedUser(request: OperationRequest, definition: Fields): Fields {
+  const { trigger } = definition
+  if (!isFields(trigger) || typeof trigger['user'] !== 'string') return definition
+  return { ...definition, trigger: { ...trigger, user: displayedUser(request, trigger['user']) } }
 }
 
 /** A templated pipeline may name its application twice, and the inner one counts: both are checked. */
