@@ -58,7 +58,7 @@ test('applications that only the infrastructure knows can be left out', async (t
   assert.deepEqual(names((await platform.ask('GET /applications')).body), ['shop', 'ledger'])
 })
 
-test('the list holds what the caller may read, by names without case', async (t) => {
+test('auth-scenario 220: the list holds what the caller may read, by names without case', async (t) => {
   const view = {
     name: 'ann',
     applications: [
@@ -70,10 +70,16 @@ test('the list holds what the caller may read, by names without case', async (t)
   assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop'])
 })
 
-test('an application that the permission service does not list is shown if it says so', async (t) => {
+test('auth-scenario 221: an application that the permission service does not list is shown if it says so', async (t) => {
   const view = { name: 'ann', applications: [{ name: 'ledger', authorizations: [] }], allowAccessToUnknownApplications: true }
   const platform = await startWithList(t, { 'fiat GET /authorize/ann': view }, { ...annMayLogIn, services: { fiat: {} } })
   assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop', 'orphan'])
+})
+
+test('auth-scenario 222: an administrator is shown every application', async (t) => {
+  const view = { name: 'ann', admin: true, applications: [] }
+  const platform = await startWithList(t, { 'fiat GET /authorize/ann': view }, { ...annMayLogIn, services: { fiat: {} } })
+  assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop', 'ledger', 'orphan'])
 })
 
 test('one application has attributes of both services, and clusters by account', async (t) => {
