@@ -21,6 +21,16 @@ export function checkOAuth2({ registrations }: OAuth2Settings, baseUrl: string, 
   })
 }
 
+/** The keys alone, where they are all that is needed of somebody. */
+export function checkKeys(subject: string, url: string, { answerMs }: Patience): Check {
+  const call = createProviderCalls({ connectTimeoutMs: answerMs / 2, readTimeoutMs: answerMs / 2 })
+  const run = async () => {
+    const finding = await tryKeys(url, { call, report: findingsOn(subject) })
+    return finding === undefined ? [] : [finding]
+  }
+  return { subject, run }
+}
+
 interface Means {
   readonly call: CallProvider
   readonly baseUrl: string
@@ -76,7 +86,7 @@ async function tryAddress(what: string, url: string | undefined, { call, report 
   }
 }
 
-async function tryKeys(url: string | undefined, { call, report }: Means): Promise<Finding | undefined> {
+async function tryKeys(url: string | undefined, { call, report }: Pick<Means, 'call' | 'report'>): Promise<Finding | undefined> {
   if (url === undefined) return undefined
   const tried = `read the keys at ${withoutQuery(url)}`
   try {

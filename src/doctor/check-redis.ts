@@ -1,7 +1,10 @@
 /** Redis: reached, and every right that the stores need, found out by using them for a moment. */
-import { randomBytes, X509Certificate } from 'node:crypto'
+import { createHash, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
 import pino from 'pino'
 import { createRedisUsedAssertions } from '../login/saml/used-assertions.ts'
+import { createRedisTokenStore } from '../login/tokens/redis-token-store.ts'
+import type { TokenSettings } from '../login/tokens/settings.ts'
+import type { StoredToken, TokenStore } from '../login/tokens/token-store.ts'
 import { adviceFor, openRedis } from '../redis/open-redis.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { RedisSettings } from '../redis/settings.ts'
@@ -11,13 +14,15 @@ import { type Check, type Finding, findingsOn, type Patience } from './finding.t
 
 export interface RedisUse {
   readonly settings: RedisSettings
-  /** What is kept there besides sessions. */
+  /** What is kept there besides sessions: which assertions were used, and API tokens. */
   readonly saml: boolean
+  readonly tokens: TokenSettings | undefined
 }
 
 const lifeMs = 5000
 
-export function checkRedis({ settings, saml }: RedisUse, { answerMs }: Patience, now: () => number): Check[] {
+export function checkRedis(use: RedisUse, { answerMs }: Patience, now: () => number): Check[] {
+  const { settings } = use
   const subject = `Redis ${describePlace(settings)}`
   const report = findingsOn(subject)
   const run = async () => {
@@ -26,8 +31,8 @@ export function checkRedis({ settings, saml }: RedisUse, { answerMs }: Patience,
     const redis = await openRedis({ ...settings, timeoutMs: Math.min(settings.timeoutMs, answerMs) }, log)
     try {
       const found: Finding[] = []
-      for (const [tried, use] of usesOf(redis, saml, now)) {
-        const error = await use().then(
+      for (const [tried, attempt] of usesOf(redis, use, now)) {
+        const error = await attempt().then(
           () => undefined,
           (thrown: Error) => thrown,
         )
@@ -65,10 +70,10 @@ export function checkRedis({ settings, saml }: RedisUse, { answerMs }: Patience,
   ]
 }
 
-type Use = readonly [tried: string, use: () => Promise<unknown>]
+type Use = readonly [tried: string, attempt: () => Promise<unknown>]
 
 /** The stores themselves, on names that nobody else has. */
-function usesOf(redis: Redis, saml: boolean, now: () => number): Use[] {
+function usesOf(redis: Redis, { saml, tokens }: RedisUse, now: () => number): Use[] {
   const name = `doctor-${randomBytes(12).toString('hex')}`
   const owner = `fairlead ${name}`
   const store = createRedisSessionStore(redis, { idleMs: lifeMs, now })
@@ -85,6 +90,34 @@ function usesOf(redis: Redis, saml: boolean, now: () => number): Use[] {
     ...(saml
       ? [['remember a SAML assertion', () => createRedisUsedAssertions(redis, now).use(name, now() + 1000)] as const]
       : []),
+    ...(tokens === undefined
+      ? []
+      : tokenUses(createRedisTokenStore(redis, { keyPrefix: tokens.redisKeyPrefix, now }), name, now())),
+  ]
+}
+
+/** Nobody knows the secret of this token, not even the doctor. */
+function tokenUses(store: TokenStore, name: string, nowMs: number): Use[] {
+  const hash = createHash('sha256').update(randomBytes(32)).digest('hex')
+  const token: StoredToken = {
+    id: randomUUID(),
+    name,
+    principal: { type: 'SERVICE_ACCOUNT', id: `fairlead ${name}` },
+    method: undefined,
+    createdBy: 'fairlead doctor',
+    createdAtMs: nowMs,
+    expiresAtMs: nowMs + lifeMs,
+    lastUsedAtMs: undefined,
+    limits: { readOnly: true, applications: undefined, operations: undefined },
+    secret: { hash, sinceMs: nowMs, former: undefined },
+  }
+  return [
+    ['write an API token', () => store.insert(token)],
+    ['find it', () => store.findByHash(hash)],
+    ['note its use', () => store.recordUse(token.id, nowMs)],
+    ['list the tokens of its owner', () => store.listOf(token.principal)],
+    ['list all tokens of service accounts', () => store.listAll('SERVICE_ACCOUNT')],
+    ['revoke it', () => store.remove(token.id)],
   ]
 }
 

@@ -5,7 +5,7 @@ import { simulateBalancer } from './balancer.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDataDir } from './check-data-dir.ts'
 import { checkLdap } from './check-ldap.ts'
-import { checkOAuth2 } from './check-oauth2.ts'
+import { checkKeys, checkOAuth2 } from './check-oauth2.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkSaml } from './check-saml.ts'
@@ -66,9 +66,12 @@ function checksOf({ config, patience = usualPatience, now = Date.now }: DoctorOp
   return [
     ...(login.oauth2 === undefined ? [] : checkOAuth2(login.oauth2, url, patience)),
     ...(login.saml === undefined ? [] : checkSaml(login.saml, patience, now())),
+    ...(login.iap === undefined ? [] : [checkKeys('Identity-Aware Proxy', login.iap.keysUrl, patience)]),
     ...(login.ldap === undefined ? [] : checkLdap(login.ldap, patience, now())),
     ...checkTls(http, source === 'guessed' ? undefined : url, now()),
-    ...(redis === undefined ? [] : checkRedis({ settings: redis, saml: login.saml !== undefined }, patience, now)),
+    ...(redis === undefined
+      ? []
+      : checkRedis({ settings: redis, saml: login.saml !== undefined, tokens: login.tokens }, patience, now)),
     ...checkServices(config, patience),
     ...checkPeerCertificates(config, patience, now()),
     checkDataDir(backends.dataDir),

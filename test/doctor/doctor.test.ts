@@ -1,9 +1,9 @@
 /** The doctor against real peers: what is in order, what is wrong, and that it says what to do without telling a secret. */
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { examine } from '../../src/doctor/doctor.ts'
 import { formatExamination } from '../../src/doctor/format-examination.ts'
@@ -125,13 +125,33 @@ test('Redis is tried with every right that the stores need, and leaves nothing b
   assert.deepEqual([...new Set(fine.map(({ verdict }) => verdict))], ['ok'], JSON.stringify(fine))
   assert.ok(fine.length >= 8)
   assert.equal(await server.ask('dbsize'), 0)
-  const poor = about(await examineSettings(t, { redis: { connection: connection('poor') } }), 'Redis')
+  const settings = { redis: { connection: connection('poor') }, 'api-tokens': { enabled: false } }
+  const poor = about(await examineSettings(t, settings), 'Redis')
   const problems = poor.filter(({ verdict }) => verdict === 'problem')
   assert.deepEqual(brief(problems), ['problem: change it, by a script', 'problem: look for sessions, as ending all of them does'])
   assert.match(problems[0]?.advice ?? '', /docs\/guides\/replicas\.md/)
   const examination = await examineSettings(t, { redis: { connection: connection('full', 'mistaken') } })
   assert.match(about(examination, 'Redis')[0]?.advice ?? '', /check user and password/)
   assert.ok(!JSON.stringify(examination).includes('mistaken'))
+})
+
+test('the rights that the guide about replicas lists are enough', async (t) => {
+  const guide = readFileSync(resolve(import.meta.dirname, '../../docs/guides/replicas.md'), 'utf8')
+  const rights = /^ACL SETUSER fairlead on ">[^"]*" (.*)$/m.exec(guide)?.[1]
+  assert.ok(rights)
+  const server = await startRedis(t, { users: [`user fairlead on >secret ${rights}`] })
+  if (server === undefined) return
+  const { metadata } = await startSamlIdentityProvider(t)
+  const findings = about(
+    await examineSettings(t, {
+      redis: { connection: `redis://fairlead:secret@127.0.0.1:${server.port}` },
+      saml: { enabled: true, metadataUrl: metadata, issuerId: 'spinnaker' },
+      'api-tokens': { enabled: true },
+    }),
+    'Redis',
+  )
+  assert.deepEqual([...new Set(findings.map(({ verdict }) => verdict))], ['ok'], JSON.stringify(findings))
+  assert.ok(findings.length >= 15)
 })
 
 test('a Redis that is not there is found within the time for one answer', async (t) => {
