@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { formatSettingsReference } from '../src/config/reference.ts'
 import { type ErrorCode, errorCodes, shapeOf } from '../src/errors.ts'
 import { allOperations } from '../src/operations/all.ts'
+import { formatDemands } from '../src/operations/demands.ts'
 import { tagOf } from '../src/operations/openapi.ts'
 import type { Operation } from '../src/operations/operation.ts'
 import { createQueryRules } from '../src/operations/parse-query.ts'
@@ -34,8 +35,8 @@ function formatOperations(): string {
   const sections = groups.map(
     ([tag, operations]) => `## ${tag}
 
-| | Path | Query | Purpose | Operation id |
-|---|---|---|---|---|
+| | Path | Query | Purpose | Demands | Operation id |
+|---|---|---|---|---|---|
 ${operations.map(formatOperation).join('\n')}`,
   )
   return `All ${allOperations.length} operations, by resource. A query parameter with \`*\` is required. Types, bodies and answers stand in the
@@ -45,9 +46,9 @@ OpenAPI document: \`fairlead openapi\`, or \`GET /openapi.json\` of a running in
 ${sections.join('\n\n')}`
 }
 
-function formatOperation({ method, path, query, summary, id }: Operation): string {
+function formatOperation({ method, path, query, summary, demands, id }: Operation): string {
   const parameters = createQueryRules(query).map(({ name, required }) => `\`${name}\`${required ? '*' : ''}`)
-  return `| ${method} | \`${path}\` | ${parameters.join(', ')} | ${toCell(summary)} | \`${id}\` |`
+  return `| ${method} | \`${path}\` | ${parameters.join(', ')} | ${toCell(summary)} | ${toCell(formatDemands(demands))} | \`${id}\` |`
 }
 
 function formatErrors(): string {
@@ -78,6 +79,8 @@ async function formatMetrics(): Promise<string> {
   metrics.requestAnswered({ operation: 'sample', method: 'GET', status: 200, seconds: 1, bytes: 1 })
   metrics.upstreamAnswered({ service: 'orca', method: 'GET', status: 200, durationMs: 1, bytes: 1 })
   metrics.upstreamPending(() => [['orca', 1]])
+  metrics.requestLimited({ kind: 'user', enforced: true })
+  metrics.requestUncounted()
   const { text } = await metrics.print()
   const rows = [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)\n(.*)$/gm)]
     .filter(([, name = '']) => !/^fairlead_(process|nodejs)_/.test(name))

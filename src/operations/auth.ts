@@ -1,8 +1,10 @@
 /** Who is logged in, and the ways in and out: the operations below `/auth`, and the entry page. */
+
 import { z } from 'zod'
 import type { User } from '../http/request-state.ts'
 import { checkRedirectTarget } from '../login/redirect-target.ts'
 import { checkAdmin } from './administrators.ts'
+import { adminOnly, ownAffair } from './demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { nothing, TextList, text } from './schemas.ts'
@@ -41,6 +43,7 @@ export const authOperations: Operation[] = [
     section: '4.3',
     method: 'GET',
     path: '/auth/user',
+    demands: ownAffair,
     summary: 'Who is logged in; an empty body when nobody is. Needs no login.',
     handle: currentUser,
     answer: CurrentUser.optional(),
@@ -50,6 +53,7 @@ export const authOperations: Operation[] = [
     section: '4.3',
     method: 'GET',
     path: '/auth/user/serviceAccounts',
+    demands: ownAffair,
     summary: 'Names of the service accounts that the caller may use.',
     query: {
       application: text.optional().describe('Only those that may use this application; all of them when none may.'),
@@ -63,6 +67,7 @@ export const authOperations: Operation[] = [
     section: '4.3',
     method: 'GET',
     path: '/auth/loggedOut',
+    demands: ownAffair,
     summary: 'A farewell, shown after the logout. Needs no login.',
     handle: async (request, platform) => sayFarewell(request, platform),
     answer: z.string(),
@@ -72,6 +77,7 @@ export const authOperations: Operation[] = [
     section: '4.3',
     method: 'GET',
     path: '/auth/redirect',
+    demands: ownAffair,
     summary: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
     query: { to: text.describe('Absolute URL within the web UI; fragment included.') },
     handle: async ({ search }, { settings }) =>
@@ -85,6 +91,7 @@ export const authOperations: Operation[] = [
     section: '4.3',
     method: 'POST',
     path: '/auth/roles/sync',
+    demands: adminOnly,
     summary: 'Has the permission service read role memberships again. For administrators.',
     handle: async (request, platform) => {
       await checkAdmin(request, platform)
@@ -98,6 +105,7 @@ export const authOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/auth/rawUser',
+    demands: ownAffair,
     summary: 'The caller as stored at login, without asking the permission service.',
     handle: async ({ state }) => (state.user === undefined ? undefined : toIdentity(state.user, state.user.roles)),
     answer: Identity.optional(),
@@ -108,6 +116,7 @@ export const authOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/auth/deleteSessionCache',
+    demands: adminOnly,
     summary: 'Ends all sessions, the caller’s included. For administrators.',
     handle: async (request, platform) => {
       await checkAdmin(request, platform)
@@ -121,6 +130,7 @@ export const authOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/',
+    demands: ownAffair,
     summary: 'Sends the browser to the web UI.',
     handle: async ({ state }, { settings }) =>
       new DirectAnswer(302, undefined, { location: settings.uiUrl === '' ? `${state.baseUrl}/auth/user` : settings.uiUrl }),
@@ -135,6 +145,7 @@ function logoutOperation(method: Method): Operation {
     section: 'beyond',
     method,
     path: '/auth/logout',
+    demands: ownAffair,
     summary: 'Ends the session and leads to the farewell. Needs no login.',
     async handle({ state, headers }, { login }) {
       await login.logout(state, headers)

@@ -1,7 +1,9 @@
 /** The bakery: base images to bake from, and the logs of bakes. */
+
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { parseAccept } from '../http/parse-accept.ts'
+import { sharedKnowledge } from './demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, ObjectList, text } from './schemas.ts'
@@ -13,6 +15,7 @@ export const bakeryOperations: Operation[] = [
     section: '4.4',
     method: 'GET',
     path: '/bakery/options',
+    demands: sharedKnowledge,
     summary: 'Base images of all cloud providers; those of the configuration while the bakery is off or overridden.',
     handle: listOptions,
     answer: ObjectList,
@@ -22,6 +25,7 @@ export const bakeryOperations: Operation[] = [
     section: '4.4',
     method: 'GET',
     path: '/bakery/options/{cloudProvider}',
+    demands: sharedKnowledge,
     summary: 'Base images of one cloud provider.',
     handle: optionsOfProvider,
     answer: AnyObject,
@@ -32,6 +36,7 @@ export const bakeryOperations: Operation[] = [
     section: '4.4',
     method: 'GET',
     path: '/bakery/logs/{region}/{statusId}',
+    demands: sharedKnowledge,
     summary: 'The log of a bake, as preformatted text: a JSON string, or a page with `Accept: text/html`.',
     handle: loadLogs,
     answer: text,

@@ -1,4 +1,5 @@
 /** Builds of continuous-integration servers. Job names may hold slashes and are the rest of the path. */
+import { filteredByBuildService, readsBuildService } from './demands.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { AnyObject, ObjectList, TextList, text } from './schemas.ts'
 
@@ -10,6 +11,7 @@ export const buildOperations: Operation[] = [
     section: '4.5',
     method: 'GET',
     path: '/v2/builds',
+    demands: filteredByBuildService,
     summary: 'Names of the build servers.',
     query: { type: text.optional().describe('Only servers of this kind, such as jenkins.') },
     forward: { service: 'igor', path: '/masters', query: ['type'] },
@@ -21,6 +23,7 @@ export const buildOperations: Operation[] = [
     section: '4.5',
     method: 'GET',
     path: '/v2/builds/{buildMaster}/jobs',
+    demands: readsBuildService('buildMaster'),
     summary: 'Job names of a build server; folders are joined with /job/.',
     forward: { service: 'igor', path: '/jobs/{buildMaster}' },
     on404: { message: ({ path }) => `There is no build server "${path['buildMaster']}".` },
@@ -33,6 +36,7 @@ export const buildOperations: Operation[] = [
     section: '4.5',
     method: 'GET',
     path: '/v2/builds/{buildMaster}/jobs/**',
+    demands: readsBuildService('buildMaster'),
     summary: 'Configuration of a job.',
     forward: { service: 'igor', path: '/jobs/{buildMaster}/{rest}' },
     on404: { message: (request) => `There is no ${jobOf(request)}.` },
@@ -45,6 +49,7 @@ export const buildOperations: Operation[] = [
     section: '4.5',
     method: 'GET',
     path: '/v2/builds/{buildMaster}/builds/**',
+    demands: readsBuildService('buildMaster'),
     summary: 'Builds of a job, newest first.',
     forward: { service: 'igor', path: '/builds/all/{buildMaster}/{rest}' },
     on404: { message: (request) => `There are no builds of ${jobOf(request)}.` },
@@ -57,6 +62,7 @@ export const buildOperations: Operation[] = [
     section: '4.5',
     method: 'GET',
     path: '/v2/builds/{buildMaster}/build/{number}/**',
+    demands: readsBuildService('buildMaster'),
     summary: 'One build of a job.',
     forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{rest}' },
     on404: { message: (request) => `There is no build ${request.path['number']} of ${jobOf(request)}.` },

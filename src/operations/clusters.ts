@@ -1,4 +1,5 @@
 /** Clusters: server groups of an application that are deployed together, as the infrastructure reports them. */
+import { readsApplication, readsApplicationOnAccount } from './demands.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { AnyObject, flag, ObjectList, text } from './schemas.ts'
 import { checkList, type Fields } from './upstream-shape.ts'
@@ -11,6 +12,7 @@ export const clusterOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: '/applications/{application}/clusters',
+    demands: readsApplication,
     summary: 'Cluster names of an application, by account.',
     forward: { service: 'clouddriver', path: '/applications/{application}/clusters' },
     answer: AnyObject,
@@ -20,6 +22,7 @@ export const clusterOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: '/applications/{application}/clusters/{account}',
+    demands: readsApplicationOnAccount,
     summary: 'Clusters of an application in one account.',
     forward: { service: 'clouddriver', path: '/applications/{application}/clusters/{account}' },
     answer: ObjectList,
@@ -29,6 +32,7 @@ export const clusterOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: clusterPath,
+    demands: readsApplicationOnAccount,
     summary: 'One cluster. An unknown cluster is `{}`, not an error.',
     forward: { service: 'clouddriver', path: clusterPath },
     pick: firstCluster,
@@ -40,6 +44,7 @@ export const clusterOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: `${clusterPath}/{type}/loadBalancers`,
+    demands: readsApplicationOnAccount,
     summary: 'Load balancers of a cluster at one cloud provider. Newer infrastructure services answer 404.',
     forward: { service: 'clouddriver', path: `${clusterPath}/{type}/loadBalancers` },
     answer: ObjectList,
@@ -49,6 +54,7 @@ export const clusterOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: `${clusterPath}/serverGroups`,
+    demands: readsApplicationOnAccount,
     summary: 'Server groups of a cluster; an unknown cluster has none.',
     forward: { service: 'clouddriver', path: clusterPath },
     pick: serverGroupsOf,
@@ -60,6 +66,7 @@ export const clusterOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: `${clusterPath}/serverGroups/{serverGroupName}`,
+    demands: readsApplicationOnAccount,
     summary: 'Server groups of a cluster that have one name, in several regions perhaps.',
     forward: { service: 'clouddriver', path: clusterPath },
     pick: (body, { path }) => serverGroupsOf(body).filter(({ name }) => name === path['serverGroupName']),
@@ -71,6 +78,7 @@ export const clusterOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: `${clusterPath}/serverGroups/{serverGroupName}/scalingActivities`,
+    demands: readsApplicationOnAccount,
     summary: 'Scaling history of a server group.',
     query: { provider: text.default('aws'), region: text.optional() },
     forward: {
@@ -85,6 +93,7 @@ export const clusterOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: `${clusterPath}/{cloudProvider}/{scope}/serverGroups/target/{target}`,
+    demands: readsApplicationOnAccount,
     summary: 'The server group that a relative coordinate such as `newest` or `ancestor` names, in a region or zone.',
     query: { onlyEnabled: flag.optional(), validateOldest: flag.optional() },
     forward: {

@@ -1,7 +1,9 @@
 /** Cloud accounts, each with a flag that says whether the caller may write to it. Nothing is hidden. */
+
 import { GatewayError } from '../errors.ts'
 import { allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { Account } from './account-cache.ts'
+import { demandsNothing } from './demands.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, flag, ObjectList } from './schemas.ts'
@@ -13,6 +15,7 @@ export const credentialOperations: Operation[] = [
     section: '4.7',
     method: 'GET',
     path: '/credentials',
+    demands: demandsNothing('accounts are listed for everybody, each with whether the caller may write to it'),
     summary: 'All accounts, with `authorized`. Served from a list that is refreshed every half minute.',
     query: { expand: flag.default(false).describe('All fields of each account.') },
     handle: listAccounts,
@@ -23,6 +26,7 @@ export const credentialOperations: Operation[] = [
     section: '4.7',
     method: 'GET',
     path: '/credentials/{account}',
+    demands: demandsNothing('accounts are listed for everybody, each with whether the caller may write to it'),
     summary: 'One account with all its fields and `authorized`.',
     handle: findAccount,
     answer: AnyObject,

@@ -1,6 +1,8 @@
 /** Executions, the runs of pipelines: lists, one of them, and what can be done to it while it runs. */
+
 import { pathTo } from '../http/encode-path.ts'
 import { readJson } from '../upstreams/upstreams.ts'
+import { executesExecution, filteredByApplication, readsApplication, readsExecution, writesExecution } from './demands.ts'
 import { findByName, listDefinitions } from './find-definition.ts'
 import { learnApplication } from './learn-application.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
@@ -21,6 +23,7 @@ export const executionOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/pipelines',
+    demands: [...readsApplication, ...filteredByApplication],
     summary: 'Recent executions of an application.',
     query: {
       limit: integer.optional().describe('Per pipeline definition, not in total; unless given, `gate.execution.fetch.limit`.'),
@@ -37,6 +40,7 @@ export const executionOperations: Operation[] = [
     section: '4.8',
     method: 'GET',
     path: '/executions',
+    demands: filteredByApplication,
     summary: 'Latest executions of given definitions, or given executions. Without either list of ids the answer is `[]`.',
     query: {
       pipelineConfigIds: text.optional().describe('Ids of definitions, comma-separated or repeated.'),
@@ -55,6 +59,7 @@ export const executionOperations: Operation[] = [
     section: '4.8',
     method: 'GET',
     path: '/executions/activeByInstance',
+    demands: filteredByApplication,
     summary: 'Active executions by instance of the orchestrator. Newer orchestrators answer 404.',
     forward: { service: 'orca', path: '/executions/activeByInstance' },
     answer: AnyObject,
@@ -64,6 +69,7 @@ export const executionOperations: Operation[] = [
     section: '4.11',
     method: 'GET',
     path: '/pipelines/{id}',
+    demands: readsExecution,
     summary: 'One execution.',
     forward: { service: 'orca', path: '/pipelines/{id}' },
     on404: notFound,
@@ -75,6 +81,7 @@ export const executionOperations: Operation[] = [
     section: '4.11',
     method: 'GET',
     path: '/pipelines/{id}/logs',
+    demands: readsExecution,
     summary: 'Log entries of an execution. Newer orchestrators answer 404.',
     forward: { service: 'orca', path: '/pipelines/{id}/logs' },
     on404: { message: ({ path }) => `There are no logs of an execution with the id "${path['id']}".` },
@@ -86,6 +93,7 @@ export const executionOperations: Operation[] = [
     section: '4.11',
     method: 'DELETE',
     path: '/pipelines/{id}',
+    demands: writesExecution,
     summary: 'Deletes the record of an execution that has ended.',
     handle: (request) => change(request, 'DELETE', pathTo`/pipelines/${request.path['id'] as string}`),
     answer: nothing,
@@ -96,6 +104,7 @@ export const executionOperations: Operation[] = [
     section: '4.11',
     method: 'PUT',
     path: '/pipelines/{id}/cancel',
+    demands: executesExecution,
     summary: 'Cancels an execution; it reaches CANCELED a little later.',
     query: { reason: text.optional(), force: flag.default(false) },
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/cancel`),
@@ -107,6 +116,7 @@ export const executionOperations: Operation[] = [
     section: '4.2',
     method: 'PUT',
     path: '/applications/{application}/pipelines/{id}/cancel',
+    demands: executesExecution,
     summary: 'Cancels an execution; the older address. The application is not looked at, and may be the text `{application}`.',
     query: { reason: text.optional() },
     handle: cancelAtOlderAddress,
@@ -118,6 +128,7 @@ export const executionOperations: Operation[] = [
     section: '4.11',
     method: 'PUT',
     path: '/pipelines/{id}/pause',
+    demands: executesExecution,
     summary: 'Pauses an execution.',
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/pause`),
     answer: nothing,
@@ -128,6 +139,7 @@ export const executionOperations: Operation[] = [
     section: '4.11',
     method: 'PUT',
     path: '/pipelines/{id}/resume',
+    demands: executesExecution,
     summary: 'Resumes a paused execution.',
     handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/resume`),
     answer: nothing,
@@ -138,6 +150,7 @@ export const executionOperations: Operation[] = [
     section: '4.11',
     method: 'PUT',
     path: '/pipelines/{id}/stages/{stageId}/restart',
+    demands: executesExecution,
     summary: 'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
     body: { schema: AnyObject, required: true },
     handle: restartStage,
@@ -149,6 +162,7 @@ export const executionOperations: Operation[] = [
     section: '4.11',
     method: 'PATCH',
     path: '/pipelines/{id}/stages/{stageId}',
+    demands: executesExecution,
     summary: 'Merges the body into the context of a stage: a judgment, or the wish to skip.',
     body: { schema: AnyObject, required: true },
     handle: updateStage,

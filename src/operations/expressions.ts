@@ -1,7 +1,9 @@
 /** Evaluates an expression against an execution. The specification lists the address under seven methods; all evaluate. */
+
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { readsExecution } from './demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from './operation.ts'
 import { AnyObject, text } from './schemas.ts'
 import { isFields } from './upstream-shape.ts'
@@ -29,6 +31,7 @@ export const expressionOperations: Operation[] = methods.map((method) => {
         ...shared,
         id,
         method,
+        demands: readsExecution,
         summary: 'Evaluates an expression: the body as text, the field `expression` of a JSON body, or the query parameter.',
         query: { expression: expression.optional() },
         body: { schema: z.union([z.string(), AnyObject]), required: false, text: true },
@@ -39,6 +42,7 @@ export const expressionOperations: Operation[] = methods.map((method) => {
         ...shared,
         id,
         method,
+        demands: readsExecution,
         summary: 'With an expression: evaluates it. Without: lists the methods. Answers to preflights never come from here.',
         query: { expression: expression.optional() },
         handle: async (request) =>
@@ -51,6 +55,7 @@ export const expressionOperations: Operation[] = methods.map((method) => {
         ...shared,
         id,
         method,
+        demands: readsExecution,
         summary: 'Evaluates an expression against an execution.',
         query: { expression },
         forward: { service: 'orca', method: 'GET', path, query: ['expression'] },

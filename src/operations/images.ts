@@ -1,5 +1,7 @@
 /** Machine and container images. */
+
 import { pathTo } from '../http/encode-path.ts'
+import { readsAccount, sharedKnowledge } from './demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { integer, ObjectList, TextList, text } from './schemas.ts'
 
@@ -11,6 +13,7 @@ export const imageOperations: Operation[] = [
     section: '4.9',
     method: 'GET',
     path: '/images/find',
+    demands: sharedKnowledge,
     summary: 'Searches images. Every other query parameter is a filter of the cloud provider, such as `tag:stage`.',
     query: {
       provider,
@@ -27,6 +30,7 @@ export const imageOperations: Operation[] = [
     section: '4.9',
     method: 'GET',
     path: '/images/tags',
+    demands: sharedKnowledge,
     summary: 'Tags of a container image repository.',
     query: { provider, account: text, repository: text },
     forward: { service: 'clouddriver', path: '/{provider}/images/tags', query: ['account', 'repository'] },
@@ -37,6 +41,7 @@ export const imageOperations: Operation[] = [
     section: '4.9',
     method: 'GET',
     path: '/images/{account}/{region}/{imageId}',
+    demands: readsAccount,
     summary: 'One machine image, as a list of normally one element.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/images/{account}/{region}/{imageId}' },

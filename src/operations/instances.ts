@@ -1,5 +1,7 @@
 /** Instances: one of them with its links, and its console. */
+
 import { pathTo } from '../http/encode-path.ts'
+import { readsAccount } from './demands.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
 import type { Operation, OperationRequest } from './operation.ts'
@@ -13,6 +15,7 @@ export const instanceOperations: Operation[] = [
     section: '4.9',
     method: 'GET',
     path: '/instances/{account}/{region}/{instanceId}',
+    demands: readsAccount,
     summary: 'One instance, with the links of `insights.instance`.',
     handle: loadInstance,
     answer: AnyObject,
@@ -23,6 +26,7 @@ export const instanceOperations: Operation[] = [
     section: '4.9',
     method: 'GET',
     path: '/instances/{account}/{region}/{instanceId}/console',
+    demands: readsAccount,
     summary: 'Console output of an instance.',
     query: { provider: text.default('aws') },
     forward: { service: 'clouddriver', path: '/instances/{account}/{region}/{instanceId}/console', query: ['provider'] },

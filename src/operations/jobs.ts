@@ -1,6 +1,8 @@
 /** Jobs: containers of an application that run once. */
+
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { readsApplication, readsApplicationOnAccount } from './demands.ts'
 import { toInsightActions } from './insights.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
@@ -13,6 +15,7 @@ export const jobOperations: Operation[] = [
     section: '4.9',
     method: 'GET',
     path: '/applications/{applicationName}/jobs',
+    demands: readsApplication,
     summary: 'Jobs of an application. Newer infrastructure services answer 404.',
     query: { expand: text.default('false') },
     forward: { service: 'clouddriver', path: '/applications/{applicationName}/jobs', query: ['expand'] },
@@ -23,6 +26,7 @@ export const jobOperations: Operation[] = [
     section: '4.9',
     method: 'GET',
     path: '/applications/{applicationName}/jobs/{account}/{region}/{name}',
+    demands: readsApplicationOnAccount,
     summary: 'One job, with the links of `insights.job`. An unknown job is `{}`, not an error.',
     query: { expand: text.default('false').describe('Accepted and ignored.') },
     handle: loadJob,

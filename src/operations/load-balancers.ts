@@ -1,6 +1,8 @@
 /** Load balancers: of a cloud provider, of an application, and the details of one. */
+
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { filteredByAccount, readsAccount, readsApplication, sharedKnowledge } from './demands.ts'
 import { textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
 import type { Operation, OperationRequest } from './operation.ts'
@@ -16,6 +18,7 @@ export const loadBalancerOperations: Operation[] = [
     section: '4.10',
     method: 'GET',
     path: '/loadBalancers',
+    demands: filteredByAccount,
     summary: 'Load balancers of a cloud provider.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
@@ -26,6 +29,7 @@ export const loadBalancerOperations: Operation[] = [
     section: '4.10',
     method: 'GET',
     path: '/loadBalancers/{name}',
+    demands: sharedKnowledge,
     summary: 'One load balancer in all accounts and regions.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },
@@ -36,6 +40,7 @@ export const loadBalancerOperations: Operation[] = [
     section: '4.10',
     method: 'GET',
     path: '/loadBalancers/{account}/{region}/{name}',
+    demands: readsAccount,
     summary: 'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
     query: { provider },
     handle: loadDetails,
@@ -46,6 +51,7 @@ export const loadBalancerOperations: Operation[] = [
     section: '4.10',
     method: 'GET',
     path: '/applications/{application}/loadBalancers',
+    demands: readsApplication,
     summary: 'Load balancers of an application.',
     forward: { service: 'clouddriver', path: '/applications/{application}/loadBalancers' },
     answer: ObjectList,

@@ -37,7 +37,7 @@ export function mountOperations(
     const handler = (request: FastifyRequest, reply: FastifyReply) =>
       answer({ operation, rules, request, reply, platform, settings })
     const method = operation.method === 'GET' && !own.has(url) ? ['GET', 'HEAD'] : operation.method
-    server.route({ method, url, handler })
+    server.route({ method, url, handler, config: { cost: operation.cost ?? 1 } })
   }
 }
 

@@ -59,6 +59,7 @@ function toEntry(operation: Operation, names: readonly string[]): JsonObject {
     tags: [tagOf(operation)],
     summary: operation.summary,
     ...(operation.section === 'beyond' ? {} : { description: `Section ${operation.section} of the specification.` }),
+    'x-fairlead-demands': operation.demands,
     parameters: [
       ...names.map((name) => ({
         name,

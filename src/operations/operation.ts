@@ -5,6 +5,7 @@ import type { QueryValue } from '../http/encode-path.ts'
 import type { RequestState } from '../http/request-state.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import type { UpstreamAnswer, UpstreamCall } from '../upstreams/upstreams.ts'
+import type { Demands } from './demands.ts'
 import type { Platform } from './platform.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
@@ -21,6 +22,8 @@ export interface Operation {
   readonly method: Method
   /** Path with `{name}` for one segment; a final `/**` takes the rest of the path, slashes included, as `rest`. */
   readonly path: string
+  /** What the caller needs: checked at the gateway, printed in the documents. An operation without demands says why. */
+  readonly demands: Demands
   readonly summary: string
   /** Query parameters by name: text, integer, flag or list schemas of zod. Undeclared ones are ignored. */
   readonly query?: Readonly<Record<string, z.ZodType>>
@@ -37,6 +40,8 @@ export interface Operation {
   readonly missingWhenDisabled?: boolean
   /** Status of success, 200 unless given. */
   readonly success?: number
+  /** As how many requests one counts for the rate limit, 1 unless given. See the classes in docs/guides/limits.md. */
+  readonly cost?: number
   /** Documents the answer and never filters it; `nothing` makes the answer empty. */
   readonly answer: z.ZodType
   /** Errors beyond those that every operation has: status to meaning. */

@@ -1,8 +1,10 @@
 /** Starts of pipelines that go straight to the orchestrator: of a stored definition, or of a complete one in the body. */
+
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { readJson, upstreamFailed } from '../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from './application-access.ts'
+import { startsDefinition } from './demands.ts'
 import { findDefinition } from './find-definition.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
@@ -28,6 +30,7 @@ export const pipelineStartOperations: Operation[] = [
     section: '4.2',
     method: 'POST',
     path: '/applications/{application}/pipelineConfigs/{pipelineName}',
+    demands: startsDefinition,
     summary: 'Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.',
     query: { user: text.optional().describe('Accepted and ignored.') },
     body: { schema: AnyObject, required: false },
@@ -41,6 +44,7 @@ export const pipelineStartOperations: Operation[] = [
     section: '4.11',
     method: 'POST',
     path: '/pipelines/{application}/{pipelineNameOrId}',
+    demands: startsDefinition,
     summary: 'Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field `trigger`.',
     body: { schema: AnyObject, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineNameOrId'] as string),
@@ -53,6 +57,7 @@ export const pipelineStartOperations: Operation[] = [
     section: '4.11',
     method: 'POST',
     path: '/pipelines/start',
+    demands: startsDefinition,
     summary: 'Starts a pipeline from the complete definition in the body, its trigger included.',
     body: { schema: AnyObject, required: true },
     handle: startGiven,

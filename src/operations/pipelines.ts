@@ -1,7 +1,9 @@
 /** Pipelines, the definitions: read from the definition store, changed by tasks of the orchestrator that are waited for. */
+
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { formatJson } from '../http/json.ts'
+import { readsApplication, writesApplication, writesApplicationInBody, writesDefinitions } from './demands.ts'
 import { findByName, findDefinition, listDefinitions } from './find-definition.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
@@ -21,6 +23,7 @@ export const pipelineOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/pipelineConfigs',
+    demands: readsApplication,
     summary: 'Pipeline definitions of an application, in their order.',
     query: {
       pipelineNameFilter: text.optional().describe('Keep pipelines whose name contains this.'),
@@ -39,6 +42,7 @@ export const pipelineOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/pipelineConfigs/{pipelineName}',
+    demands: readsApplication,
     summary: 'One pipeline definition, by its exact name or by its id.',
     handle: (request) => findDefinition(request, request.path['application'] as string, request.path['pipelineName'] as string),
     answer: AnyObject,
@@ -49,6 +53,7 @@ export const pipelineOperations: Operation[] = [
     section: '4.11',
     method: 'POST',
     path: '/pipelines',
+    demands: writesDefinitions,
     summary: 'Creates or overwrites a pipeline definition. The new id is found in the list of definitions.',
     query: { staleCheck: flag.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
     body: { schema: Definition, required: true },
@@ -61,6 +66,7 @@ export const pipelineOperations: Operation[] = [
     section: '4.11',
     method: 'PUT',
     path: '/pipelines/{id}',
+    demands: writesDefinitions,
     summary: 'Updates a pipeline definition, its name included, and answers with what is stored then.',
     body: { schema: Definition, required: true },
     handle: updateDefinition,
@@ -72,6 +78,7 @@ export const pipelineOperations: Operation[] = [
     section: '4.11',
     method: 'DELETE',
     path: '/pipelines/{application}/{pipelineName}',
+    demands: writesApplication,
     summary: 'Deletes a pipeline definition, by its name without regard to case. One that does not exist is deleted already.',
     handle: deleteDefinition,
     answer: nothing,
@@ -82,6 +89,7 @@ export const pipelineOperations: Operation[] = [
     section: '4.11',
     method: 'POST',
     path: '/pipelines/move',
+    demands: writesApplicationInBody,
     summary: 'Renames a pipeline definition: `application`, `from`, `to`. Newer definition stores know PUT /pipelines/{id} only.',
     body: { schema: AnyObject, required: true },
     forward: { service: 'front50', path: '/pipelines/move' },

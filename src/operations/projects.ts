@@ -1,6 +1,8 @@
 /** Projects: recent executions of the pipelines that a project shows together. */
+
 import { pathTo } from '../http/encode-path.ts'
 import { createReadFilter, isDecided } from './application-access.ts'
+import { filteredByApplication } from './demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { integer, ObjectList, text } from './schemas.ts'
@@ -12,6 +14,7 @@ export const projectOperations: Operation[] = [
     section: '4.12',
     method: 'GET',
     path: '/projects/{id}/pipelines',
+    demands: filteredByApplication,
     summary: 'Recent executions of a project, of applications that the caller may read.',
     query: { limit: integer.default(5), statuses: text.optional().describe('Comma-separated; all unless given.') },
     handle: listExecutions,

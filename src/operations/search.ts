@@ -1,4 +1,5 @@
 /** Search in the infrastructure. */
+import {} from './demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { flag, integer, list, ObjectList, text } from './schemas.ts'
 
@@ -10,6 +11,7 @@ export const searchOperations: Operation[] = [
     section: '4.12',
     method: 'GET',
     path: '/search',
+    demands: [{ kind: 'filter', by: ['application', 'account'] }],
     summary: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
     query: {
       q: text.optional().describe('At least three characters, unless `allowShortQuery`.'),

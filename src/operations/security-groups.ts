@@ -1,6 +1,8 @@
 /** Security groups: all, of an account, one by name, one by its id at the cloud provider. */
+
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { readsAccount } from './demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { AnyList, AnyObject, text } from './schemas.ts'
 import { checkList, type Fields, isFields } from './upstream-shape.ts'
@@ -13,6 +15,7 @@ export const securityGroupOperations: Operation[] = [
     section: '4.12',
     method: 'GET',
     path: '/securityGroups',
+    demands: [{ kind: 'filter', by: ['key-account'] }],
     summary: 'Security groups by account, cloud provider and region; with `id`, the one that has this id.',
     query: { id: text.optional() },
     handle: listOrFind,
@@ -24,6 +27,7 @@ export const securityGroupOperations: Operation[] = [
     section: '4.12',
     method: 'GET',
     path: '/securityGroups/{account}',
+    demands: readsAccount,
     summary: 'Security groups of an account by region; with `region`, a list.',
     query: { provider, region: text.optional() },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', query: ['region'] },
@@ -34,6 +38,7 @@ export const securityGroupOperations: Operation[] = [
     section: '4.12',
     method: 'GET',
     path: '/securityGroups/{account}/{region}/{name}',
+    demands: readsAccount,
     summary: 'One security group.',
     query: { provider, vpcId: text.optional() },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}/{region}/{name}', query: ['vpcId'] },

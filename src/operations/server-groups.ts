@@ -1,6 +1,8 @@
 /** Server groups of an application, and the details of one. */
+
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { readsApplication, readsApplicationOnAccount } from './demands.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
 import type { Operation, OperationRequest } from './operation.ts'
@@ -14,6 +16,7 @@ export const serverGroupOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: '/applications/{applicationName}/serverGroups',
+    demands: readsApplication,
     summary: 'Server groups of an application.',
     query: {
       expand: text.default('false'),
@@ -32,6 +35,7 @@ export const serverGroupOperations: Operation[] = [
     section: '4.6',
     method: 'GET',
     path: '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
+    demands: readsApplicationOnAccount,
     summary: 'One server group in full, with the links of `insights.serverGroup`.',
     query: { includeDetails: text.default('true') },
     handle: loadDetails,

@@ -1,5 +1,7 @@
 /** Deployment strategies: definitions that a deployment stage runs as a pipeline of its own. */
+
 import { GatewayError } from '../errors.ts'
+import { readsApplication } from './demands.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { AnyObject, ObjectList } from './schemas.ts'
 import { checkList, type Fields } from './upstream-shape.ts'
@@ -10,6 +12,7 @@ export const strategyOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/strategyConfigs',
+    demands: readsApplication,
     summary: 'Deployment strategies of an application.',
     forward: { service: 'front50', path: '/strategies/{application}' },
     answer: ObjectList,
@@ -19,6 +22,7 @@ export const strategyOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/strategyConfigs/{strategyName}',
+    demands: readsApplication,
     summary: 'One deployment strategy, by its exact name.',
     forward: { service: 'front50', path: '/strategies/{application}' },
     pick: pickStrategy,

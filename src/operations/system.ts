@@ -1,6 +1,8 @@
 /** The gateway about itself: health for balancers, metrics, the API document and its reference page, the version. */
+
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import { aboutGateway } from './demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { referencePage, referenceScript } from './reference-page.ts'
@@ -17,6 +19,7 @@ export const systemOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/health',
+    demands: aboutGateway,
     summary: 'Health for balancers, without login: 503 while the gateway or, if asked for, a service is down.',
     query: {
       downstreamServices: flag.default(false).describe('Counts the last known health of the services.'),
@@ -33,6 +36,7 @@ export const systemOperations: Operation[] = [
       section: 'beyond',
       method: 'GET',
       path,
+      demands: aboutGateway,
       summary: `Whether the process runs: always UP when it can answer.${index === 0 ? ' Without login.' : ''}`,
       answer: Status,
       handle: async () => ({ status: 'UP' }),
@@ -44,6 +48,7 @@ export const systemOperations: Operation[] = [
       section: 'beyond',
       method: 'GET',
       path,
+      demands: aboutGateway,
       summary: `Whether requests may be sent here, and what is waited for if not.${index === 0 ? ' Without login.' : ''}`,
       answer: Status,
       errors: { 503: 'Not ready; `waitingFor` says why.' },
@@ -55,6 +60,7 @@ export const systemOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/spectator/metrics',
+    demands: aboutGateway,
     summary: 'Metrics in the text format of Prometheus, without login, where Gate has its own.',
     answer: z.string(),
     handle: answerMetrics,
@@ -64,6 +70,7 @@ export const systemOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/metrics',
+    demands: aboutGateway,
     summary: 'The same metrics, for a logged-in user.',
     answer: z.string(),
     handle: answerMetrics,
@@ -74,6 +81,7 @@ export const systemOperations: Operation[] = [
       section: 'beyond',
       method: 'GET',
       path,
+      demands: aboutGateway,
       summary: 'This document: OpenAPI 3.1 of everything that is served.',
       answer: AnyObject,
       handle: async (request, platform) => platform.describeApi(request.state.baseUrl),
@@ -85,6 +93,7 @@ export const systemOperations: Operation[] = [
       section: 'beyond',
       method: 'GET',
       path,
+      demands: aboutGateway,
       summary: 'A page to browse the API.',
       answer: z.string(),
       handle: async (request) => referencePage(request.state.baseUrl),
@@ -95,6 +104,7 @@ export const systemOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/swagger-ui/{file}',
+    demands: aboutGateway,
     summary: 'The script of the page to browse the API.',
     answer: text,
     errors: { 404: 'There is no such file.' },

@@ -1,6 +1,8 @@
 /** Tasks: ad-hoc work of the orchestrator, under the address of an application and under their own. */
+
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from './demands.ts'
 import { learnApplication } from './learn-application.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
@@ -19,6 +21,7 @@ export const taskOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/tasks',
+    demands: readsApplication,
     summary: 'Tasks of an application, newest first.',
     query: {
       page: integer.optional().describe('From 1.'),
@@ -33,6 +36,7 @@ export const taskOperations: Operation[] = [
     section: '4.2',
     method: 'POST',
     path: '/applications/{application}/tasks',
+    demands: [...writesApplication, ...submitsJobs],
     summary: 'Submits a task for an application, whatever application its body names.',
     body: { schema: AnyObject, required: true },
     handle: (request, platform) => {
@@ -46,6 +50,7 @@ export const taskOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/tasks/{id}',
+    demands: readsTask,
     summary: 'One task; the older address. The application is not looked at.',
     forward: { service: 'orca', path: '/tasks/{id}' },
     answer: AnyObject,
@@ -56,6 +61,7 @@ export const taskOperations: Operation[] = [
     section: '4.2',
     method: 'PUT',
     path: '/applications/{application}/tasks/{id}/cancel',
+    demands: executesTask,
     summary: 'Cancels a task; the older address.',
     handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
     answer: nothing,
@@ -66,6 +72,7 @@ export const taskOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/tasks/{id}/details/{taskDetailsId}',
+    demands: readsTask,
     summary: 'The cloud operation behind a step of a task; the older address.',
     forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
     answer: AnyObject,
@@ -75,6 +82,7 @@ export const taskOperations: Operation[] = [
     section: '4.13',
     method: 'POST',
     path: '/tasks',
+    demands: submitsJobs,
     summary: 'Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.',
     body: { schema: AnyObject, required: true },
     handle: (request, platform) => {
@@ -89,6 +97,7 @@ export const taskOperations: Operation[] = [
     section: '4.13',
     method: 'GET',
     path: '/tasks/{id}',
+    demands: readsTask,
     summary: 'One task.',
     forward: { service: 'orca', path: '/tasks/{id}' },
     answer: AnyObject,
@@ -99,6 +108,7 @@ export const taskOperations: Operation[] = [
     section: '4.13',
     method: 'DELETE',
     path: '/tasks/{id}',
+    demands: writesTask,
     summary: 'Deletes the record of a task that has ended.',
     handle: (request) => change(request, 'DELETE', pathTo`/tasks/${request.path['id'] as string}`),
     answer: nothing,
@@ -109,6 +119,7 @@ export const taskOperations: Operation[] = [
     section: '4.13',
     method: 'PUT',
     path: '/tasks/{id}/cancel',
+    demands: executesTask,
     summary: 'Cancels a task; it reaches CANCELED a little later.',
     handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
     answer: nothing,
@@ -119,6 +130,7 @@ export const taskOperations: Operation[] = [
     section: '4.13',
     method: 'PUT',
     path: '/tasks/cancel',
+    demands: application('EXECUTE', 'task', 'ids'),
     summary: 'Cancels several tasks. Those that the caller may not cancel are skipped.',
     query: { ids: list },
     handle: cancelSeveral,
@@ -129,6 +141,7 @@ export const taskOperations: Operation[] = [
     section: '4.13',
     method: 'GET',
     path: '/tasks/{id}/details/{taskDetailsId}',
+    demands: readsTask,
     summary: 'The cloud operation behind a step of a task.',
     forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
     answer: AnyObject,

@@ -1,7 +1,9 @@
 /** Accounts that are kept in the infrastructure service's own store and may change while it runs. */
+
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { UpstreamCall } from '../../upstreams/upstreams.ts'
+import { filteredByAccount, managesAccounts } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
@@ -14,6 +16,7 @@ export const accountOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/credentials/type/{accountType}',
+    demands: filteredByAccount,
     summary: 'Stored account definitions of one cloud provider, ordered by name.',
     query: {
       limit: integer.optional(),
@@ -27,6 +30,7 @@ export const accountOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/credentials',
+    demands: managesAccounts,
     summary: 'Stores a new account definition.',
     body: { schema: AccountDefinition, required: true },
     handle: (request, platform) => change(request, platform, { method: 'POST', path: '/credentials', body: request.body }),
@@ -37,6 +41,7 @@ export const accountOperations: Operation[] = [
     section: 'beyond',
     method: 'PUT',
     path: '/credentials',
+    demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'body' }],
     summary: 'Replaces a stored account definition.',
     body: { schema: AccountDefinition, required: true },
     handle: (request, platform) => change(request, platform, { method: 'PUT', path: '/credentials', body: request.body }),
@@ -47,6 +52,7 @@ export const accountOperations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: '/credentials/{accountName}',
+    demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'path' }],
     summary: 'Deletes a stored account definition.',
     handle: (request, platform) =>
       change(request, platform, { method: 'DELETE', path: pathTo`/credentials/${request.path['accountName'] as string}` }),

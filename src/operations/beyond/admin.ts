@@ -1,13 +1,15 @@
 /** Last resorts of administrators against stuck executions, and who is one. */
+
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { isDecided } from '../application-access.ts'
+import { adminOnly, ownAffair } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flag, nothing, text } from '../schemas.ts'
 import { callerOf } from '../task-polling.ts'
 
-const adminOnly = { 403: 'The caller is not an administrator.' }
+const refusals = { 403: 'The caller is not an administrator.' }
 
 export const adminOperations: Operation[] = [
   {
@@ -15,6 +17,7 @@ export const adminOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/admin',
+    demands: ownAffair,
     summary: 'Who is asking, and whether that is an administrator.',
     handle: async (request, platform) => ({
       username: callerOf(request),
@@ -27,22 +30,24 @@ export const adminOperations: Operation[] = [
     section: 'beyond',
     method: 'PUT',
     path: '/admin/executions/forceCancel',
+    demands: adminOnly,
     summary: 'Marks an execution and its stages as cancelled without running anything.',
     query: { executionId: text, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
     handle: forceCancel,
     answer: nothing,
-    errors: adminOnly,
+    errors: refusals,
   },
   {
     id: 'hydrateQueueUsingPOST',
     section: 'beyond',
     method: 'POST',
     path: '/admin/executions/hydrate',
+    demands: adminOnly,
     summary: 'Creates the work of a running execution again, or with `dryRun` says what would be created.',
     query: { executionId: text, dryRun: flag.default(true) },
     handle: hydrate,
     answer: AnyObject,
-    errors: adminOnly,
+    errors: refusals,
   },
 ]
 

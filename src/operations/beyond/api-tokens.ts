@@ -1,10 +1,12 @@
 /** API tokens: everybody's own, and those of service accounts, which administrators manage. The secret is shown once. */
+
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
 import type { Tokens } from '../../login/tokens/tokens.ts'
 import { checkAdmin } from '../administrators.ts'
+import { adminOnly, ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nothing, ObjectList } from '../schemas.ts'
@@ -57,6 +59,7 @@ export const apiTokenOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/auth/apiTokens',
+    demands: ownAffair,
     summary: 'The API tokens of the caller; administrators see those of all service accounts as well.',
     handle: listVisible,
     answer: z.array(Token),
@@ -67,6 +70,7 @@ export const apiTokenOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/auth/apiTokens',
+    demands: ownAffair,
     summary: 'Creates an API token. Its secret stands in this answer and nowhere else.',
     body: { schema: CreateToken, required: true },
     handle: create,
@@ -79,6 +83,7 @@ export const apiTokenOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/auth/apiTokens/admin/users',
+    demands: adminOnly,
     summary: 'The API tokens of all users. For administrators.',
     handle: async (request, platform) => {
       const tokens = tokensOf(platform)
@@ -93,6 +98,7 @@ export const apiTokenOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/auth/apiTokens/serviceAccounts',
+    demands: ownAffair,
     summary: 'Service accounts for which administrators may create tokens. For administrators.',
     handle: async (request, platform) => {
       tokensOf(platform)
@@ -107,6 +113,7 @@ export const apiTokenOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/auth/apiTokens/{id}/rotate',
+    demands: ownAffair,
     summary:
       'Gives a token another secret; the former one is accepted a while longer. A token may rotate itself, without a longer life.',
     body: { schema: RotateToken, required: false },
@@ -119,6 +126,7 @@ export const apiTokenOperations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: '/auth/apiTokens/{id}',
+    demands: ownAffair,
     summary: 'Revokes an API token, at once and everywhere.',
     handle: async (request, platform) => {
       const { token, tokens, by } = await findManaged(request, platform)

@@ -1,5 +1,7 @@
 /** Artifacts: the accounts that hold them, their names and versions, and their content. */
+
 import { z } from 'zod'
+import { readsApplication, sharedKnowledge } from '../demands.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
 import { AnyObject, ObjectList, TextList, text } from '../schemas.ts'
 
@@ -11,6 +13,7 @@ export const artifactOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/artifacts/credentials',
+    demands: sharedKnowledge,
     summary: 'Accounts from which artifacts can be fetched.',
     forward: { service: 'clouddriver', path: '/artifacts/credentials' },
     answer: ObjectList,
@@ -20,6 +23,7 @@ export const artifactOperations: Operation[] = [
     section: 'beyond',
     method: 'PUT',
     path: '/artifacts/fetch',
+    demands: sharedKnowledge,
     summary: 'The content of an artifact.',
     body: { schema: AnyObject.describe('The artifact, with `artifactAccount`.'), required: true },
     handle: async ({ body }) =>
@@ -31,6 +35,7 @@ export const artifactOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/artifacts/account/{accountName}/names',
+    demands: sharedKnowledge,
     summary: 'Names of the artifacts of an account.',
     query: { type: text },
     forward: { service: 'clouddriver', path: '/artifacts/account/{accountName}/names', query: ['type'] },
@@ -41,6 +46,7 @@ export const artifactOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/artifacts/account/{accountName}/versions',
+    demands: sharedKnowledge,
     summary: 'Versions of one artifact of an account.',
     query: { type: text, artifactName: text },
     forward: { service: 'clouddriver', path: '/artifacts/account/{accountName}/versions', query: ['type', 'artifactName'] },
@@ -51,6 +57,7 @@ export const artifactOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/artifacts/{provider}/{packageName}',
+    demands: sharedKnowledge,
     summary: 'Versions of a package that the build service has seen.',
     query: { releaseStatus: text.optional() },
     forward: { service: 'igor', path: '/artifacts/{provider}/{packageName}', query: ['releaseStatus'] },
@@ -62,6 +69,7 @@ export const artifactOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/artifacts/{provider}/{packageName}/{version}',
+    demands: sharedKnowledge,
     summary: 'One version of a package.',
     forward: { service: 'igor', path: '/artifacts/{provider}/{packageName}/{version}' },
     missingWhenDisabled: true,
@@ -72,6 +80,7 @@ export const artifactOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: storedPath,
+    demands: readsApplication,
     summary: 'An artifact that a pipeline stored, by the hash of its content.',
     forward: { service: 'clouddriver', path: storedPath },
     answer: AnyObject,

@@ -1,4 +1,5 @@
 /** Builds, with the job as a query parameter so that its slashes need no care. */
+import { filteredByBuildService, readsBuildService } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import { AnyObject, ObjectList, TextList, text } from '../schemas.ts'
 
@@ -15,6 +16,7 @@ export const buildOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/v3/builds',
+    demands: filteredByBuildService,
     summary: 'Names of build hosts.',
     query: { type: text.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },
     forward: { service: 'igor', path: '/masters', query: ['type'] },
@@ -26,6 +28,7 @@ export const buildOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/v3/builds/{buildMaster}/jobs',
+    demands: readsBuildService('buildMaster'),
     summary: 'Names of the jobs of a build host.',
     forward: { service: 'igor', path: '/jobs/{buildMaster}' },
     whenDisabled: [],
@@ -37,6 +40,7 @@ export const buildOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/v3/builds/{buildMaster}/job',
+    demands: readsBuildService('buildMaster'),
     summary: 'Configuration of a job.',
     query: { job },
     forward: { service: 'igor', path: '/jobs/{buildMaster}/{+job}' },
@@ -49,6 +53,7 @@ export const buildOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/v3/builds/{buildMaster}/builds',
+    demands: readsBuildService('buildMaster'),
     summary: 'Builds of a job, newest first.',
     query: { job },
     forward: { service: 'igor', path: '/builds/all/{buildMaster}/{+job}' },
@@ -61,6 +66,7 @@ export const buildOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/v3/builds/{buildMaster}/build/{number}',
+    demands: readsBuildService('buildMaster'),
     summary: 'One build of a job.',
     query: { job },
     forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{+job}' },

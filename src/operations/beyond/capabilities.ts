@@ -1,4 +1,5 @@
 /** What the installation can do: expression functions, deployment monitors, the quiet period, subscriptions to messages. */
+import { aboutGateway, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyObject, ObjectList } from '../schemas.ts'
 
@@ -8,6 +9,7 @@ export const capabilityOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/capabilities/deploymentMonitors',
+    demands: aboutGateway,
     summary: 'Deployment monitors that the orchestrator knows.',
     forward: { service: 'orca', path: '/capabilities/deploymentMonitors' },
     answer: ObjectList,
@@ -17,6 +19,7 @@ export const capabilityOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/capabilities/expressions',
+    demands: aboutGateway,
     summary: 'Functions that pipeline expressions may call.',
     forward: { service: 'orca', path: '/capabilities/expressions' },
     answer: AnyObject,
@@ -26,6 +29,7 @@ export const capabilityOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/capabilities/quietPeriod',
+    demands: aboutGateway,
     summary: 'Whether automatic starts are held back now, and from when to when.',
     forward: { service: 'echo', path: '/quietPeriod' },
     whenDisabled: {},
@@ -36,6 +40,7 @@ export const capabilityOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/pubsub/subscriptions',
+    demands: sharedKnowledge,
     summary: 'Subscriptions whose messages may start pipelines.',
     forward: { service: 'echo', path: '/pubsub/subscriptions' },
     whenDisabled: [],

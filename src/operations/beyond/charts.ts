@@ -1,5 +1,7 @@
 /** Helm charts that registries hold, looked up as images are. */
+
 import { z } from 'zod'
+import { readsAccount, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { integer, ObjectList, text } from '../schemas.ts'
 
@@ -11,6 +13,7 @@ export const chartOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/charts/find',
+    demands: sharedKnowledge,
     summary: 'Charts whose name contains a text; every other query parameter is a filter.',
     query: {
       provider,
@@ -32,6 +35,7 @@ export const chartOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/charts/tags',
+    demands: sharedKnowledge,
     summary: 'Versions of a chart.',
     query: { provider, account: text, repository: text },
     forward: { service: 'clouddriver', path: '/{provider}/charts/tags', query: ['account', 'repository'] },
@@ -42,6 +46,7 @@ export const chartOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/charts/{account}/{region}/{imageId}',
+    demands: readsAccount,
     summary: 'One chart.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/charts/{account}/{region}/{imageId}' },

@@ -1,4 +1,5 @@
 /** Resources that the clean-up service (swabbie) has marked for deletion. While it is switched off there are none. */
+import { decidedByService } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyObject, ObjectList } from '../schemas.ts'
 
@@ -10,6 +11,7 @@ export const cleanupOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: resourcePath,
+    demands: decidedByService,
     summary: 'One resource that is marked for deletion.',
     forward: { service: 'swabbie', path: '/resources/marked/{namespace}/{resourceId}' },
     missingWhenDisabled: true,
@@ -20,6 +22,7 @@ export const cleanupOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: `${resourcePath}/optOut`,
+    demands: decidedByService,
     summary: 'Spares a resource from deletion. It is a GET that changes something, because it stands as a link in mails.',
     forward: { service: 'swabbie', method: 'PUT', path: '/resources/state/{namespace}/{resourceId}/optOut' },
     missingWhenDisabled: true,
@@ -30,6 +33,7 @@ export const cleanupOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/cleanup/resources/marked',
+    demands: decidedByService,
     summary: 'All resources that are marked for deletion.',
     forward: { service: 'swabbie', path: '/resources/marked', constants: { list: 'true' } },
     whenDisabled: [],
@@ -40,6 +44,7 @@ export const cleanupOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/cleanup/resources/deleted',
+    demands: decidedByService,
     summary: 'All resources that were deleted.',
     forward: { service: 'swabbie', path: '/resources/deleted' },
     whenDisabled: [],

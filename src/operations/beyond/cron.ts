@@ -1,6 +1,8 @@
 /** Timer expressions, checked while somebody types one. */
+
 import { z } from 'zod'
 import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import { aboutGateway } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { text } from '../schemas.ts'
@@ -18,6 +20,7 @@ export const cronOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/cron/validate',
+    demands: aboutGateway,
     summary: 'Says whether a timer expression is valid. A wrong one is an answer, not an error.',
     query: { expression: text },
     handle: validate,

@@ -1,8 +1,17 @@
 /** Definitions across applications: lists, revisions, strategies, the order that the web UI shows, and saving many at once. */
+
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import {
+  filteredByApplication,
+  readsDefinition,
+  readsStrategy,
+  writesApplication,
+  writesApplicationInBody,
+  writesDefinitions,
+} from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
@@ -23,6 +32,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/pipelineConfigs',
+    demands: filteredByApplication,
     summary: 'Pipeline definitions of all applications that the caller may read.',
     forward: { service: 'front50', path: '/pipelines' },
     answer: ObjectList,
@@ -32,6 +42,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/pipelineConfigs/{pipelineConfigId}/history',
+    demands: readsDefinition,
     summary: 'Revisions of a pipeline definition, newest first. An unknown definition has none.',
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/pipelines/{pipelineConfigId}/history', query: ['limit'] },
@@ -44,6 +55,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/pipelineConfigs/{pipelineConfigId}/convertToTemplate',
+    demands: readsDefinition,
     summary: 'A pipeline definition, rewritten as the text of a template.',
     handle: convertToTemplate,
     answer: z.string(),
@@ -54,6 +66,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/strategyConfigs',
+    demands: filteredByApplication,
     summary: 'Deployment strategies of all applications that the caller may read.',
     forward: { service: 'front50', path: '/strategies' },
     answer: ObjectList,
@@ -63,6 +76,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/strategyConfigs/{strategyConfigId}/history',
+    demands: readsStrategy,
     summary: 'Revisions of a deployment strategy, newest first. An unknown strategy has none.',
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/strategies/{strategyConfigId}/history', query: ['limit'] },
@@ -74,6 +88,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/strategies',
+    demands: writesDefinitions,
     summary: 'Creates a deployment strategy, or replaces the one with the same id.',
     body: { schema: AnyObject, required: true },
     forward: { service: 'front50', path: '/strategies' },
@@ -84,6 +99,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/strategies/move',
+    demands: writesApplicationInBody,
     summary: 'Renames a deployment strategy.',
     body: { schema: Move, required: true },
     forward: { service: 'front50', path: '/strategies/move' },
@@ -94,6 +110,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'PUT',
     path: '/strategies/{id}',
+    demands: writesDefinitions,
     summary: 'Replaces a deployment strategy.',
     body: { schema: AnyObject, required: true },
     forward: { service: 'front50', path: '/strategies/{id}' },
@@ -104,6 +121,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: '/strategies/{application}/{strategyName}',
+    demands: writesApplication,
     summary: 'Deletes a deployment strategy.',
     forward: { service: 'front50', path: '/strategies/{application}/{strategyName}' },
     answer: nothing,
@@ -113,6 +131,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/actions/pipelines/reorder',
+    demands: writesDefinitions,
     summary: 'Stores the order of the pipelines of an application, and answers when it is stored.',
     body: { schema: Order, required: true },
     handle: (request, platform) => reorder(request, platform, false),
@@ -124,6 +143,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/actions/strategies/reorder',
+    demands: writesDefinitions,
     summary: 'Stores the order of the deployment strategies of an application, and answers when it is stored.',
     body: { schema: Order, required: true },
     handle: (request, platform) => reorder(request, platform, true),
@@ -135,6 +155,7 @@ export const definitionOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/pipelines/bulksave',
+    demands: writesDefinitions,
     summary: 'Saves many pipeline definitions at once, and reports which of them were refused.',
     query: { application: text.default('bulk_save_placeholder_app') },
     body: { schema: ObjectList, required: true },

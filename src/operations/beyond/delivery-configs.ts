@@ -1,6 +1,8 @@
 /** Delivery configurations of managed delivery (keel). */
+
 import { parseJson } from '../../http/json.ts'
 import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import { decidedByService } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
@@ -17,6 +19,7 @@ export const deliveryConfigOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: `${configsPath}/{name}`,
+    demands: decidedByService,
     summary: 'A delivery configuration; as YAML when the name ends in `.yml`.',
     handle: async ({ path }, platform) => streamNamed(platform, '/delivery-configs/', path['name'] as string),
     answer: AnyObject,
@@ -26,6 +29,7 @@ export const deliveryConfigOperations: Operation[] = [
     id: 'getDeliveryConfigArtifactsUsingGET',
     method: 'GET',
     path: `${configsPath}/{name}/artifacts`,
+    demands: decidedByService,
     summary: 'Versions of the artifacts of a delivery configuration, and where they are.',
     forward: { service: 'keel', path: '/delivery-configs/{name}/artifacts' },
     answer: ObjectList,
@@ -35,6 +39,7 @@ export const deliveryConfigOperations: Operation[] = [
     id: 'upsertDeliveryConfigUsingPOST',
     method: 'POST',
     path: configsPath,
+    demands: decidedByService,
     summary: 'Creates or replaces a delivery configuration.',
     body: configBody,
     forward: { service: 'keel', path: '/delivery-configs' },
@@ -45,6 +50,7 @@ export const deliveryConfigOperations: Operation[] = [
     id: 'deleteDeliveryConfigUsingDELETE',
     method: 'DELETE',
     path: `${configsPath}/{name}`,
+    demands: decidedByService,
     summary: 'Deletes a delivery configuration.',
     forward: { service: 'keel', path: '/delivery-configs/{name}' },
     answer: AnyObject,
@@ -54,6 +60,7 @@ export const deliveryConfigOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: `${configsPath}/validate`,
+    demands: decidedByService,
     summary: 'Checks a delivery configuration without storing it.',
     body: configBody,
     handle: validate,
@@ -65,6 +72,7 @@ export const deliveryConfigOperations: Operation[] = [
     id: 'diffDeliveryConfigUsingPOST',
     method: 'POST',
     path: `${configsPath}/diff`,
+    demands: decidedByService,
     summary: 'Says what a delivery configuration would change.',
     body: configBody,
     forward: { service: 'keel', path: '/delivery-configs/diff' },
@@ -75,6 +83,7 @@ export const deliveryConfigOperations: Operation[] = [
     id: 'getDeliveryConfigSchemaUsingGET',
     method: 'GET',
     path: `${configsPath}/schema`,
+    demands: decidedByService,
     summary: 'JSON schema of delivery configurations. Open.',
     forward: { service: 'keel', path: '/delivery-configs/schema' },
     answer: AnyObject,

@@ -1,5 +1,7 @@
 /** Lookups that only the forms for Amazon ECS and for service brokers need. */
+
 import { z } from 'zod'
+import { readsAccount, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyObject, ObjectList, text } from '../schemas.ts'
 
@@ -11,6 +13,7 @@ export const ecsOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/ecs/ecsClusters',
+    demands: sharedKnowledge,
     summary: 'ECS clusters.',
     forward: { service: 'clouddriver', path: '/ecs/ecsClusters' },
     answer: ObjectList,
@@ -20,6 +23,7 @@ export const ecsOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: descriptionsPath,
+    demands: readsAccount,
     summary: 'ECS clusters of a region, with their capacity providers.',
     forward: { service: 'clouddriver', path: descriptionsPath },
     answer: ObjectList,
@@ -29,6 +33,7 @@ export const ecsOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/ecs/cloudMetrics/alarms',
+    demands: sharedKnowledge,
     summary: 'Metric alarms that ECS services may scale on.',
     forward: { service: 'clouddriver', path: '/ecs/cloudMetrics/alarms' },
     answer: ObjectList,
@@ -38,6 +43,7 @@ export const ecsOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/ecs/secrets',
+    demands: sharedKnowledge,
     summary: 'Names of secrets that ECS tasks may use.',
     forward: { service: 'clouddriver', path: '/ecs/secrets' },
     answer: ObjectList,
@@ -47,6 +53,7 @@ export const ecsOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/ecs/serviceDiscoveryRegistries',
+    demands: sharedKnowledge,
     summary: 'Registries in which ECS services may be entered.',
     forward: { service: 'clouddriver', path: '/ecs/serviceDiscoveryRegistries' },
     answer: ObjectList,
@@ -56,6 +63,7 @@ export const ecsOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/servicebroker/{account}/services',
+    demands: readsAccount,
     summary: 'Services that a broker offers in a region.',
     query: { cloudProvider: text.optional(), region: text },
     forward: { service: 'clouddriver', path: '/servicebroker/{account}/services', query: ['cloudProvider', 'region'] },
@@ -66,6 +74,7 @@ export const ecsOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/servicebroker/{account}/serviceInstance',
+    demands: readsAccount,
     summary: 'One service instance that a broker made.',
     query: { cloudProvider: text, region: text, serviceInstanceName: text },
     forward: {

@@ -1,6 +1,8 @@
 /** Tags on resources of the infrastructure, such as alerts on a server group. */
+
 import { z } from 'zod'
 import { encodeSegments } from '../../http/encode-path.ts'
+import { application, decidedByService, filteredByAccount } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, flag, ObjectList, Ref, text } from '../schemas.ts'
 import { submitTask } from '../task-polling.ts'
@@ -14,6 +16,7 @@ export const entityTagOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/tags',
+    demands: filteredByAccount,
     summary: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
     forward: { service: 'clouddriver', path: '/tags', otherQuery: true },
     answer: ObjectList,
@@ -23,6 +26,7 @@ export const entityTagOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/tags/**',
+    demands: decidedByService,
     summary: 'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
     handle: async ({ path }) => new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),
     answer: AnyObject,
@@ -32,6 +36,7 @@ export const entityTagOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/tags',
+    demands: application('WRITE', 'query'),
     summary: 'Submits tags for one entity.',
     query: {
       entityId: text,
@@ -52,6 +57,7 @@ export const entityTagOperations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: '/tags/{id}/{tag}',
+    demands: decidedByService,
     summary: 'Submits the removal of tags, comma-separated, from one entity.',
     handle: removeTags,
     success: 202,
@@ -62,6 +68,7 @@ export const entityTagOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/batch/tags',
+    demands: application('WRITE', 'query'),
     summary: 'Submits tags for many entities.',
     query: { application: text.default('adhoc') },
     body: { schema: z.array(EntityTags), required: true },

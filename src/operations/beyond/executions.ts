@@ -1,6 +1,8 @@
 /** Finding executions, explaining their failures, and trying expressions against them. */
+
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
+import { application, filteredByApplication, readsApplication, readsExecution } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, flag, integer, ObjectList, text } from '../schemas.ts'
 
@@ -33,6 +35,7 @@ export const executionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/applications/{application}/executions/search',
+    demands: [...readsApplication, ...filteredByApplication],
     summary: 'Executions of an application by trigger, time and status, newest first. `*` searches all that the caller may read.',
     query: searchQuery,
     forward: {
@@ -47,6 +50,7 @@ export const executionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/executions/failedStages',
+    demands: application('READ', 'execution', 'executionId'),
     summary: 'The stages that made an execution fail, looked for in the pipelines that it started, too.',
     query: {
       executionId: text,
@@ -61,6 +65,7 @@ export const executionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/pipelines/{id}/{stageId}/evaluateExpression',
+    demands: readsExecution,
     summary: 'The value that an expression has at a stage. A failed evaluation is an answer: see `detail`.',
     query: { expression: text },
     forward: { service: 'orca', path: '/pipelines/{id}/{stageId}/evaluateExpression', query: ['expression'] },
@@ -72,6 +77,7 @@ export const executionOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/pipelines/{id}/evaluateVariables',
+    demands: [...readsExecution, ...application('READ', 'execution', 'executionId')],
     summary: 'The values that variables would have after given stages of an execution. Nothing is stored.',
     query: {
       executionId: text.optional().describe('Takes precedence over the id in the path.'),

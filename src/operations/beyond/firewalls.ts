@@ -1,4 +1,5 @@
 /** Security groups under their newer name, and the one list that only the newer name has. */
+import { readsAccount } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { ObjectList, text } from '../schemas.ts'
 import { securityGroupOperations } from '../security-groups.ts'
@@ -21,6 +22,7 @@ export const firewallOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/firewalls/{account}/{region}',
+    demands: readsAccount,
     summary: 'Security groups of a region.',
     query: { provider: text.default('aws') },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', query: ['region'] },

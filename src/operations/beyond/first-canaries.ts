@@ -1,4 +1,5 @@
 /** Canary analysis of the first generation (mine). While it is switched off there are no configurations. */
+import { application, decidedByService, readsApplication } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyObject, nothing, ObjectList, TextList, text } from '../schemas.ts'
 
@@ -10,6 +11,7 @@ export const firstCanaryOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/canaries/{id}',
+    demands: decidedByService,
     summary: 'One canary.',
     forward: { service: 'mine', path: '/canaries/{id}' },
     missingWhenDisabled: true,
@@ -20,6 +22,7 @@ export const firstCanaryOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/canaries/{id}/generateCanaryResult',
+    demands: decidedByService,
     summary: 'Has the result of a canary computed now.',
     body: { schema: AnyObject, required: false },
     forward: { service: 'mine', path: '/canaries/{id}/generateCanaryResult' },
@@ -32,6 +35,7 @@ export const firstCanaryOperations: Operation[] = [
     section: 'beyond',
     method: 'PUT',
     path: '/canaries/{id}/end',
+    demands: decidedByService,
     summary: 'Ends a canary.',
     body: { schema: AnyObject.describe('`result` and `reason`.'), required: false },
     forward: { service: 'mine', path: '/canaries/{id}/end' },
@@ -43,6 +47,7 @@ export const firstCanaryOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: historyPath,
+    demands: decidedByService,
     summary: 'Analyses of one deployment of a canary.',
     forward: { service: 'mine', path: historyPath },
     missingWhenDisabled: true,
@@ -53,6 +58,7 @@ export const firstCanaryOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/canaryConfig/names',
+    demands: application('READ', 'query'),
     summary: 'Names of the canary configurations of an application.',
     query: { application: text },
     forward: { service: 'mine', path: '/canaryConfig/names', query: ['application'] },
@@ -64,6 +70,7 @@ export const firstCanaryOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/canaryConfigs/{application}',
+    demands: readsApplication,
     summary: 'Canary configurations of an application.',
     forward: { service: 'mine', path: '/canaryConfigs', query: ['application'] },
     whenDisabled: [],

@@ -1,6 +1,15 @@
 /** What runs in the clouds, beyond clusters: managers of server groups, manifests, functions, keys, certificates, metrics. */
+
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import {
+  filteredByAccount,
+  filteredByApplication,
+  readsAccount,
+  readsApplication,
+  readsApplicationOnAccount,
+  sharedKnowledge,
+} from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, list, ObjectList, text } from '../schemas.ts'
 
@@ -14,6 +23,7 @@ const ofApplications: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/applications/{application}/serverGroupManagers',
+    demands: readsApplication,
     summary: 'Managers of server groups, such as Kubernetes deployments.',
     forward: { service: 'clouddriver', path: '/applications/{application}/serverGroupManagers' },
     answer: ObjectList,
@@ -23,6 +33,7 @@ const ofApplications: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/applications/{application}/rawResources',
+    demands: readsApplication,
     summary: 'Resources of an application that fit no other list.',
     forward: { service: 'clouddriver', path: '/applications/{application}/rawResources' },
     answer: ObjectList,
@@ -32,6 +43,7 @@ const ofApplications: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/applications/{application}/functions',
+    demands: readsApplication,
     summary: 'Serverless functions of an application.',
     forward: { service: 'clouddriver', path: '/applications/{application}/functions' },
     answer: ObjectList,
@@ -41,6 +53,7 @@ const ofApplications: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: eventsPath,
+    demands: readsApplicationOnAccount,
     summary: 'What the cloud reported about a server group.',
     query: { region: text, provider: text },
     forward: { service: 'clouddriver', path: eventsPath, query: ['region', 'provider'] },
@@ -54,6 +67,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/functions',
+    demands: filteredByAccount,
     summary: 'Serverless functions, of all accounts unless one is named.',
     query: { functionName: text.optional(), region: text.optional(), account: text.optional() },
     forward: { service: 'clouddriver', path: '/functions', query: ['functionName', 'region', 'account'] },
@@ -64,6 +78,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/serverGroups',
+    demands: filteredByApplication,
     summary: 'Server groups of several applications, or those with the given ids.',
     query: {
       applications: list.optional(),
@@ -79,6 +94,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: manifestPath,
+    demands: readsAccount,
     summary: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
     forward: { service: 'clouddriver', path: manifestPath },
     on404: { message: ({ path }) => `There is no manifest ${path['name']} at ${path['location']} in ${path['account']}.` },
@@ -89,6 +105,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/keyPairs',
+    demands: filteredByAccount,
     summary: 'SSH key pairs.',
     forward: { service: 'clouddriver', path: '/keyPairs' },
     answer: ObjectList,
@@ -98,6 +115,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/certificates',
+    demands: sharedKnowledge,
     summary: 'Server certificates of all cloud providers.',
     forward: { service: 'clouddriver', path: '/certificates' },
     answer: ObjectList,
@@ -107,6 +125,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/certificates/{cloudProvider}',
+    demands: sharedKnowledge,
     summary: 'Server certificates of one cloud provider.',
     forward: { service: 'clouddriver', path: '/certificates/{cloudProvider}' },
     answer: ObjectList,
@@ -116,6 +135,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/roles/{cloudProvider}',
+    demands: sharedKnowledge,
     summary: 'Roles that instances of a cloud provider may take on.',
     forward: { service: 'clouddriver', path: '/roles/{cloudProvider}' },
     answer: ObjectList,
@@ -125,6 +145,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: metricsPath,
+    demands: readsAccount,
     summary: 'Metrics of a region; every query parameter is a filter.',
     forward: { service: 'clouddriver', path: metricsPath, otherQuery: true },
     answer: ObjectList,
@@ -134,6 +155,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: `${metricsPath}/{metricName}/statistics`,
+    demands: readsAccount,
     summary: 'Values of a metric over time; every other query parameter is a filter.',
     query: { startTime: text.optional(), endTime: text.optional() },
     forward: {
@@ -149,6 +171,7 @@ const ofAccounts: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/storage',
+    demands: sharedKnowledge,
     summary: 'Names of storage accounts. Deprecated.',
     forward: { service: 'clouddriver', path: '/storage' },
     answer: z.array(z.unknown()),

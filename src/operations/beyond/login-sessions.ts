@@ -1,8 +1,10 @@
 /** Where somebody is logged in, and ending that from afar: one's own sessions, and for administrators those of others. */
+
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { UserSession } from '../../sessions/sessions.ts'
 import { checkAdmin } from '../administrators.ts'
+import { ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nothing, text } from '../schemas.ts'
@@ -27,6 +29,7 @@ export const loginSessionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/auth/sessions',
+    demands: ownAffair,
     summary: 'Sessions of the caller, the one used last first.',
     query,
     handle: async (request, platform) => {
@@ -43,6 +46,7 @@ export const loginSessionOperations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: '/auth/sessions',
+    demands: ownAffair,
     summary: 'Ends all sessions of the caller but this one; of somebody else, all.',
     query,
     handle: async (request, platform) => {
@@ -60,6 +64,7 @@ export const loginSessionOperations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: '/auth/sessions/{id}',
+    demands: ownAffair,
     summary: 'Ends one session.',
     query,
     handle: async (request, platform) => {

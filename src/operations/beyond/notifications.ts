@@ -1,8 +1,10 @@
 /** Notification settings of applications, the kinds that exist, and answers of chat tools to interactive messages. */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
+import { provedBySender, readsApplication, sharedKnowledge, writesApplication } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, nothing, ObjectList } from '../schemas.ts'
 
@@ -14,6 +16,7 @@ export const notificationOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: settingsPath,
+    demands: readsApplication,
     summary: 'Notification settings of an application, by kind. `type` is `application`; an unknown application has none: `{}`.',
     forward: { service: 'front50', path: settingsPath },
     answer: AnyObject,
@@ -23,6 +26,7 @@ export const notificationOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: settingsPath,
+    demands: writesApplication,
     summary: 'Replaces the notification settings of an application.',
     body: { schema: AnyObject, required: true },
     forward: { service: 'front50', path: settingsPath },
@@ -33,6 +37,7 @@ export const notificationOperations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: settingsPath,
+    demands: writesApplication,
     summary: 'Removes the notification settings of an application.',
     forward: { service: 'front50', path: settingsPath },
     answer: nothing,
@@ -42,6 +47,7 @@ export const notificationOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/notifications/metadata',
+    demands: sharedKnowledge,
     summary: 'Kinds of notification that the event service adds to the built-in ones.',
     forward: { service: 'echo', path: '/notifications/metadata' },
     whenDisabled: [],
@@ -52,6 +58,7 @@ export const notificationOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/notifications/callbacks/{source}',
+    demands: provedBySender,
     summary: 'Receives a click on a button of a chat message. Open: the event service checks the signature.',
     body: { schema: z.unknown(), required: false, raw: true, mediaType: 'application/x-www-form-urlencoded' },
     handle: async (request) =>

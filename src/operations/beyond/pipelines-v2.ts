@@ -1,8 +1,10 @@
 /** Starting a stored pipeline by way of the event service, which is how the web UI starts one. */
+
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { createExecutionId } from '../../backends/events/execution-id.ts'
 import { checkMayExecute } from '../application-access.ts'
+import { executesApplication } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject } from '../schemas.ts'
@@ -14,6 +16,7 @@ export const pipelineV2Operations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/pipelines/v2/{application}/{pipelineNameOrId}',
+    demands: executesApplication,
     summary: 'Starts a stored pipeline in the background. The execution appears under the id in `ref` shortly after.',
     body: { schema: AnyObject.describe('The trigger: type, user, parameters, artifacts, dryRun, …'), required: false },
     handle: startPipeline,

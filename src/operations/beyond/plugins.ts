@@ -1,4 +1,5 @@
 /** Plugins of the services: what is known about them, which are installed, and publishing one. */
+
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
@@ -6,6 +7,7 @@ import { pathTo } from '../../http/encode-path.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { readJson, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { isDecided } from '../application-access.ts'
+import { aboutGateway, writesPlugins } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, nothing, ObjectList, Ref, text } from '../schemas.ts'
@@ -18,6 +20,7 @@ const PluginInfo = z.looseObject({ id: z.string() })
 const upsert = {
   section: 'beyond',
   path: '/plugins/info',
+  demands: writesPlugins,
   summary: 'Submits what is known about a plugin.',
   body: { schema: PluginInfo, required: true },
   handle: upsertInfo,
@@ -32,6 +35,7 @@ export const pluginOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/plugins/info',
+    demands: aboutGateway,
     summary: 'What is known about plugins, of all services unless one is named.',
     query: { service: text.optional() },
     forward: { service: 'front50', path: '/pluginInfo', query: ['service'] },
@@ -44,6 +48,7 @@ export const pluginOperations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: '/plugins/info/{id}',
+    demands: writesPlugins,
     summary: 'Submits the deletion of what is known about a plugin.',
     handle: deleteInfo,
     success: 202,
@@ -55,6 +60,7 @@ export const pluginOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/plugins/installed',
+    demands: aboutGateway,
     summary: 'Installed plugins by service. A service that cannot say has none.',
     query: { service: text.optional() },
     handle: listInstalled,
@@ -65,6 +71,7 @@ export const pluginOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/plugins/publish/{pluginId}/{pluginVersion}',
+    demands: writesPlugins,
     summary: 'Stores the file of a plugin, sent as the form field `plugin`.',
     body: {
       schema: AnyObject.describe('The archive of the plugin.'),

@@ -1,4 +1,5 @@
 /** Projects: groups of applications with their clusters and pipelines. They are changed by tasks (POST /tasks). */
+import { filteredByAccount, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyObject, ObjectList } from '../schemas.ts'
 
@@ -8,6 +9,7 @@ export const projectOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/projects',
+    demands: sharedKnowledge,
     summary: 'All projects.',
     forward: { service: 'front50', path: '/v2/projects' },
     on404: { answer: [] },
@@ -18,6 +20,7 @@ export const projectOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/projects/{id}',
+    demands: sharedKnowledge,
     summary: 'One project, by name or id.',
     forward: { service: 'front50', path: '/v2/projects/{id}' },
     on404: { message: ({ path }) => `There is no project with the name or id ${path['id']}.` },
@@ -28,6 +31,7 @@ export const projectOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/projects/{id}/clusters',
+    demands: filteredByAccount,
     summary: 'Clusters of a project, each with the instances of its applications.',
     forward: { service: 'clouddriver', path: '/projects/{id}/clusters' },
     answer: ObjectList,

@@ -1,7 +1,9 @@
 /** Data that operators keep in storage of the infrastructure service, passed on as it is. */
+
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { encodeSegments, pathTo } from '../../http/encode-path.ts'
+import { sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { text } from '../schemas.ts'
 
@@ -13,6 +15,7 @@ export const storedDataOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/v1/data/static/{id}',
+    demands: sharedKnowledge,
     summary: 'Data that an operator stored under an id.',
     query: { expectedContentType: text.default('application/json') },
     handle: streamStatic,
@@ -24,6 +27,7 @@ export const storedDataOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/v1/data/adhoc/{groupId}/{bucketId}/**',
+    demands: sharedKnowledge,
     summary: 'An object of a bucket, by its name; slashes belong to the name.',
     handle: streamAdhoc,
     answer: content,

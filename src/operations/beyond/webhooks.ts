@@ -1,8 +1,10 @@
 /** Events that other systems report over HTTP, and the stage types that configuration adds. */
+
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../http/json.ts'
+import { provedBySender, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { ObjectList } from '../schemas.ts'
 
@@ -33,6 +35,7 @@ export const webhookOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/webhooks/{type}/{source}',
+    demands: provedBySender,
     summary: 'Receives an event from outside, which may start pipelines. Open unless `security.webhooks` closes it.',
     body: rawBody,
     handle: receiveWebhook,
@@ -44,6 +47,7 @@ export const webhookOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/webhooks/cdevents/{source}',
+    demands: provedBySender,
     summary: 'Receives a CloudEvent, with its attributes in headers or in the body.',
     body: rawBody,
     handle: receiveCloudEvent,
@@ -55,6 +59,7 @@ export const webhookOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/webhooks/preconfigured',
+    demands: sharedKnowledge,
     summary: 'Webhook stages that the orchestrator offers by configuration.',
     forward: { service: 'orca', path: '/webhooks/preconfigured' },
     answer: ObjectList,
@@ -64,6 +69,7 @@ export const webhookOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/jobs/preconfigured',
+    demands: sharedKnowledge,
     summary: 'Job stages that the orchestrator offers by configuration.',
     forward: { service: 'orca', path: '/jobs/preconfigured' },
     answer: ObjectList,

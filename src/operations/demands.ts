@@ -1,0 +1,117 @@
+/** What an operation demands of its caller, as data: the check at the gateway, the documents and the tests read it. */
+import type { Authorization } from '../permissions/permissions.ts'
+
+/**
+ * Where the application stands that a demand is about. `path`, `query` and `body` name it; an `execution`, a `task`, a
+ * `definition` or a `strategy` is looked up by its id; `started` is the definition that a start resolves itself.
+ */
+export type ApplicationSource = 'path' | 'query' | 'body' | 'execution' | 'task' | 'definition' | 'strategy' | 'started'
+
+export type Demand =
+  /** Open to whoever reaches it; `why` says what makes that right. */
+  | { readonly kind: 'nothing'; readonly why: string }
+  | { readonly kind: 'admin' }
+  /** Who may manage the definitions of accounts. */
+  | { readonly kind: 'account-manager' }
+  | {
+      readonly kind: 'application'
+      readonly authorization: Authorization
+      readonly of: ApplicationSource
+      /** The parameter with the name or id, where it is not the usual one. */
+      readonly parameter?: string
+    }
+  /** One application, whatever the request says. */
+  | { readonly kind: 'named-application'; readonly authorization: Authorization; readonly application: string }
+  | { readonly kind: 'account'; readonly authorization: Authorization; readonly of: 'path' | 'query' | 'body' }
+  | { readonly kind: 'build-service'; readonly authorization: Authorization; readonly parameter: string }
+  /** The body holds definitions: WRITE on their applications, those they belong to now included, and their service accounts. */
+  | { readonly kind: 'definitions' }
+  /** The body is a task: each job needs what it does. */
+  | { readonly kind: 'jobs' }
+  /** A list, from which what the caller may not read is left out. */
+  | { readonly kind: 'filter'; readonly by: readonly FilterField[] }
+
+/** `key-account`: the answer is a map by account; `build-service`: entries are names, or objects with one. */
+export type FilterField = 'application' | 'account' | 'key-account' | 'build-service'
+
+export type Demands = readonly [Demand, ...Demand[]]
+
+export function demandsNothing(why: string): Demands {
+  return [{ kind: 'nothing', why }]
+}
+
+/** Answered before anybody is known, or about the caller alone. */
+export const ownAffair = demandsNothing('it concerns the caller alone')
+export const aboutGateway = demandsNothing('it tells about the gateway itself, and nothing about an application')
+export const sharedKnowledge = demandsNothing('it belongs to no application and no account')
+export const decidedByService = demandsNothing('only the service behind it knows what this belongs to, and it decides')
+export const provedBySender = demandsNothing('the sender proves itself to the service that is called')
+
+export const adminOnly: Demands = [{ kind: 'admin' }]
+export const managesAccounts: Demands = [{ kind: 'account-manager' }]
+
+export const readsApplication = application('READ', 'path')
+export const writesApplication = application('WRITE', 'path')
+export const executesApplication = application('EXECUTE', 'path')
+export const readsExecution = application('READ', 'execution')
+export const executesExecution = application('EXECUTE', 'execution')
+export const writesExecution = application('WRITE', 'execution')
+export const readsTask = application('READ', 'task')
+export const executesTask = application('EXECUTE', 'task')
+export const writesTask = application('WRITE', 'task')
+export const startsDefinition = application('EXECUTE', 'started')
+export const writesApplicationInBody = application('WRITE', 'body')
+export const readsDefinition = application('READ', 'definition', 'pipelineConfigId')
+export const readsStrategy = application('READ', 'strategy', 'strategyConfigId')
+export const writesDefinitions: Demands = [{ kind: 'definitions' }]
+export const submitsJobs: Demands = [{ kind: 'jobs' }]
+export const writesPlugins: Demands = [{ kind: 'named-application', authorization: 'WRITE', application: 'spinnakerplugins' }]
+
+export const readsAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path' }]
+export const readsApplicationOnAccount: Demands = [...readsApplication, ...readsAccount]
+export const filteredByApplication: Demands = [{ kind: 'filter', by: ['application'] }]
+export const filteredByAccount: Demands = [{ kind: 'filter', by: ['account'] }]
+export const filteredByBuildService: Demands = [{ kind: 'filter', by: ['build-service'] }]
+
+export function application(authorization: Authorization, of: ApplicationSource, parameter?: string): Demands {
+  return [{ kind: 'application', authorization, of, ...(parameter !== undefined && { parameter }) }]
+}
+
+export function readsBuildService(parameter: string): Demands {
+  return [{ kind: 'build-service', authorization: 'READ', parameter }]
+}
+
+/** One line for the documents: "EXECUTE on the application of the execution". */
+export function formatDemands(demands: Demands): string {
+  return demands.map(formatDemand).join('; ')
+}
+
+function formatDemand(demand: Demand): string {
+  switch (demand.kind) {
+    case 'nothing':
+      return `nothing: ${demand.why}`
+    case 'admin':
+      return 'an administrator'
+    case 'account-manager':
+      return 'an administrator or account manager'
+    case 'application':
+      return `${demand.authorization} on the application ${placeOf(demand.of)}`
+    case 'named-application':
+      return `${demand.authorization} on the application ${demand.application}`
+    case 'account':
+      return `${demand.authorization} on the account in the ${demand.of}`
+    case 'build-service':
+      return `${demand.authorization} on the build service`
+    case 'definitions':
+      return 'WRITE on the applications of the definitions, as they are and as they will be, and their service accounts'
+    case 'jobs':
+      return 'what each job needs: WRITE on its applications and accounts, CREATE for a new application'
+    case 'filter':
+      return `nothing; entries that the caller may not READ are left out (by ${demand.by.join(' and ').replaceAll('key-account', 'account')})`
+  }
+}
+
+function placeOf(of: ApplicationSource): string {
+  if (of === 'path' || of === 'query' || of === 'body') return `in the ${of}`
+  return of === 'started' ? 'of the definition that is started' : `of the ${of}`
+}
