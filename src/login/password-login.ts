@@ -153,18 +153,25 @@ export class PasswordLogin implements LoginMethod {
   async #verifyForm(credentials: Credentials, address: string): Promise<FormOutcome> {
     if (credentials.username === '' || credentials.password === '') return 'refused'
     if (this.#guesses.begin(credentials.username, address) > 0) return 'wait'
-    const known = await this.#checkForForm(credentials)
-    if (typeof known === 'object') this.#guesses.succeed(credentials.username, address)
-    return known
-  }
-
-  async #checkForForm(credentials: Credentials): Promise<FormOutcome> {
     try {
-      const known = await this.#source.check(credentials)
+      const known = await this.#ask(credentials, address)
       if (known === undefined) return 'refused'
       return 'notice' in known ? known.notice : known
     } catch (error) {
       if (isUnavailable(error)) return 'unavailable'
+      throw error
+    }
+  }
+
+  /** Asks the source, and tells the limit of guesses what came of it. */
+  async #ask(credentials: Credentials, address: string): Promise<Known | Barred | undefined> {
+    const { username } = credentials
+    try {
+      const known = await this.#source.check(credentials)
+      if (known !== undefined && 'user' in known) this.#guesses.succeed(username, address)
+      return known
+    } catch (error) {
+      this.#guesses.withdraw(username, address)
       throw error
     }
   }
@@ -178,9 +185,8 @@ export class PasswordLogin implements LoginMethod {
         headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
       })
     }
-    const known = await this.#source.check(credentials)
+    const known = await this.#ask(credentials, address)
     if (known === undefined || 'notice' in known) return undefined
-    this.#guesses.succeed(credentials.username, address)
     return { ...known, user: await this.#options.prepareUser(known.user, this.reportOf(known.user)) }
   }
 

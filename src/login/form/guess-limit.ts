@@ -1,4 +1,5 @@
 /** Slows down guessing of passwords: how many wrong ones an address may send, for one user and altogether. */
+import { networkOf } from '../../http/network.ts'
 
 /** An address that has failed this often has to wait until the window is over. */
 const limits = { pair: 10, address: 100 } as const
@@ -40,6 +41,14 @@ export class GuessLimit {
     network.failures = Math.max(0, network.failures - 1)
   }
 
+  /** An attempt that nobody judged does not count. */
+  withdraw(username: string, address: string): void {
+    for (const key of [pairKey(username, address), addressKey(address)]) {
+      const counter = this.#counter(key)
+      counter.failures = Math.max(0, counter.failures - 1)
+    }
+  }
+
   #counter(key: string): Counter {
     const known = this.#counters.get(key)
     if (known !== undefined && known.untilMs > this.#now()) return known
@@ -60,13 +69,4 @@ function pairKey(username: string, address: string): string {
 
 function addressKey(address: string): string {
   return networkOf(address)
-}
-
-/** Whoever has one IPv6 address has the 2^64 of its network. */
-function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
-  return [...groups, ...Array(Math.max(0, missing)).fill('0')].slice(0, 4).join(':')
 }

@@ -34,7 +34,7 @@ export function createLdapSource({ settings, log, now }: LdapSourceOptions): Pas
       if (waiting >= maxWaiting) throw unavailable(new Error(`${waiting} logins wait for the directory`))
       waiting++
       try {
-        const leastTime = wait(refusalMs)
+        const leastTime = wait(refusalMs, undefined, { ref: false })
         const outcome = await login.check(credentials)
         if (outcome.kind === 'user') return { user: outcome.user }
         log.info({ method: 'ldap', user: credentials.username, reason: outcome.reason }, 'the directory refused a login')

@@ -84,6 +84,9 @@ test('auth-scenario 156: a directory that is not there is told at once; sessions
   assert.equal((await alice.user())?.['username'], 'alice')
   assert.equal((await gateway.open().visit('/credentials', { headers: basic('bob', 'bobs word') })).status, 503)
   assert.equal((await gateway.open().visit('/auth/user', { headers: basic('bob', 'bobs word') })).status, 200)
+  for (let attempt = 0; attempt < 12; attempt++) {
+    assert.equal((await gateway.open().login('bob', 'bobs word')).location, unavailable, 'nobody judged it, so it is no guess')
+  }
   await gateway.directory.start()
   assert.equal((await gateway.open().login('bob', 'bobs word')).location, `${gatewayUrl}/`)
 })
