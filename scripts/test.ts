@@ -20,6 +20,8 @@ const root = resolve(import.meta.dirname, '..')
 const concurrency = 3
 /** One file that takes longer has a handle that it does not close, or waits for something that never comes. */
 const fileTimeoutMs = 180_000
+/** What the runner reports about itself; everything else of this kind is what a test wants to be seen. */
+const countOfRunner = /^(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /
 
 process.exitCode = (await main(process.argv.slice(2))) ? 0 : 1
 
@@ -82,10 +84,12 @@ async function runFile(file: string, results: Results, failures: string[]): Prom
   const startedAt = performance.now()
   const found: Results = { passed: 0, failed: 0, skipped: 0 }
   const messages: string[] = []
+  const notes: string[] = []
   let output = ''
   const signal = AbortSignal.timeout(fileTimeoutMs)
   for await (const event of run({ cwd: root, files: [resolve(root, file)], signal })) {
     if (event.type === 'test:stdout' || event.type === 'test:stderr') output += event.data.message
+    else if (event.type === 'test:diagnostic' && !countOfRunner.test(event.data.message)) notes.push(event.data.message)
     else if (event.type === 'test:pass' || event.type === 'test:fail') countTest(event, found, messages)
   }
   if (signal.aborted)
@@ -98,6 +102,7 @@ async function runFile(file: string, results: Results, failures: string[]): Prom
   for (const key of ['passed', 'failed', 'skipped'] as const) results[key] += found[key]
   const counts = `${found.passed} passed${found.failed > 0 ? `, ${found.failed} failed` : ''}${found.skipped > 0 ? `, ${found.skipped} skipped` : ''}`
   console.log(`${found.failed > 0 ? '✗' : '✓'} ${file} (${counts}, ${seconds(performance.now() - startedAt)})`)
+  for (const note of notes) console.log(`    ${note}`)
 }
 
 type TestEvent = ReturnType<typeof run> extends AsyncIterable<infer Event> ? Event : never
