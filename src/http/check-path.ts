@@ -16,13 +16,18 @@ export function checkPath(path: string): void {
   if (!path.startsWith('/')) throw refused('it does not start with a slash')
   if (path.includes('//')) throw refused('it has two slashes in a row')
   if (rawForms.test(path)) throw refused('it has a character that must be percent-encoded, or ";" or "\\"')
-  if (encodedForms.test(path)) throw refused('it has an encoded slash, dot, semicolon, backslash, percent or control character')
+  if (encodedForms.test(path)) {
+    throw refused('it has an encoded slash, dot, semicolon, backslash, percent or control character', unfitName)
+  }
   if (dotSegments.test(path)) throw refused('it has a "." or ".." segment')
   if (path.includes('%') && !isDecodable(path)) throw refused('its percent-encoding is not valid UTF-8')
 }
 
-function refused(reason: string): GatewayError {
-  return new GatewayError('PATH_REFUSED', `The path is refused because ${reason}. Send each name as one percent-encoded segment.`)
+const encodeNames = 'Send each name as one percent-encoded segment.'
+const unfitName = 'What has such a name is reached by its id.'
+
+function refused(reason: string, advice = encodeNames): GatewayError {
+  return new GatewayError('PATH_REFUSED', `The path is refused because ${reason}. ${advice}`)
 }
 
 function isDecodable(path: string): boolean {

@@ -44,10 +44,11 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'UNREADABLE_BODY',
   FST_ERR_BAD_URL: 'PATH_REFUSED',
-  FST_ERR_MAX_PARAM_LENGTH_EXCEEDED: 'BAD_ARGUMENT',
+  FST_ERR_MAX_PARAM_LENGTH: 'BAD_ARGUMENT',
 }
 
 const frameworkMessages: Partial<Record<ErrorCode, string>> = {
+  BAD_ARGUMENT: 'A name in the path is too long.',
   UNSUPPORTED_MEDIA_TYPE: 'The header Content-Type is malformed. Send application/json or application/x-yaml.',
 }
 

@@ -166,3 +166,15 @@ test('headers that exceed the limit are refused with 431', async (t) => {
   assert.equal(answer.status, 431)
   assert.equal((JSON.parse(answer.body) as { code: string }).code, 'HEADERS_TOO_LARGE')
 })
+
+test('a name in the path that is too long is refused with 400, and a long one is not', async (t) => {
+  const front50 = await startUpstream(t, {})
+  const gateway = await startGateway(t, { services: { front50: { baseUrl: front50.url } } })
+  for (const [length, status] of [
+    [8000, 404],
+    [9000, 400],
+  ] as const) {
+    const answer = await rawGet(gateway, `/projects/${'x'.repeat(length)}`)
+    assert.equal(answer.status, status, answer.body)
+  }
+})
