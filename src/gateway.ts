@@ -6,6 +6,9 @@ import { lockDataDir } from './backends/lock.ts'
 import type { Config } from './config/config.ts'
 import { applyCors } from './http/cors.ts'
 import { refuseForeignPages } from './http/foreign-pages.ts'
+import { MemoryCounters } from './http/limits/counters.ts'
+import { labelUpstreamLimits, limitRequests } from './http/limits/limit-requests.ts'
+import { RedisCounters } from './http/limits/redis-counters.ts'
 import { createEncryptedServer, createExtraListeners } from './http/listeners.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
 import { createHttpServer, toServerOptions } from './http/server.ts'
@@ -120,6 +123,9 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   }
 
   const methodsOf = createMethodIndex([...operations, ...login.routes])
+  const { rateLimit } = config.http
+  const counters =
+    redis && rateLimit.shared ? new RedisCounters({ redis, log, onUncounted: metrics.requestUncounted }) : new MemoryCounters(now)
   const steps: RequestStep[] = [
     refuseAmbiguousPath,
     dropForgedIdentity(config.upstreams.okHttpClient.additionalHeaders),
@@ -128,6 +134,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     shedRequests(config.http.shedding, { now }),
     ...login.steps,
     refuseForeignPages(config.http.cors),
+    ...(rateLimit.enabled ? [limitRequests(rateLimit, { counters, log, now, onLimited: metrics.requestLimited })] : []),
   ]
   const { listeners } = config.http
   const serverOptions = toServerOptions(config.http.maxHeaderBytes)
@@ -147,6 +154,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     onAnswered: (request, outcome) => recordAnswer(log, metrics, request, outcome),
     onError: (request, error) => logError(log, request, error),
   })
+  if (rateLimit.enabled) labelUpstreamLimits(server, now)
   login.mount(server)
   mountOperations(server, operations, platform, {
     maxBodyBytes: config.http.maxBodyBytes,

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { byteCount, duration, httpAddress, port, type SettingsReport, wholePattern, withoutEffect } from '../setting.ts'
 import type { CorsSettings } from './cors.ts'
+import { LimitKeys, type RateLimitSettings, toRateLimit } from './limits/settings.ts'
 import type { OriginSettings } from './origin.ts'
 import type { SheddingSettings } from './shedding.ts'
 import { type ListenerSettings, TlsKeys, toTls } from './tls/settings.ts'
@@ -105,30 +106,7 @@ export const HttpKeys = z.strictObject({
     .describe('Tracing headers that answers carry.'),
   'url-handler.trailingSlash.enabled': z.boolean().default(true).describe('A slash at the end of a path is ignored.'),
   'content.cachingFilter.enabled': withoutEffect('Fairlead sends the length of an answer where it knows it.'),
-  'rate-limit.enabled': z.boolean().default(false).describe('Limit the requests of each user.'),
-  'rate-limit.learning': z.boolean().default(true).describe('Count and label only, refuse nothing.'),
-  'rate-limit.capacity': z.int().min(1).default(60).describe('Requests in one period.'),
-  'rate-limit.rateSeconds': z.int().min(1).default(10).describe('Length of a period in seconds.'),
-  'rate-limit.capacityByPrincipal': z
-    .array(z.strictObject({ principal: z.string().describe('User.'), override: z.int().min(0).describe('Requests.') }))
-    .default([])
-    .describe('Other capacities for single users.'),
-  'rate-limit.capacityBySourceApp': z
-    .array(z.strictObject({ sourceApp: z.string().describe('Program.'), override: z.int().min(0).describe('Requests.') }))
-    .default([])
-    .describe('Other capacities for single client programs.'),
-  'rate-limit.rateSecondsByPrincipal': z
-    .array(z.strictObject({ principal: z.string().describe('User.'), override: z.int().min(1).describe('Seconds.') }))
-    .default([])
-    .describe('Other periods for single users.'),
-  'rate-limit.enforcing': z
-    .array(z.string())
-    .default([])
-    .describe('Users and programs (`app:name`) that are limited even while learning.'),
-  'rate-limit.ignoring': z.array(z.string()).default([]).describe('Users and programs (`app:name`) that are never limited.'),
-  'rate-limit.redis': withoutEffect('Counting in Redis.'),
-  'rate-limit.filter-order': withoutEffect('Fairlead limits after the login.'),
-  'rate-limit.order': withoutEffect('Fairlead limits after the login.'),
+  ...LimitKeys.shape,
   'requestShedding.enabled': z
     .boolean()
     .default(false)
@@ -158,19 +136,6 @@ export interface HttpSettings {
   shedding: SheddingSettings
 }
 
-export interface RateLimitSettings {
-  enabled: boolean
-  learning: boolean
-  capacity: number
-  periodMs: number
-  /** User, or `app:` and the name of a client program, to the capacity. */
-  capacities: Record<string, number>
-  /** User to the length of the period. */
-  periodsMs: Record<string, number>
-  enforcing: string[]
-  ignoring: string[]
-}
-
 export interface HttpSurroundings {
   /** Every service is embedded, and so nobody but this machine has to reach the listener. */
   standalone: boolean
@@ -181,9 +146,6 @@ export interface HttpSurroundings {
 }
 
 export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings): HttpSettings {
-  if (keys['rate-limit.enabled']) {
-    report.notice('rate-limit.enabled has no effect in this version: no request is refused because there are many.')
-  }
   const contextPath = (keys['server.context-path'] ?? keys['server.servlet.context-path']).replace(/\/+$/, '')
   return {
     port: keys['server.port'],
@@ -197,7 +159,7 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
     answerHeaders: keys['interceptors.responseHeader.fields'].map((name) => name.toLowerCase()),
     cors: toCors(keys, surroundings.uiUrl),
     origin: toOrigin(keys, contextPath, surroundings.inKubernetes),
-    rateLimit: toRateLimit(keys),
+    rateLimit: toRateLimit(keys, report),
     shedding: {
       enabled: keys['requestShedding.enabled'],
       paths: keys['requestShedding.paths'],
@@ -234,24 +196,6 @@ function toOrigin(keys: HttpKeys, contextPath: string, inKubernetes: boolean): O
       host: keys['server.tomcat.remoteip.host-header'] || 'X-Forwarded-Host',
       port: (keys['server.tomcat.portHeader'] ?? keys['server.tomcat.remoteip.port-header']) || 'X-Forwarded-Port',
     },
-  }
-}
-
-function toRateLimit(keys: HttpKeys): RateLimitSettings {
-  const byUser = keys['rate-limit.capacityByPrincipal'].map(({ principal, override }) => [principal, override] as const)
-  const byApp = keys['rate-limit.capacityBySourceApp'].map(({ sourceApp, override }) => [`app:${sourceApp}`, override] as const)
-  const periods = keys['rate-limit.rateSecondsByPrincipal'].map(
-    ({ principal, override }) => [principal, override * 1000] as const,
-  )
-  return {
-    enabled: keys['rate-limit.enabled'],
-    learning: keys['rate-limit.learning'],
-    capacity: keys['rate-limit.capacity'],
-    periodMs: keys['rate-limit.rateSeconds'] * 1000,
-    capacities: Object.fromEntries([...byUser, ...byApp]),
-    periodsMs: Object.fromEntries(periods),
-    enforcing: keys['rate-limit.enforcing'],
-    ignoring: keys['rate-limit.ignoring'],
   }
 }
 

@@ -25,6 +25,7 @@ export const applicationOperations: Operation[] = [
       owner: text.optional().describe('Keep applications whose e-mail address is this one.'),
     },
     handle: listApplications,
+    cost: 5,
     answer: ObjectList,
   },
   {

@@ -70,6 +70,7 @@ export const authOperations: Operation[] = [
     demands: ownAffair,
     summary: 'A farewell, shown after the logout. Needs no login.',
     handle: async (request, platform) => sayFarewell(request, platform),
+    cost: 0,
     answer: z.string(),
   },
   {
@@ -152,6 +153,7 @@ function logoutOperation(method: Method): Operation {
       return new DirectAnswer(302, undefined, { location: `${state.baseUrl}/auth/loggedOut` })
     },
     success: 302,
+    cost: 0,
     answer: nothing,
   }
 }

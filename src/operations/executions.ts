@@ -33,6 +33,7 @@ export const executionOperations: Operation[] = [
       pipelineLimit: integer.optional().describe('At most so many pipeline definitions.'),
     },
     handle: listOfApplication,
+    cost: 5,
     answer: ObjectList,
   },
   {
@@ -52,6 +53,7 @@ export const executionOperations: Operation[] = [
       expand: flag.default(true).describe('False leaves the details of stages out.'),
     },
     handle: listByIds,
+    cost: 5,
     answer: ObjectList,
   },
   {
@@ -62,6 +64,7 @@ export const executionOperations: Operation[] = [
     demands: filteredByApplication,
     summary: 'Active executions by instance of the orchestrator. Newer orchestrators answer 404.',
     forward: { service: 'orca', path: '/executions/activeByInstance' },
+    cost: 5,
     answer: AnyObject,
   },
   {

@@ -23,6 +23,7 @@ export const imageOperations: Operation[] = [
       count: integer.optional(),
     },
     handle: findImages,
+    cost: 5,
     answer: ObjectList,
   },
   {

@@ -22,6 +22,7 @@ export const loadBalancerOperations: Operation[] = [
     summary: 'Load balancers of a cloud provider.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
+    cost: 5,
     answer: ObjectList,
   },
   {

@@ -18,6 +18,7 @@ export const projectOperations: Operation[] = [
     summary: 'Recent executions of a project, of applications that the caller may read.',
     query: { limit: integer.default(5), statuses: text.optional().describe('Comma-separated; all unless given.') },
     handle: listExecutions,
+    cost: 5,
     answer: ObjectList,
   },
 ]

@@ -22,6 +22,7 @@ export const searchOperations: Operation[] = [
       allowShortQuery: flag.default(false),
     },
     handle: search,
+    cost: 5,
     answer: ObjectList,
   },
 ]

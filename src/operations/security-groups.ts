@@ -19,6 +19,7 @@ export const securityGroupOperations: Operation[] = [
     summary: 'Security groups by account, cloud provider and region; with `id`, the one that has this id.',
     query: { id: text.optional() },
     handle: listOrFind,
+    cost: 5,
     answer: AnyObject,
     errors: { 404: 'No security group has this id.' },
   },

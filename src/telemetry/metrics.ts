@@ -6,6 +6,8 @@ export interface Metrics {
   requestAnswered(request: { operation: string; method: string; status: number; seconds: number; bytes: number }): void
   upstreamAnswered(call: { service: string; method: string; status: number | undefined; durationMs: number; bytes: number }): void
   upstreamPending(read: () => Iterable<[service: string, pending: number]>): void
+  requestLimited(limited: { kind: string; enforced: boolean }): void
+  requestUncounted(): void
   /** Text in the exposition format of Prometheus. */
   print(): Promise<{ contentType: string; text: string }>
 }
@@ -55,7 +57,20 @@ export function createMetrics(): Metrics {
     labelNames: ['service'],
     registers,
   })
+  const limited = new Counter({
+    name: 'fairlead_rate_limited_total',
+    help: 'Requests beyond the rate limit of a user, app, address or token; enforced tells whether they were refused.',
+    labelNames: ['kind', 'enforced'],
+    registers,
+  })
+  const uncounted = new Counter({
+    name: 'fairlead_rate_limit_uncounted_total',
+    help: 'Requests allowed without being counted for the rate limit, because Redis did not answer.',
+    registers,
+  })
   return {
+    requestLimited: ({ kind, enforced }) => limited.inc({ kind, enforced: String(enforced) }),
+    requestUncounted: () => uncounted.inc(),
     requestStarted: () => inFlight.inc(),
     requestAnswered: (request) => {
       inFlight.dec()

@@ -120,7 +120,7 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
     { 'config/gate.yml': 'services.orca.baseUrl: http://o' },
     /^No login method is configured/,
   ],
-  ['limits', { 'config/gate.yml': 'rate-limit.enabled: true' }, /^rate-limit\.enabled has no effect/],
+  ['limits', { 'config/gate.yml': 'rate-limit.enabled: true' }, /^rate-limit\.learning is on/],
 ]
 
 for (const [title, given, notice] of notices) {

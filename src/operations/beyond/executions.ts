@@ -43,6 +43,7 @@ export const executionOperations: Operation[] = [
       path: '/applications/{application}/pipelines/search',
       query: Object.keys(searchQuery),
     },
+    cost: 5,
     answer: ObjectList,
   },
   {

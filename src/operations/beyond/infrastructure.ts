@@ -86,6 +86,7 @@ const ofAccounts: Operation[] = [
       cloudProvider: text.optional(),
     },
     handle: findServerGroups,
+    cost: 5,
     answer: ObjectList,
     errors: { 400: 'Both or neither of `applications` and `ids` are given.' },
   },
