@@ -10,22 +10,25 @@ export interface Observation {
   readonly onReport: (text: string) => void
 }
 
+/** What a login asks is answered; everything else is that of the real one. */
 export function observePermissions(real: Permissions, { isAbsent, onReport }: Observation): Permissions {
   const absent = { kind: 'unavailable', cause: new Error('it is not running') } as const
-  return {
+  const own: Partial<Permissions> = {
     enabled: real.enabled || isAbsent,
-    sessionFilter: real.sessionFilter,
     lookUp: async (user) => (isAbsent ? absent : real.lookUp(user)),
     viewOf: async (user) => (isAbsent ? undefined : real.viewOf(user)),
-    isAdmin: async (user) => !isAbsent && real.isAdmin(user),
-    mayOnApplication: async (user, application, authorization) =>
-      !isAbsent && real.mayOnApplication(user, application, authorization),
     reportLogin: async (user, report) => onReport(describe(user, report)),
     reportLogout: async () => {},
-    serviceAccountsOf: async (user, application) => (isAbsent ? [] : real.serviceAccountsOf(user, application)),
     syncRoles: async () => {},
     close: () => {},
   }
+  return new Proxy(real, {
+    get: (target, name) => {
+      if (Object.hasOwn(own, name)) return Reflect.get(own, name)
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }
 
 function describe({ username, roles }: User, report: LoginReport | undefined): string {
