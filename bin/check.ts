@@ -1,7 +1,12 @@
 /** `fairlead check`: says whether the configuration is sound and what it means, without starting anything. */
-import { readConfig } from './read-config.ts'
+import { findMisuse, readConfig } from './read-config.ts'
 
 export async function check(args: readonly string[]): Promise<number> {
+  const misuse = findMisuse(args)
+  if (misuse !== undefined) {
+    process.stderr.write(`${misuse}\n`)
+    return 2
+  }
   const loaded = await readConfig(args)
   if (loaded === undefined) return 1
   for (const notice of loaded.notices) process.stdout.write(`note: ${notice}\n`)

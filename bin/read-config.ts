@@ -3,9 +3,21 @@ import { homedir } from 'node:os'
 import { parseArgs } from 'node:util'
 import { ConfigError, type LoadedConfig, loadConfig } from '../src/config/config.ts'
 
+const options = { config: { type: 'string', multiple: true } } as const
+
+/** What is wrong with the arguments of a command that takes configuration files and nothing else. */
+export function findMisuse(args: readonly string[]): string | undefined {
+  try {
+    parseArgs({ args: [...args], options })
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
 /** Undefined when the configuration is not sound: everything wrong with it has been written to standard error. */
 export async function readConfig(args: readonly string[]): Promise<LoadedConfig | undefined> {
-  const { values } = parseArgs({ args: [...args], options: { config: { type: 'string', multiple: true } }, strict: false })
+  const { values } = parseArgs({ args: [...args], options, strict: false })
   const files = (values['config'] ?? []).map(String)
   try {
     return await loadConfig({ cwd: process.cwd(), env: process.env, homeDir: homedir(), files })

@@ -2,13 +2,18 @@
 import { createGateway } from '../src/gateway.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { giveBackMemory } from '../src/telemetry/memory.ts'
-import { readConfig } from './read-config.ts'
+import { findMisuse, readConfig } from './read-config.ts'
 import { packageVersion } from './version.ts'
 
 /** By then the first lists have been loaded. */
 const settledMs = 2500
 
 export async function serve(args: readonly string[]): Promise<number | undefined> {
+  const misuse = findMisuse(args)
+  if (misuse !== undefined) {
+    process.stderr.write(`${misuse}\n`)
+    return 2
+  }
   const loaded = await readConfig(args)
   if (loaded === undefined) return 1
   const { config, notices } = loaded

@@ -11,3 +11,18 @@ test('a command whose output nobody reads to the end says nothing about that', a
   assert.match(stdout, /openapi/)
   assert.equal(stderr, '')
 })
+
+const misused = [['--confg', 'gate.yml'], ['--config'], ['gate.yml']]
+for (const command of ['check', 'serve']) {
+  for (const args of misused) {
+    test(`${command} ${args.join(' ')} is misuse, and nothing is read`, async () => {
+      const started = run(process.execPath, ['bin/fairlead.ts', command, ...args], { cwd: `${import.meta.dirname}/../..` })
+      await assert.rejects(started, (error: { code: number; stdout: string; stderr: string }) => {
+        assert.equal(error.code, 2)
+        assert.equal(error.stdout, '')
+        assert.match(error.stderr, new RegExp(args[0]?.replace('--', '') ?? ''))
+        return true
+      })
+    })
+  }
+}
