@@ -2,16 +2,16 @@
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { type CorsSettings, isAllowedOrigin, isSameOrigin } from './cors.ts'
-import { hasBody } from './read-body.ts'
 import type { RequestStep } from './request-state.ts'
 
 const safeMethods = ['GET', 'HEAD', 'OPTIONS']
-/** Types of bodies for which browsers ask no permission; without a type, they ask for none either. */
+/** Types for which browsers ask no permission; without a type, with a body or none, they ask for none either. */
 const unaskedType = /^\s*(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)?\s*(?:;|$)/i
 
 /**
- * For after the login. Browsers ask for permission before they send JSON to another origin, and are not given it; a body of
- * a type for which they do not ask is refused here. With `refuseForeignOrigins`, so is every change without a body.
+ * For after the login. Browsers ask for permission before they send JSON, or anything by a method but GET and POST, to
+ * another origin, and are not given it; a POST for which they do not ask is refused here. With `refuseForeignOrigins`, so is
+ * every other change.
  *
  * @see authentication contract, section 1.11
  */
@@ -20,14 +20,16 @@ export function refuseForeignPages(settings: CorsSettings): RequestStep {
   return {
     name: 'refuseForeignPages',
     run(request) {
-      const { headers, method, raw, state } = request
+      const { headers, method, state } = request
       const { origin } = headers
-      if (origin === undefined || safeMethods.includes(method) || !bringsLoginUnasked(request)) return
-      const slipsThrough = hasBody(raw) && unaskedType.test(headers['content-type'] ?? '')
+      // No page can choose this header; without it and without Origin, it is no browser that asks.
+      const site = headers['sec-fetch-site']
+      if ((origin === undefined && site !== 'cross-site') || safeMethods.includes(method) || !bringsLoginUnasked(request)) return
+      const slipsThrough = method === 'POST' && unaskedType.test(headers['content-type'] ?? '')
       if (!slipsThrough && !settings.refuseForeignOrigins) return
-      if (isAllowedOrigin(origin, settings, uiOrigin) || isSameOrigin(origin, request)) return
+      if (origin !== undefined && (isAllowedOrigin(origin, settings, uiOrigin) || isSameOrigin(origin, request))) return
       // Behind a proxy that does not say how it is called, only the browser knows that the page is our own.
-      if (headers['sec-fetch-site'] === 'same-origin') return
+      if (site === 'same-origin') return
       request.log.info({ origin, user: state.user?.username }, 'a page of another origin was refused')
       throw new GatewayError(
         'ORIGIN_REFUSED',

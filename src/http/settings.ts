@@ -96,8 +96,8 @@ export const HttpKeys = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Refuse every change that a page of another origin asks for with the cookies of its visitor. Without it, only bodies ' +
-        'that browsers send without asking are refused, as Gate refuses them.',
+      'Refuse every change that a page of another origin asks for with the cookies of its visitor. Without it, only what ' +
+        'browsers send without asking is refused: a POST with a form, with text, or with nothing.',
     ),
   'cors.expect-localhost': withoutEffect('Silences a warning of Gate.'),
   'interceptors.responseHeader.fields': z

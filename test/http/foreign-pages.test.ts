@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { basic, startGuarded, ui } from '../login/support.ts'
-import { type GatewaySettings, startGateway } from '../support/gateway.ts'
+import { type GatewaySettings, runGateway, startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 const body = '{"application":"web","job":[]}'
@@ -57,6 +57,37 @@ test('what browsers send to other origins without asking is refused, unless the 
   for (const headers of known) {
     assert.equal((await browser.visit('/tasks', post({ ...headers, 'content-type': types.text }))).status, 200)
   }
+})
+
+test('a change without a body, which an empty form of another origin can ask for, is refused as well', async (t) => {
+  const { browser } = await start(t)
+  const codeFor = async (headers: Record<string, string>) =>
+    (JSON.parse((await browser.visit('/auth/deleteSessionCache', { method: 'POST', headers })).text) as { code: string }).code
+
+  const empty: Record<string, string>[] = [{}, { 'content-type': types.form }, { 'content-type': types.text }]
+  for (const headers of empty) {
+    assert.equal(await codeFor({ ...headers, origin: evil }), 'ORIGIN_REFUSED')
+    assert.equal(await codeFor({ ...headers, origin: ui }), 'PERMISSION_DENIED')
+    assert.equal(await codeFor(headers), 'PERMISSION_DENIED')
+  }
+})
+
+test('a page that hides its origin is recognised by what the browser says about the site', async (t) => {
+  const { browser, orca } = await start(t)
+
+  assert.equal((await browser.visit('/tasks', post({ 'sec-fetch-site': 'cross-site', 'content-type': types.text }))).status, 403)
+  assert.equal((await browser.visit('/tasks', post({ 'sec-fetch-site': 'cross-site', origin: ui }))).status, 200)
+  assert.equal((await browser.visit('/tasks', post({ 'sec-fetch-site': 'none', 'content-type': types.text }))).status, 200)
+  assert.equal(orca.requests.length, 2)
+})
+
+test('a refusal tells the page and the log which origin it was, and how to allow it', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const { url } = await runGateway(t, { services: { deck: { baseUrl: ui } } }, { log: (line) => lines.push(line) })
+
+  const answer = await fetch(`${url}/tasks`, post({ origin: evil, 'content-type': types.text }))
+  assert.match(await answer.text(), /cors\.allowedOriginsPattern/)
+  assert.equal(lines.filter(({ origin, user }) => origin === evil && user === 'anonymous').length, 1)
 })
 
 test('credentials that browsers send by themselves are no excuse; tokens are', async (t) => {
