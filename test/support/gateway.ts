@@ -42,25 +42,24 @@ export async function runGateway(
   options: GatewayOptions = {},
 ): Promise<RunningGateway> {
   const home = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'))
+  let gateway: Gateway | undefined
+  const stop = async () => {
+    const running = gateway
+    gateway = undefined
+    await running?.close()
+  }
+  // Before anything can fail: a start that is refused leaves no folder behind either.
+  t.after(() => stop().finally(() => rmSync(home, { recursive: true, force: true })))
   const dataDir = options.dataDir ?? join(home, 'data')
   const { config } = await loadConfig({
     cwd: writeSettings(home, toConfiguration(settings, dataDir, options)),
     env: {},
     homeDir: home,
   })
-  const gateway = await createGateway({ config, log: createTestLog(options.log), version: '0.0.0-test', now: options.now })
-  let stopped = false
-  const stop = async () => {
-    if (stopped) return
-    stopped = true
-    await gateway.close()
-  }
-  t.after(async () => {
-    await stop()
-    rmSync(home, { recursive: true, force: true })
-  })
-  const address = await gateway.listen()
-  return { url: `${address}${config.http.origin.contextPath}`, gateway, dataDir, stop }
+  const started = await createGateway({ config, log: createTestLog(options.log), version: '0.0.0-test', now: options.now })
+  gateway = started
+  const address = await started.listen()
+  return { url: `${address}${config.http.origin.contextPath}`, gateway: started, dataDir, stop }
 }
 
 function toConfiguration(settings: GatewaySettings, dataDir: string, options: GatewayOptions): GatewaySettings {
