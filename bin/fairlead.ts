@@ -14,6 +14,7 @@ const usage = `Usage: fairlead <command> [options]
   openapi                    print the OpenAPI document of everything that is served
   user add|passwd|roles|list|remove [NAME]   manage the users of the login form
   token create|list|rotate|revoke            manage API tokens of users and service accounts
+  audit verify               examine the audit log: whether a record was altered or is missing
   version                    print the version
 
 Options
@@ -35,6 +36,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   openapi: async () => (await import('./openapi.ts')).openapi,
   user: async () => (await import('./user.ts')).user,
   token: async () => (await import('./token.ts')).token,
+  audit: async () => (await import('./audit.ts')).audit,
   version: async () => (await import('./version.ts')).version,
 }
 

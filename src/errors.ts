@@ -75,6 +75,10 @@ export const errorCodes = {
     status: 503,
     meaning: 'The permission service does not answer, so nothing that needs a login can be allowed; sessions are kept.',
   },
+  AUDIT_UNAVAILABLE: {
+    status: 503,
+    meaning: 'The audit log cannot be written, and `audit.required` refuses changes and logins until it can.',
+  },
   SHUTTING_DOWN: { status: 503, meaning: 'This replica is stopping; ask again and a balancer picks another.' },
   REQUEST_SHED: {
     status: 503,

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { type Embedded, socketPathFor, startEmbedded } from './backends/embedded.ts'
 import { lockDataDir } from './backends/lock.ts'
 import type { Config } from './config/config.ts'
+import { AuditedAnswers } from './http/audited-answers.ts'
 import { applyCors } from './http/cors.ts'
 import { refuseForeignPages } from './http/foreign-pages.ts'
 import { MemoryCounters } from './http/limits/counters.ts'
@@ -29,6 +30,8 @@ import { loadServiceAccountNames } from './permissions/service-accounts.ts'
 import { openRedis } from './redis/open-redis.ts'
 import type { Redis } from './redis/redis.ts'
 import { openSessions } from './sessions/sessions.ts'
+import { openAuditLog } from './telemetry/audit/audit-log.ts'
+import { openAuditSink } from './telemetry/audit/open-sink.ts'
 import { createHealth } from './telemetry/health.ts'
 import { logAccess, logError, type Outcome } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
@@ -87,6 +90,15 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     sessions,
     permissions,
     permissionServiceEmbedded: upstreams.isEmbedded('fiat'),
+  const audit =
+    config.audit &&
+    openAuditLog({
+      sink: await openAuditSink(config.audit.sink, redis),
+      retentionMs: config.audit.retentionMs,
+      onFailure: metrics.auditFailed,
+      log,
+      now,
+    })
     accounts,
     serviceAccounts: () => loadServiceAccountNames(upstreams),
     adminRoles: config.backends.adminRoles,
@@ -115,6 +127,15 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     permissions,
     login,
     settings: config.operations,
+  const audited =
+    audit &&
+    new AuditedAnswers({
+      audit,
+      required: config.audit?.required === true,
+      reads: config.audit?.reads === true,
+      loginRoutes: login.routes,
+      now,
+    })
     version,
     health,
     metrics,
@@ -125,6 +146,8 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   const methodsOf = createMethodIndex([...operations, ...login.routes])
   const { rateLimit } = config.http
   const counters =
+    audit,
+    audited,
     redis && rateLimit.shared ? new RedisCounters({ redis, log, onUncounted: metrics.requestUncounted }) : new MemoryCounters(now)
   const steps: RequestStep[] = [
     refuseAmbiguousPath,
@@ -162,6 +185,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   })
 
   const extraListeners = createExtraListeners(server, listeners, tls, log, serverOptions)
+  if (audited !== undefined) server.addHook('onSend', audited.onSend)
   // The framework does not know that the server it was given is encrypted.
   const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
 
@@ -205,6 +229,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     lock.release()
   }
 
+    await audit?.close()
   return { server, listen, close }
 }
 

@@ -18,6 +18,7 @@ import { PermissionKeys, type PermissionSettings, toPermissionSettings } from '.
 import { RedisKeys, type RedisSettings, toRedisSettings } from '../redis/settings.ts'
 import { SessionKeys, type SessionSettings, toSessionSettings } from '../sessions/settings.ts'
 import type { SettingsReport } from '../setting.ts'
+import { AuditKeys, type AuditSettings, toAuditSettings } from '../telemetry/audit/settings.ts'
 import { TelemetryKeys, type TelemetrySettings, toTelemetrySettings } from '../telemetry/settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
 import { type BindContext, bindKeys } from './bind.ts'
@@ -44,6 +45,8 @@ export interface Config {
   integrations: IntegrationSettings
   backends: EmbeddedSettings
   telemetry: TelemetrySettings
+  /** Undefined when nothing is recorded. */
+  audit: AuditSettings | undefined
 }
 
 export interface ConfigPlaces {
@@ -82,6 +85,7 @@ export const settingGroups = {
   'Operations and integrations': OperationKeys,
   'Embedded back ends': BackendKeys,
   'Log and health': TelemetryKeys,
+  'Audit log': AuditKeys,
   'Choice of files': SourceKeys,
 } as const satisfies Record<string, z.ZodObject>
 
@@ -208,6 +212,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
         'Several replicas need spring.security.user, a directory or an identity provider.',
     )
   }
+  const backends = toBackendSettings(bindKeys(BackendKeys, context), report, cwd)
   return {
     upstreams,
     http,
@@ -218,8 +223,13 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
     operations: toOperationSettings(operationKeys, operationSurroundings),
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
     integrations: toIntegrationSettings(operationKeys),
-    backends: toBackendSettings(bindKeys(BackendKeys, context), report, cwd),
+    backends,
     telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context)),
+    audit: toAuditSettings(bindKeys(AuditKeys, context), report, {
+      dataDir: backends.dataDir,
+      cwd,
+      sharesRedis: redis !== undefined,
+    }),
   }
 }
 

@@ -83,6 +83,7 @@ export async function sendError(
   thrown: unknown,
 ): Promise<ReturnType<typeof toErrorAnswer>['error']> {
   const answer = toErrorAnswer(thrown, request.state.requestId, request.state.path)
+  request.state.errorCode = answer.error.code
   reply.headers(answer.headers)
   if (parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml') {
     await sendValue(request, reply, answer.status, answer.body)

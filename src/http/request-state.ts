@@ -28,6 +28,11 @@ export interface PresentedToken {
   readonly operations: readonly string[] | undefined
 }
 
+/** Somebody logged in or out with this request, or what it carries was not accepted. */
+export type AuditNote =
+  | { readonly kind: 'login' | 'logout'; readonly user: string; readonly method: string }
+  | { readonly kind: 'refused'; readonly method: string; readonly reason: string }
+
 export interface RequestState {
   readonly requestId: string
   readonly receivedAtMs: number
@@ -43,6 +48,10 @@ export interface RequestState {
   user: User | undefined
   /** The API token that the request came with. */
   token?: PresentedToken
+  /** What the login has to add to the audit log about this request. */
+  auditNote?: AuditNote
+  /** Code of the error that is answered. */
+  errorCode?: string
   /** Application that the request is about, for the identity header; the path segment is used as it stands in the URL. */
   application: string | undefined
   /** Id of the operation that answers, once routed. */

@@ -236,7 +236,9 @@ class OpenLogin implements Login, LoginEnding {
     if (session !== undefined) await sessions.end(session)
     setCookie(state, sessions.clearedCookie(state.scheme === 'https'))
     const user = session?.content.user
-    if (user !== undefined) await permissions.reportLogout(user.username)
+    if (user === undefined) return
+    state.auditNote = { kind: 'logout', user: user.username, method: user.method }
+    await permissions.reportLogout(user.username)
   }
 
   farewellPage(text: string): Page {
@@ -280,6 +282,7 @@ class OpenLogin implements Login, LoginEnding {
     })
     setCookie(state, sessions.cookie(id, state.scheme === 'https'))
     this.#loops.completed(request)
+    state.auditNote = { kind: 'login', user: user.username, method: user.method }
     this.#options.log.info({ user: user.username, method: user.method, address: state.clientAddress }, 'a user logged in')
     await reply.redirect(state.baseUrl + (login.path ?? savedPath ?? '/'), 302)
   }

@@ -37,7 +37,7 @@ export function mountOperations(
     const handler = (request: FastifyRequest, reply: FastifyReply) =>
       answer({ operation, rules, request, reply, platform, settings })
     const method = operation.method === 'GET' && !own.has(url) ? ['GET', 'HEAD'] : operation.method
-    server.route({ method, url, handler, config: { cost: operation.cost ?? 1 } })
+    server.route({ method, url, handler, config: { cost: operation.cost ?? 1, operation: operation.id } })
   }
 }
 
@@ -66,6 +66,7 @@ async function answer(asked: Asked): Promise<FastifyReply> {
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
   const body = operation.body === undefined ? undefined : await readDeclaredBody(asked)
   await checkTokenBody(operation, operationRequest, body)
+  await platform.audited?.begin(request)
   const value = await operation.handle({ ...operationRequest, body }, platform)
   return answerValue(asked, value)
 }
@@ -258,6 +259,7 @@ async function stream(
     })
   } catch (error) {
     record.status = (error as Partial<GatewayError>).details?.upstream?.status
+      beforeAnswer: (status) => platform.audited?.beforeStream(request, operation.success ?? status),
     throw error
   } finally {
     record.durationMs = Math.round(performance.now() - startedAtMs)

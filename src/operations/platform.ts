@@ -1,7 +1,9 @@
 /** The long-lived parts that operations may use besides the services: what the composition root hands to them. */
 
+import type { AuditedAnswers } from '../http/audited-answers.ts'
 import type { Login } from '../login/login.ts'
 import type { Permissions } from '../permissions/permissions.ts'
+import type { AuditLog } from '../telemetry/audit/audit-log.ts'
 import type { Health } from '../telemetry/health.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
@@ -20,6 +22,9 @@ export interface Platform {
   readonly version: string
   readonly health: Health
   readonly metrics: Metrics
+  /** Undefined when nothing is recorded. */
+  readonly audit: AuditLog | undefined
+  readonly audited: AuditedAnswers | undefined
   /** Ids of everything that is served. */
   readonly operationIds: ReadonlySet<string>
   /** The OpenAPI document of everything that is served. */

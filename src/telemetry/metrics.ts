@@ -8,6 +8,8 @@ export interface Metrics {
   upstreamPending(read: () => Iterable<[service: string, pending: number]>): void
   requestLimited(limited: { kind: string; enforced: boolean }): void
   requestUncounted(): void
+  /** Events could not be written to the audit log. */
+  auditFailed(events: number): void
   /** Text in the exposition format of Prometheus. */
   print(): Promise<{ contentType: string; text: string }>
 }
@@ -68,7 +70,13 @@ export function createMetrics(): Metrics {
     help: 'Requests allowed without being counted for the rate limit, because Redis did not answer.',
     registers,
   })
+  const auditFailures = new Counter({
+    name: 'fairlead_audit_failures_total',
+    help: 'Events that could not be written to the audit log.',
+    registers,
+  })
   return {
+    auditFailed: (events) => auditFailures.inc(events),
     requestLimited: ({ kind, enforced }) => limited.inc({ kind, enforced: String(enforced) }),
     requestUncounted: () => uncounted.inc(),
     requestStarted: () => inFlight.inc(),

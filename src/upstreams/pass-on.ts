@@ -14,6 +14,8 @@ export interface PassOnOptions {
   identity: IdentityHeaders
   /** The raw answer to the client. Untouched when the promise is rejected. */
   client: ServerResponse
+  /** What has to be done before the client sees anything of a good answer; the service waits meanwhile. May reject. */
+  beforeAnswer?: (status: number) => Promise<void> | undefined
   /** Called once, when the answer of the service turned out to be good, just before the first byte is written. */
   begin: () => Record<string, string | string[]>
   /** Status for the client instead of that of the service. */
@@ -120,6 +122,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #errorBytes = 0
   #ended = false
   #clientIsGone = false
+  /** Why the client gets something else than the answer. */
+  #refusal: unknown
   #stalled: NodeJS.Timeout | undefined
 
   constructor(
@@ -162,6 +166,27 @@ class Exchange implements Dispatcher.DispatchHandler {
       if (this.#redirect === undefined) controller.abort(unfollowed(this.#options.service))
       return
     }
+    const preparing = this.#options.beforeAnswer?.(status)
+    if (preparing === undefined) this.#beginAnswer(controller, status, headers)
+    else this.#holdAnswer(preparing, controller, () => this.#beginAnswer(controller, status, headers))
+  }
+
+  #holdAnswer(preparing: Promise<void>, controller: Dispatcher.DispatchController, begin: () => void): void {
+    controller.pause()
+    preparing.then(
+      () => {
+        if (this.#ended) return
+        begin()
+        controller.resume()
+      },
+      (error: unknown) => {
+        this.#refusal = error
+        controller.abort(new Error('the answer was refused'))
+      },
+    )
+  }
+
+  #beginAnswer(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#writeHead(status, headers)
     if (this.#options.headersOnly) controller.abort(new Error('headers are enough'))
   }
@@ -216,7 +241,8 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve()
       return
     }
-    this.#reject(this.#errorBytes > maxErrorBytes ? this.#upstreamFailed() : toGatewayError(error, service))
+    const failure = this.#errorBytes > maxErrorBytes ? this.#upstreamFailed() : toGatewayError(error, service)
+    this.#reject(this.#refusal ?? failure)
   }
 
   #upstreamFailed(): GatewayError {

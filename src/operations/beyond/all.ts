@@ -4,6 +4,7 @@ import { accountOperations } from './accounts.ts'
 import { adminOperations } from './admin.ts'
 import { apiTokenOperations } from './api-tokens.ts'
 import { artifactOperations } from './artifacts.ts'
+import { auditOperations } from './audit.ts'
 import { buildOperations } from './builds-v3.ts'
 import { canaryOperations } from './canaries.ts'
 import { capabilityOperations } from './capabilities.ts'
@@ -61,5 +62,6 @@ export const beyondOperations: Operation[] = [
   ...adminOperations,
   ...apiTokenOperations,
   ...loginSessionOperations,
+  ...auditOperations,
   ...quietOperations,
 ]

@@ -1,0 +1,204 @@
+/** Records in the audit log what requests change, who logs in and what is refused, before the client has the answer. */
+import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import type { AuditLog } from '../telemetry/audit/audit-log.ts'
+import type { AuditDecision, AuditEvent } from '../telemetry/audit/event.ts'
+import { toErrorAnswer } from './error-answer.ts'
+import { formatJson } from './json.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Id of the operation that answers on this route. */
+    operation?: string
+  }
+}
+
+export interface AuditedAnswersOptions {
+  audit: AuditLog
+  /** Refuses what cannot be recorded. */
+  required: boolean
+  reads: boolean
+  /** Routes of the login methods, below the context path. */
+  loginRoutes: readonly { method: string; path: string }[]
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+const tokenUseMs = 60_000
+const maxTokens = 10_000
+const maxLength = 300
+
+export class AuditedAnswers {
+  readonly #options: AuditedAnswersOptions
+  readonly #loginRoutes: ReadonlySet<string>
+  /** By id of the token, when its last use was recorded. */
+  readonly #tokenUses = new Map<string, number>()
+  /** Requests that were refused because they cannot be recorded. */
+  readonly #refused = new WeakSet<FastifyRequest>()
+
+  constructor(options: AuditedAnswersOptions) {
+    this.#options = options
+    this.#loginRoutes = new Set(options.loginRoutes.map(({ method, path }) => `${method} ${path}`))
+  }
+
+  /**
+   * Before a change is made: where the log is required, it is made only after its record.
+   *
+   * @throws {GatewayError} AUDIT_UNAVAILABLE
+   */
+  async begin(request: FastifyRequest): Promise<void> {
+    if (!this.#options.required || readMethods.has(request.method)) return
+    await this.#write(request, this.#toEvent(request, { kind: 'change', decision: 'begun' }))
+  }
+
+  /**
+   * Before the first byte of a streamed answer. Undefined when it need not wait.
+   *
+   * @throws {GatewayError} AUDIT_UNAVAILABLE
+   */
+  beforeStream(request: FastifyRequest, status: number): Promise<void> | undefined {
+    const event = this.#judge(request, status)
+    if (event === undefined) return undefined
+    if (this.#isAwaited(event, request)) return this.#write(request, event)
+    this.#options.audit.note(event)
+    return undefined
+  }
+
+  /** Before every other answer. */
+  readonly onSend: onSendAsyncHookHandler = async (request, reply, payload) => {
+    if (this.#refused.has(request) || request.state === undefined) return payload
+    const event = this.#judge(request, reply.statusCode)
+    if (event === undefined) return payload
+    if (!this.#isAwaited(event, request)) {
+      this.#options.audit.note(event)
+      return payload
+    }
+    try {
+      await this.#write(request, event)
+      return payload
+    } catch (error) {
+      return replaceAnswer(request, reply, error)
+    }
+  }
+
+  async #write(request: FastifyRequest, event: AuditEvent): Promise<void> {
+    try {
+      await this.#options.audit.record(event)
+    } catch (cause) {
+      if (!this.#options.required) return
+      this.#refused.add(request)
+      const message =
+        event.decision === 'begun'
+          ? 'The audit log cannot be written, so nothing was changed. Try again later.'
+          : 'The audit log cannot be written. What was asked for may have been done all the same.'
+      throw new GatewayError('AUDIT_UNAVAILABLE', message, { cause })
+    }
+  }
+
+  #isAwaited({ kind }: AuditEvent, { method }: FastifyRequest): boolean {
+    return !readMethods.has(method) || kind === 'login' || kind === 'logout'
+  }
+
+  /** What an answer means for the log; undefined when it is not worth a record. */
+  #judge(request: FastifyRequest, status: number): AuditEvent | undefined {
+    const { state, method } = request
+    const note = state.auditNote
+    const decision = note?.kind === 'refused' ? 'refused' : decisionOf(status)
+    const event = (kind: AuditEvent['kind'], more: Partial<AuditEvent> = {}) =>
+      this.#toEvent(request, { kind, decision, status, ...more })
+    if (note?.kind === 'login' || note?.kind === 'logout') return event(note.kind, { user: note.user, login: note.method })
+    const isLogin = this.#loginRoutes.has(`${method} ${request.routeOptions.url}`)
+    if (isLogin && (decision !== 'allowed' || method === 'POST')) {
+      return event('login', { decision: decision === 'failed' ? 'failed' : 'refused' })
+    }
+    if (note?.kind === 'refused') return event(this.#isChange(request) ? 'change' : 'refusal', noteOf(note))
+    if (this.#isChange(request)) return event('change', isSentToLogin(request, status) ? { decision: 'refused' } : {})
+    if (decision === 'refused') return event('refusal')
+    if (state.token !== undefined && this.#isFirstUse(state.token.id)) return event('token')
+    if (this.#options.reads && state.user !== undefined && operationOf(request) !== undefined) return event('read')
+    return undefined
+  }
+
+  #isChange(request: FastifyRequest): boolean {
+    return !readMethods.has(request.method) && operationOf(request) !== undefined
+  }
+
+  /** A token that reads all day is recorded once a minute. */
+  #isFirstUse(id: string): boolean {
+    const nowMs = this.#options.now()
+    const last = this.#tokenUses.get(id)
+    if (last !== undefined && nowMs - last < tokenUseMs) return false
+    if (this.#tokenUses.size >= maxTokens) this.#tokenUses.clear()
+    this.#tokenUses.set(id, nowMs)
+    return true
+  }
+
+  /** Neither bodies nor queries are looked at: they may hold secrets. */
+  #toEvent(request: FastifyRequest, more: Pick<AuditEvent, 'kind' | 'decision'> & Partial<AuditEvent>): AuditEvent {
+    const { state, method } = request
+    const resource = toResource(request)
+    const upstream = state.upstreamCalls.map(({ service, status }) => ({ service, status }))
+    return {
+      atMs: this.#options.now(),
+      user: state.user?.username,
+      login: state.user?.method,
+      token: state.token?.id,
+      address: state.clientAddress,
+      requestId: state.requestId,
+      method,
+      operation: operationOf(request),
+      application: resource['application'] ?? decode(state.application),
+      ...(Object.keys(resource).length > 0 && { resource }),
+      ...(upstream.length > 0 && { upstream }),
+      ...(state.errorCode !== undefined && { error: state.errorCode }),
+      ...more,
+    }
+  }
+}
+
+function decisionOf(status: number): AuditDecision {
+  if (status === 401 || status === 403 || status === 429) return 'refused'
+  return status < 400 ? 'allowed' : 'failed'
+}
+
+function noteOf({ method, reason }: { method: string; reason: string }): Partial<AuditEvent> {
+  return { login: method, reason: reason.slice(0, maxLength) }
+}
+
+/** Somebody unknown gets a redirect instead of the operation. */
+function isSentToLogin({ state }: FastifyRequest, status: number): boolean {
+  return state.user === undefined && state.operation === undefined && status >= 300 && status < 400
+}
+
+/** Known as soon as the request has found its route, also when it is refused before the operation. */
+function operationOf({ state, routeOptions }: FastifyRequest): string | undefined {
+  return state.operation ?? routeOptions.config?.operation
+}
+
+/** Names and ids from the path. */
+function toResource({ params }: FastifyRequest): Record<string, string> {
+  const values = Object.entries((params ?? {}) as Record<string, string>)
+  return Object.fromEntries(values.map(([name, value]) => [name === '*' ? 'rest' : name, value.slice(0, maxLength)]))
+}
+
+function decode(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  try {
+    return decodeURIComponent(text).slice(0, maxLength)
+  } catch {
+    return undefined
+  }
+}
+
+/** What the client would have got, a session among it, stays here. */
+function replaceAnswer(request: FastifyRequest, reply: FastifyReply, error: unknown): string {
+  const { state } = request
+  const answer = toErrorAnswer(error, state.requestId, state.path)
+  for (const name of ['location', 'content-encoding', 'etag', 'set-cookie', 'content-disposition']) reply.removeHeader(name)
+  delete state.answerHeaders['set-cookie']
+  const text = formatJson(answer.body)
+  const length = String(Buffer.byteLength(text))
+  void reply.code(answer.status).headers({ ...answer.headers, 'content-type': answer.contentType, 'content-length': length })
+  return text
+}

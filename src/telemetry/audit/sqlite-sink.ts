@@ -1,0 +1,127 @@
+/** The audit log in a SQLite file, which can be searched. */
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { AuditSink } from './audit-sink.ts'
+import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
+import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, toPage } from './event.ts'
+
+/** The columns beside the record serve the search; `readAuditFile` compares them with it. */
+const schema = `
+  CREATE TABLE IF NOT EXISTS events_1 (
+    sequence INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    user TEXT,
+    operation TEXT,
+    application TEXT,
+    decision TEXT NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS events_1_by_time ON events_1 (at_ms);
+  CREATE INDEX IF NOT EXISTS events_1_by_user ON events_1 (user) WHERE user IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS events_1_by_operation ON events_1 (operation) WHERE operation IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS events_1_by_application ON events_1 (application) WHERE application IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS events_1_refused ON events_1 (decision) WHERE decision <> 'allowed';
+`
+
+const columns = ['user', 'operation', 'application', 'decision'] as const
+const removedAtOnce = 2000
+
+/** @throws {Error} when the file cannot be used; the message says what to do */
+export function openSqliteSink(file: string): AuditSink {
+  try {
+    const db = new DatabaseSync(file)
+    // Small, since the log is written at its end and seldom read.
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200; PRAGMA cache_size = -256')
+    db.exec(schema)
+    return new SqliteSink(db)
+  } catch (error) {
+    throw new Error(
+      `the audit log ${file} cannot be used: ${(error as Error).message}. Move it away, or name another audit.sink.`,
+      { cause: error },
+    )
+  }
+}
+
+class SqliteSink implements AuditSink {
+  readonly #db: DatabaseSync
+  #head: ChainHead
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    const row = db.prepare('SELECT record FROM events_1 ORDER BY sequence DESC LIMIT 1').get()
+    const last = row === undefined ? chainStart : parseRecord(String(row['record']))
+    if (last === undefined) throw new Error('its last record is not readable')
+    this.#head = { sequence: last.sequence, hash: last.hash }
+  }
+
+  async append(events: readonly AuditEvent[]): Promise<void> {
+    const sealed = sealEvents(this.#head, events)
+    const insert = this.#db.prepare('INSERT INTO events_1 VALUES (?, ?, ?, ?, ?, ?, ?)')
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      for (const { record, line } of sealed) {
+        insert.run(record.sequence, Date.parse(record.at), ...columns.map((name) => record[name] ?? null), line)
+      }
+      this.#db.exec('COMMIT')
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      throw error
+    }
+    this.#head = sealed.at(-1)?.record ?? this.#head
+  }
+
+  readonly find = async (query: AuditQuery): Promise<AuditPage> => {
+    const conditions: [string, SQLInputValue | undefined][] = [
+      ...columns.map((name): [string, SQLInputValue | undefined] => [`${name} = ?`, query[name]]),
+      ['at_ms >= ?', query.fromMs],
+      ['at_ms < ?', query.toMs],
+      ['sequence < ?', query.before],
+    ]
+    const given = conditions.filter(([, value]) => value !== undefined)
+    const where = given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`
+    const rows = this.#db
+      .prepare(`SELECT record FROM events_1 ${where} ORDER BY sequence DESC LIMIT ?`)
+      .all(...given.map(([, value]) => value as SQLInputValue), query.limit + 1)
+    return toPage(
+      rows.map((row) => parseRecord(String(row['record']))).filter((record) => record !== undefined),
+      query.limit,
+    )
+  }
+
+  async removeBefore(untilMs: number): Promise<void> {
+    const remove = this.#db.prepare(
+      `DELETE FROM events_1 WHERE sequence IN (
+         SELECT sequence FROM events_1
+         WHERE sequence < (SELECT coalesce(min(sequence), ?) FROM events_1 WHERE at_ms >= ?) ORDER BY sequence LIMIT ?)`,
+    )
+    // Requests get their turn in between.
+    while (Number(remove.run(this.#head.sequence, untilMs, removedAtOnce).changes) === removedAtOnce) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#db.close()
+  }
+}
+
+/** The lines of a file, also while a gateway writes it. A row whose columns say something else than its record is no record. */
+export function* readAuditFile(file: string): Generator<string> {
+  const db = new DatabaseSync(file, { readOnly: true })
+  try {
+    for (const row of db.prepare('SELECT * FROM events_1 ORDER BY sequence').iterate()) {
+      const line = String(row['record'])
+      const record = parseRecord(line)
+      yield record === undefined || agrees(row, record) ? line : `${line} ${formatCanonical({ ...row, record: undefined })}`
+    }
+  } finally {
+    db.close()
+  }
+}
+
+function agrees(row: Readonly<Record<string, unknown>>, record: AuditRecord): boolean {
+  return (
+    row['sequence'] === record.sequence &&
+    row['at_ms'] === Date.parse(record.at) &&
+    columns.every((name) => row[name] === (record[name] ?? null))
+  )
+}
