@@ -1,5 +1,6 @@
 /** Opens the SQLite file of the embedded back ends so that what was committed survives a crash of process or machine. */
 import { DatabaseSync } from 'node:sqlite'
+import { BackendError } from './backend.ts'
 
 export function openDatabase(file: string): DatabaseSync {
   const db = new DatabaseSync(file)
@@ -15,7 +16,26 @@ export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
     db.exec('COMMIT')
     return result
   } catch (error) {
-    db.exec('ROLLBACK')
+    rollBack(db)
     throw error
   }
+}
+
+/** A full disk ends the transaction before anybody can. */
+export function rollBack(db: DatabaseSync): void {
+  if (db.isTransaction) db.exec('ROLLBACK')
+}
+
+/** By the result code of SQLite without its extension. */
+const storageFaults: Readonly<Record<number, string>> = {
+  8: 'The data directory cannot be written to. Make it writable, then try again.',
+  10: 'The disk of the data directory fails. Look at the log of the machine, then try again.',
+  13: 'The disk of the data directory is full. Free some space, then try again.',
+}
+
+/** An error of the database that the operator can mend says so, with status 507; every other one stays as it is. */
+export function toStorageError<E>(error: E): E | BackendError {
+  const { errcode } = error as { errcode?: unknown }
+  const fault = typeof errcode === 'number' ? storageFaults[errcode & 0xff] : undefined
+  return fault === undefined ? error : new BackendError(507, `${fault} Nothing was changed.`)
 }

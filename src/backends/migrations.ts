@@ -1,5 +1,6 @@
 /** Brings the tables of one back end to the newest version, each step once and in a transaction. */
 import type { DatabaseSync } from 'node:sqlite'
+import { rollBack } from './database.ts'
 
 /** @throws {Error} when the database was written by a newer version than this one. */
 export function migrate(db: DatabaseSync, owner: string, migrations: readonly string[]): void {
@@ -21,7 +22,7 @@ export function migrate(db: DatabaseSync, owner: string, migrations: readonly st
       ).run(owner, version + 1)
       db.exec('COMMIT')
     } catch (error) {
-      db.exec('ROLLBACK')
+      rollBack(db)
       throw error
     }
   }

@@ -5,6 +5,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstanc
 import { formatJson, maxStoredJsonDepth, parseJson } from '../http/json.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from './backend.ts'
 import { BackendError } from './backend.ts'
+import { toStorageError } from './database.ts'
 import { migrate } from './migrations.ts'
 
 export interface BackendServerOptions {
@@ -36,9 +37,10 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
   })
   acceptJson(server)
   server.setReplySerializer(formatJson)
-  server.setErrorHandler<FastifyError>((error, _request, reply) => {
+  server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
+    const error = toStorageError(thrown)
     const status = error instanceof BackendError ? error.status : (error.statusCode ?? 500)
-    if (status >= 500) options.log.error({ err: error }, 'an embedded back end failed')
+    if (status >= 500) options.log.error({ err: thrown }, 'an embedded back end failed')
     return reply
       .code(status)
       .send(errorBody(status, error.message, { exception: error.name, ...(error instanceof BackendError ? error.fields : {}) }))

@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { parseJson } from '../../http/json.ts'
 import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
+import { toStorageError } from '../database.ts'
 import { Engine } from './engine.ts'
 import { createUlids } from './ids.ts'
 import { createLifeCyclePublisher } from './life-cycle-events.ts'
@@ -84,9 +85,10 @@ async function prepareChild(
 
 /** The error body of this service: its time is in milliseconds (orchestration contract, 1.3). */
 function answerErrors(app: FastifyInstance, { log, now }: BackendContext): void {
-  app.setErrorHandler<FastifyError>((error, _request, reply) => {
+  app.setErrorHandler<FastifyError>((thrown, _request, reply) => {
+    const error = toStorageError(thrown)
     const status = error instanceof BackendError ? error.status : (error.statusCode ?? 500)
-    if (status >= 500) log.error({ err: error }, 'a request to the orchestration engine failed')
+    if (status >= 500) log.error({ err: thrown }, 'a request to the orchestration engine failed')
     const fields = error instanceof BackendError ? error.fields : {}
     return reply
       .code(status)

@@ -21,13 +21,15 @@ export class UserRoles {
     this.#now = now
     this.#put = db.prepare(
       `INSERT INTO permissions_users (name, roles, updated_ms) VALUES (?, ?, ?)
-       ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, updated_ms = excluded.updated_ms`,
+       ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, updated_ms = excluded.updated_ms
+       WHERE roles <> excluded.roles`,
     )
     this.#get = db.prepare('SELECT roles FROM permissions_users WHERE name = ?')
     this.#all = db.prepare('SELECT roles FROM permissions_users')
     this.#remove = db.prepare('DELETE FROM permissions_users WHERE name = ?')
   }
 
+  /** Writes only what is new, so that people who are known get in while the disk is full. */
   put(user: string, roles: readonly string[]): void {
     this.#put.run(toKey(user), JSON.stringify(toRoles(roles)), this.#now())
   }
