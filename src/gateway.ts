@@ -83,13 +83,6 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     log,
     now,
   })
-  const accounts = createAccountCache(upstreams, accountRefreshMs, log)
-  const applications = createApplicationCache(upstreams, config.applicationCache, log)
-  const login = await openLogin({
-    settings: config.login,
-    sessions,
-    permissions,
-    permissionServiceEmbedded: upstreams.isEmbedded('fiat'),
   const audit =
     config.audit &&
     openAuditLog({
@@ -99,6 +92,13 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
       log,
       now,
     })
+  const accounts = createAccountCache(upstreams, accountRefreshMs, log)
+  const applications = createApplicationCache(upstreams, config.applicationCache, log)
+  const login = await openLogin({
+    settings: config.login,
+    sessions,
+    permissions,
+    permissionServiceEmbedded: upstreams.isEmbedded('fiat'),
     accounts,
     serviceAccounts: () => loadServiceAccountNames(upstreams),
     adminRoles: config.backends.adminRoles,
@@ -120,13 +120,6 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     log,
   })
   const operations = allOperations
-  const platform: Platform = {
-    upstreams,
-    applications,
-    accounts,
-    permissions,
-    login,
-    settings: config.operations,
   const audited =
     audit &&
     new AuditedAnswers({
@@ -136,9 +129,18 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
       loginRoutes: login.routes,
       now,
     })
+  const platform: Platform = {
+    upstreams,
+    applications,
+    accounts,
+    permissions,
+    login,
+    settings: config.operations,
     version,
     health,
     metrics,
+    audit,
+    audited,
     operationIds: new Set(operations.map(({ id }) => id)),
     describeApi: (serverUrl) => formatOpenApi(operations, { version, serverUrl }),
   }
@@ -146,8 +148,6 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   const methodsOf = createMethodIndex([...operations, ...login.routes])
   const { rateLimit } = config.http
   const counters =
-    audit,
-    audited,
     redis && rateLimit.shared ? new RedisCounters({ redis, log, onUncounted: metrics.requestUncounted }) : new MemoryCounters(now)
   const steps: RequestStep[] = [
     refuseAmbiguousPath,
@@ -178,6 +178,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     onError: (request, error) => logError(log, request, error),
   })
   if (rateLimit.enabled) labelUpstreamLimits(server, now)
+  if (audited !== undefined) server.addHook('onSend', audited.onSend)
   login.mount(server)
   mountOperations(server, operations, platform, {
     maxBodyBytes: config.http.maxBodyBytes,
@@ -185,7 +186,6 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   })
 
   const extraListeners = createExtraListeners(server, listeners, tls, log, serverOptions)
-  if (audited !== undefined) server.addHook('onSend', audited.onSend)
   // The framework does not know that the server it was given is encrypted.
   const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
 
@@ -222,6 +222,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     await login.close()
     tls?.close()
     await sessions.close()
+    await audit?.close()
     await redis?.close()
     await upstreams.close()
     await loginUpstreams?.close()
@@ -229,7 +230,6 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     lock.release()
   }
 
-    await audit?.close()
   return { server, listen, close }
 }
 

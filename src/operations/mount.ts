@@ -62,11 +62,11 @@ async function answer(asked: Asked): Promise<FastifyReply> {
 
   await checkTokenLimits(operation, operationRequest)
 
+  await platform.audited?.begin(request)
   if (operation.forward !== undefined) return answerForward(asked, operation.forward, operationRequest)
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
   const body = operation.body === undefined ? undefined : await readDeclaredBody(asked)
   await checkTokenBody(operation, operationRequest, body)
-  await platform.audited?.begin(request)
   const value = await operation.handle({ ...operationRequest, body }, platform)
   return answerValue(asked, value)
 }
@@ -245,6 +245,7 @@ async function stream(
       call: { ...call, method: call.method === 'HEAD' ? 'GET' : call.method },
       identity: identityOf(request.state, request.headers),
       client: reply.raw,
+      beforeAnswer: (status) => platform.audited?.beforeStream(request, operation.success ?? status),
       begin: () => {
         reply.hijack()
         return commonHeaders(request, settings.echoedHeaders)
@@ -259,7 +260,6 @@ async function stream(
     })
   } catch (error) {
     record.status = (error as Partial<GatewayError>).details?.upstream?.status
-      beforeAnswer: (status) => platform.audited?.beforeStream(request, operation.success ?? status),
     throw error
   } finally {
     record.durationMs = Math.round(performance.now() - startedAtMs)
