@@ -6,13 +6,7 @@ import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
 import { hasCertificateHeader } from '../login/x509/settings.ts'
 import type { ApplicationCacheSettings } from '../operations/application-cache.ts'
-import {
-  type IntegrationSettings,
-  OperationKeys,
-  toApplicationCacheSettings,
-  toIntegrationSettings,
-  toOperationSettings,
-} from '../operations/setting-keys.ts'
+import { noteNotOffered, OperationKeys, toApplicationCacheSettings, toOperationSettings } from '../operations/setting-keys.ts'
 import type { OperationSettings } from '../operations/settings.ts'
 import { PermissionKeys, type PermissionSettings, toPermissionSettings } from '../permissions/settings.ts'
 import { RedisKeys, type RedisSettings, toRedisSettings } from '../redis/settings.ts'
@@ -42,7 +36,6 @@ export interface Config {
   permissions: PermissionSettings
   operations: OperationSettings
   applicationCache: ApplicationCacheSettings
-  integrations: IntegrationSettings
   backends: EmbeddedSettings
   telemetry: TelemetrySettings
   /** Undefined when nothing is recorded. */
@@ -193,10 +186,10 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
   })
   const permissions = toPermissionSettings(bindKeys(PermissionKeys, context))
   const operationKeys = bindKeys(OperationKeys, context)
+  noteNotOffered(operationKeys, report)
   const operationSurroundings = {
     uiUrl,
     uiHostPattern: http.cors.uiHostPattern,
-    serviceAccountFilter: permissions.serviceAccountFilter,
     includedAccounts: upstreams.services.front50.config.includedAccounts,
   }
   const redis = toRedisSettings(bindKeys(RedisKeys, context), report)
@@ -222,7 +215,6 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
     permissions,
     operations: toOperationSettings(operationKeys, operationSurroundings),
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
-    integrations: toIntegrationSettings(operationKeys),
     backends,
     telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context)),
     audit: toAuditSettings(bindKeys(AuditKeys, context), report, {

@@ -1,6 +1,6 @@
 /** The keys that operators write for single operations: limits, polling, link templates, and the integrations of the web UI. */
 import { z } from 'zod'
-import { httpAddress, milliseconds, withoutEffect } from '../setting.ts'
+import { milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
 import type { ApplicationCacheSettings } from './application-cache.ts'
 import type { InsightLink, OperationSettings } from './settings.ts'
 
@@ -43,8 +43,11 @@ export const OperationKeys = z.strictObject({
     .default(5000)
     .describe('Milliseconds between two refreshes of the list of applications.'),
   'services.front50.applicationRefreshInitialDelayMs': withoutEffect('The first refresh begins at once.'),
-  'services.front50.canaryConfigStore': z.boolean().default(false).describe('Canary configurations are kept in front50.'),
-  'services.kayenta.canaryConfigStore': z.boolean().default(false).describe('Canary configurations are kept in kayenta.'),
+  'services.front50.canaryConfigStore': z
+    .boolean()
+    .default(false)
+    .describe('Canary configurations kept in front50. Not offered by this version: they are kept in kayenta.'),
+  'services.kayenta.canaryConfigStore': withoutEffect('Canary configurations are always kept in kayenta.'),
   'services.rosco.defaults.bakeOptions': z
     .array(BakeOption)
     .default([])
@@ -57,13 +60,22 @@ export const OperationKeys = z.strictObject({
   'insights.instance': links.describe('Links shown at instances.'),
   'insights.loadBalancer': links.describe('Links shown at load balancers.'),
   'insights.job': links.describe('Links shown at jobs.'),
-  'slack.token': z.string().optional().describe('Token with which the channels of Slack are listed.'),
-  'slack.baseUrl': httpAddress.prefault('https://slack.com/api').describe('Address of Slack.'),
-  'pager-duty.token': z.string().optional().describe('Token with which the services of PagerDuty are listed.'),
-  'pager-duty.baseUrl': httpAddress.prefault('https://api.pagerduty.com').describe('Address of PagerDuty.'),
-  'integrations.gremlin.enabled': z.boolean().default(false).describe('Offer the templates of Gremlin.'),
-  'integrations.gremlin.baseUrl': httpAddress.prefault('https://api.gremlin.com/v1').describe('Address of Gremlin.'),
-  'global-banner.enabled': z.boolean().default(false).describe('Offer banners that administrators set for everyone.'),
+  'slack.token': z.string().optional().describe('Lists the channels of Slack. Not offered by this version: the list is empty.'),
+  'slack.baseUrl': withoutEffect('Address of Slack.'),
+  'pager-duty.token': z
+    .string()
+    .optional()
+    .describe('Lists the services of PagerDuty. Not offered by this version: the list is empty.'),
+  'pager-duty.baseUrl': withoutEffect('Address of PagerDuty.'),
+  'integrations.gremlin.enabled': z
+    .boolean()
+    .default(false)
+    .describe('Offers the templates of Gremlin. Not offered by this version: there are none.'),
+  'integrations.gremlin.baseUrl': withoutEffect('Address of Gremlin.'),
+  'global-banner.enabled': z
+    .boolean()
+    .default(false)
+    .describe('Offers banners that administrators set for everyone. Not offered by this version: there are none.'),
   'global-banner.redis-key-prefix': withoutEffect('Where Gate keeps banners in Redis.'),
   'mcp.server.enabled': withoutEffect('Endpoint for the Model Context Protocol.'),
   'mcp.server.read-only': withoutEffect('Endpoint for the Model Context Protocol.'),
@@ -75,19 +87,23 @@ export type OperationKeys = z.infer<typeof OperationKeys>
 export interface OperationSurroundings {
   uiUrl: string
   uiHostPattern: RegExp | undefined
-  serviceAccountFilter: { enabled: boolean; matchAuthorizations: readonly string[] }
   /** `services.front50.config.includedAccounts`. */
   includedAccounts: readonly string[] | undefined
 }
 
-/** The outside services that the web UI reaches through the gateway. */
-export interface IntegrationSettings {
-  /** Undefined: no token, so the operations do not exist. */
-  slack: { token: string; baseUrl: string } | undefined
-  pagerDuty: { token: string; baseUrl: string } | undefined
-  gremlin: { baseUrl: string } | undefined
-  banners: boolean
-  canaryConfigStore: 'front50' | 'kayenta' | undefined
+/** What Gate offers and this version does not: whoever switches it on is told, instead of wondering about empty lists. */
+const notOffered = [
+  'services.front50.canaryConfigStore',
+  'slack.token',
+  'pager-duty.token',
+  'integrations.gremlin.enabled',
+  'global-banner.enabled',
+] as const
+
+export function noteNotOffered(keys: OperationKeys, report: SettingsReport): void {
+  for (const key of notOffered) {
+    if (keys[key]) report.notice(`${key} has no effect in this version; the reference of settings says what happens instead.`)
+  }
 }
 
 export function toOperationSettings(keys: OperationKeys, around: OperationSurroundings): OperationSettings {
@@ -107,8 +123,6 @@ export function toOperationSettings(keys: OperationKeys, around: OperationSurrou
     },
     bakeOptions: keys['services.rosco.defaults.bakeOptions'],
     useDefaultBakeOptions: keys['services.rosco.defaults.useDefaultBakeOptions'],
-    filterServiceAccounts: around.serviceAccountFilter.enabled,
-    serviceAccountAuthorizations: around.serviceAccountFilter.matchAuthorizations,
   }
 }
 
@@ -120,23 +134,6 @@ export function toApplicationCacheSettings(keys: OperationKeys, around: Operatio
   }
 }
 
-export function toIntegrationSettings(keys: OperationKeys): IntegrationSettings {
-  const slack = keys['slack.token']
-  const pagerDuty = keys['pager-duty.token']
-  return {
-    slack: slack ? { token: slack, baseUrl: keys['slack.baseUrl'] } : undefined,
-    pagerDuty: pagerDuty ? { token: pagerDuty, baseUrl: keys['pager-duty.baseUrl'] } : undefined,
-    gremlin: keys['integrations.gremlin.enabled'] ? { baseUrl: keys['integrations.gremlin.baseUrl'] } : undefined,
-    banners: keys['global-banner.enabled'],
-    canaryConfigStore: canaryConfigStore(keys),
-  }
-}
-
 function toLinks(links: OperationKeys['insights.job']): InsightLink[] {
   return links.map(({ url, label, cloudProvider }) => (cloudProvider ? { url, label, cloudProvider } : { url, label }))
-}
-
-function canaryConfigStore(keys: OperationKeys): IntegrationSettings['canaryConfigStore'] {
-  if (keys['services.kayenta.canaryConfigStore']) return 'kayenta'
-  return keys['services.front50.canaryConfigStore'] ? 'front50' : undefined
 }

@@ -29,7 +29,4 @@ export interface OperationSettings {
   /** `services.rosco.defaults.bakeOptions`, answered while rosco is off or overridden. */
   readonly bakeOptions: readonly unknown[]
   readonly useDefaultBakeOptions: boolean
-  /** `fiat.service-accounts.filter.*`. */
-  readonly filterServiceAccounts: boolean
-  readonly serviceAccountAuthorizations: readonly string[]
 }

@@ -43,6 +43,9 @@ export interface PermissionSettings {
   cacheTtlMs: number
   retry: { initialBackoffMs: number; multiplier: number; maxElapsedMs: number }
   legacyFallback: boolean
+  'fiat.legacyFallback.enabled': withoutEffect(
+    'Switch of Gate that is read at run time; `services.fiat.legacyFallback` decides.',
+  ),
   sessionFilter: boolean
   serviceAccountFilter: { enabled: boolean; matchAuthorizations: string[] }
 }

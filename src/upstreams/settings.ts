@@ -91,15 +91,11 @@ export const UpstreamKeys = z.strictObject({
     .default(120_000)
     .describe('Milliseconds without a byte from a service; 0 waits for ever.'),
   'okHttpClient.writeTimeoutMs': withoutEffect('Fairlead stops writing when the service stops reading.'),
-  'okHttpClient.connectionPool.maxIdleConnections': z
-    .int()
-    .min(0)
-    .default(15)
-    .describe('Idle connections kept for each service.'),
+  'okHttpClient.connectionPool.maxIdleConnections': withoutEffect('How long an idle connection is kept is what counts.'),
   'okHttpClient.connectionPool.keepAliveDurationMs': milliseconds
     .default(30_000)
     .describe('Milliseconds that an idle connection is kept.'),
-  'okHttpClient.maxRequests': z.int().min(1).default(100).describe('Concurrent requests to all services together.'),
+  'okHttpClient.maxRequests': withoutEffect('Each service has a limit of its own.'),
   'okHttpClient.maxRequestsPerHost': z.int().min(1).default(100).describe('Concurrent requests to one service; more wait.'),
   'okHttpClient.retryOnConnectionFailure': z
     .boolean()
@@ -159,9 +155,7 @@ export interface OkHttpClientSettings {
   connectTimeoutMs: number
   /** 0 waits for ever. */
   readTimeoutMs: number
-  maxIdleConnections: number
   keepAliveMs: number
-  maxRequests: number
   maxRequestsPerHost: number
   retryOnConnectionFailure: boolean
   propagateSpinnakerHeaders: boolean
@@ -239,9 +233,7 @@ function toOkHttpClient(keys: UpstreamKeys): OkHttpClientSettings {
   return {
     connectTimeoutMs: keys['okHttpClient.connectTimeoutMs'],
     readTimeoutMs: keys['okHttpClient.readTimeoutMs'],
-    maxIdleConnections: keys['okHttpClient.connectionPool.maxIdleConnections'],
     keepAliveMs: keys['okHttpClient.connectionPool.keepAliveDurationMs'],
-    maxRequests: keys['okHttpClient.maxRequests'],
     maxRequestsPerHost: keys['okHttpClient.maxRequestsPerHost'],
     retryOnConnectionFailure: keys['okHttpClient.retryOnConnectionFailure'],
     propagateSpinnakerHeaders: keys['okHttpClient.propagateSpinnakerHeaders'],

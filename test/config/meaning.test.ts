@@ -120,6 +120,7 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
     { 'config/gate.yml': 'services.orca.baseUrl: http://o' },
     /^No login method is configured/,
   ],
+  ['an integration that is not offered', { 'config/gate.yml': 'slack.token: xoxb' }, /^slack\.token has no effect/],
   ['limits', { 'config/gate.yml': 'rate-limit.enabled: true' }, /^rate-limit\.learning is on/],
 ]
 

@@ -103,7 +103,7 @@ const leaks: [title: string, given: Given][] = [
     { 'config/gate.yml': `redis.connection: "redi://:a/${secret}@b@host?p=${secret}"` },
   ],
   ['a stray bracket', { 'config/gate.yml': `a: 1\n]${secret}` }],
-  ['a name that comes from a secret', { 'config/gate.yml': `slack.baseUrl: "\${\${S}}"`, env: { S: secret } }],
+  ['a name that comes from a secret', { 'config/gate.yml': `services.deck.baseUrl: "\${\${S}}"`, env: { S: secret } }],
   ['malformed YAML', { 'config/gate.yml': `a: "${secret}\n  b: [` }],
   ['malformed JSON', { env: { SPRING_APPLICATION_JSON: `{"a": "${secret}` } }],
   ['an unknown variable', { env: { FAIRLEAD_ADMIN_PASSWORT: secret } }],
