@@ -34,6 +34,9 @@ export const PermissionKeys = z.strictObject({
     .default(['WRITE', 'EXECUTE'])
     .describe('A service account is offered when it has one of these on the application.'),
   'fiat.enabled': withoutEffect('Switch of Gate that is read at run time; `services.fiat.enabled` decides.'),
+  'fiat.legacyFallback.enabled': withoutEffect(
+    'Switch of Gate that is read at run time; `services.fiat.legacyFallback` decides.',
+  ),
   'fiat.grantedAuthorities.enabled': withoutEffect('Authorities of the Java security framework.'),
 })
 export type PermissionKeys = z.infer<typeof PermissionKeys>
@@ -43,9 +46,6 @@ export interface PermissionSettings {
   cacheTtlMs: number
   retry: { initialBackoffMs: number; multiplier: number; maxElapsedMs: number }
   legacyFallback: boolean
-  'fiat.legacyFallback.enabled': withoutEffect(
-    'Switch of Gate that is read at run time; `services.fiat.legacyFallback` decides.',
-  ),
   sessionFilter: boolean
   serviceAccountFilter: { enabled: boolean; matchAuthorizations: string[] }
 }
