@@ -73,7 +73,14 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   const upstreams = openUpstreams(config.upstreams, services, metrics.upstreamAnswered)
   metrics.upstreamPending(() => upstreams.pending())
   const loginUpstreams = openLoginUpstreams(config.upstreams, services, metrics.upstreamAnswered)
-  const permissions = openPermissions({ settings: config.permissions, upstreams, loginUpstreams, log, now })
+  const permissions = openPermissions({
+    settings: config.permissions,
+    upstreams,
+    loginUpstreams,
+    log,
+    version: () => embedded?.permissionVersion() ?? 0,
+    now,
+  })
   const redis = config.redis && (await openRedis(config.redis, log))
   const sessions = openSessions({
     settings: config.sessions,

@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import type { EmbeddableService, ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { BackendSettings } from './backend.ts'
+import { createPermissionVersion, readPermissionVersion } from './permission-version.ts'
 import type { WorkerInput, WorkerMessage } from './worker.ts'
 
 export interface EmbeddedOptions {
@@ -23,6 +24,8 @@ export interface Embedded {
   isListening(): boolean
   /** Resolves when the worker listens for the first time; rejects when it cannot start at all. */
   readonly ready: Promise<void>
+  /** Changes whenever permissions may have changed. */
+  permissionVersion(): number
   close(): Promise<void>
 }
 
@@ -50,6 +53,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     services: options.services,
     settings: options.settings,
     logLevel: options.log.level ?? 'info',
+    permissionVersion: createPermissionVersion(),
   }
   const file = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
   const first = Promise.withResolvers<void>()
@@ -99,7 +103,12 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
   }
 
   start()
-  return { isListening: () => listening, ready: first.promise, close }
+  return {
+    isListening: () => listening,
+    ready: first.promise,
+    permissionVersion: () => readPermissionVersion(input.permissionVersion),
+    close,
+  }
 }
 
 function writeLog(log: FastifyBaseLogger, message: Extract<WorkerMessage, { kind: 'log' }>): void {

@@ -1,12 +1,19 @@
 /** A log inside the worker thread that hands its lines to the main thread, so that there is one stream of log lines. */
 import type { FastifyBaseLogger } from 'fastify'
-import type { WorkerMessage } from './worker.ts'
+
+/** A line on its way to the main thread; plain data. */
+export interface LogLine {
+  kind: 'log'
+  level: string
+  fields: Record<string, unknown>
+  text: string
+}
 
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
 export function createWorkerLog(
   level: string,
-  tell: (message: WorkerMessage) => void,
+  tell: (line: LogLine) => void,
   bindings: Record<string, unknown> = {},
 ): FastifyBaseLogger {
   const lowest = levels.indexOf(level as (typeof levels)[number])

@@ -9,8 +9,9 @@ import { embeddedBackends } from './all.ts'
 import type { BackendSettings } from './backend.ts'
 import { createServiceCalls } from './call-service.ts'
 import { openDatabase } from './database.ts'
+import { countPermissionWrites } from './permission-version.ts'
 import { createBackendServer } from './server.ts'
-import { createWorkerLog } from './worker-log.ts'
+import { createWorkerLog, type LogLine } from './worker-log.ts'
 
 /** What the gateway hands to the worker; plain data. */
 export interface WorkerInput {
@@ -22,10 +23,12 @@ export interface WorkerInput {
   services: Partial<Record<ServiceName, ServiceAddress>>
   settings: BackendSettings
   logLevel: string
+  /** Counts changes of permissions. */
+  permissionVersion: SharedArrayBuffer
 }
 
 /** What the worker tells: that it listens, or a line for the log. */
-export type WorkerMessage = { kind: 'listening' } | { kind: 'log'; level: string; fields: Record<string, unknown>; text: string }
+export type WorkerMessage = { kind: 'listening' } | LogLine
 
 /** By then the first questions have been answered and everything is loaded. */
 const settledMs = 2000
@@ -54,6 +57,7 @@ async function serve(
     settings: input.settings,
     log: createWorkerLog(input.logLevel, tell),
   })
+  countPermissionWrites(server, input.permissionVersion)
   rmSync(input.socketPath, { force: true })
   await server.listen({ path: input.socketPath, listenTextResolver: () => 'the embedded back ends are ready' })
   chmodSync(input.socketPath, 0o600)

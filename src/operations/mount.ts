@@ -10,6 +10,7 @@ import { identityOf } from '../upstreams/identity.ts'
 import { passOn } from '../upstreams/pass-on.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { readJson, type UpstreamCall } from '../upstreams/upstreams.ts'
+import { Guard } from './guard.ts'
 import { DirectAnswer, type Forward, type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { checkServicePresent } from './optional-service.ts'
 import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
@@ -30,12 +31,13 @@ export function mountOperations(
   platform: Platform,
   settings: MountSettings,
 ): void {
+  const guard = new Guard(platform)
   const own = new Set(operations.filter(({ method }) => method === 'HEAD').map(({ path }) => toRoute(path)))
   for (const operation of operations) {
     const url = toRoute(operation.path)
     const rules = createQueryRules(operation.query)
     const handler = (request: FastifyRequest, reply: FastifyReply) =>
-      answer({ operation, rules, request, reply, platform, settings })
+      answer({ operation, rules, request, reply, platform, settings, guard })
     const method = operation.method === 'GET' && !own.has(url) ? ['GET', 'HEAD'] : operation.method
     server.route({ method, url, handler, config: { cost: operation.cost ?? 1, operation: operation.id } })
   }
@@ -48,10 +50,11 @@ interface Asked {
   reply: FastifyReply
   platform: Platform
   settings: MountSettings
+  guard: Guard
 }
 
 async function answer(asked: Asked): Promise<FastifyReply> {
-  const { operation, rules, request, platform } = asked
+  const { operation, rules, request, platform, guard } = asked
   request.state.operation = operation.id
   if (parseAccept(request.headers.accept, ['json', 'yaml', 'text']) === undefined) {
     throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
@@ -61,14 +64,16 @@ async function answer(asked: Asked): Promise<FastifyReply> {
   const operationRequest = createOperationRequest(asked, { ...parseQuery(rules, search), search })
 
   await checkTokenLimits(operation, operationRequest)
+  await guard.check(operation, operationRequest)
 
   await platform.audited?.begin(request)
   if (operation.forward !== undefined) return answerForward(asked, operation.forward, operationRequest)
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
   const body = operation.body === undefined ? undefined : await readDeclaredBody(asked)
   await checkTokenBody(operation, operationRequest, body)
+  await guard.checkBody(operation, operationRequest, body)
   const value = await operation.handle({ ...operationRequest, body }, platform)
-  return answerValue(asked, value)
+  return answerValue(asked, value, await guard.filterOf(operation, operationRequest))
 }
 
 function createOperationRequest(asked: Asked, queries: ParsedQuery & { search: URLSearchParams }): OperationRequest {
@@ -146,16 +151,18 @@ function missingBody(): GatewayError {
 }
 
 async function answerForward(asked: Asked, forward: Forward, operationRequest: OperationRequest): Promise<FastifyReply> {
-  const { operation, request, reply, platform } = asked
+  const { operation, request, reply, platform, guard } = asked
   if (operation.missingWhenDisabled) checkServicePresent(platform, forward.service)
   if ('whenDisabled' in operation && !platform.upstreams.isEnabled(forward.service))
     return sendValue(request, reply, 200, operation.whenDisabled)
   const call = toCall(operation, forward, operationRequest)
-  const looksInto = operation.pick !== undefined || operation.answer === nothing || wantsYaml(request)
-  if (operation.body !== undefined) await attachBody(asked, call, looksInto || limitsBody(request.state), operationRequest)
+  const filter = await guard.filterOf(operation, operationRequest)
+  const looksInto = filter !== undefined || operation.pick !== undefined || operation.answer === nothing || wantsYaml(request)
+  const readsBody = looksInto || limitsBody(request.state) || guard.readsBody(operation)
+  if (operation.body !== undefined) await attachBody(asked, call, readsBody, operationRequest)
   try {
     return looksInto
-      ? await answerParsed(asked, forward.service, call, operationRequest)
+      ? await answerParsed(asked, { service: forward.service, call, filter }, operationRequest)
       : await stream(asked, forward.service, call)
   } catch (error) {
     const { on404 } = operation
@@ -169,10 +176,16 @@ function wantsYaml(request: FastifyRequest): boolean {
   return parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
 }
 
+/** Leaves out of an answer what the caller may not read. */
+type Filter = (answer: unknown) => unknown
+
+function asItIs(answer: unknown): unknown {
+  return answer
+}
+
 async function answerParsed(
   { operation, request, reply }: Asked,
-  service: ServiceName,
-  call: UpstreamCall,
+  { service, call, filter = asItIs }: { service: ServiceName; call: UpstreamCall; filter: Filter | undefined },
   operationRequest: OperationRequest,
 ): Promise<FastifyReply> {
   const answered = await operationRequest.call(service, call)
@@ -180,7 +193,7 @@ async function answerParsed(
     if (answered.status >= 300) readJson(answered, service)
     return sendValue(request, reply, operation.success ?? 200, undefined)
   }
-  const body = readJson(answered, service)
+  const body = filter(readJson(answered, service))
   return sendValue(
     request,
     reply,
@@ -215,6 +228,7 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, opera
   if (read || type !== 'json') {
     const body = await readDeclaredBody(asked)
     await checkTokenBody(operation, operationRequest, body)
+    await asked.guard.checkBody(operation, operationRequest, body)
     call.rawBody = formatJson(body)
     call.headers = { 'content-type': 'application/json' }
     return
@@ -267,14 +281,17 @@ async function stream(
   return reply
 }
 
-async function answerValue(asked: Asked, value: unknown): Promise<FastifyReply> {
+async function answerValue(asked: Asked, value: unknown, filter?: Filter): Promise<FastifyReply> {
   const { operation, request, reply } = asked
   if (value instanceof StreamedAnswer) {
-    if (!wantsYaml(request)) return stream(asked, value.service, value.call)
+    if (filter === undefined && !wantsYaml(request)) return stream(asked, value.service, value.call)
     const answered = await callAs(asked, value.service, value.call)
-    return sendValue(request, reply, operation.success ?? 200, readJson(answered, value.service))
+    const body = readJson(answered, value.service)
+    return sendValue(request, reply, operation.success ?? 200, filter === undefined ? body : filter(body))
   }
-  if (!(value instanceof DirectAnswer)) return sendValue(request, reply, operation.success ?? 200, value)
+  if (!(value instanceof DirectAnswer)) {
+    return sendValue(request, reply, operation.success ?? 200, filter === undefined ? value : filter(value))
+  }
   reply.headers(value.headers)
   const contentType = value.headers['content-type']
   if (contentType !== undefined && (typeof value.body === 'string' || Buffer.isBuffer(value.body))) {

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { formatJson } from '../http/json.ts'
-import { readsApplication, writesApplication, writesApplicationInBody, writesDefinitions } from './demands.ts'
+import { application, readsApplication, writesApplication, writesApplicationInBody, writesDefinitions } from './demands.ts'
 import { findByName, findDefinition, listDefinitions } from './find-definition.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
@@ -42,7 +42,8 @@ export const pipelineOperations: Operation[] = [
     section: '4.2',
     method: 'GET',
     path: '/applications/{application}/pipelineConfigs/{pipelineName}',
-    demands: readsApplication,
+    // An id may be that of a definition of another application.
+    demands: [...readsApplication, ...application('READ', 'definition', 'pipelineName')],
     summary: 'One pipeline definition, by its exact name or by its id.',
     handle: (request) => findDefinition(request, request.path['application'] as string, request.path['pipelineName'] as string),
     answer: AnyObject,

@@ -1,5 +1,4 @@
 /** Search in the infrastructure. */
-import {} from './demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { flag, integer, list, ObjectList, text } from './schemas.ts'
 

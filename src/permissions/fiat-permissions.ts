@@ -7,7 +7,7 @@ import type { User } from '../http/request-state.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson, type UpstreamAnswer, type UpstreamCall, type Upstreams, upstreamFailed } from '../upstreams/upstreams.ts'
 import { fallbackView, grantsOnApplication, parsePermissionView } from './permission-view.ts'
-import type { Authorization, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
+import type { Authorization, Enforcement, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
 import { loadServiceAccounts } from './service-accounts.ts'
 import type { PermissionSettings } from './settings.ts'
 
@@ -17,6 +17,8 @@ export interface PermissionsOptions {
   /** Where logins, logouts and synchronisation go when `dynamicEndpoints.login` names another address than for reads. */
   loginUpstreams?: Upstreams
   log: FastifyBaseLogger
+  /** Changes with every change of permissions that this process makes; what is remembered from before does not count. */
+  version?: () => number
   /** Milliseconds since the epoch. */
   now?: () => number
 }
@@ -33,12 +35,14 @@ class FiatPermissions implements Permissions {
   readonly #loginUpstreams: Upstreams
   readonly #log: FastifyBaseLogger
   readonly #now: () => number
-  readonly #views = new Map<string, { view: PermissionView; untilMs: number }>()
-  readonly #asking = new Map<string, Promise<PermissionAnswer>>()
+  readonly #version: () => number
+  readonly #views = new Map<string, { view: PermissionView; untilMs: number; version: number }>()
+  readonly #asking = new Map<string, { answer: Promise<PermissionAnswer>; version: number }>()
   readonly #closing = new AbortController()
   #deadSinceMs = Number.NEGATIVE_INFINITY
 
-  constructor({ settings, upstreams, loginUpstreams = upstreams, log, now = Date.now }: PermissionsOptions) {
+  constructor({ settings, upstreams, loginUpstreams = upstreams, log, version = () => 0, now = Date.now }: PermissionsOptions) {
+    this.#version = version
     this.#settings = settings
     this.#upstreams = upstreams
     this.#loginUpstreams = loginUpstreams
@@ -50,6 +54,10 @@ class FiatPermissions implements Permissions {
     return this.#upstreams.isEnabled('fiat')
   }
 
+  get enforcement(): Enforcement {
+    return this.#settings.enforcement
+  }
+
   get sessionFilter(): boolean {
     return this.#settings.sessionFilter
   }
@@ -57,9 +65,12 @@ class FiatPermissions implements Permissions {
   async lookUp(user: User): Promise<PermissionAnswer> {
     if (!this.enabled) return { kind: 'unknown' }
     const key = toUserId(user.username)
+    const version = this.#version()
     const remembered = this.#views.get(key)
-    if (remembered !== undefined && remembered.untilMs > this.#now()) return { kind: 'view', view: remembered.view }
-    const asking = this.#asking.get(key) ?? this.#ask(key, user.username)
+    if (remembered !== undefined && remembered.untilMs > this.#now() && remembered.version === version)
+      return { kind: 'view', view: remembered.view }
+    const asked = this.#asking.get(key)
+    const asking = asked?.version === version ? asked.answer : this.#ask(key, user.username, version)
     const answer = await asking
     if (answer.kind !== 'unavailable' || !this.#settings.legacyFallback) return answer
     return { kind: 'view', view: fallbackView(user.username, user.allowedAccounts) }
@@ -78,6 +89,15 @@ class FiatPermissions implements Permissions {
     if (!this.enabled) return true
     const view = await this.viewOf(user)
     return view !== undefined && grantsOnApplication(view, application, authorization)
+  }
+
+  async mayCreateApplication(user: User, application: string): Promise<boolean> {
+    if (!this.enabled) return true
+    const path = pathTo`/authorize/${user.username}/applications/create`
+    const answer = await this.#upstreams.call('fiat', { method: 'POST', path, body: { name: application } }, anonymousIdentity)
+    if (answer.status === 404) return false
+    if (answer.status >= 300) throw upstreamFailed('fiat', answer.status, answer.text)
+    return true
   }
 
   async reportLogin(user: User, report: LoginReport = always): Promise<void> {
@@ -140,17 +160,17 @@ class FiatPermissions implements Permissions {
   }
 
   /** One question at a time for a user, however many requests wait for the answer. */
-  #ask(key: string, username: string): Promise<PermissionAnswer> {
+  #ask(key: string, username: string, version: number): Promise<PermissionAnswer> {
     const asking = this.#askWithRetry(username)
       .then((answer) => {
         // A login or logout meanwhile has made this answer old: it serves those who wait, and nobody after them.
-        if (this.#asking.get(key) === asking && answer.kind === 'view') this.#remember(key, answer.view)
+        if (this.#asking.get(key)?.answer === asking && answer.kind === 'view') this.#remember(key, answer.view, version)
         return answer
       })
       .finally(() => {
-        if (this.#asking.get(key) === asking) this.#asking.delete(key)
+        if (this.#asking.get(key)?.answer === asking) this.#asking.delete(key)
       })
-    this.#asking.set(key, asking)
+    this.#asking.set(key, { answer: asking, version })
     return asking
   }
 
@@ -198,9 +218,9 @@ class FiatPermissions implements Permissions {
     }
   }
 
-  #remember(key: string, view: PermissionView): void {
+  #remember(key: string, view: PermissionView, version: number): void {
     this.#views.delete(key)
-    this.#views.set(key, { view, untilMs: this.#now() + this.#settings.cacheTtlMs })
+    this.#views.set(key, { view, untilMs: this.#now() + this.#settings.cacheTtlMs, version })
     if (this.#views.size > this.#settings.cacheMaxEntries) {
       const [oldest] = this.#views.keys()
       if (oldest !== undefined) this.#views.delete(oldest)

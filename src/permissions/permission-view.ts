@@ -1,5 +1,6 @@
 /** Reads what the permission service says about a user, and answers questions about it without asking anybody. */
 import { z } from 'zod'
+import { foldName } from './fold-name.ts'
 import type { Authorization, PermissionView, ResourceView } from './permissions.ts'
 
 /** Words and fields that this version does not know are tolerated; entries without a name are left out. */
@@ -64,7 +65,7 @@ export function fallbackView(username: string, accounts: readonly string[]): Per
 /** @see authentication contract, section 4.2, steps 3 and 5 */
 export function grantsOnApplication(view: PermissionView, application: string, authorization: Authorization): boolean {
   if (view.admin || view.legacyFallback === true) return true
-  const granted = applicationsOf(view).get(application.toLowerCase())
+  const granted = applicationsOf(view).get(foldName(application))
   if (granted === undefined) return view.allowAccessToUnknownApplications === true
   return granted.has(authorization)
 }
@@ -72,17 +73,17 @@ export function grantsOnApplication(view: PermissionView, application: string, a
 /** @see authentication contract, section 4.2, steps 3 and 4 */
 export function grantsOnAccount(view: PermissionView, account: string, authorization: Authorization): boolean {
   if (view.admin) return true
-  const name = account.toLowerCase()
-  return view.accounts.some((entry) => entry.name.toLowerCase() === name && entry.authorizations.includes(authorization))
+  const name = foldName(account)
+  return view.accounts.some((entry) => foldName(entry.name) === name && entry.authorizations.includes(authorization))
 }
 
-/** By lower-case name: the list of applications is filtered entry by entry, and both sides may have thousands. */
+/** By folded name: the list of applications is filtered entry by entry, and both sides may have thousands. */
 const indexes = new WeakMap<PermissionView, Map<string, ReadonlySet<string>>>()
 
 function applicationsOf(view: PermissionView): Map<string, ReadonlySet<string>> {
   let index = indexes.get(view)
   if (index === undefined) {
-    index = new Map(view.applications.map(({ name, authorizations }) => [name.toLowerCase(), new Set<string>(authorizations)]))
+    index = new Map(view.applications.map(({ name, authorizations }) => [foldName(name), new Set<string>(authorizations)]))
     indexes.set(view, index)
   }
   return index

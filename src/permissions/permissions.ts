@@ -35,18 +35,28 @@ export interface LoginReport {
   readonly attempts: number
 }
 
+/** Who checks permissions: see `permissions.enforce`. */
+export type Enforcement = 'gateway' | 'services' | 'both'
+
 export interface Permissions {
+  /** Who checks what external services answer; what embedded ones answer is checked at the gateway in any case. */
+  readonly enforcement: Enforcement
   /** Whether a permission service decides; while it is off, every check passes and nobody is administrator. */
   readonly enabled: boolean
   /** Whether a user whom the service definitely does not know loses the session. */
   readonly sessionFilter: boolean
-  /** The cached answer (20 s), or a fresh one. Never fails. */
+  /**
+   * The cached answer, or a fresh one: after 20 s, and as soon as the embedded services have changed a permission. Never
+   * fails.
+   */
   lookUp(user: User): Promise<PermissionAnswer>
   /** The cached view; undefined when the service knows no such user or cannot say, which means no rights. */
   viewOf(user: User): Promise<PermissionView | undefined>
   isAdmin(user: User | undefined): Promise<boolean>
   /** Whether the user holds the authorization on an application; names are compared without case. */
   mayOnApplication(user: User, application: string, authorization: Authorization): Promise<boolean>
+  /** Whether the service lets the user create the application, for installations that restrict that. */
+  mayCreateApplication(user: User, application: string): Promise<boolean>
   /** Reports a login with the roles learnt, drops the cached view. @throws {GatewayError} LOGIN_UNAVAILABLE */
   reportLogin(user: User, report?: LoginReport): Promise<void>
   /** Drops the user's permissions in the service and the cached view. Failures are logged. */

@@ -1,8 +1,17 @@
 /** What an operator may set about the permissions that the gateway reads from fiat. */
 import { z } from 'zod'
 import { milliseconds, withoutEffect } from '../setting.ts'
+import type { Enforcement } from './permissions.ts'
 
 export const PermissionKeys = z.strictObject({
+  'permissions.enforce': z
+    .enum(['gateway', 'services', 'both'])
+    .default('services')
+    .describe(
+      'Who checks what users may do: `services` leaves that to external services, as Gate does; with `gateway` or `both` ' +
+        'the gateway checks every operation before it passes it on, whatever the services check themselves. What an embedded ' +
+        'service answers is always checked at the gateway.',
+    ),
   'services.fiat.cache.maxEntries': z.int().min(1).default(1000).describe('Users whose permissions are remembered.'),
   'services.fiat.cache.expiresAfterWriteSeconds': z
     .int()
@@ -42,6 +51,7 @@ export const PermissionKeys = z.strictObject({
 export type PermissionKeys = z.infer<typeof PermissionKeys>
 
 export interface PermissionSettings {
+  enforcement: Enforcement
   cacheMaxEntries: number
   cacheTtlMs: number
   retry: { initialBackoffMs: number; multiplier: number; maxElapsedMs: number }
@@ -52,6 +62,7 @@ export interface PermissionSettings {
 
 export function toPermissionSettings(keys: PermissionKeys): PermissionSettings {
   return {
+    enforcement: keys['permissions.enforce'],
     cacheMaxEntries: keys['services.fiat.cache.maxEntries'],
     cacheTtlMs: keys['services.fiat.cache.expiresAfterWriteSeconds'] * 1000,
     retry: {

@@ -9,6 +9,7 @@ import { createClock, silentLog } from '../sessions/support.ts'
 import { type Answers, InTurn, Reply, silence, startUpstream } from '../support/upstream.ts'
 
 const settings: PermissionSettings = {
+  enforcement: 'services',
   cacheMaxEntries: 3,
   cacheTtlMs: 20_000,
   retry: { initialBackoffMs: 5, multiplier: 1.5, maxElapsedMs: 100 },

@@ -9,7 +9,8 @@ import { validateCron } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
 import { toManualStart } from './manual.ts'
 import { toTriggeredStarts } from './matching.ts'
-import { type Start, type StartPauses, Starts, startMigrations } from './starts.ts'
+import type { Start } from './start.ts'
+import { type StartPauses, Starts, startMigrations } from './starts.ts'
 import { cloudEventData, toWebhookEvent } from './webhooks.ts'
 
 /** In milliseconds. */

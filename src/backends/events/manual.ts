@@ -3,7 +3,7 @@ import { type BackendContext, BackendError, type Caller } from '../backend.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json-values.ts'
 import type { Event } from './event.ts'
 import { loadPipeline } from './pipelines.ts'
-import type { Start } from './starts.ts'
+import type { Start } from './start.ts'
 
 /**
  * The start that a manual event asks for; none when the pipeline is unknown or disabled, which is no error

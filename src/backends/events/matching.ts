@@ -12,7 +12,7 @@ import { registryKinds } from './kinds/registry.ts'
 import { cdeventsKind, webhookKind } from './kinds/webhook.ts'
 import { readable } from './manual.ts'
 import { loadTriggeredPipelines } from './pipelines.ts'
-import type { Start } from './starts.ts'
+import type { Start } from './start.ts'
 
 const kinds: readonly TriggerKind[] = [webhookKind, gitKind, buildKind, cdeventsKind, ...registryKinds, ...messageKinds]
 

@@ -1,7 +1,7 @@
 /** Makes the request that starts a pipeline at the orchestrator: the definition, what triggered it, and what is known of its build. */
 import type { CallService } from '../backend.ts'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../json-values.ts'
-import type { Start } from './starts.ts'
+import type { Start } from './start.ts'
 
 export interface StartRequest {
   /** `/fail` records an execution that could not be prepared, so that people see why nothing ran. */

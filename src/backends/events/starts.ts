@@ -2,9 +2,10 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { parseJson } from '../../http/json.ts'
 import type { BackendContext, ServiceAnswer } from '../backend.ts'
-import { fieldOf, type JsonObject } from '../json-values.ts'
+import { fieldOf } from '../json-values.ts'
 import { createExecutionId, isExecutionId } from './execution-id.ts'
 import { prepareStart } from './prepare-start.ts'
+import type { Start } from './start.ts'
 
 export const startMigrations = [
   `CREATE TABLE events_starts (
@@ -16,15 +17,6 @@ export const startMigrations = [
      accepted_ms INTEGER NOT NULL
    ) STRICT`,
 ]
-
-/** One run that was decided on. */
-export interface Start {
-  pipeline: JsonObject
-  trigger: JsonObject
-  artifacts: JsonObject[]
-  /** Identity headers with which the orchestrator is asked. */
-  identity: Record<string, string>
-}
 
 /** Pauses between tries, in milliseconds, so that tests need not wait. */
 export interface StartPauses {

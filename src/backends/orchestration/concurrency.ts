@@ -1,18 +1,27 @@
 /** Who may start now, who waits, and who is next: concurrency limits per stored pipeline (orchestration contract, 4.8). */
-
 import { hasInitialStage, startExecution } from './machine/advance.ts'
 import { completeExecution } from './machine/completion.ts'
 import { cancelExecution } from './machine/operations.ts'
 import { resume } from './machine/restart.ts'
+import type { Turn } from './machine/turn.ts'
 import type { Execution } from './model.ts'
-import type { UnitOfWork } from './unit-of-work.ts'
+
+/** The transaction in which it is decided. */
+export interface Decision {
+  readonly turn: Turn
+  /** Running executions of a pipeline, without the given one. */
+  countRunning(configId: string, except: string): number
+  /** Ids of waiting executions of a pipeline, oldest first. */
+  parked(configId: string): string[]
+  require(id: string): Execution
+}
 
 const engineName = 'spinnaker'
 /** A further one that would have to wait is cancelled at once. */
 const mostWaiting = 50
 
 /** Starts an execution that is stored and not started, or restarts one that was reset; parks it when its limit is reached. */
-export function startOrPark(unit: UnitOfWork, execution: Execution): void {
+export function startOrPark(unit: Decision, execution: Execution): void {
   const { turn } = unit
   if (execution.startTimeExpiry !== undefined && turn.now > execution.startTimeExpiry) {
     cancelExecution(execution, engineName, 'It could not start before its start time expired.', turn)
@@ -27,13 +36,13 @@ export function startOrPark(unit: UnitOfWork, execution: Execution): void {
   }
 }
 
-function isLimitReached(unit: UnitOfWork, execution: Execution): boolean {
+function isLimitReached(unit: Decision, execution: Execution): boolean {
   const limit = execution.limitConcurrent ? 1 : execution.maxConcurrentExecutions
   if (limit <= 0 || execution.pipelineConfigId === undefined) return false
   return unit.countRunning(execution.pipelineConfigId, execution.id) >= limit
 }
 
-function park(unit: UnitOfWork, execution: Execution): void {
+function park(unit: Decision, execution: Execution): void {
   const waiting = unit.parked(execution.pipelineConfigId as string).filter((id) => id !== execution.id)
   execution.status = 'NOT_STARTED'
   if (waiting.length >= mostWaiting) {
@@ -48,7 +57,7 @@ function park(unit: UnitOfWork, execution: Execution): void {
  * Lets waiting executions of a pipeline start as far as its limit permits: the oldest first when waiting ones are kept,
  * else the newest, and the others are cancelled.
  */
-export function releaseWaiting(unit: UnitOfWork, configId: string, keepsWaiting: boolean): void {
+export function releaseWaiting(unit: Decision, configId: string, keepsWaiting: boolean): void {
   const waiting = unit.parked(configId)
   if (!keepsWaiting) {
     const newest = waiting.pop()

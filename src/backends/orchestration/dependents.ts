@@ -1,5 +1,5 @@
 /** Starts the pipelines that a stored trigger ties to the end of another one (orchestration contract, 4.11). */
-import type { Engine } from './engine.ts'
+import type { EngineParts } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { Execution, JsonObject } from './model.ts'
@@ -11,7 +11,7 @@ import { isJsonObject, isTrue } from './model.ts'
  *
  * @throws {Error} when the definition store cannot be asked; one child that cannot be prepared does not stop the others.
  */
-export async function prepareDependents(engine: Engine, parent: Execution): Promise<Execution[]> {
+export async function prepareDependents(engine: EngineParts, parent: Execution): Promise<Execution[]> {
   const { call, log, prepareExecution } = engine.options
   const word = completionWord(parent)
   const headers = identityHeaders(parent)

@@ -1,37 +1,15 @@
-/**
- * Drives executions: hands out tasks whose time has come, records their results, and wakes up when the next is due. Between
- * two steps there is nothing in memory that is not in the store, so a restart goes on where the last step ended.
- */
-import type { DatabaseSync } from 'node:sqlite'
-import type { FastifyBaseLogger } from 'fastify'
-import { BackendError, type CallService } from '../backend.ts'
+import { BackendError } from '../backend.ts'
 import { inTransaction } from '../database.ts'
 import { DueQueue } from './due-queue.ts'
+import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { runFollowUp } from './follow-ups.ts'
 import { applyFailure, applyResult, nextDue, redeliver, stepOf, type TaskRun, takeDueTasks } from './machine/run-task.ts'
-import type { LifeCycleEvent, Turn } from './machine/turn.ts'
-import type { Execution, ExecutionType, FollowUp, JsonObject } from './model.ts'
-import type { StageTypes, TaskResult } from './stages/stage-type.ts'
+import type { Turn } from './machine/turn.ts'
+import type { Execution, ExecutionType, FollowUp } from './model.ts'
+import type { TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
-import type { ExecutionStore } from './store.ts'
 import { createTaskContext } from './task-context.ts'
 import { UnitOfWork } from './unit-of-work.ts'
-
-export interface EngineOptions {
-  db: DatabaseSync
-  store: ExecutionStore
-  stageTypes: StageTypes
-  /** Zone of execution windows, an IANA name. */
-  timeZone: string
-  now: () => number
-  nextId: () => string
-  call: CallService
-  log: FastifyBaseLogger
-  /** Builds a run that `parent` starts; `headers` are the identity to use. */
-  prepareExecution: (definition: JsonObject, parent: Execution, headers: Record<string, string>) => Promise<Execution>
-  /** Told after the transaction in which the events happened. */
-  publish: (events: readonly LifeCycleEvent[]) => void
-}
 
 /** Longest time that one go may keep the thread from answering requests. */
 const sliceMs = 20
@@ -40,7 +18,7 @@ const storeRetryMs = 1000
 /** A clock that is set forward, or a machine that slept, is noticed after this time. */
 const longestTimerMs = 60_000
 
-export class Engine {
+export class Engine implements EngineParts {
   readonly options: EngineOptions
   readonly #queue = new DueQueue()
   readonly #inFlight = new Set<string>()

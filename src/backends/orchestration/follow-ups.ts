@@ -1,6 +1,6 @@
 /** Work that a state change leaves behind and that must survive a crash: it is noted with the execution until it is done. */
 import { prepareDependents } from './dependents.ts'
-import type { Engine } from './engine.ts'
+import type { EngineParts } from './engine-parts.ts'
 import type { Execution, FollowUp } from './model.ts'
 import { createTaskContext } from './task-context.ts'
 
@@ -10,7 +10,7 @@ const shortestPauseMs = 5000
 const longestPauseMs = 5 * 60_000
 
 /** Does it and strikes it off; after a failure it is tried again later, in the end it is given up with a line in the log. */
-export async function runFollowUp(engine: Engine, execution: Execution, followUp: FollowUp): Promise<void> {
+export async function runFollowUp(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
   try {
     const started = followUp.kind === 'start-dependents' ? await prepareDependents(engine, execution) : []
     if (followUp.kind === 'cancel-stage') await cancelStageEffects(engine, execution, followUp)
@@ -26,13 +26,13 @@ export async function runFollowUp(engine: Engine, execution: Execution, followUp
   }
 }
 
-async function cancelStageEffects(engine: Engine, execution: Execution, followUp: FollowUp): Promise<void> {
+async function cancelStageEffects(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
   const stage = execution.stages.find((each) => each.id === followUp.stageId)
   if (stage === undefined) return
   await engine.options.stageTypes.get(stage.type)?.onCancel?.(createTaskContext(engine, execution, stage))
 }
 
-function strikeOff(engine: Engine, executionId: string, id: string, started: readonly Execution[] = []): void {
+function strikeOff(engine: EngineParts, executionId: string, id: string, started: readonly Execution[] = []): void {
   engine.transact((unit) => {
     for (const child of started) unit.submit(child)
     const execution = unit.load(executionId)
@@ -40,7 +40,7 @@ function strikeOff(engine: Engine, executionId: string, id: string, started: rea
   })
 }
 
-function postpone(engine: Engine, executionId: string, id: string): void {
+function postpone(engine: EngineParts, executionId: string, id: string): void {
   engine.transact((unit) => {
     const followUp = unit.load(executionId)?.engine.followUps.find((each) => each.id === id)
     if (followUp === undefined) return

@@ -1,6 +1,6 @@
 /** What a step is given: the state of its moment, calls in the name of the right user, and other executions. */
 import type { ServiceAnswer } from '../backend.ts'
-import type { Engine } from './engine.ts'
+import type { EngineParts } from './engine-parts.ts'
 import { evaluateForStage } from './expressions/stage-evaluation.ts'
 import { identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
@@ -10,7 +10,7 @@ import type { Execution, Stage } from './model.ts'
 import { isJsonObject } from './model.ts'
 import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
 
-export function createTaskContext(engine: Engine, execution: Execution, stage: Stage): TaskContext {
+export function createTaskContext(engine: EngineParts, execution: Execution, stage: Stage): TaskContext {
   const { options } = engine
   const headers = identityHeaders(execution, stage)
   return {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { BackendError, type Caller, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import type { JsonObject } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import { isJsonObject, isTrue } from '../model.ts'
 import { failedExecution, preparePipeline } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
 import { checkStageList, referencedStages } from '../submission/references.ts'
@@ -16,6 +16,11 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
   app.post('/ops', (request) => {
     const task = prepareTask(request.body, callerOf(request), sources)
     return { ref: `/tasks/${engine.transact((unit) => unit.submit(task)).id}` }
+  })
+
+  app.post('/v2/pipelineTemplates/plan', (request) => {
+    const definition = { ...bodyOf(request.body), type: 'templatedPipeline', plan: true }
+    return startPipeline(definition, callerOf(request), engine, sources)
   })
 
   app.post('/plan', (request) => startPipeline({ ...bodyOf(request.body), plan: true }, callerOf(request), engine, sources))
@@ -48,10 +53,15 @@ async function startPipeline(body: unknown, caller: Caller, engine: Engine, sour
   const prepared = await preparePipeline(body, caller, sources)
   if (prepared.kind === 'plan') return prepared.definition
   if (prepared.kind === 'failed') {
-    engine.transact((unit) => unit.load(prepared.execution.id) ?? unit.insert(prepared.execution))
+    if (!isPlan(body)) engine.transact((unit) => unit.load(prepared.execution.id) ?? unit.insert(prepared.execution))
     throw new BackendError(400, prepared.message)
   }
   return { ref: `/pipelines/${engine.transact((unit) => unit.submit(prepared.execution)).id}` }
+}
+
+/** Nobody asked for a run that could be shown as failed. */
+function isPlan(body: unknown): boolean {
+  return isJsonObject(body) && isTrue(body['plan'])
 }
 
 function bodyOf(body: unknown): JsonObject {

@@ -7,6 +7,7 @@ import { ArtifactError, resolveArtifacts } from './artifacts.ts'
 import { commonParts, textOf } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
+import { expandTemplate, isTemplateInstance } from './template-instance.ts'
 import { listOf, normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
 export type PreparedPipeline =
@@ -18,9 +19,17 @@ export type PreparedPipeline =
 
 /** @throws {BackendError} 400 when the body is refused without a trace. */
 export async function preparePipeline(body: unknown, caller: Caller, sources: SubmissionSources): Promise<PreparedPipeline> {
-  const given = checkDefinition(body)
+  const submitted = checkDefinition(body)
+  const normalised = normaliseTrigger(submitted['trigger'], { user: caller.user, findExecution: sources.findExecution })
+  let given = submitted
+  try {
+    if (isTemplateInstance(submitted)) given = await expandTemplate(submitted, caller.identity, sources)
+  } catch (error) {
+    if (!(error instanceof ArtifactError)) throw error
+    const execution = failedExecution({ ...submitted, stages: [], trigger: normalised }, error.message, caller, sources)
+    return { kind: 'failed', execution, message: error.message }
+  }
   const stages = referencedStages(checkStageList(given['stages'], 'stages'))
-  const normalised = normaliseTrigger(given['trigger'], { user: caller.user, findExecution: sources.findExecution })
   const parameters = withDefaultParameters(normalised.parameters, given['parameterConfig'])
   let trigger: Trigger = { ...normalised, parameters }
   try {
@@ -64,11 +73,11 @@ function priorArtifacts(given: JsonObject, sources: SubmissionSources): unknown[
   return configId === undefined ? [] : (sources.newestRun(configId)?.trigger.artifacts ?? [])
 }
 
-/** @throws {ArtifactError} for what is refused but kept: a disabled definition, and a template that nobody has resolved. */
+/** @throws {ArtifactError} for what is refused but kept: a disabled definition, and an instance of a version-1 template. */
 function checkRunnable(given: JsonObject): void {
   if (isTrue(given['disabled'])) throw new ArtifactError('The pipeline is disabled and cannot be started.')
-  if (given['type'] === 'templatedPipeline' && given['stages'] === undefined) {
-    throw new ArtifactError('The pipeline is an instance of a template; pipeline templates are not offered by this platform.')
+  if (given['type'] === 'templatedPipeline' && listOf(given['stages']).length === 0) {
+    throw new ArtifactError('The pipeline is an instance of a version-1 template; this platform runs those of version 2.')
   }
 }
 

@@ -1,0 +1,10 @@
+/** The start of a pipeline that an event, a time or a person decided on. */
+import type { JsonObject } from '../json-values.ts'
+
+export interface Start {
+  pipeline: JsonObject
+  trigger: JsonObject
+  artifacts: JsonObject[]
+  /** Identity headers with which the orchestrator is asked. */
+  identity: Record<string, string>
+}

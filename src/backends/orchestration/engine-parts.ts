@@ -1,0 +1,31 @@
+/** What the engine is made of, and what it lends to the work that it has done for it. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { FastifyBaseLogger } from 'fastify'
+import type { CallService } from '../backend.ts'
+import type { LifeCycleEvent } from './machine/turn.ts'
+import type { Execution, JsonObject } from './model.ts'
+import type { StageTypes } from './stages/stage-type.ts'
+import type { ExecutionStore } from './store.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
+
+export interface EngineOptions {
+  db: DatabaseSync
+  store: ExecutionStore
+  stageTypes: StageTypes
+  /** Zone of execution windows, an IANA name. */
+  timeZone: string
+  now: () => number
+  nextId: () => string
+  call: CallService
+  log: FastifyBaseLogger
+  /** Builds a run that `parent` starts; `headers` are the identity to use. */
+  prepareExecution: (definition: JsonObject, parent: Execution, headers: Record<string, string>) => Promise<Execution>
+  /** Told after the transaction in which the events happened. */
+  publish: (events: readonly LifeCycleEvent[]) => void
+}
+
+export interface EngineParts {
+  readonly options: EngineOptions
+  /** Changes executions in one transaction, and wakes up for what follows from it. */
+  transact<T>(work: (unit: UnitOfWork) => T): T
+}

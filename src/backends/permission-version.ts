@@ -1,0 +1,23 @@
+/** Counts the changes of permissions that embedded services make, so that nobody else has to remember for how long. */
+import type { FastifyInstance } from 'fastify'
+
+/** Writes after which somebody may do something else: to applications, their permissions, service accounts, and roles. */
+const permissionWrites = /^\/(?:front50\/(?:v2\/applications|permissions|serviceAccounts)|fiat\/roles)(?:[/?]|$)/
+
+/** A number in memory that the worker and the gateway share. */
+export function createPermissionVersion(): SharedArrayBuffer {
+  return new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+}
+
+export function readPermissionVersion(memory: SharedArrayBuffer): number {
+  return Atomics.load(new Int32Array(memory), 0)
+}
+
+/** The number has changed before whoever wrote gets the answer. A write that fails may count: that costs one question. */
+export function countPermissionWrites(server: FastifyInstance, memory: SharedArrayBuffer): void {
+  const counter = new Int32Array(memory)
+  server.addHook('onSend', (request, _reply, _payload, done) => {
+    if (request.method !== 'GET' && permissionWrites.test(request.url)) Atomics.add(counter, 0, 1)
+    done()
+  })
+}

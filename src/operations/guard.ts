@@ -1,0 +1,284 @@
+/** Checks, before anything is changed, that the caller has what an operation demands, and filters what is listed. */
+import { GatewayError } from '../errors.ts'
+import { pathTo } from '../http/encode-path.ts'
+import { decide, describeNeed, isListed, type Need } from '../permissions/decide.ts'
+import { foldName } from '../permissions/fold-name.ts'
+import type { Authorization, PermissionView } from '../permissions/permissions.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import { readJson } from '../upstreams/upstreams.ts'
+import { isDecided } from './application-access.ts'
+import type { Demand, FilterField } from './demands.ts'
+import { type JobNeeds, needsOfDefinition, needsOfJobs, needsOfStages } from './job-needs.ts'
+import type { Operation, OperationRequest } from './operation.ts'
+import type { Platform } from './platform.ts'
+import { type Fields, isFields } from './upstream-shape.ts'
+
+/** Services that own what demands are about. One of them embedded makes the gateway check what several may answer. */
+const owningServices: readonly ServiceName[] = ['orca', 'front50', 'clouddriver', 'igor']
+const maxRemembered = 10_000
+
+export class Guard {
+  readonly #platform: Platform
+  /** Applications of executions and tasks, which never move, by service path. */
+  readonly #owners = new Map<string, string>()
+
+  constructor(platform: Platform) {
+    this.#platform = platform
+  }
+
+  /** Whether the gateway itself checks this operation; otherwise the service behind it does. */
+  checks({ demands, forward }: Operation): boolean {
+    const { permissions, upstreams } = this.#platform
+    if (demands[0].kind === 'nothing' || !isDecided(this.#platform)) return false
+    if (permissions.enforcement !== 'services') return true
+    return (forward === undefined ? owningServices : [forward.service]).some((service) => upstreams.isEmbedded(service))
+  }
+
+  /** Whether the body has to be read, because it says what is needed. */
+  readsBody(operation: Operation): boolean {
+    return this.checks(operation) && operation.demands.some(isAboutBody)
+  }
+
+  /** Everything but the body. @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE */
+  async check(operation: Operation, request: OperationRequest): Promise<void> {
+    if (!this.checks(operation)) return
+    const demands = operation.demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter')
+    if (demands.length === 0) return
+    const view = await this.#viewOf(request)
+    for (const demand of demands) {
+      for (const need of await this.#needsOf(demand, request)) refuseUnless(view, need)
+    }
+  }
+
+  /** @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE */
+  async checkBody(operation: Operation, request: OperationRequest, body: unknown): Promise<void> {
+    if (!this.readsBody(operation)) return
+    const view = await this.#viewOf(request)
+    for (const demand of operation.demands.filter(isAboutBody)) await this.#checkBodyOf(demand, request, body, view)
+  }
+
+  /** A function that leaves out what the caller may not read; undefined when nothing has to be left out. */
+  async filterOf(operation: Operation, request: OperationRequest): Promise<((answer: unknown) => unknown) | undefined> {
+    const fields = operation.demands.flatMap((demand) => (demand.kind === 'filter' ? demand.by : []))
+    if (fields.length === 0 || !this.checks(operation)) return undefined
+    const view = await this.#viewOf(request)
+    return view?.admin === true ? undefined : (answer) => filterAnswer(answer, fields, view)
+  }
+
+  /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
+  async #viewOf({ state }: OperationRequest): Promise<PermissionView | undefined> {
+    if (state.user === undefined) return undefined
+    const answer = await this.#platform.permissions.lookUp(state.user)
+    if (answer.kind === 'view') return answer.view
+    if (answer.kind === 'unknown') return undefined
+    const { cause } = answer
+    throw new GatewayError('PERMISSIONS_UNAVAILABLE', 'The permission service does not answer. Try again later.', { cause })
+  }
+
+  async #needsOf(demand: Demand, request: OperationRequest): Promise<Need[]> {
+    switch (demand.kind) {
+      case 'admin':
+      case 'account-manager':
+        return [{ kind: demand.kind }]
+      case 'named-application':
+        return [{ kind: 'application', name: demand.application, authorization: demand.authorization }]
+      case 'account':
+        return named(valuesOf(request, ['account', 'accountName']), 'account', demand.authorization)
+      case 'build-service':
+        return named(valuesOf(request, [demand.parameter]), 'build-service', demand.authorization)
+      case 'application':
+        return named(await this.#applicationsOf(demand, request), 'application', demand.authorization)
+      default:
+        return []
+    }
+  }
+
+  async #applicationsOf(demand: Extract<Demand, { kind: 'application' }>, request: OperationRequest): Promise<string[]> {
+    const { of, parameter = 'id' } = demand
+    switch (of) {
+      case 'path':
+        return ['application', 'applicationName'].flatMap((name) => request.path[name] ?? [])
+      case 'query':
+        return valuesOf(request, ['application'])
+      case 'execution':
+      case 'task':
+        return this.#ownersOf(request, of === 'task' ? '/tasks' : '/pipelines', valuesOf(request, [parameter]))
+      case 'definition':
+        return flat(valuesOf(request, [parameter]).map((id) => ownerOfDefinition(request, id)))
+      case 'strategy':
+        return flat(valuesOf(request, [parameter]).map((id) => ownerOfStrategy(request, id)))
+      default:
+        return []
+    }
+  }
+
+  /** What the orchestrator does not know belongs to nobody: it says 404 itself. */
+  async #ownersOf(request: OperationRequest, path: '/tasks' | '/pipelines', ids: readonly string[]): Promise<string[]> {
+    return flat(
+      ids.map(async (id) => {
+        const key = `${path} ${id}`
+        const known = this.#owners.get(key)
+        if (known !== undefined) return [known]
+        const owner = await ownerAt(request, 'orca', path === '/tasks' ? pathTo`/tasks/${id}` : pathTo`/pipelines/${id}`)
+        for (const name of owner) this.#owners.set(key, name)
+        if (this.#owners.size > maxRemembered) this.#owners.clear()
+        return owner
+      }),
+    )
+  }
+
+  async #checkBodyOf(demand: Demand, request: OperationRequest, body: unknown, view: PermissionView | undefined): Promise<void> {
+    const fields = isFields(body) ? body : {}
+    switch (demand.kind) {
+      case 'application': {
+        if (demand.of === 'started') return this.#refuseUnless(needsOfStages(fields), request, view)
+        return requireAll(view, named(texts(fields['application']), 'application', demand.authorization))
+      }
+      case 'account':
+        return requireAll(view, named(texts(fields['name'] ?? fields['account']), 'account', demand.authorization))
+      case 'definitions':
+        return this.#checkDefinitions(request, body, view)
+      case 'jobs': {
+        requireAll(view, ownerNeeds(view, texts(fields['application'])))
+        const jobs = fields['job'] ?? fields['stages'] ?? []
+        return this.#refuseUnless(needsOfJobs(Array.isArray(jobs) ? jobs : [jobs]), request, view)
+      }
+      default:
+    }
+  }
+
+  async #checkDefinitions(request: OperationRequest, body: unknown, view: PermissionView | undefined): Promise<void> {
+    requireAll(view, ownerNeeds(view, valuesOf(request, ['application'])))
+    const definitions = (Array.isArray(body) ? body : [body]).filter(isFields)
+    for (const definition of definitions) {
+      const { idsToIndices } = definition
+      const ids = [...valuesOf(request, ['id']), ...Object.keys(isFields(idsToIndices) ? idsToIndices : {})]
+      const needs = needsOfDefinition(definition)
+      needs.definitions.push(...ids.map((id) => ({ id, authorization: 'WRITE' as const })))
+      await this.#refuseUnless(needs, request, view)
+    }
+  }
+
+  async #refuseUnless(found: JobNeeds, request: OperationRequest, view: PermissionView | undefined): Promise<void> {
+    requireAll(view, found.needs)
+    for (const name of found.creates) await this.#checkCreation(request, name, view)
+    for (const { id, authorization } of new Map(
+      found.definitions.map((one) => [`${one.authorization} ${one.id}`, one]),
+    ).values()) {
+      const owners = await flat([ownerOfDefinition(request, id, false), ownerOfStrategy(request, id, false)])
+      requireAll(view, named(owners, 'application', authorization))
+    }
+  }
+
+  /** An application that exists is changed by its creation; whether a new one may be created, the permission service says. */
+  async #checkCreation(request: OperationRequest, name: string, view: PermissionView | undefined): Promise<void> {
+    const { user } = request.state
+    if (view === undefined || user === undefined || isListed(view, name)) {
+      return refuseUnless(view, { kind: 'application', name, authorization: 'WRITE' })
+    }
+    if (view.admin || (await this.#platform.permissions.mayCreateApplication(user, name))) return
+    throw denied({ kind: 'application', name, authorization: 'CREATE' })
+  }
+}
+
+function isAboutBody(demand: Demand): boolean {
+  if (demand.kind === 'definitions' || demand.kind === 'jobs') return true
+  if (demand.kind === 'account') return demand.of === 'body'
+  return demand.kind === 'application' && (demand.of === 'body' || demand.of === 'started')
+}
+
+/** A task may be filed under a name that is no application, such as that of the platform. */
+function ownerNeeds(view: PermissionView | undefined, applications: readonly string[]): Need[] {
+  const known = applications.filter((name) => view === undefined || isListed(view, name))
+  return named(known, 'application', 'WRITE')
+}
+
+function named(
+  names: readonly string[],
+  kind: 'application' | 'account' | 'build-service',
+  authorization: Authorization,
+): Need[] {
+  return names.map((name) => ({ kind, name, authorization }))
+}
+
+/** Values of parameters of the path or the query, lists included, without blank ones. */
+function valuesOf({ path, query }: OperationRequest, names: readonly string[]): string[] {
+  return names
+    .flatMap((name) => path[name] ?? query[name] ?? [])
+    .map(String)
+    .filter((value) => value.trim() !== '')
+}
+
+function texts(value: unknown): string[] {
+  return typeof value === 'string' && value.trim() !== '' ? [value] : []
+}
+
+async function flat(lists: readonly Promise<string[]>[]): Promise<string[]> {
+  return (await Promise.all(lists)).flat()
+}
+
+/** A definition may have been moved or deleted a moment ago, so nothing is remembered. A deleted one lives on in its history. */
+async function ownerOfDefinition(request: OperationRequest, id: string, deleted = true): Promise<string[]> {
+  const live = await ownerAt(request, 'front50', pathTo`/pipelines/${id}/get`)
+  return live.length > 0 || !deleted ? live : ownerAt(request, 'front50', pathTo`/pipelines/${id}/history`)
+}
+
+async function ownerOfStrategy(request: OperationRequest, id: string, deleted = true): Promise<string[]> {
+  if (deleted) return ownerAt(request, 'front50', pathTo`/strategies/${id}/history`)
+  const answer = await request.call('front50', { path: '/strategies' })
+  const strategies = answer.status === 404 ? [] : readJson(answer, 'front50')
+  const wanted = foldName(id)
+  const found = (Array.isArray(strategies) ? strategies : []).filter(
+    (one) => isFields(one) && foldName(String(one['id'])) === wanted,
+  )
+  return found.flatMap((one: Fields) => texts(one['application']))
+}
+
+async function ownerAt(request: OperationRequest, service: ServiceName, path: string): Promise<string[]> {
+  const answer = await request.call(service, { path })
+  if (answer.status === 404) return []
+  const body = readJson(answer, service)
+  const entry = Array.isArray(body) ? body[0] : body
+  return isFields(entry) ? texts(entry['application']) : []
+}
+
+function requireAll(view: PermissionView | undefined, needs: readonly Need[]): void {
+  for (const need of needs) refuseUnless(view, need)
+}
+
+/** @throws {GatewayError} PERMISSION_DENIED */
+function refuseUnless(view: PermissionView | undefined, need: Need): void {
+  if (!decide(view, need).allowed) throw denied(need)
+}
+
+function denied(need: Need): GatewayError {
+  return new GatewayError('PERMISSION_DENIED', `You may not do this: it needs ${describeNeed(need)}.`)
+}
+
+/** Pages of a search have their entries in `results`. */
+function filterAnswer(answer: unknown, fields: readonly FilterField[], view: PermissionView | undefined): unknown {
+  if (fields.includes('key-account') && isFields(answer)) {
+    return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(view, 'account', account)))
+  }
+  if (!Array.isArray(answer)) return answer
+  return answer.flatMap((entry: unknown) => {
+    if (isFields(entry) && Array.isArray(entry['results'])) {
+      return [{ ...entry, results: filterAnswer(entry['results'], fields, view) }]
+    }
+    return fields.every((field) => mayReadEntry(view, field, entry)) ? [entry] : []
+  })
+}
+
+function mayReadEntry(view: PermissionView | undefined, field: FilterField, entry: unknown): boolean {
+  if (field === 'build-service') {
+    const name = isFields(entry) ? entry['name'] : entry
+    return typeof name !== 'string' || mayRead(view, field, name)
+  }
+  if (field === 'key-account' || !isFields(entry)) return true
+  const name = entry[field]
+  return typeof name !== 'string' || name === '' || mayRead(view, field, name)
+}
+
+function mayRead(view: PermissionView | undefined, kind: 'application' | 'account' | 'build-service', name: string): boolean {
+  return decide(view, { kind, name, authorization: 'READ' }).allowed
+}

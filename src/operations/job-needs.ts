@@ -1,0 +1,164 @@
+/** What the jobs of a task, the stages of a pipeline and the definitions in a body need, without asking anybody. */
+import { GatewayError } from '../errors.ts'
+import type { Need } from '../permissions/decide.ts'
+import type { Authorization } from '../permissions/permissions.ts'
+import { type Fields, isFields } from './upstream-shape.ts'
+
+/** What is needed beyond plain names; ids have to be looked up. */
+export interface JobNeeds {
+  readonly needs: Need[]
+  /** Applications to be created, or changed if they exist. */
+  readonly creates: string[]
+  /** Definitions that are changed (WRITE) or started (EXECUTE), by id. */
+  readonly definitions: { readonly id: string; readonly authorization: Authorization }[]
+}
+
+const createsApplication = new Set(['createApplication', 'upsertApplication'])
+const changesApplication = new Set([...createsApplication, 'updateApplication', 'deleteApplication'])
+
+/** Stages of a pipeline that change what belongs to applications: the store behind them does not check who does it. */
+const privilegedStages = new Set([
+  ...changesApplication,
+  'savePipeline',
+  'updatePipeline',
+  'deletePipeline',
+  'reorderPipelines',
+  'pipeline',
+])
+
+/** Documents that a job carries, in which other keys with these names may stand. */
+const documents = new Set(['manifest', 'manifests', 'pipeline', 'pipelines', 'attributes', 'parameters', 'context', 'trigger'])
+const accountKeys = new Set(['account', 'credentials', 'accountName'])
+
+/** @throws {GatewayError} PERMISSION_DENIED when a job hides behind an expression what it is about */
+export function needsOfJobs(jobs: readonly unknown[]): JobNeeds {
+  const found: JobNeeds = { needs: [], creates: [], definitions: [] }
+  for (const job of jobs.filter(isFields)) addJob(found, job)
+  return found
+}
+
+/** Needs of a definition itself, wherever it will be stored. @throws {GatewayError} PERMISSION_DENIED */
+export function needsOfDefinition(definition: Fields): JobNeeds {
+  const found = needsOfJobs(stagesOf(definition).filter((stage) => privilegedStages.has(String(stage['type']))))
+  addDefinition(found, definition)
+  return found
+}
+
+/** Needs of a definition that runs without being stored. @throws {GatewayError} PERMISSION_DENIED */
+export function needsOfStages(definition: Fields): JobNeeds {
+  return needsOfJobs(stagesOf(definition).filter((stage) => privilegedStages.has(String(stage['type']))))
+}
+
+function stagesOf({ stages }: Fields): Fields[] {
+  return Array.isArray(stages) ? stages.filter(isFields) : []
+}
+
+function addDefinition(found: JobNeeds, { application, id, triggers }: Fields): void {
+  if (typeof application === 'string') addApplication(found, application, 'WRITE')
+  if (typeof id === 'string' && id !== '') found.definitions.push({ id, authorization: 'WRITE' })
+  for (const trigger of Array.isArray(triggers) ? triggers.filter(isFields) : []) {
+    const name = trigger['runAsUser']
+    if (typeof name !== 'string' || name.trim() === '') continue
+    found.needs.push({ kind: 'service-account', name: checkPlain(name) })
+  }
+}
+
+function addJob(found: JobNeeds, job: Fields): void {
+  const type = String(job['type'] ?? '')
+  if (Object.keys(job).some((key) => key.includes('${'))) throw hidden()
+  if (type === 'pipeline') addStart(found, job)
+  else if (type === 'reorderPipelines') addReorder(found, job)
+  else if (changesApplication.has(type)) addApplicationChange(found, type, job)
+  else addOther(found, job)
+}
+
+function addOther(found: JobNeeds, job: Fields): void {
+  for (const key of ['pipeline', 'pipelines']) {
+    const decoded = decode(job[key])
+    for (const definition of (Array.isArray(decoded) ? decoded : [decoded]).filter(isFields)) {
+      merge(found, needsOfDefinition(definition))
+    }
+  }
+  addNames(found, job)
+}
+
+function addStart(found: JobNeeds, { application, pipeline }: Fields): void {
+  if (typeof application === 'string') addApplication(found, application, 'EXECUTE')
+  if (typeof pipeline === 'string' && pipeline !== '')
+    found.definitions.push({ id: checkPlain(pipeline), authorization: 'EXECUTE' })
+}
+
+function addReorder(found: JobNeeds, job: Fields): void {
+  const application = decode(job['application'])
+  if (typeof application === 'string') addApplication(found, application, 'WRITE')
+  const places = decode(job['idsToIndices'])
+  if (isFields(places)) {
+    for (const id of Object.keys(places)) found.definitions.push({ id, authorization: 'WRITE' })
+  }
+}
+
+function addApplicationChange(found: JobNeeds, type: string, job: Fields): void {
+  const { application } = job
+  const name = isFields(application) ? application['name'] : application
+  if (typeof name !== 'string' || name.trim() === '') {
+    throw new GatewayError('PERMISSION_DENIED', `A job of the type ${type} has to name its application.`)
+  }
+  if (createsApplication.has(type)) found.creates.push(checkPlain(name))
+  else addApplication(found, name, 'WRITE')
+}
+
+/** Names at any depth, except inside documents that the job only carries. */
+function addNames(found: JobNeeds, job: Fields): void {
+  const open: unknown[] = [job]
+  while (open.length > 0) {
+    const next = open.pop()
+    for (const [key, inner] of Object.entries(next ?? {})) {
+      if (typeof inner === 'string') addName(found, key, inner)
+      else if (key === 'application' && isFields(inner) && typeof inner['name'] === 'string')
+        addApplication(found, inner['name'], 'WRITE')
+      else if (key === 'moniker' && isFields(inner) && typeof inner['app'] === 'string')
+        addApplication(found, inner['app'], 'WRITE')
+      if (typeof inner === 'object' && !documents.has(key)) open.push(inner)
+    }
+  }
+}
+
+function addName(found: JobNeeds, key: string, value: string): void {
+  if (value.trim() === '') return
+  if (key === 'application') addApplication(found, value, 'WRITE')
+  if (accountKeys.has(key)) found.needs.push({ kind: 'account', name: checkPlain(value), authorization: 'WRITE' })
+}
+
+function addApplication(found: JobNeeds, name: string, authorization: Authorization): void {
+  found.needs.push({ kind: 'application', name: checkPlain(name), authorization })
+}
+
+function merge(found: JobNeeds, other: JobNeeds): void {
+  found.needs.push(...other.needs)
+  found.creates.push(...other.creates)
+  found.definitions.push(...other.definitions)
+}
+
+/** JSON in base64, as jobs carry documents, or the value itself. @throws {GatewayError} PERMISSION_DENIED */
+function decode(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  checkPlain(value)
+  try {
+    return JSON.parse(Buffer.from(value, 'base64').toString())
+  } catch {
+    return value
+  }
+}
+
+/** The orchestrator would replace an expression after the check. @throws {GatewayError} PERMISSION_DENIED */
+function checkPlain(name: string): string {
+  if (name.includes('${')) throw hidden()
+  return name
+}
+
+function hidden(): GatewayError {
+  return new GatewayError(
+    'PERMISSION_DENIED',
+    'Whether you may do this cannot be told from an expression: name applications, accounts and definitions in plain text.',
+  )
+}

@@ -1,0 +1,103 @@
+/** Decides from the view of a user whether one need is met, and by which rule. Asks nobody. */
+import { foldName } from './fold-name.ts'
+import { grantsOnAccount, grantsOnApplication } from './permission-view.ts'
+import type { Authorization, PermissionView } from './permissions.ts'
+
+/** One thing that a request needs. */
+export type Need =
+  | { readonly kind: 'admin' }
+  | { readonly kind: 'account-manager' }
+  | { readonly kind: 'application' | 'account' | 'build-service'; readonly name: string; readonly authorization: Authorization }
+  | { readonly kind: 'service-account'; readonly name: string }
+
+export interface Decision {
+  readonly allowed: boolean
+  readonly need: Need
+  /** The rule that decided, for people. */
+  readonly rule: string
+}
+
+/**
+ * @param view Undefined when the permission service does not know the user
+ * @see authentication contract, section 4.2
+ */
+export function decide(view: PermissionView | undefined, need: Need): Decision {
+  const { allowed, rule } = view === undefined ? denied('the permission service does not know the user') : judge(view, need)
+  return { allowed, need, rule }
+}
+
+/** "WRITE on the application web". */
+export function describeNeed(need: Need): string {
+  switch (need.kind) {
+    case 'admin':
+      return 'an administrator'
+    case 'account-manager':
+      return 'an account manager'
+    case 'service-account':
+      return `the service account ${need.name}`
+    default:
+      return `${need.authorization} on the ${need.kind.replace('-', ' ')} ${need.name}`
+  }
+}
+
+/** Whether the view says anything about the application; one that it does not list is unknown. */
+export function isListed(view: PermissionView, application: string): boolean {
+  const wanted = foldName(application)
+  return view.applications.some(({ name }) => foldName(name) === wanted)
+}
+
+interface Judgement {
+  allowed: boolean
+  rule: string
+}
+
+function judge(view: PermissionView, need: Need): Judgement {
+  if (view.admin) return allowed('administrators may do everything')
+  switch (need.kind) {
+    case 'admin':
+      return denied('the user has no role of `fiat.admin.roles`')
+    case 'account-manager':
+      return view.accountManager === true ? allowed('the user manages accounts') : denied('the user does not manage accounts')
+    case 'application':
+      return judgeApplication(view, need.name, need.authorization)
+    case 'account':
+      return granted(grantsOnAccount(view, need.name, need.authorization), 'account', need.authorization)
+    case 'build-service':
+      return judgeBuildService(view, need.name, need.authorization)
+    case 'service-account': {
+      const mayUse = view.serviceAccounts.some(({ name }) => foldName(name) === foldName(need.name))
+      return mayUse
+        ? allowed('the user has the roles of the service account')
+        : denied('the user lacks a role of the service account')
+    }
+  }
+}
+
+function judgeApplication(view: PermissionView, name: string, authorization: Authorization): Judgement {
+  if (view.legacyFallback === true) return allowed('the permission service is silent and `services.fiat.legacyFallback` is set')
+  const mayDo = grantsOnApplication(view, name, authorization)
+  if (isListed(view, name)) return granted(mayDo, 'application', authorization)
+  return mayDo
+    ? allowed('the application is unknown, and unknown applications are open')
+    : denied('the application is unknown, and unknown applications are closed')
+}
+
+function judgeBuildService(view: PermissionView, wanted: string, authorization: Authorization): Judgement {
+  if (view.legacyFallback === true) return allowed('the permission service is silent and `services.fiat.legacyFallback` is set')
+  const service = view.buildServices?.find(({ name }) => foldName(name) === foldName(wanted))
+  return granted(service?.authorizations.includes(authorization) === true, 'build service', authorization)
+}
+
+function granted(yes: boolean, what: string, authorization: Authorization): Judgement {
+  return yes
+    ? allowed(`a role of the user has ${authorization} on the ${what}, or nobody restricts it`)
+    : denied(`no role of the user has ${authorization} on the ${what}`)
+}
+
+function allowed(rule: string): Judgement {
+  return { allowed: true, rule }
+}
+
+function denied(rule: string): Judgement {
+  return { allowed: false, rule }
+}
