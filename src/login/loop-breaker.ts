@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { setCookie } from './request-login.ts'
+import { setCookie } from '../http/cookies.ts'
 
 /**
  * What seems to be wrong. `cookie`: logins succeed, and the browser sends no cookie back. `session`: logins succeed, and the

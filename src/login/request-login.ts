@@ -1,6 +1,7 @@
 /** What happens to every request before its operation: the user is found, the permission service asked, strangers sent away. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { setCookie } from '../http/cookies.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import { emptySession, type Session, userOf } from '../sessions/session.ts'
@@ -241,12 +242,6 @@ export class RequestLogin {
     findings.session = started.session
     setCookie(state, sessions.cookie(started.id, state.scheme === 'https'))
   }
-}
-
-/** Adds a cookie to the answer, whichever way it is sent. */
-export function setCookie(state: RequestState, cookie: string): void {
-  const others = state.answerHeaders['set-cookie'] ?? []
-  state.answerHeaders['set-cookie'] = [...(Array.isArray(others) ? others : [others]), cookie]
 }
 
 function createGuard(options: RequestLoginOptions, listener: ListenerKind): Guard {

@@ -1,3 +1,7 @@
+/**
+ * Drives executions: hands out tasks whose time has come, records their results, and wakes up when the next is due. Between
+ * two steps there is nothing in memory that is not in the store, so a restart goes on where the last step ended.
+ */
 import { BackendError } from '../backend.ts'
 import { inTransaction } from '../database.ts'
 import { DueQueue } from './due-queue.ts'
