@@ -104,14 +104,16 @@ class SqliteSink implements AuditSink {
   }
 }
 
-/** The lines of a file, also while a gateway writes it. A row whose columns say something else than its record is no record. */
+/** The lines of a file, also while a gateway writes it. A row whose columns say something else than its record counts as altered. */
 export function* readAuditFile(file: string): Generator<string> {
   const db = new DatabaseSync(file, { readOnly: true })
   try {
     for (const row of db.prepare('SELECT * FROM events_1 ORDER BY sequence').iterate()) {
       const line = String(row['record'])
       const record = parseRecord(line)
-      yield record === undefined || agrees(row, record) ? line : `${line} ${formatCanonical({ ...row, record: undefined })}`
+      yield record === undefined || agrees(row, record)
+        ? line
+        : formatCanonical({ ...record, columns: { ...row, record: undefined } })
     }
   } finally {
     db.close()

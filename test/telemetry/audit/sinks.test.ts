@@ -126,6 +126,7 @@ test('SQLite: a column that says something else than its record shows, so that t
   db.close()
   const [first] = (await verifyChain(readAuditFile(file))).breaks
   assert.equal(first?.line, 2)
+  assert.match(first?.problem ?? '', /^was altered/)
 })
 
 test('SQLite: a file that is no database is refused with what to do, and stays', async (t) => {
