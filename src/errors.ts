@@ -53,6 +53,7 @@ export const errorCodes = {
     shape: 'problem',
     meaning: 'The answer exists as JSON and YAML only, and the Accept header names neither.',
   },
+  REQUEST_TIMEOUT: { status: 408, meaning: 'The request did not arrive completely in time.' },
   CONFLICT: { status: 409, meaning: 'The resource is in a state that does not permit this.' },
   BODY_TOO_LARGE: { status: 413, shape: 'problem', meaning: 'The body is larger than `http.maxBodyBytes`.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, shape: 'problem', meaning: 'The body is neither JSON nor YAML.' },

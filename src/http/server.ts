@@ -1,6 +1,6 @@
 /** The HTTP server: how requests are received, which steps they pass, and how everything that goes wrong is answered. */
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import { type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, {
   type FastifyBaseLogger,
@@ -174,23 +174,26 @@ function requestIdOf(raw: IncomingMessage): string {
   return typeof execution === 'string' && /^[\w-]{1,100}$/.test(execution) ? `${execution}:${randomUUID()}` : randomUUID()
 }
 
-/** Requests that are not HTTP, or whose headers are too large, are answered on the socket and the connection ends. */
+/** Requests that are not HTTP, or too large or slow, are answered on the socket and the connection ends. */
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
-  const timedOut = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-  const [status, reason, code, message] = tooLarge
-    ? [
-        431,
-        'Request Header Fields Too Large',
-        'HEADERS_TOO_LARGE',
-        'The request line and headers are too large. Send fewer or shorter headers and parameters.',
-      ]
-    : timedOut
-      ? [408, 'Request Timeout', 'REQUEST_TIMEOUT', 'The request was not complete in time. Send it again.']
-      : [400, 'Bad Request', 'BAD_ARGUMENT', 'The request is not well-formed HTTP. Encode the path and send valid headers.']
+  const { code, status, message } = toClientError(error.code)
+  const reason = STATUS_CODES[status] ?? 'Error'
   const body = JSON.stringify({ timestamp: Date.now(), status, error: reason, message, code })
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
+}
+
+function toClientError(code: string | undefined): GatewayError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new GatewayError(
+      'HEADERS_TOO_LARGE',
+      'The request line and headers are too large. Send fewer or shorter headers and parameters.',
+    )
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time. Send it again.')
+  }
+  return new GatewayError('BAD_ARGUMENT', 'The request is not well-formed HTTP. Encode the path and send valid headers.')
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
+import { PassThrough } from 'node:stream'
+import { text as readText } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { startGateway } from '../support/gateway.ts'
+import { runGateway, startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 /** Sends the path as it stands: `fetch` would tidy it. */
@@ -165,6 +167,16 @@ test('headers that exceed the limit are refused with 431', async (t) => {
   const answer = await rawGet(gateway, '/health', { 'x-large': 'a'.repeat(200_000) })
   assert.equal(answer.status, 431)
   assert.equal((JSON.parse(answer.body) as { code: string }).code, 'HEADERS_TOO_LARGE')
+})
+
+test('a request that does not arrive completely in time is answered with 408', async (t) => {
+  const { gateway } = await runGateway(t, {})
+  const connection = new PassThrough()
+  gateway.server.server.emit('clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), connection)
+  const [head = '', body = ''] = (await readText(connection)).split('\r\n\r\n')
+  assert.match(head, /^HTTP\/1\.1 408 Request Timeout\r\n/)
+  assert.match(head, /connection: close/)
+  assert.equal((JSON.parse(body) as { code: string }).code, 'REQUEST_TIMEOUT')
 })
 
 test('a name in the path that is too long is refused with 400, and a long one is not', async (t) => {
