@@ -7,14 +7,15 @@ export type IdentityHeaders = Readonly<Record<string, string>>
 /** For calls that no client asked for: refreshes, health checks, login calls. */
 export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'anonymous' }
 
+/** Who asks on a path that is open to everyone (authentication contract, section 4.5). */
+const nobody = { username: 'anonymous', allowedAccounts: [] as readonly string[] }
+
 /** @see HTTP conventions, section 1.1; the rows marked harden: accounts and unknown names never come from the client. */
 export function identityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
   const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
-  if (state.user !== undefined) {
-    identity['X-SPINNAKER-USER'] = toHeaderValue(state.user.username)
-    if (state.user.allowedAccounts.length > 0)
-      identity['X-SPINNAKER-ACCOUNTS'] = toHeaderValue(state.user.allowedAccounts.join(','))
-  }
+  const { username, allowedAccounts } = state.user ?? nobody
+  identity['X-SPINNAKER-USER'] = toHeaderValue(username)
+  if (allowedAccounts.length > 0) identity['X-SPINNAKER-ACCOUNTS'] = toHeaderValue(allowedAccounts.join(','))
   identity['X-SPINNAKER-USER-ORIGIN'] = String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'deck' : 'api'
   const executionId = headers['x-spinnaker-execution-id']
   if (typeof executionId === 'string') identity['X-SPINNAKER-EXECUTION-ID'] = executionId

@@ -200,7 +200,7 @@ test('auth-scenario 214: an open webhook reaches the service as anonymous, whate
   })
   const sent = [...upstream.requests, ...upstream.background].find(({ path }) => path === '/webhooks/git/x')
   assert.ok(sent !== undefined)
-  assert.ok(['anonymous', undefined].includes(sent.headers['x-spinnaker-user'] as string | undefined))
+  assert.deepEqual([sent.headers['x-spinnaker-user'], sent.headers['x-spinnaker-accounts']], ['anonymous', undefined])
 })
 
 test('auth-scenario 258: without login method everyone is anonymous', async (t) => {
