@@ -1,8 +1,9 @@
 /** Checks, before anything is changed, that the caller has what an operation demands, and filters what is listed. */
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
-import { decide, describeNeed, isListed, type Need } from '../permissions/decide.ts'
+import { decide, describeNeed, type Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
+import { isListed } from '../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { readJson } from '../upstreams/upstreams.ts'

@@ -1,6 +1,6 @@
 /** Decides from the view of a user whether one need is met, and by which rule. Asks nobody. */
 import { foldName } from './fold-name.ts'
-import { grantsOnAccount, grantsOnApplication } from './permission-view.ts'
+import { grantsOnAccount, grantsOnApplication, isListed } from './permission-view.ts'
 import type { Authorization, PermissionView } from './permissions.ts'
 
 /** One thing that a request needs. */
@@ -38,12 +38,6 @@ export function describeNeed(need: Need): string {
     default:
       return `${need.authorization} on the ${need.kind.replace('-', ' ')} ${need.name}`
   }
-}
-
-/** Whether the view says anything about the application; one that it does not list is unknown. */
-export function isListed(view: PermissionView, application: string): boolean {
-  const wanted = foldName(application)
-  return view.applications.some(({ name }) => foldName(name) === wanted)
 }
 
 interface Judgement {

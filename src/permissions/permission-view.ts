@@ -70,6 +70,11 @@ export function grantsOnApplication(view: PermissionView, application: string, a
   return granted.has(authorization)
 }
 
+/** Whether the view says anything about the application; one that it does not list is unknown. */
+export function isListed(view: PermissionView, application: string): boolean {
+  return applicationsOf(view).has(foldName(application))
+}
+
 /** @see authentication contract, section 4.2, steps 3 and 4 */
 export function grantsOnAccount(view: PermissionView, account: string, authorization: Authorization): boolean {
   if (view.admin) return true
