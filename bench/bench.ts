@@ -1,4 +1,4 @@
-/** `npm run bench`: start, memory, small and large answers, compared with direct access and nginx on the same machine. */
+/** `npm run bench`: start, memory, small and large answers, compared with direct access and nginx; the cost of optional rules. */
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LoadResult, load } from './load.ts'
@@ -9,7 +9,7 @@ type Row = Record<string, string | number>
 type Scratch = ReturnType<typeof createScratch>
 type Part = (options: BenchOptions, scratch: Scratch) => Promise<void>
 
-const parts: Record<string, Part> = { start: measureStart, small: measureSmall, large: measureLarge }
+const parts: Record<string, Part> = { start: measureStart, small: measureSmall, large: measureLarge, rules: measureRules }
 const smallPath = '/networks/small'
 const idleSeconds = 10
 
@@ -81,6 +81,31 @@ async function measureLarge(options: BenchOptions, scratch: Scratch): Promise<vo
     const fifty = await measure(targets, options, { path: '/networks/mb50', connections: 8 })
     print('50 MB answers, 8 connections', toRows(fifty))
   })
+}
+
+/** What permissions and limits cost, each alone, for an operation about one application; ratios are to a gateway without. */
+async function measureRules(options: BenchOptions, scratch: Scratch): Promise<void> {
+  const { dist } = options
+  const targets: Target[] = []
+  try {
+    const service = await startService(scratch.dir('service'))
+    targets.push(service)
+    const fiat = {
+      SERVICES_FIAT_ENABLED: 'true',
+      SERVICES_FIAT_BASEURL: `http://127.0.0.1:${service.port}`,
+      PERMISSIONS_ENFORCE: 'gateway',
+    }
+    const limits = { RATELIMIT_ENABLED: 'true', RATELIMIT_LEARNING: 'false', RATELIMIT_CAPACITY: '1000000000' }
+    const rules = { 'no rules': {}, 'permissions: 1,000 applications, 200 roles': fiat, 'rate limits in memory': limits }
+    for (const [name, env] of Object.entries(rules)) {
+      targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist, service, env, name })))
+    }
+    const [, ...gateways] = targets
+    const measured = await measure(gateways, options, { path: '/applications/app-500/serverGroupManagers', connections: 50 })
+    print('2 KB answers about one application, 50 connections', toRows(measured))
+  } finally {
+    for (const target of targets.reverse()) await target.process.stop()
+  }
 }
 
 async function withTargets({ dist }: BenchOptions, scratch: Scratch, use: (targets: Target[]) => Promise<void>): Promise<void> {

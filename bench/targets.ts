@@ -70,10 +70,13 @@ export interface GatewayStart {
   dist: boolean
   /** The service that stands for all back ends; without it they are embedded. */
   service?: Target
+  /** Further settings; `name` tells such a gateway from others. */
+  env?: Record<string, string>
+  name?: string
 }
 
 /** Resolves as soon as `/health` answers. */
-export async function startGateway({ dir, dist, service }: GatewayStart): Promise<Target> {
+export async function startGateway({ dir, dist, service, env: more, name = 'fairlead' }: GatewayStart): Promise<Target> {
   const port = await freePort()
   const env: Record<string, string> = {
     SERVER_PORT: String(port),
@@ -82,15 +85,16 @@ export async function startGateway({ dir, dist, service }: GatewayStart): Promis
     FAIRLEAD_ADMIN_PASSWORD: password,
   }
   if (service !== undefined) {
-    for (const name of ['CLOUDDRIVER', 'ECHO', 'FRONT50', 'IGOR', 'ORCA', 'ROSCO']) {
-      env[`SERVICES_${name}_BASEURL`] = `http://127.0.0.1:${service.port}`
+    for (const backEnd of ['CLOUDDRIVER', 'ECHO', 'FRONT50', 'IGOR', 'ORCA', 'ROSCO']) {
+      env[`SERVICES_${backEnd}_BASEURL`] = `http://127.0.0.1:${service.port}`
     }
     env['SERVICES_FIAT_ENABLED'] = 'false'
   }
+  Object.assign(env, more)
   const file = resolve(root, dist ? 'dist/fairlead.js' : 'bin/fairlead.ts')
   const gateway = new MeasuredProcess({ command: process.execPath, args: [file, 'serve'], env, dir })
   await gateway.answers(`http://127.0.0.1:${port}/health`)
-  return { name: 'fairlead', port, process: gateway, headers: {} }
+  return { name, port, process: gateway, headers: {} }
 }
 
 /** Logs in with the form, as a browser does. @returns the target with the session's cookie */

@@ -1,4 +1,4 @@
-/** The service behind every target: a process that answers from memory with 2 KB, 1 MB or 50 MB of JSON. */
+/** The service behind every target: a process that answers from memory with 2 KB, 1 MB or 50 MB of JSON, or with permissions. */
 import { createServer } from 'node:http'
 
 const small = Buffer.from(JSON.stringify(Array.from({ length: 16 }, (_, index) => network(index))))
@@ -6,10 +6,22 @@ const large = Buffer.from(JSON.stringify(Array.from({ length: 8200 }, (_, index)
 /** The megabyte again and again: what is measured is how it flows, not what it says. */
 const repeats: Record<string, number> = { '/networks/mb1': 1, '/networks/mb50': 50 }
 
+/** As the permission service says it about somebody who may do a lot. */
+const permissions = Buffer.from(
+  JSON.stringify({
+    name: 'admin',
+    admin: false,
+    accounts: names(50, 'account').map((name) => ({ name, authorizations: ['READ', 'WRITE'] })),
+    applications: names(1000, 'app').map((name) => ({ name, authorizations: ['READ', 'WRITE', 'EXECUTE'] })),
+    serviceAccounts: [],
+    roles: names(200, 'role').map((name) => ({ name, source: 'LDAP' })),
+  }),
+)
+
 const server = createServer((request, answer) => {
   const path = (request.url ?? '').split('?')[0] ?? ''
   const count = repeats[path]
-  const body = path === '/networks/small' ? small : Buffer.from(path === '/health' ? '{"status":"UP"}' : '[]')
+  const body = bodyOf(path)
   answer.writeHead(200, {
     'content-type': 'application/json',
     'content-length': count === undefined ? body.length : large.length * count,
@@ -26,6 +38,16 @@ const server = createServer((request, answer) => {
 server.keepAliveTimeout = 60_000
 server.listen(Number(process.argv[2]), '127.0.0.1')
 process.on('SIGTERM', () => process.exit(0))
+
+function bodyOf(path: string): Buffer {
+  if (path === '/networks/small' || path.endsWith('/serverGroupManagers')) return small
+  if (path.startsWith('/authorize/')) return permissions
+  return Buffer.from(path === '/health' ? '{"status":"UP"}' : '[]')
+}
+
+function names(count: number, prefix: string): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
+}
 
 function network(index: number): Record<string, unknown> {
   return {
