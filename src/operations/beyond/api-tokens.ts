@@ -98,7 +98,7 @@ export const apiTokenOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/auth/apiTokens/serviceAccounts',
-    demands: ownAffair,
+    demands: adminOnly,
     summary: 'Service accounts for which administrators may create tokens. For administrators.',
     handle: async (request, platform) => {
       tokensOf(platform)

@@ -1,0 +1,143 @@
+/** The arrangement of the matrix: services that know one application and change nothing, and callers who are logged in by token. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { openUsers } from '../../src/login/form/users.ts'
+import type { Operation } from '../../src/operations/operation.ts'
+import { createQueryRules } from '../../src/operations/parse-query.ts'
+import { Browser } from '../login/browser.ts'
+import { createToken } from '../login/tokens/support.ts'
+import { runGateway } from '../support/gateway.ts'
+
+export const callers = [
+  'anonymous',
+  'outsider',
+  'reader',
+  'executor',
+  'writer',
+  'administrator',
+  'robot',
+  'read-only token',
+] as const
+export type Caller = (typeof callers)[number]
+
+/** What came of a request: sent to the login, refused, or let through, whatever the service then said. */
+export type Outcome = 'login' | 'refused' | 'allowed'
+
+const password = 'correct horse'
+const restricted = {
+  READ: ['readers'],
+  EXECUTE: ['executors'],
+  WRITE: ['writers'],
+}
+const definition = { id: 'main', name: 'main', application: 'web', stages: [], triggers: [] }
+const task = { id: '1', status: 'SUCCEEDED', application: 'web', name: 'a task', variables: [] }
+const everything = ['everyone', 'readers', 'executors', 'writers']
+
+/** Answers of every service by path; anything else is an empty object. */
+const answers: readonly [RegExp, unknown][] = [
+  [/^\/permissions\/applications$/, ['web', 'spinnakerplugins'].map((name) => ({ name, permissions: restricted }))],
+  [/^\/serviceAccounts/, [{ name: 'robot', memberOf: everything }]],
+  [/^\/credentials$/, [{ name: 'prod', type: 'kubernetes', permissions: { READ: ['readers'], WRITE: ['writers'] } }]],
+  [/^\/buildServices$/, [{ name: 'ci', permissions: { READ: ['readers'], WRITE: ['writers'] } }]],
+  [/^\/(?:pipelines|strategies)\/[^/]+\/(?:history|get)$/, [definition]],
+  [/^\/pipelines\/web\/name\//, definition],
+  [/^\/(?:pipelines\/web|strategies|strategies\/web)$/, [definition]],
+  [/^\/tasks\/|^\/pipelines\//, { ...task, ...definition, status: 'SUCCEEDED' }],
+  [/^\/(?:ops|orchestrate)/, { ref: '/tasks/1' }],
+]
+
+export interface Matrix {
+  /** One request of the caller. */
+  outcome(operation: Operation, caller: Caller): Promise<Outcome>
+}
+
+export async function startMatrix(t: TestContext): Promise<Matrix> {
+  const baseUrl = await startServices(t)
+  const names = ['orca', 'front50', 'clouddriver', 'igor', 'echo', 'rosco', 'kayenta', 'keel', 'mine', 'swabbie'] as const
+  const services = Object.fromEntries(names.map((name) => [name, { enabled: true, baseUrl }]))
+  const { url, dataDir } = await runGateway(t, {
+    permissions: { enforce: 'gateway' },
+    'api-tokens': { enabled: true, 'allowed-minting-roles': ['everyone'] },
+    'service-accounts': [{ name: 'robot', memberOf: everything }],
+    fairlead: { admin: { password } },
+    services: { ...services, fiat: { enabled: true, baseUrl: 'embedded' } },
+  })
+  const tokens = await createTokens(url, dataDir)
+  return {
+    async outcome(operation, caller) {
+      const token = tokens.get(caller)
+      const headers = {
+        ...(token && { 'x-spinnaker-token': token }),
+        ...(operation.body && { 'content-type': 'application/json' }),
+      }
+      const body = operation.body === undefined ? undefined : JSON.stringify(bodyOf(operation))
+      const { method } = operation
+      const answer = await fetch(`${url}${addressOf(operation)}`, { method, headers, redirect: 'manual', ...(body && { body }) })
+      await answer.arrayBuffer()
+      const { status } = answer
+      if (status === 401 || (status === 302 && answer.headers.get('location')?.endsWith('/login'))) return 'login'
+      return status === 403 ? 'refused' : 'allowed'
+    },
+  }
+}
+
+async function startServices(t: TestContext): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume()
+    const path = (request.url ?? '').split('?')[0] as string
+    const known = answers.find(([pattern]) => pattern.test(path))?.[1] ?? {}
+    const body = path.endsWith('/get') && Array.isArray(known) ? known[0] : known
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => void server.close())
+  t.after(() => server.closeAllConnections())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function createTokens(url: string, dataDir: string): Promise<Map<Caller, string>> {
+  const roles = { outsider: ['everyone'], reader: ['everyone', 'readers'], executor: everything.slice(0, 3), writer: everything }
+  const users = openUsers(dataDir)
+  for (const [name, held] of Object.entries(roles)) await users.add(name, password, held)
+  users.close()
+  const tokens = new Map<Caller, string>()
+  for (const name of Object.keys(roles) as (keyof typeof roles)[]) {
+    const browser = await logIn(url, name)
+    tokens.set(name, (await createToken(browser, { name })).token)
+    if (name === 'writer') tokens.set('read-only token', (await createToken(browser, { name: 'reads', readOnly: true })).token)
+  }
+  const admin = await logIn(url, 'admin')
+  tokens.set('administrator', (await createToken(admin, { name: 'admin' })).token)
+  tokens.set('robot', (await createToken(admin, { name: 'robot', principalType: 'SERVICE_ACCOUNT', principalId: 'robot' })).token)
+  return tokens
+}
+
+async function logIn(url: string, username: string): Promise<Browser> {
+  const browser = new Browser(url)
+  assert.equal((await browser.login(username, password)).status, 302)
+  return browser
+}
+
+/** Everything is about the application web, the account prod and the build service ci. */
+function addressOf(operation: Operation): string {
+  const values: Record<string, string> = { application: 'web', applicationName: 'web', buildMaster: 'ci', pipelineName: 'main' }
+  values['account'] = operation.demands[0].kind === 'build-service' ? 'ci' : 'prod'
+  values['accountName'] = 'prod'
+  const path = operation.path.replace(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? 'main').replace('/**', '/rest')
+  const query = new URLSearchParams()
+  for (const { name, required } of createQueryRules(operation.query)) {
+    if (['username', 'to'].includes(name)) continue
+    if (required || /^(application|executionId|pipelineConfigId|ids|expression|account)$/.test(name))
+      query.set(name, values[name] ?? 'main')
+  }
+  return `${path}?${query}`
+}
+
+function bodyOf({ demands, id }: Operation): unknown {
+  const kinds = demands.map(({ kind }) => kind)
+  if (kinds.includes('jobs')) return { application: 'web', job: [{ type: 'resizeServerGroup', account: 'prod' }] }
+  if (id === 'bulksavePipelineUsingPOST') return [definition]
+  return { ...definition, from: 'main', to: 'other', idsToIndices: { main: 0 }, type: 'kubernetes' }
+}
