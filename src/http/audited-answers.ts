@@ -5,6 +5,7 @@ import type { AuditLog } from '../telemetry/audit/audit-log.ts'
 import type { AuditDecision, AuditEvent } from '../telemetry/audit/event.ts'
 import { toErrorAnswer } from './error-answer.ts'
 import { formatJson } from './json.ts'
+import type { AuditNote } from './request-state.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -110,7 +111,7 @@ export class AuditedAnswers {
     if (note?.kind === 'login' || note?.kind === 'logout') return event(note.kind, { user: note.user, login: note.method })
     const isLogin = this.#loginRoutes.has(`${method} ${request.routeOptions.url}`)
     if (isLogin && (decision !== 'allowed' || method === 'POST')) {
-      return event('login', { decision: decision === 'failed' ? 'failed' : 'refused' })
+      return event('login', { decision: decision === 'failed' ? 'failed' : 'refused', ...noteOf(note) })
     }
     if (note?.kind === 'refused') return event(this.#isChange(request) ? 'change' : 'refusal', noteOf(note))
     if (this.#isChange(request)) return event('change', isSentToLogin(request, status) ? { decision: 'refused' } : {})
@@ -162,8 +163,8 @@ function decisionOf(status: number): AuditDecision {
   return status < 400 ? 'allowed' : 'failed'
 }
 
-function noteOf({ method, reason }: { method: string; reason: string }): Partial<AuditEvent> {
-  return { login: method, reason: reason.slice(0, maxLength) }
+function noteOf(note: AuditNote | undefined): Partial<AuditEvent> {
+  return note?.kind === 'refused' ? { login: note.method, reason: note.reason.slice(0, maxLength) } : {}
 }
 
 /** Somebody unknown gets a redirect instead of the operation. */

@@ -298,6 +298,8 @@ export class SamlLogin implements LoginMethod {
   #refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
     const { log, contextPath } = this.#options
     const note = { method: this.name, address: request.state.clientAddress, path: request.state.path }
+    const reason = error instanceof SamlRefused ? error.message : 'the answer could not be checked'
+    request.state.auditNote = { kind: 'refused', method: this.name, reason }
     if (error instanceof SamlRefused) log.info({ ...note, reason: error.message }, 'a login was refused')
     else log.warn({ ...note, err: error }, 'a login was refused because its answer could not be checked')
     const notice: RefusalNotice = error instanceof UnknownRequest ? 'unknown' : 'refused'

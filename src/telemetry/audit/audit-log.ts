@@ -15,6 +15,7 @@ export interface AuditLogOptions {
 }
 
 const maxBatch = 500
+const noteMs = 200
 /** Beyond that events are lost: a sink that hangs must not fill the memory. */
 const maxWaiting = 10_000
 const complainEveryMs = 10_000
@@ -41,6 +42,7 @@ export class AuditLog {
   #lost = 0
   #complainedAtMs = -Infinity
   #timers: NodeJS.Timeout[] = []
+  #flushing: NodeJS.Timeout | undefined
 
   constructor(options: AuditLogOptions) {
     this.#options = options
@@ -58,27 +60,20 @@ export class AuditLog {
 
   /** Resolves when the event survives a crash. @throws {Error} when it could not be written, which has been told to the operator */
   record(event: AuditEvent): Promise<void> {
-    const written = new Promise<void>((resolve, reject) => {
-      if (this.#waiting.length >= maxWaiting) {
-        const error = new Error('too many events are waiting to be written')
-        this.#complain(1, error)
-        reject(error)
-        return
-      }
-      this.#waiting.push({ event, resolve, reject })
-    })
-    this.#writing ??= this.#writeAll()
+    const written = this.#enqueue(event)
+    void this.#flush()
     return written
   }
 
-  /** Records what nobody waits for. A failure has been told to the operator. */
+  /** Records what nobody waits for, soon and with others, so that a flood of refusals costs little. A failure is told to the operator. */
   note(event: AuditEvent): void {
-    this.record(event).catch(() => {})
+    this.#enqueue(event).catch(() => {})
+    this.#flushing ??= setTimeout(() => void this.#flush(), noteMs).unref()
   }
 
   /** Includes everything that was recorded so far. @throws {Error} when the log cannot be read */
   async find(query: AuditQuery): Promise<AuditPage> {
-    await this.#writing
+    await this.#flush()
     return (await this.#options.sink.find?.(query)) ?? { records: [] }
   }
 
@@ -95,8 +90,28 @@ export class AuditLog {
 
   async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer)
-    await this.#writing
+    await this.#flush()
     await this.#options.sink.close()
+  }
+
+  #enqueue(event: AuditEvent): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length >= maxWaiting) {
+        const error = new Error('too many events are waiting to be written')
+        this.#complain(1, error)
+        reject(error)
+        return
+      }
+      this.#waiting.push({ event, resolve, reject })
+    })
+  }
+
+  /** Resolves when nothing waits any more. */
+  async #flush(): Promise<void> {
+    clearTimeout(this.#flushing)
+    this.#flushing = undefined
+    if (this.#waiting.length > 0) this.#writing ??= this.#writeAll()
+    await this.#writing
   }
 
   async #writeAll(): Promise<void> {

@@ -58,6 +58,7 @@ test('login, logout, changes and refusals are told in their order, reads are not
     ['logout', 'allowed', 'admin', 'logout', 302],
     ['change', 'refused', undefined, 'cancelPipelineUsingPUT1', 302],
   ])
+  assert.deepEqual([found.at(-1)?.login, found.at(-1)?.reason], ['form', 'refused'])
   const change = found.at(-3) as AuditRecord
   assert.deepEqual(change.resource, { id: 'p1' })
   assert.deepEqual(change.upstream?.at(-1), { service: 'orca', status: 200 })

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pino from 'pino'
+import { openAuditLog } from '../../../src/telemetry/audit/audit-log.ts'
+import type { AuditEvent } from '../../../src/telemetry/audit/event.ts'
+import { eventsOf } from './support.ts'
+
+/** A log over a sink that keeps what it is given, and fails while it is told to. */
+function createLog() {
+  const batches: (readonly AuditEvent[])[] = []
+  const state = { fails: false, lost: 0, removedBefore: undefined as number | undefined, closed: false }
+  const audit = openAuditLog({
+    sink: {
+      append: async (events) => {
+        if (state.fails) throw new Error('disk full')
+        batches.push(events)
+      },
+      find: async () => ({ records: [] }),
+      removeBefore: async (untilMs) => {
+        state.removedBefore = untilMs
+      },
+      close: async () => {
+        state.closed = true
+      },
+    },
+    log: pino({ level: 'silent' }),
+    retentionMs: 1000,
+    onFailure: (events) => {
+      state.lost += events
+    },
+    now: () => 5000,
+  })
+  return { audit, batches, state }
+}
+
+test('events that come together are written together, in their order', async () => {
+  const { audit, batches } = createLog()
+  const [noted, ...recorded] = eventsOf(20) as [AuditEvent, ...AuditEvent[]]
+  audit.note(noted)
+  await Promise.all(recorded.map((event) => audit.record(event)))
+  assert.deepEqual(batches, [[noted, ...recorded]])
+})
+
+test('what nobody waits for is written before the log is read or closed', async () => {
+  const { audit, batches, state } = createLog()
+  const [first, second] = eventsOf(2) as [AuditEvent, AuditEvent]
+  audit.note(first)
+  await audit.find({ limit: 1 })
+  assert.deepEqual(batches, [[first]])
+  audit.note(second)
+  await audit.close()
+  assert.deepEqual([batches.length, state.closed], [2, true])
+})
+
+test('the next record after a failure is preceded by how many events are missing', async () => {
+  const { audit, batches, state } = createLog()
+  const [event] = eventsOf(1) as [AuditEvent]
+  state.fails = true
+  for (let time = 0; time < 3; time++) await assert.rejects(audit.record(event), /disk full/)
+  audit.note(event)
+  await audit.find({ limit: 1 })
+  assert.equal(state.lost, 4)
+  state.fails = false
+  await audit.record(event)
+  await audit.record(event)
+  assert.deepEqual(batches, [[{ kind: 'audit', decision: 'failed', atMs: 5000, lost: 4 }, event], [event]])
+})
+
+test('while a sink hangs, memory is bounded: what comes too much is lost and counted', async () => {
+  const { audit, state } = createLog()
+  const [event] = eventsOf(1) as [AuditEvent]
+  for (let time = 0; time < 10_050; time++) audit.note(event)
+  assert.equal(state.lost, 50)
+  await audit.close()
+})
+
+test('records that have been kept long enough are removed', async () => {
+  const { audit, state } = createLog()
+  await audit.sweep()
+  assert.equal(state.removedBefore, 4000)
+  await audit.close()
+})
