@@ -7,6 +7,7 @@ import { buildOperations } from './builds.ts'
 import { clusterOperations } from './clusters.ts'
 import { credentialOperations } from './credentials.ts'
 import { executionOperations } from './executions.ts'
+import { createAccessOperations } from './explain-access.ts'
 import { expressionOperations } from './expressions.ts'
 import { imageOperations } from './images.ts'
 import { instanceOperations } from './instances.ts'
@@ -35,6 +36,7 @@ export const allOperations: readonly Operation[] = [
   ...expressionOperations,
   ...taskOperations,
   ...authOperations,
+  ...createAccessOperations(() => allOperations),
   ...bakeryOperations,
   ...buildOperations,
   ...clusterOperations,

@@ -98,6 +98,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /auth/loggedOut': 'world',
   'GET /auth/redirect': 'everybody',
   'POST /auth/roles/sync': 'administrators',
+  'GET /auth/explain': 'everybody',
   'GET /auth/rawUser': 'everybody',
   'GET /auth/logout': 'world',
   'POST /auth/logout': 'world',
