@@ -5,8 +5,9 @@ import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import type { IdentityHeaders } from './identity.ts'
+import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceName } from './services.ts'
-import { mayRetry, toGatewayError, type UpstreamCall, type Upstreams, upstreamFailed } from './upstreams.ts'
+import { mayRetry, toGatewayError, type UpstreamCall, type Upstreams, type UpstreamTarget, upstreamFailed } from './upstreams.ts'
 
 export interface PassOnOptions {
   service: ServiceName
@@ -32,7 +33,6 @@ export interface PassOnOptions {
 const minGzipBytes = 2048
 /** As much of an error body as is read to find its message. */
 const maxErrorBytes = 64 * 1024
-const maxRedirects = 5
 /** A client that takes nothing for this long is given up: it holds a connection to the service. */
 const stalledClientMs = 120_000
 
@@ -83,15 +83,16 @@ function unfollowed(service: ServiceName): GatewayError {
 /** One exchange. Resolves with a path to ask instead, when the service redirects within itself. */
 function dispatchOnce(upstreams: Upstreams, options: PassOnOptions): Promise<string | undefined> {
   const { service } = options
-  const { dispatcher, options: request } = upstreams.target(
+  const target = upstreams.target(
     service,
     { ...options.call, headers: { ...options.call.headers, 'accept-encoding': options.gzip ? 'gzip' : 'identity' } },
     options.identity,
   )
+  const { dispatcher, options: request } = target
   return new Promise((resolve, reject) => {
     const exchange = new Exchange(
       options,
-      request,
+      target,
       dispatcher.closed ? () => {} : (call) => upstreams.observe({ ...call, service }),
       resolve,
       reject,
@@ -106,7 +107,7 @@ type Finished = (call: { method: string; status: number | undefined; durationMs:
 /** Receives one answer from undici and writes it to the client. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: PassOnOptions
-  readonly #request: Dispatcher.DispatchOptions
+  readonly #target: UpstreamTarget
   readonly #finished: Finished
   readonly #resolve: (redirect?: string) => void
   readonly #reject: (error: unknown) => void
@@ -128,13 +129,13 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     options: PassOnOptions,
-    request: Dispatcher.DispatchOptions,
+    target: UpstreamTarget,
     finished: Finished,
     resolve: (redirect?: string) => void,
     reject: (error: unknown) => void,
   ) {
     this.#options = options
-    this.#request = request
+    this.#target = target
     this.#finished = finished
     this.#resolve = resolve
     this.#reject = reject
@@ -162,7 +163,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     if (status >= 300) {
-      this.#redirect = redirectPath(this.#request, headers.location)
+      this.#redirect = redirectPath(this.#target.options, this.#target.basePath, headers.location)
       if (this.#redirect === undefined) controller.abort(unfollowed(this.#options.service))
       return
     }
@@ -292,7 +293,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#stalled)
     this.#options.client.off('close', this.#clientClosed)
     this.#finished({
-      method: this.#request.method,
+      method: this.#target.options.method,
       status: this.#status,
       durationMs: performance.now() - this.#startedAtMs,
       bytes: this.#bytes,
@@ -313,12 +314,4 @@ function toAnswerType(type: string | undefined): string {
 
 function isCompressible(type: string | undefined): boolean {
   return type === undefined || /^text\/|json|xml|javascript|yaml/i.test(type)
-}
-
-/** Redirects are followed for reads and within the same service only: identity headers go nowhere else. */
-function redirectPath(request: Dispatcher.DispatchOptions, location: string | undefined): string | undefined {
-  if (location === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) return undefined
-  const origin = String(request.origin)
-  const url = URL.parse(location, origin + request.path)
-  return url === null || url.origin !== new URL(origin).origin ? undefined : url.pathname + url.search
 }

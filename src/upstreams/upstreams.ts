@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.ts'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
 import { formatJson, parseJson } from '../http/json.ts'
 import type { IdentityHeaders } from './identity.ts'
+import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceAddress, ServiceName } from './services.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
 
@@ -68,6 +69,8 @@ export type UpstreamObserver = (call: {
 export interface UpstreamTarget {
   dispatcher: Pool
   options: Dispatcher.DispatchOptions
+  /** Path of the base URL, without trailing slash; `options.path` begins with it. */
+  basePath: string
 }
 
 interface Connection {
@@ -125,10 +128,7 @@ export class Upstreams {
     let bytes = 0
     const release = this.enter(service)
     try {
-      const { dispatcher, options } = this.target(service, call, identity)
-      const answer = await this.#retry(service, options.method, () =>
-        dispatcher.request({ ...options, signal: call.signal } as Dispatcher.RequestOptions),
-      )
+      const answer = await this.#request(service, call, identity)
       status = answer.statusCode
       const body = await readBounded(answer.body, this.#settings.maxAnswerBytes, service)
       bytes = body.length
@@ -161,6 +161,7 @@ export class Upstreams {
     }
     return {
       dispatcher: entry.pool,
+      basePath: entry.basePath,
       options: {
         origin: entry.origin,
         path: entry.basePath + call.path + formatQuery(call.query ?? {}),
@@ -227,6 +228,20 @@ export class Upstreams {
     const connection = { pool, origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') }
     this.#connections.set(key, connection)
     return connection
+  }
+
+  /** Asks, and asks again where the service sends a read on to. */
+  async #request(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<Dispatcher.ResponseData> {
+    for (let redirects = 0, asked = call; ; redirects++) {
+      const { dispatcher, options, basePath } = this.target(service, asked, identity)
+      const request = { ...options, signal: call.signal } as Dispatcher.RequestOptions
+      const answer = await this.#retry(service, options.method, () => dispatcher.request(request))
+      if (answer.statusCode < 300 || answer.statusCode >= 400 || redirects === maxRedirects) return answer
+      const path = redirectPath(options, basePath, [answer.headers['location']].flat()[0])
+      if (path === undefined) return answer
+      await answer.body.dump()
+      asked = { ...call, path, query: undefined }
+    }
   }
 
   /** A read whose connection broke before an answer is asked once more; a restarting embedded service is waited for. */

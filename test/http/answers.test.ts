@@ -101,12 +101,33 @@ test('a redirect within a service is followed, one to another address is not', a
     'GET /networks': new Reply(302, undefined, { location: '/networks/all' }),
     'GET /networks/all': '{"followed":true}',
     'GET /instanceTypes': new Reply(302, undefined, { location: `${elsewhere.url}/stolen` }),
+    'GET /credentials/prod': new Reply(302, undefined, { location: '/credentials/renamed' }),
+    'GET /credentials/renamed': { name: 'renamed' },
+    'GET /instances/prod/west/i-1': { name: 'i-1' },
+    'GET /credentials/test': new Reply(302, undefined, { location: `${elsewhere.url}/stolen` }),
+    'GET /credentials/circle': new Reply(302, undefined, { location: '/credentials/circle' }),
   })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   assert.deepEqual(await (await fetch(`${gateway}/networks`)).json(), { followed: true })
   const answer = await fetch(`${gateway}/instanceTypes`)
   assert.equal(answer.status, 502)
+  assert.equal(((await (await fetch(`${gateway}/instances/prod/west/i-1`)).json()) as { name: string }).name, 'i-1')
+  for (const account of ['test', 'circle']) {
+    assert.equal((await fetch(`${gateway}/instances/${account}/west/i-1`)).status, 502, account)
+  }
   assert.deepEqual(elsewhere.requests, [])
+})
+
+test('a redirect of a service below a path is followed below that path alone', async (t) => {
+  const clouddriver = await startUpstream(t, {
+    'GET /infra/networks': new Reply(302, undefined, { location: '/infra/networks/all' }),
+    'GET /infra/networks/all': '{"followed":true}',
+    'GET /infra/instanceTypes': new Reply(302, undefined, { location: '/other/types' }),
+  })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: `${clouddriver.url}/infra` } } })
+  assert.deepEqual(await (await fetch(`${gateway}/networks`)).json(), { followed: true })
+  assert.equal((await fetch(`${gateway}/instanceTypes`)).status, 502)
+  assert.ok(clouddriver.requests.every(({ path }) => path.startsWith('/infra/')))
 })
 
 test('the error of a service keeps its status and says which service failed, without its address', async (t) => {

@@ -1,0 +1,22 @@
+/** Redirects of services: followed for reads and within the same service only, since identity headers go nowhere else. */
+import type { Dispatcher } from 'undici'
+
+export const maxRedirects = 5
+
+/**
+ * The path to ask instead, relative to the base URL of the service; undefined when the redirect is not followed.
+ *
+ * @param asked The request that was answered with the redirect
+ * @param basePath Path of the base URL, without trailing slash
+ */
+export function redirectPath(
+  asked: Pick<Dispatcher.DispatchOptions, 'origin' | 'path' | 'method'>,
+  basePath: string,
+  location: string | undefined,
+): string | undefined {
+  if (location === undefined || (asked.method !== 'GET' && asked.method !== 'HEAD')) return undefined
+  const origin = String(asked.origin)
+  const url = URL.parse(location, origin + asked.path)
+  if (url === null || url.origin !== new URL(origin).origin || !url.pathname.startsWith(`${basePath}/`)) return undefined
+  return url.pathname.slice(basePath.length) + url.search
+}
