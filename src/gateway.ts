@@ -37,6 +37,7 @@ import { logAccess, logError, type Outcome } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { toAddresses } from './upstreams/addresses.ts'
 import { openLoginUpstreams, openUpstreams } from './upstreams/open-upstreams.ts'
+import { askHealth } from './upstreams/service-health.ts'
 import type { ServiceAddress, ServiceName } from './upstreams/services.ts'
 
 export interface Gateway {
@@ -119,8 +120,8 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     now,
   })
   const health = createHealth({
-    upstreams,
-    checkedServices: config.telemetry.healthCheckedServices,
+    services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
+    ask: (service) => askHealth(upstreams, service),
     conditions: { 'embedded back ends': () => embedded?.isListening() ?? true },
     vitalConditions: { Redis: () => isSound(redis, config.redis?.relaxedHealth) },
     intervalMs: healthIntervalMs,

@@ -1,8 +1,5 @@
 /** Liveness, readiness and health: whether the process runs, whether it may be sent requests, and what it waits for. */
 import type { FastifyBaseLogger } from 'fastify'
-import { anonymousIdentity } from '../upstreams/identity.ts'
-import type { ServiceName } from '../upstreams/services.ts'
-import type { Upstreams } from '../upstreams/upstreams.ts'
 
 export interface Health {
   /** What readiness waits for; empty when the gateway is ready. */
@@ -19,9 +16,11 @@ export interface Health {
   close(): void
 }
 
-export interface HealthOptions {
-  upstreams: Upstreams
-  checkedServices: readonly string[]
+export interface HealthOptions<Service extends string> {
+  /** Services that are checked. */
+  services: readonly Service[]
+  /** The status with which a service answers; undefined when it does not. */
+  ask: (service: Service) => Promise<number | undefined>
   /** Named conditions that must hold before requests may come. */
   conditions: Readonly<Record<string, () => boolean>>
   /** The same, for conditions without which the gateway counts as down. */
@@ -31,24 +30,23 @@ export interface HealthOptions {
 }
 
 /** @see HTTP conventions, section 5.3: once all services were healthy the checks stop until they are asked for again. */
-export function createHealth(options: HealthOptions): Health {
-  const services = options.upstreams.enabledServices().filter((service) => options.checkedServices.includes(service))
-  const failing = new Set<ServiceName>()
+export function createHealth<Service extends string>(options: HealthOptions<Service>): Health {
+  const failing = new Set<Service>()
   let allWereHealthy = false
   let stopping = false
   let timer: NodeJS.Timeout | undefined
 
-  async function check(service: ServiceName): Promise<void> {
-    const answer = await options.upstreams.call(service, { path: '/health' }, anonymousIdentity).catch(() => undefined)
-    const healthy = answer !== undefined && answer.status < 400
-    if (!healthy && !failing.has(service)) options.log.warn({ service, status: answer?.status }, 'a service is not healthy')
+  async function check(service: Service): Promise<void> {
+    const status = await options.ask(service)
+    const healthy = status !== undefined && status < 400
+    if (!healthy && !failing.has(service)) options.log.warn({ service, status }, 'a service is not healthy')
     if (healthy) failing.delete(service)
     else failing.add(service)
   }
 
   async function checkAll(): Promise<void> {
     if (allWereHealthy) return
-    await Promise.all(services.map(check))
+    await Promise.all(options.services.map(check))
     allWereHealthy = failing.size === 0
   }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pino from 'pino'
 import { createHealth, type Health } from '../../src/telemetry/health.ts'
+import { askHealth } from '../../src/upstreams/service-health.ts'
 import type { ServiceName } from '../../src/upstreams/services.ts'
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
 import { runGateway, startGateway } from '../support/gateway.ts'
@@ -56,8 +57,8 @@ function startHealth(t: Parameters<typeof startUpstream>[0], services: Partial<R
     maxAnswerBytes: 1000,
   })
   const health = createHealth({
-    upstreams,
-    checkedServices: ['orca', 'echo'],
+    services: (['orca', 'echo'] as const).filter((service) => upstreams.isEnabled(service)),
+    ask: (service) => askHealth(upstreams, service),
     conditions: { 'embedded back ends': () => false },
     vitalConditions: { Redis: () => true },
     intervalMs: 20,
