@@ -34,7 +34,7 @@ function formatProblem({ origin, key, message }: Problem): string {
   return [origin && formatOrigin(origin), key, message].filter((part) => part !== undefined).join(': ')
 }
 
-export function formatOrigin({ source, line }: Origin): string {
+function formatOrigin({ source, line }: Origin): string {
   return line === undefined ? source : `${source}:${line}`
 }
 

@@ -51,7 +51,7 @@ function samlAddresses(settings: SamlSettings, registration: SamlSettings['regis
 }
 
 /** Names and addresses of our side; they do not depend on the identity provider, which need not be there. */
-export function toParty(
+function toParty(
   { hash, processingPath }: SamlSettings,
   settings: SamlSettings['registrations'][number],
   contextPath: string,

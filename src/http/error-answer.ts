@@ -35,7 +35,7 @@ export function toErrorAnswer(thrown: unknown, requestId: string, path: string):
 }
 
 /** ISO 8601 with milliseconds and the offset written out, as Gate does. */
-export function formatTimestamp(date: Date): string {
+function formatTimestamp(date: Date): string {
   return date.toISOString().replace('Z', '+00:00')
 }
 

@@ -112,7 +112,7 @@ export function createApplicationCache(
 }
 
 /** Attributes of the definition store win; the accounts seen in the infrastructure replace the stored ones. */
-export function mergeApplications(
+function mergeApplications(
   stored: readonly unknown[],
   running: readonly unknown[],
   settings: Pick<ApplicationCacheSettings, 'definitionsOnly' | 'includedAccounts'>,

@@ -33,7 +33,7 @@ interface Definition {
 }
 
 /** Looks through optional and default wrappers at the type beneath. */
-export function kindOf(schema: z.ZodType): Kind {
+function kindOf(schema: z.ZodType): Kind {
   let definition = schema.def as unknown as Definition
   while (definition.innerType !== undefined) definition = definition.innerType.def
   if (definition.type === 'number' || definition.type === 'int') return 'integer'

@@ -19,15 +19,7 @@ export const serviceNames = [
 export type ServiceName = (typeof serviceNames)[number]
 
 /** Services whose contract is implemented in this process, in `src/backends/`. */
-export const embeddableServices = [
-  'clouddriver',
-  'echo',
-  'fiat',
-  'front50',
-  'igor',
-  'orca',
-  'rosco',
-] as const satisfies ServiceName[]
+const embeddableServices = ['clouddriver', 'echo', 'fiat', 'front50', 'igor', 'orca', 'rosco'] as const satisfies ServiceName[]
 
 export type EmbeddableService = (typeof embeddableServices)[number]
 

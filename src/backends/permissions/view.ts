@@ -21,7 +21,7 @@ export interface Granted {
   authorizations: Authorization[]
 }
 
-export const resourceTypes = ['accounts', 'applications', 'buildServices', 'serviceAccounts', 'roles'] as const
+const resourceTypes = ['accounts', 'applications', 'buildServices', 'serviceAccounts', 'roles'] as const
 export type ResourceType = (typeof resourceTypes)[number]
 
 export function toView(name: string, roles: readonly string[], resources: Resources, adminRoles: readonly string[]): View {

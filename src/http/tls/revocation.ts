@@ -17,7 +17,7 @@ export interface RevocationList {
   isSignedBy(key: KeyObject): boolean
 }
 
-export function certificateKey(issuerKey: string, serial: bigint): CertificateKey {
+function certificateKey(issuerKey: string, serial: bigint): CertificateKey {
   return `${serial} ${issuerKey}`
 }
 

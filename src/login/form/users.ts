@@ -27,7 +27,7 @@ export interface StoredUser {
   readonly createdAtMs: number
 }
 
-export const minPasswordLength = 8
+const minPasswordLength = 8
 
 /** A change made by a command is seen within this time. */
 const checkIntervalMs = 100

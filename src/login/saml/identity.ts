@@ -75,7 +75,7 @@ const assignment = new RegExp(
 )
 
 /** The first CN of a distinguished name (RFC 4514, with the blanks and quotes of older ones); undefined when it is none. */
-export function parseCommonName(text: string): string | undefined {
+function parseCommonName(text: string): string | undefined {
   let found: string | undefined
   assignment.lastIndex = 0
   while (assignment.lastIndex < text.length) {

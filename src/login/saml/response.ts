@@ -45,7 +45,7 @@ export interface AcceptedAssertion {
   usableUntilMs: number
 }
 
-export const clockSkewMs = 5 * 60_000
+const clockSkewMs = 5 * 60_000
 /** Base64 of a response of somebody in very many groups; a multiple of what any provider sends. */
 export const maxResponseLength = 1_500_000
 

@@ -6,7 +6,7 @@ import { describe, fromNumber, type NumberValue, numberOf, toText } from './valu
 export type ArithmeticOperator = Extract<BinaryOperator, '+' | '-' | '*' | '/' | '%' | '^'>
 
 /** Longest text that one operation may make. */
-export const longestText = 1_000_000
+const longestText = 1_000_000
 const largestExponent = 1000n
 
 /** @throws {ExpressionError} for operands that the operator does not take. */

@@ -178,7 +178,7 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
 ]
 
 /** A stage as expressions see it. */
-export function stageObject(stage: Stage): JsonObject {
+function stageObject(stage: Stage): JsonObject {
   return { ...stageView(stage), hasSucceeded: stage.status === 'SUCCEEDED', hasFailed: stage.status === 'TERMINAL' }
 }
 

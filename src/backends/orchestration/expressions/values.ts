@@ -142,7 +142,7 @@ export function areEqual(one: unknown, other: unknown): boolean {
   return one === other
 }
 
-export function compareNumbers(left: NumberValue, right: NumberValue): number {
+function compareNumbers(left: NumberValue, right: NumberValue): number {
   // Comparing a bigint with a number is exact.
   if (left.value === right.value || Number(left.value) === Number(right.value)) {
     return left.value < right.value ? -1 : left.value > right.value ? 1 : 0

@@ -30,7 +30,7 @@ export function descendantsOf(execution: Execution, stage: Stage): Stage[] {
   return childrenOf(execution, stage).flatMap((child) => [child, ...descendantsOf(execution, child)])
 }
 
-export function requisitesOf(execution: Execution, stage: Stage): Stage[] {
+function requisitesOf(execution: Execution, stage: Stage): Stage[] {
   return execution.stages.filter((other) => stage.requisiteStageRefIds.includes(other.refId))
 }
 

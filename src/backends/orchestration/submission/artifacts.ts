@@ -53,7 +53,7 @@ function bind(expected: JsonObject, sources: ArtifactSources): unknown {
 }
 
 /** Each field that the expectation sets equals, or matches as a regular expression, that of the artifact. */
-export function matchesArtifact(expected: JsonObject, artifact: unknown): boolean {
+function matchesArtifact(expected: JsonObject, artifact: unknown): boolean {
   const wanted = isJsonObject(expected['matchArtifact']) ? expected['matchArtifact'] : {}
   return (
     isJsonObject(artifact) &&
