@@ -6,6 +6,7 @@ import { type Explanation, explainLogin } from '../src/doctor/explain-login.ts'
 import { formatExplanation } from '../src/doctor/format-explanation.ts'
 import { findMistake, findPublicAddress } from '../src/doctor/public-address.ts'
 import type { Presented } from '../src/login/trace.ts'
+import { explainAccessCommand } from './explain-access.ts'
 import { readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
@@ -45,6 +46,7 @@ const options = {
 class Misuse extends Error {}
 
 export async function explain(args: readonly string[]): Promise<number> {
+  if (args[0] === 'access') return explainAccessCommand(args)
   try {
     const values = readArguments(args)
     const loaded = await readConfig(args)
@@ -68,7 +70,7 @@ type Values = ReturnType<typeof readArguments>
 function readArguments(args: readonly string[]) {
   const { values, positionals } = parse(args)
   if (positionals.length !== 1 || positionals[0] !== 'login')
-    throw new Misuse('What shall be explained? There is: fairlead explain login')
+    throw new Misuse('What shall be explained? There is: fairlead explain login, and fairlead explain access')
   const ways = ['user', 'token', 'certificate', 'saml-response', 'id-token', 'claims'] as const
   const given = ways.filter((way) => values[way] !== undefined)
   if (given.length !== 1) throw new Misuse(`Say what somebody presents, with one of --${ways.join(', --')}.`)

@@ -11,6 +11,7 @@ const usage = `Usage: fairlead <command> [options]
   check                      check the configuration without starting
   doctor                     examine the installation: addresses to register, services, logins, certificates, balancer
   explain login              say step by step why somebody would be let in, or not
+  explain access             say whether somebody may use an operation, and by which rule
   openapi                    print the OpenAPI document of everything that is served
   user add|passwd|roles|list|remove [NAME]   manage the users of the login form
   token create|list|rotate|revoke            manage API tokens of users and service accounts

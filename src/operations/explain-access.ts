@@ -72,18 +72,27 @@ async function explainAccess(
     }
   }
   const view = await viewOf(request, platform, username)
-  const { needs, open } = collectNeeds(operation.demands, textOf(query['application']), textOf(query['account']))
-  const decisions = needs.map((need) => decide(view, need))
   const mayLook = view?.admin === true || (await platform.permissions.isAdmin(state.user))
   const resource = mayLook ? await loadPermissions(request, textOf(query['application'])) : undefined
+  const judged = judgeAccess(operation, view, { application: textOf(query['application']), account: textOf(query['account']) })
+  return { ...known, ...judged, ...(resource && { resource }) }
+}
+
+/** What the view of a user means for an operation on these resources. Asks nobody. */
+export function judgeAccess(
+  operation: Operation,
+  view: PermissionView | undefined,
+  { application, account }: { application: string | undefined; account: string | undefined },
+): Pick<AccessExplanation, 'decision' | 'reasons' | 'open' | 'roles' | 'admin'> {
+  const { needs, open } = collectNeeds(operation.demands, application, account)
+  const decisions = needs.map((need) => decide(view, need))
+  const admin = view?.admin === true
   return {
-    ...known,
-    decision: conclude(decisions, view?.admin === true ? [] : open),
+    decision: conclude(decisions, admin ? [] : open),
     reasons: decisions.map(({ need, allowed, rule }) => ({ need: describeNeed(need), allowed, rule })),
     open,
-    ...(resource && { resource }),
     roles: (view?.roles ?? []).map(({ name, source }) => ({ name, from: originOf(source) })),
-    admin: view?.admin === true,
+    admin,
   }
 }
 

@@ -1,0 +1,34 @@
+/** The command line's explanation of an access, with a gateway that runs. */
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import test from 'node:test'
+import { loadConfig } from '../../src/config/config.ts'
+import { explainAccess } from '../../src/doctor/explain-access.ts'
+import { openUsers } from '../../src/login/form/users.ts'
+import { basic } from '../login/support.ts'
+import { runGateway } from '../support/gateway.ts'
+
+test('an access is explained with the demand, the roles and the rule', async (t) => {
+  const settings = { fairlead: { admin: { password: 'correct horse' } } }
+  const { url, dataDir } = await runGateway(t, settings, { embedded: true })
+  const users = openUsers(dataDir)
+  await users.add('rita', 'correct horse', ['readers'])
+  users.close()
+  await fetch(`${url}/auth/user`, { headers: basic('rita', 'correct horse') })
+  const home = join(dirname(dataDir), 'command')
+  mkdirSync(join(home, 'config'), { recursive: true })
+  writeFileSync(join(home, 'config', 'gate.yml'), JSON.stringify({ ...settings, data: { dir: dataDir } }))
+  const { config } = await loadConfig({ cwd: home, env: {}, homeDir: home })
+  const ask = (operation: string, username = 'rita') =>
+    explainAccess(config, { username, operation, application: 'web', account: undefined })
+
+  const refused = await ask('syncUsingPOST')
+  assert.equal(refused.decision, 'denied')
+  assert.match(refused.lines.join('\n'), /readers \(the last login\)[\s\S]*no {2}an administrator: the user has no role/)
+  const open = await ask('savePipelineUsingPOST')
+  assert.equal(open.decision, 'allowed')
+  assert.match(open.lines.join('\n'), /the application is unknown, and unknown applications are open/)
+  assert.match((await ask('savePipelineUsingPOST', 'nobody')).lines.join('\n'), /does not know nobody/)
+  await assert.rejects(ask('unheardOf'), /There is no operation unheardOf/)
+})
