@@ -1,11 +1,9 @@
 /** Opens a session store in a directory that goes away with the test. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import pino from 'pino'
 import { openSessions, type Sessions } from '../../src/sessions/sessions.ts'
 import type { SessionSettings } from '../../src/sessions/settings.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 
 export const silentLog = pino({ level: 'silent' })
 
@@ -16,8 +14,8 @@ export const sessionSettings: SessionSettings = {
 }
 
 export function temporaryDirectory(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'fairlead-sessions-'))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = createFolder('sessions')
+  t.after(() => removeFolder(directory))
   return directory
 }
 

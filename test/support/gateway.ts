@@ -1,12 +1,12 @@
 /** Starts a whole gateway inside the test's process, configured as an operator would, and stops it with the test. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import pino from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
+import { createFolder, removeFolder } from './temporary-folder.ts'
 
 /** Configuration keys of Gate, nested as in a `gate.yml`. */
 export type GatewaySettings = Record<string, unknown> & { services?: Record<string, unknown> }
@@ -41,7 +41,7 @@ export async function runGateway(
   settings: GatewaySettings,
   options: GatewayOptions = {},
 ): Promise<RunningGateway> {
-  const home = mkdtempSync(join(tmpdir(), 'fairlead-gateway-'))
+  const home = createFolder('gateway')
   let gateway: Gateway | undefined
   const stop = async () => {
     const running = gateway
@@ -49,7 +49,7 @@ export async function runGateway(
     await running?.close()
   }
   // Before anything can fail: a start that is refused leaves no folder behind either.
-  t.after(() => stop().finally(() => rmSync(home, { recursive: true, force: true })))
+  t.after(() => stop().finally(() => removeFolder(home)))
   const dataDir = options.dataDir ?? join(home, 'data')
   const { config } = await loadConfig({
     cwd: writeSettings(home, toConfiguration(settings, dataDir, options)),
