@@ -66,6 +66,16 @@ test('a pipeline is not started for a user whom the permission service does not 
   assert.deepEqual(callsBut(beyond, 'fiat'), [])
 })
 
+test('auth-scenario 223: who may read an application but not execute in it starts nothing through the event service', async (t) => {
+  const beyond = await startGuarded(t, viewWith('WEB', 'READ'))
+  const answer = await beyond.ask('POST /pipelines/v2/web/build', {}, asAnn)
+  assert.equal(answer.status, 403)
+  const { message } = answer.body as { message: string }
+  assert.match(message, /web/i)
+  assert.match(message, /EXECUTE/)
+  assert.deepEqual(callsBut(beyond, 'fiat'), [])
+})
+
 test('an execution is cancelled in the name of the administrator', async (t) => {
   const beyond = await startGuarded(t, { ...nothingGranted, admin: true })
   await beyond.ask('PUT /admin/executions/forceCancel?executionId=e1&executionType=ORCHESTRATION', undefined, asAnn)
