@@ -189,6 +189,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
   noteNotOffered(operationKeys, report)
   const operationSurroundings = {
     uiUrl,
+    uiUnknown: upstreams.standalone && !report.isSet('services.deck'),
     uiHostPattern: http.cors.uiHostPattern,
     includedAccounts: upstreams.services.front50.config.includedAccounts,
   }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import type { User } from '../http/request-state.ts'
+import { createPage, escapeHtml } from '../login/login-page.ts'
 import { checkRedirectTarget } from '../login/redirect-target.ts'
 import { checkAdmin } from './administrators.ts'
 import { adminOnly, ownAffair } from './demands.ts'
@@ -132,13 +133,32 @@ export const authOperations: Operation[] = [
     method: 'GET',
     path: '/',
     demands: ownAffair,
-    summary: 'Sends the browser to the web UI.',
-    handle: async ({ state }, { settings }) =>
-      new DirectAnswer(302, undefined, { location: settings.uiUrl === '' ? `${state.baseUrl}/auth/user` : settings.uiUrl }),
+    summary: 'Sends the browser to the web UI, or says what there is while nobody has said where the UI is.',
+    handle: async ({ state, headers }, { settings }) => {
+      const wantsPage = String(headers.accept ?? '').includes('text/html')
+      if (settings.uiUnknown && wantsPage) return welcome(state.user?.username ?? 'anonymous', settings.uiUrl)
+      return new DirectAnswer(302, undefined, { location: settings.uiUrl === '' ? `${state.baseUrl}/auth/user` : settings.uiUrl })
+    },
     success: 302,
     answer: nothing,
   },
 ]
+
+/** What a browser finds after the first login to a platform that has no web UI yet. */
+function welcome(username: string, uiUrl: string): DirectAnswer {
+  const { html, headers } = createPage(
+    'Welcome',
+    `
+      <h1>Welcome, ${escapeHtml(username)}</h1>
+      <p>This is the API of your delivery platform; it has no web UI of its own.</p>
+      <p><a href="swagger-ui/index.html">Browse the API</a></p>
+      <p>Deck, Spinnaker's web UI, may run at <a href="${escapeHtml(uiUrl)}">${escapeHtml(uiUrl)}</a>; tell its address in
+      <code>services.deck.baseUrl</code>, and this page leads there.</p>
+      <p><a href="auth/logout">Sign out</a></p>`,
+    '',
+  )
+  return new DirectAnswer(200, html, headers)
+}
 
 function logoutOperation(method: Method): Operation {
   return {

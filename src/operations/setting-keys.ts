@@ -86,6 +86,7 @@ export type OperationKeys = z.infer<typeof OperationKeys>
 /** What other capabilities already know and operations are told as well. */
 export interface OperationSurroundings {
   uiUrl: string
+  uiUnknown: boolean
   uiHostPattern: RegExp | undefined
   /** `services.front50.config.includedAccounts`. */
   includedAccounts: readonly string[] | undefined
@@ -109,6 +110,7 @@ export function noteNotOffered(keys: OperationKeys, report: SettingsReport): voi
 export function toOperationSettings(keys: OperationKeys, around: OperationSurroundings): OperationSettings {
   return {
     uiUrl: around.uiUrl,
+    uiUnknown: around.uiUnknown,
     uiHostPattern: around.uiHostPattern,
     executionLimit: keys['gate.execution.fetch.limit'],
     taskPolls: keys['task-service.maxNumberOfPolls'],

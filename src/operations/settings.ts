@@ -10,6 +10,8 @@ export interface InsightLink {
 export interface OperationSettings {
   /** Address of the web UI, `services.deck.baseUrl`. */
   readonly uiUrl: string
+  /** Nobody has said where a web UI is, and none comes with the embedded back ends: its default address leads nowhere. */
+  readonly uiUnknown: boolean
   /** `services.deck.redirectHostPattern`, already translated to this runtime. */
   readonly uiHostPattern: RegExp | undefined
   /** Default of the execution list, `gate.execution.fetch.limit`. */

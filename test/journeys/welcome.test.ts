@@ -1,0 +1,29 @@
+/** What a newcomer's browser finds after the login to a platform without a web UI. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startGateway } from '../support/gateway.ts'
+
+const asBrowser = { headers: { accept: 'text/html' }, redirect: 'manual' } as const
+
+test('while nobody has said where the web UI is, a standalone platform welcomes a browser itself', async (t) => {
+  const gateway = await startGateway(t, {}, { embedded: true })
+  const page = await fetch(`${gateway}/`, asBrowser)
+  assert.equal(page.status, 200)
+  assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
+  const html = await page.text()
+  assert.match(html, /Welcome, anonymous/)
+  for (const [, link = ''] of html.matchAll(/href="((?:swagger-ui|auth)[^"]*)"/g)) {
+    assert.ok((await fetch(`${gateway}/${link}`)).ok, link)
+  }
+  const program = await fetch(`${gateway}/`, { redirect: 'manual' })
+  assert.equal(program.status, 302)
+  assert.equal(program.headers.get('location'), 'http://localhost:9000')
+})
+
+test('a configured web UI is where a browser is sent', async (t) => {
+  const settings = { services: { deck: { baseUrl: 'http://localhost:9000' } } }
+  const gateway = await startGateway(t, settings, { embedded: true })
+  const answer = await fetch(`${gateway}/`, asBrowser)
+  assert.equal(answer.status, 302)
+  assert.equal(answer.headers.get('location'), 'http://localhost:9000')
+})
