@@ -92,18 +92,29 @@ function createOperationRequest(asked: Asked, queries: ParsedQuery & { search: U
 }
 
 function callAs({ request, reply, platform }: Asked, service: ServiceName, call: UpstreamCall) {
-  const startedAtMs = performance.now()
-  const record = { service, status: undefined as number | undefined, durationMs: 0 }
-  request.state.upstreamCalls.push(record)
+  const record = recordCall(request, service)
   return platform.upstreams
     .call(service, isRead(call) ? { ...call, signal: goneSignal(reply) } : call, identityOf(request.state, request.headers))
     .then((answered) => {
       record.status = answered.status
       return answered
     })
-    .finally(() => {
-      record.durationMs = Math.round(performance.now() - startedAtMs)
-    })
+    .finally(() => record.end())
+}
+
+/** Enters a call to a service into the access line of the request; its status is set once there is one. */
+function recordCall({ state }: FastifyRequest, service: ServiceName) {
+  const startedAtMs = performance.now()
+  const call = { service, status: undefined as number | undefined, durationMs: 0 }
+  state.upstreamCalls.push(call)
+  return {
+    set status(status: number | undefined) {
+      call.status = status
+    },
+    end: () => {
+      call.durationMs = Math.round(performance.now() - startedAtMs)
+    },
+  }
 }
 
 function isRead({ method = 'GET' }: UpstreamCall): boolean {
@@ -225,18 +236,13 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, opera
     return
   }
   if (type === 'other') throw unsupported(request.headers['content-type'])
-  if (read || type !== 'json') {
+  const length = request.headers['content-length']
+  // Without a length the limit could only be noticed halfway through the call.
+  if (read || type !== 'json' || length === undefined || Number(length) > settings.maxBodyBytes) {
     const body = await readDeclaredBody(asked)
     await checkTokenBody(operation, operationRequest, body)
     await asked.guard.checkBody(operation, operationRequest, body)
     call.rawBody = formatJson(body)
-    call.headers = { 'content-type': 'application/json' }
-    return
-  }
-  const length = request.headers['content-length']
-  if (length === undefined || Number(length) > settings.maxBodyBytes) {
-    // Without a length the limit could only be noticed halfway through the call.
-    call.rawBody = formatJson(await readDeclaredBody(asked))
     call.headers = { 'content-type': 'application/json' }
     return
   }
@@ -250,9 +256,7 @@ async function stream(
   service: ServiceName,
   call: UpstreamCall,
 ): Promise<FastifyReply> {
-  const startedAtMs = performance.now()
-  const record = { service, status: undefined as number | undefined, durationMs: 0 }
-  request.state.upstreamCalls.push(record)
+  const record = recordCall(request, service)
   try {
     await passOn(platform.upstreams, {
       service,
@@ -276,7 +280,7 @@ async function stream(
     record.status = (error as Partial<GatewayError>).details?.upstream?.status
     throw error
   } finally {
-    record.durationMs = Math.round(performance.now() - startedAtMs)
+    record.end()
   }
   return reply
 }
