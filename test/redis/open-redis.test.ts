@@ -64,9 +64,11 @@ test('while a server is gone nobody waits long, and the connection comes back by
   const startedMs = performance.now()
   await assert.rejects(redis.send('get', 'kept'))
   assert.ok(performance.now() - startedMs < timeoutMs + 300)
+  // Each of many would wait for the whole time-out; one slow moment of the machine does not.
+  const followers = 20
   const refusedMs = performance.now()
-  await assert.rejects(redis.send('get', 'kept'))
-  assert.ok(performance.now() - refusedMs < 100, 'after the first nobody is kept waiting')
+  for (let follower = 0; follower < followers; follower++) await assert.rejects(redis.send('get', 'kept'))
+  assert.ok(performance.now() - refusedMs < (followers * timeoutMs) / 4, 'after the first nobody is kept waiting')
   assert.equal(redis.isReachable(), false)
   assert.equal(redis.wasReached(), true)
 
