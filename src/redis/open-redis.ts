@@ -90,24 +90,31 @@ class RedisConnection implements Redis {
   }
 
   /** During a short interruption a command waits for the next connection; during a long one nobody is kept waiting. */
-  #ask<T>(question: () => Promise<T>): Promise<T> {
+  async #ask<T>(question: () => Promise<T>): Promise<T> {
     const unreachableMs = this.#reachable ? 0 : performance.now() - this.#unreachableSinceMs
     if (unreachableMs > this.#timeoutMs && this.#client.status !== 'ready') {
-      return Promise.reject(new Error('Redis is not reachable', { cause: this.#lastError }))
+      throw new Error('Redis is not reachable', { cause: this.#lastError })
     }
-    return withDeadline(question(), this.#timeoutMs)
+    const answer = await withDeadline(question(), this.#timeoutMs)
+    // Whichever command is answered first tells it, also where the connection breaks before the check is answered.
+    this.#markReachable()
+    return answer
   }
 
   async #check(): Promise<void> {
     try {
       await withDeadline(this.#client.call('ping'), this.#timeoutMs)
-      if (!this.#reachable) this.#log.info('Redis answers')
-      this.#reachable = true
-      this.#reached = true
-      this.#complained = false
+      this.#markReachable()
     } catch (error) {
       this.#markUnreachable(error as Error)
     }
+  }
+
+  #markReachable(): void {
+    if (!this.#reachable) this.#log.info('Redis answers')
+    this.#reachable = true
+    this.#reached = true
+    this.#complained = false
   }
 
   /** Said once per interruption, however often a new connection is tried. */
