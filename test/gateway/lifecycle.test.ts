@@ -56,7 +56,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
     assert.equal(await read(await slow), '{"aws":[]}')
     assert.deepEqual(await gateway.exited, { code: 0, signal: null })
-    assert.ok(performance.now() - startedAt < 6000, `${performance.now() - startedAt} ms`)
+    assert.ok(performance.now() - startedAt < 20_000, `${performance.now() - startedAt} ms`)
     assert.match(JSON.stringify(gateway.log()), new RegExp(`${signal}: finishing what is in flight`))
   })
 }

@@ -40,14 +40,17 @@ test('auth-scenario 154: an unknown user costs as much time as a wrong password'
   await users.add('alice', 'correct horse', [])
   const time = async (name: string) => {
     const startedAtMs = performance.now()
-    for (let round = 0; round < 5; round++) assert.equal(await users.verify(name, 'wrong horse'), undefined)
+    assert.equal(await users.verify(name, 'wrong horse'), undefined)
     return performance.now() - startedAtMs
   }
-  await time('alice')
+  const timesMs: { known: number[]; unknown: number[] } = { known: [], unknown: [] }
+  for (let round = 0; round < 8; round++) {
+    timesMs.known.push(await time('alice'))
+    timesMs.unknown.push(await time('nobody'))
+  }
 
-  const known = await time('alice')
-  const unknown = await time('nobody')
-
+  // The quickest of each is what the work itself takes, whatever else the machine does.
+  const [known, unknown] = [Math.min(...timesMs.known), Math.min(...timesMs.unknown)]
   assert.ok(unknown > known / 3, `${unknown} ms for an unknown user, ${known} ms for a known one`)
 })
 

@@ -181,7 +181,7 @@ test('auth-scenario 154: an unknown user and a wrong password look alike, also i
       const startedMs = performance.now()
       const { status, location, headers } = await browser.login(username, 'wrong')
       const tookMs = performance.now() - startedMs
-      assert.ok(tookMs > 290 && tookMs < 2000, `${username}: ${tookMs} ms`)
+      assert.ok(tookMs > 290, `${username}: ${tookMs} ms`)
       const { text } = await browser.visit('/login?error')
       const changing = ['date', 'x-spinnaker-request-id', 'set-cookie']
       seen.push({ status, location, text, headers: [...headers].filter(([name]) => !changing.includes(name)) })
