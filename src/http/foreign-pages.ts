@@ -10,8 +10,8 @@ const unaskedType = /^\s*(?:text\/plain|application\/x-www-form-urlencoded|multi
 
 /**
  * For after the login. Browsers ask for permission before they send JSON, or anything by a method but GET and POST, to
- * another origin, and are not given it; a POST for which they do not ask is refused here. With `refuseForeignOrigins`, so is
- * every other change.
+ * another origin, and are not given it; a POST for which they do not ask is refused here, and so is every change of which the
+ * browser says that a page of another site makes it. With `refuseForeignOrigins`, so is every other change.
  *
  * @see authentication contract, section 1.11
  */
@@ -26,7 +26,7 @@ export function refuseForeignPages(settings: CorsSettings): RequestStep {
       const site = headers['sec-fetch-site']
       if ((origin === undefined && site !== 'cross-site') || safeMethods.includes(method) || !bringsLoginUnasked(request)) return
       const slipsThrough = method === 'POST' && unaskedType.test(headers['content-type'] ?? '')
-      if (!slipsThrough && !settings.refuseForeignOrigins) return
+      if (!slipsThrough && !isMarkedForeign(request) && !settings.refuseForeignOrigins) return
       if (origin !== undefined && (isAllowedOrigin(origin, settings, uiOrigin) || isSameOrigin(origin, request))) return
       // Behind a proxy that does not say how it is called, only the browser knows that the page is our own.
       if (site === 'same-origin') return
@@ -37,6 +37,11 @@ export function refuseForeignPages(settings: CorsSettings): RequestStep {
       )
     },
   }
+}
+
+/** Where nobody logs in there is no login to misuse, and pages of any site may have been let in by a proxy's own rules. */
+function isMarkedForeign({ headers, state }: FastifyRequest): boolean {
+  return headers['sec-fetch-site'] === 'cross-site' && state.user?.method !== 'anonymous'
 }
 
 /** Cookies, HTTP Basic and certificates are sent by the browser itself; tokens are sent by whoever has them. */

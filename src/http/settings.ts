@@ -97,7 +97,8 @@ export const HttpKeys = z.strictObject({
     .default(false)
     .describe(
       'Refuse every change that a page of another origin asks for with the cookies of its visitor. Without it, only what ' +
-        'browsers send without asking is refused: a POST with a form, with text, or with nothing.',
+        'browsers send without asking is refused (a POST with a form, with text, or with nothing), and what they mark as ' +
+        'coming from another site.',
     ),
   'cors.expect-localhost': withoutEffect('Silences a warning of Gate.'),
   'interceptors.responseHeader.fields': z

@@ -81,6 +81,21 @@ test('a page that hides its origin is recognised by what the browser says about 
   assert.equal(orca.requests.length, 2)
 })
 
+test('a change that the browser says comes from another site is refused whatever its method and type', async (t) => {
+  const { browser, orca } = await start(t)
+  const change = (method: string, headers: Record<string, string>) =>
+    browser.visit('/pipelines/1/pause', { method, headers: { 'content-type': types.json, ...headers } })
+
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+    assert.equal((await change(method, { 'sec-fetch-site': 'cross-site', origin: evil })).status, 403, method)
+  assert.deepEqual(orca.requests, [])
+  assert.equal((await change('PUT', { 'sec-fetch-site': 'cross-site', origin: ui })).status, 200)
+  assert.equal(
+    (await change('PUT', { 'sec-fetch-site': 'same-site', origin: 'https://a-proxy-answers-for.example.com' })).status,
+    200,
+  )
+})
+
 test('a refusal tells the page and the log which origin it was, and how to allow it', async (t) => {
   const lines: Record<string, unknown>[] = []
   const { url } = await runGateway(t, { services: { deck: { baseUrl: ui } } }, { log: (line) => lines.push(line) })
@@ -99,6 +114,8 @@ test('credentials that browsers send by themselves are no excuse; tokens are', a
   const everybody = await startGateway(t, { services: { deck: { baseUrl: ui }, orca: { baseUrl: orca.url } } })
   assert.equal((await fetch(`${everybody}/tasks`, post(headers))).status, 403)
   assert.deepEqual(orca.requests, [])
+  const json = { origin: evil, 'content-type': types.json, 'sec-fetch-site': 'cross-site' }
+  assert.equal((await fetch(`${everybody}/tasks`, post(json))).status, 200, 'where nobody logs in, there is no login to misuse')
 })
 
 test('auth-scenario 255: with cors.refuse-foreign-origins, a page of another origin changes nothing at all', async (t) => {
