@@ -10,6 +10,8 @@ type Scratch = ReturnType<typeof createScratch>
 type Part = (options: BenchOptions, scratch: Scratch) => Promise<void>
 
 const parts: Record<string, Part> = { start: measureStart, small: measureSmall, large: measureLarge, rules: measureRules }
+/** Before that, most of the processor time goes into compiling what runs often. */
+const warmUpSeconds = 4
 const smallPath = '/networks/small'
 const idleSeconds = 10
 
@@ -140,7 +142,7 @@ async function measure(
 ): Promise<Measured[]> {
   const measured = new Map<Target, Measured>()
   for (const target of targets) {
-    await load({ port: target.port, headers: target.headers, ...what, seconds: 1 })
+    await load({ port: target.port, headers: target.headers, ...what, seconds: warmUpSeconds })
     target.process.forgetPeak()
   }
   for (let count = 0; count < rounds; count++) {

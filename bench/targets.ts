@@ -107,7 +107,8 @@ export async function logIn(target: Target): Promise<Target> {
   const cookie = answer.headers
     .getSetCookie()
     .map((line) => line.split(';')[0])
-    .join('; ')
-  if (cookie === '') throw new Error(`The login failed with status ${answer.status}: ${await answer.text()}`)
+    // A browser loses the other cookies with its first request.
+    .find((pair) => pair?.startsWith('SESSION='))
+  if (cookie === undefined) throw new Error(`The login failed with status ${answer.status}: ${await answer.text()}`)
   return { ...target, headers: { cookie } }
 }

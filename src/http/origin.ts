@@ -80,9 +80,24 @@ function clientOf(header: string | string[] | undefined, peer: string, trustedPr
 
 const hostForm = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
 
+/** Nearly every request names a host that an earlier one has named. Strangers can name any, so few are kept. */
+const knownHosts = new Map<string, string | undefined>()
+const maxKnownHosts = 100
+const maxKnownLength = 260
+
 /** A host with the port that a proxy names, the default port left out; undefined when it is no host at all. */
 function withPort(host: string | undefined, port: string | undefined, scheme: string): string | undefined {
-  if (host === undefined || !hostForm.test(host)) return undefined
+  if (host === undefined || host.length > maxKnownLength) return undefined
+  const key = `${scheme} ${port ?? ''} ${host}`
+  if (knownHosts.has(key)) return knownHosts.get(key)
+  const parsed = parseHost(host, port, scheme)
+  if (knownHosts.size >= maxKnownHosts) knownHosts.clear()
+  knownHosts.set(key, parsed)
+  return parsed
+}
+
+function parseHost(host: string, port: string | undefined, scheme: string): string | undefined {
+  if (!hostForm.test(host)) return undefined
   const url = URL.parse(`${scheme}://${host}`)
   if (url === null) return undefined
   if (port !== undefined && /^\d{1,5}$/.test(port)) url.port = port

@@ -26,6 +26,7 @@ interface Rounds {
 }
 
 const cookieName = 'LOGIN_ROUNDS'
+const cookieForm = new RegExp(`(?:^|;\\s*)${cookieName}=([0-9a-z._]{1,120})(?:;|$)`)
 const windowMs = 60_000
 /** The third round is one too many. */
 const enough = 2
@@ -98,8 +99,9 @@ export class LoopBreaker {
   /** Undefined when the browser sent no such cookie, or one that nobody can read. */
   #read(request: FastifyRequest): Rounds | undefined {
     if (this.#forgiven.has(request)) return undefined
-    const value = new RegExp(`(?:^|;\\s*)${cookieName}=([0-9a-z._]{1,120})(?:;|$)`).exec(request.headers.cookie ?? '')?.[1]
-    const [sent, completed, ...more] = value?.split('_').map((list) => this.#recent(list.split('.').map(parseTime))) ?? []
+    const value = cookieForm.exec(request.headers.cookie ?? '')?.[1]
+    if (value === undefined) return undefined
+    const [sent, completed, ...more] = value.split('_').map((list) => this.#recent(list.split('.').map(parseTime)))
     return sent === undefined || completed === undefined || more.length > 0 ? undefined : { sent, completed }
   }
 
