@@ -1,10 +1,11 @@
 /** The directory, server by server: connection and TLS, the manager's password, and whether searches are answered. */
 import { X509Certificate } from 'node:crypto'
 import { PresenceFilter } from 'ldapts'
-import { type Connection, DirectoryRefusal, DirectoryUnreachable, openConnection } from '../login/ldap/connection.ts'
-import { fillFilter, parseFilterTemplate } from '../login/ldap/filter-template.ts'
+import { type Connection, DirectoryRefusal, DirectoryUnreachable, openConnection } from '../directory/connection.ts'
+import { fillFilter, parseFilterTemplate } from '../directory/filter-template.ts'
+import type { LdapServer } from '../directory/settings.ts'
 import { adviseOn, adviseOnConnection } from '../login/ldap/refusal.ts'
-import type { LdapServer, LdapSettings } from '../login/ldap/settings.ts'
+import type { LdapSettings } from '../login/ldap/settings.ts'
 import { blocksOf, judgeExpiry } from './expiry.ts'
 import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
 

@@ -1,10 +1,10 @@
 /** Passwords that a directory checks: how many may wait for it, how long a refusal takes, and what the log says. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { DirectoryRefusal, DirectoryUnreachable } from '../../directory/connection.ts'
+import { Directory } from '../../directory/directory.ts'
 import { GatewayError } from '../../errors.ts'
 import type { PasswordSource } from '../password-login.ts'
-import { DirectoryRefusal, DirectoryUnreachable } from './connection.ts'
-import { Directory } from './directory.ts'
 import { DirectoryLogin } from './directory-login.ts'
 import { adviseOn, adviseOnConnection } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'

@@ -1,8 +1,8 @@
 /** Names and filters, piece by piece: what is typed stays where it belongs. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../../src/login/ldap/distinguished-name.ts'
-import { askInChain, fillFilter, parseFilterTemplate } from '../../../src/login/ldap/filter-template.ts'
+import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../../src/directory/distinguished-name.ts'
+import { askInChain, fillFilter, parseFilterTemplate } from '../../../src/directory/filter-template.ts'
 import { explainRefusal } from '../../../src/login/ldap/refusal.ts'
 
 const escaped: [typed: string, escaped: string][] = [

@@ -2,7 +2,7 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls'
 import { Client, type Entry, type Filter, ResultCodeError } from 'ldapts'
-import type { LdapServer, LdapSettings } from './settings.ts'
+import type { DirectorySettings, LdapServer } from './settings.ts'
 
 /** The server cannot be asked: not there, silent, not who it should be, or too busy. Another one may do. */
 export class DirectoryUnreachable extends Error {
@@ -43,7 +43,7 @@ const unreachableCodes = new Set([51, 52, 248])
 const pageSize = 500
 const sizeLimitExceeded = 4
 
-type TransportSettings = Pick<LdapSettings, 'startTls' | 'authorities' | 'connectTimeoutMs' | 'readTimeoutMs'>
+type TransportSettings = Pick<DirectorySettings, 'startTls' | 'authorities' | 'connectTimeoutMs' | 'readTimeoutMs'>
 
 /** @throws {DirectoryUnreachable} also when the certificate is not the server's, before anything is said */
 export async function openConnection(server: LdapServer, settings: TransportSettings): Promise<Connection> {

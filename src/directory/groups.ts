@@ -3,7 +3,7 @@ import { type Filter, OrFilter } from 'ldapts'
 import type { Entry, SearchRequest } from './connection.ts'
 import { leadingValue } from './distinguished-name.ts'
 import { askInChain, fillFilter, parseFilterTemplate } from './filter-template.ts'
-import type { LdapSettings } from './settings.ts'
+import type { DirectorySettings } from './settings.ts'
 
 /** Levels of groups within groups, and groups altogether; beyond that something is wrong with the directory. */
 const maxLevels = 10
@@ -26,7 +26,7 @@ export interface DirectoryUser {
 }
 
 /** @throws {Error} when the filter of the settings is no filter */
-export function createGroups({ groupSearch }: Pick<LdapSettings, 'groupSearch'>): Groups {
+export function createGroups({ groupSearch }: Pick<DirectorySettings, 'groupSearch'>): Groups {
   if (groupSearch === undefined)
     return { load: async ({ memberOf }) => ({ roles: toRoles(memberOf.map(leadingValue)), cut: false }) }
   const { base, roleAttribute, nested } = groupSearch

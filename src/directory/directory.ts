@@ -1,7 +1,7 @@
 /** A directory as a whole: several servers, of which one answers; a connection of the manager that stays, others that do not. */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Connection, DirectoryUnreachable, type Entry, openConnection, type SearchRequest } from './connection.ts'
-import type { LdapServer, LdapSettings } from './settings.ts'
+import type { DirectorySettings, LdapServer } from './settings.ts'
 
 /** A server that failed is asked last for so long. */
 const restMs = 30_000
@@ -9,14 +9,14 @@ const restMs = 30_000
 const maxIdleMs = 60_000
 
 export class Directory {
-  readonly #settings: LdapSettings
+  readonly #settings: DirectorySettings
   readonly #log: FastifyBaseLogger
   readonly #now: () => number
   readonly #restingUntilMs = new Map<LdapServer, number>()
   #manager: { connection: Promise<Connection>; usedMs: number } | undefined
   #closed = false
 
-  constructor(settings: LdapSettings, log: FastifyBaseLogger, now: () => number) {
+  constructor(settings: DirectorySettings, log: FastifyBaseLogger, now: () => number) {
     this.#settings = settings
     this.#log = log
     this.#now = now
@@ -72,7 +72,7 @@ export class Directory {
   }
 
   #openManager(): Promise<Connection> {
-    if (this.#closed) throw new Error('the login is closed')
+    if (this.#closed) throw new Error('the directory is closed')
     const { manager } = this.#settings
     return this.#onSomeServer(async (server) => {
       const connection = await openConnection(server, this.#settings)

@@ -1,0 +1,231 @@
+/** What may be said about a directory (LDAP, Active Directory): where it is, who searches, how users and groups are found. */
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { duration, type SettingsReport } from '../setting.ts'
+
+const attribute = z.string().regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
+
+/** By the last part of their names; each capability that asks a directory has them below a prefix of its own. */
+export const directoryKeys = {
+  url: z
+    .string()
+    .optional()
+    .describe(
+      'Server and root: `ldaps://host/dc=example,dc=org`. Several servers are separated by blanks and tried in this order.',
+    ),
+  managerDn: z.string().optional().describe('Who searches. Default: searches are anonymous.'),
+  managerPassword: z.string().optional().describe('Password of the manager.'),
+  userDnPattern: z
+    .string()
+    .optional()
+    .describe('Name of the entry of a user below the root, such as `uid={0},ou=users`; `{0}` is the user name.'),
+  userSearchBase: z.string().default('').describe('Where users are searched, below the root. Default: the root.'),
+  userSearchFilter: z.string().optional().describe('Finds the entry of a user, such as `(sAMAccountName={0})`.'),
+  groupSearchBase: z
+    .string()
+    .optional()
+    .describe("Where groups are searched, below the root; `''` is the root. Default: groups are not searched."),
+  groupSearchFilter: z
+    .string()
+    .default('(uniqueMember={0})')
+    .describe('Finds the groups of a user: `{0}` is the name of the entry, `{1}` the user name.'),
+  groupRoleAttributes: z.string().min(1).default('cn').describe('Attribute of a group that names the role.'),
+  nestedGroups: z
+    .enum(['none', 'recursive', 'active-directory'])
+    .default('none')
+    .describe(
+      'Groups within groups: not at all; by a search for each level, up to 10; or by the rule that Active Directory has for it.',
+    ),
+  memberOfAttribute: attribute
+    .optional()
+    .describe('Attribute of a user that lists groups, such as `memberOf`; besides the search, or instead of it.'),
+  startTls: z.boolean().default(false).describe('Turn connections to `ldap://` into TLS before anything is said.'),
+  caFile: z
+    .string()
+    .optional()
+    .describe('PEM file with the authorities that sign the certificates of the servers. Default: the well-known ones.'),
+  connectTimeout: duration('ms').prefault('5s').describe('How long a server may take to accept a connection.'),
+  readTimeout: duration('ms').prefault('10s').describe('How long a server may take to answer.'),
+} as const
+export type DirectoryKeys = z.infer<z.ZodObject<typeof directoryKeys>>
+
+export interface LdapServer {
+  readonly secure: boolean
+  readonly host: string
+  readonly port: number
+  /** `ldaps://host:636`, for the log. */
+  readonly url: string
+}
+
+/** Plain data. */
+export interface DirectorySettings {
+  /** At least one, in the order in which they are tried. */
+  servers: readonly LdapServer[]
+  startTls: boolean
+  /** PEM. */
+  authorities: string | undefined
+  connectTimeoutMs: number
+  readTimeoutMs: number
+  manager: { dn: string; password: string } | undefined
+  /** Complete names, the root included. */
+  userDnPattern: string | undefined
+  userSearch: { base: string; filter: string } | undefined
+  groupSearch: { base: string; filter: string; roleAttribute: string; nested: DirectoryKeys['nestedGroups'] } | undefined
+  memberOfAttribute: string | undefined
+}
+
+/** The keys, or their values, as they stand below a prefix: `ldap.url`. */
+export function belowPrefix<P extends string, T extends object>(
+  prefix: P,
+  keys: T,
+): { [K in keyof T & string as `${P}.${K}`]: T[K] } {
+  const entries = Object.entries(keys).map(([name, value]) => [`${prefix}.${name}`, value])
+  return Object.fromEntries(entries) as { [K in keyof T & string as `${P}.${K}`]: T[K] }
+}
+
+/** @param values By full name, as an operator writes them */
+export function toDirectorySettings(
+  prefix: string,
+  values: Readonly<Record<string, unknown>>,
+  report: SettingsReport,
+): DirectorySettings {
+  const keys = Object.fromEntries(Object.keys(directoryKeys).map((name) => [name, values[`${prefix}.${name}`]])) as DirectoryKeys
+  const { servers, root } = parseServers(keys.url, prefix, report)
+  checkTransport(keys, servers, prefix, report)
+  checkUserSettings(keys, prefix, report)
+  checkFilter(keys.groupSearchFilter, `${prefix}.groupSearchFilter`, /\{[01]\}/, report)
+  const below = (name: string) => [name, root].filter((part) => part !== '').join(',')
+  const groupSearchBase = keys.groupSearchBase ?? (report.isSet(`${prefix}.groupSearchBase`) ? '' : undefined)
+  return {
+    servers,
+    startTls: keys.startTls,
+    authorities: readAuthorities(keys.caFile, prefix, report),
+    connectTimeoutMs: keys.connectTimeout,
+    readTimeoutMs: keys.readTimeout,
+    manager: toManager(keys, prefix, report),
+    userDnPattern: keys.userDnPattern && below(keys.userDnPattern),
+    userSearch: keys.userSearchFilter ? { base: below(keys.userSearchBase), filter: keys.userSearchFilter } : undefined,
+    groupSearch:
+      groupSearchBase === undefined
+        ? undefined
+        : {
+            base: below(groupSearchBase),
+            filter: keys.groupSearchFilter,
+            roleAttribute: keys.groupRoleAttributes,
+            nested: keys.nestedGroups,
+          },
+    memberOfAttribute: keys.memberOfAttribute,
+  }
+}
+
+function parseServers(text: string | undefined, prefix: string, report: SettingsReport): { servers: LdapServer[]; root: string } {
+  const parsed = (text ?? '').split(/\s+/).filter(Boolean).map(parseServer)
+  const roots = new Set(parsed.map((server) => server?.root.toLowerCase()))
+  if (parsed.length === 0) {
+    report.problem(`${prefix}.url`, 'names no server; write ldaps://host/dc=example,dc=org')
+  } else if (parsed.includes(undefined)) {
+    report.problem(`${prefix}.url`, 'must be addresses such as ldaps://host:636/dc=example,dc=org, separated by blanks')
+  } else if (roots.size > 1) {
+    report.problem(`${prefix}.url`, 'the servers hold the same directory, so all addresses must end in the same root')
+  }
+  const servers = parsed.filter((server) => server !== undefined)
+  return { servers, root: servers[0]?.root ?? '' }
+}
+
+function parseServer(text: string): (LdapServer & { root: string }) | undefined {
+  const url = URL.parse(text)
+  if (url === null || !/^ldaps?:$/.test(url.protocol) || url.hostname === '') return undefined
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return undefined
+  const secure = url.protocol === 'ldaps:'
+  const port = url.port === '' ? (secure ? 636 : 389) : Number(url.port)
+  try {
+    const root = decodeURIComponent(url.pathname.replace(/^\//, '')).trim()
+    return { secure, host: url.hostname.replace(/^\[|\]$/g, ''), port, url: `${url.protocol}//${url.hostname}:${port}`, root }
+  } catch {
+    return undefined
+  }
+}
+
+function checkTransport(keys: DirectoryKeys, servers: readonly LdapServer[], prefix: string, report: SettingsReport): void {
+  const plain = servers.filter(({ secure }) => !secure)
+  if (keys.startTls && plain.length < servers.length) {
+    report.problem(`${prefix}.startTls`, 'an address with ldaps:// is TLS already; leave the key out, or write ldap://')
+  }
+  const inClear = plain.filter(({ host }) => !/^(localhost|127\.[\d.]+|::1)$/.test(host))
+  if (!keys.startTls && inClear.length > 0) {
+    report.notice(`Warning: passwords travel to the directory in clear text. Write ldaps://, or set ${prefix}.startTls: true.`)
+  }
+  if (keys.caFile !== undefined && !keys.startTls && plain.length === servers.length && servers.length > 0) {
+    report.notice(`${prefix}.caFile has no effect, because no connection to the directory uses TLS.`)
+  }
+}
+
+function checkUserSettings(keys: DirectoryKeys, prefix: string, report: SettingsReport): void {
+  const { userDnPattern: pattern, userSearchFilter: filter } = keys
+  if (pattern === undefined && filter === undefined) {
+    report.problem(
+      `${prefix}.userDnPattern`,
+      `says nowhere where users are; set it, or ${prefix}.userSearchFilter, such as (uid={0}) or (sAMAccountName={0})`,
+    )
+  }
+  if (pattern !== undefined && !/^[^=,]+=.*\{0\}/.test(pattern)) {
+    report.problem(
+      `${prefix}.userDnPattern`,
+      'must be the name of an entry with {0} in the place of the user name: uid={0},ou=users',
+    )
+  }
+  if (filter !== undefined) checkFilter(filter, `${prefix}.userSearchFilter`, /\{0\}/, report)
+}
+
+/** The shape alone, so that most mistakes are found together with those elsewhere; the rest when the directory is asked for the first time. */
+function checkFilter(filter: string, key: string, needed: RegExp, report: SettingsReport): void {
+  let depth = 0
+  let lowest = 0
+  for (const bracket of filter.replace(/[^()]/g, '')) {
+    depth += bracket === '(' ? 1 : -1
+    lowest = Math.min(lowest, depth)
+  }
+  if (depth !== 0 || lowest < 0) report.problem(key, `the brackets of the filter do not match`)
+  else if (!needed.test(filter)) report.problem(key, 'must contain {0} in the place of what is searched')
+}
+
+function toManager(keys: DirectoryKeys, prefix: string, report: SettingsReport): DirectorySettings['manager'] {
+  const { managerDn: dn, managerPassword: password } = keys
+  if (dn !== undefined && password === undefined) {
+    report.problem(
+      `${prefix}.managerPassword`,
+      `is needed with ${prefix}.managerDn; without a password the directory would take it for nobody`,
+    )
+  }
+  if (dn === undefined && password !== undefined)
+    report.notice(`${prefix}.managerPassword has no effect without ${prefix}.managerDn.`)
+  return dn !== undefined && password !== undefined ? { dn, password } : undefined
+}
+
+function readAuthorities(file: string | undefined, prefix: string, report: SettingsReport): string | undefined {
+  if (file === undefined) return undefined
+  const authorities = readText(file)
+  if (authorities === undefined) report.problem(`${prefix}.caFile`, `the file ${file} cannot be read`)
+  else if (!holdsCertificates(authorities))
+    report.problem(`${prefix}.caFile`, `the file ${file} holds no certificate in PEM form`)
+  return authorities
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function holdsCertificates(text: string): boolean {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
+  try {
+    for (const block of blocks) new X509Certificate(block)
+    return blocks.length > 0
+  } catch {
+    return false
+  }
+}
