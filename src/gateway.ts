@@ -80,6 +80,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     loginUpstreams,
     log,
     version: () => embedded?.permissionVersion() ?? 0,
+    onSynchronised: metrics.rolesSynchronised,
     now,
   })
   const redis = config.redis && (await openRedis(config.redis, log))

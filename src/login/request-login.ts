@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.ts'
 import { setCookie } from '../http/cookies.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
+import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
 import { emptySession, type Session, userOf } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { LoginMethod, LoginOutcome } from './login-method.ts'
@@ -160,10 +161,7 @@ export class RequestLogin {
       return
     }
     if (findings.open !== undefined) return
-    throw new GatewayError('PERMISSIONS_UNAVAILABLE', 'The permission service does not answer. Try again in a moment.', {
-      cause: answer.cause,
-      upstream: { service: 'fiat' },
-    })
+    throw permissionsUnavailable(answer.cause)
   }
 
   /** Credentials that come with each request cannot be sent to a login page: the login is reported once more instead. */

@@ -6,7 +6,7 @@ import type { Platform } from './platform.ts'
 /**
  * Rules for administrators count as soon as anybody has to log in; without a permission service nobody is one.
  *
- * @throws {GatewayError} PERMISSION_DENIED
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
  */
 export async function checkAdmin({ state }: OperationRequest, { login, permissions }: Platform): Promise<void> {
   if (!login.active || (await permissions.isAdmin(state.user))) return

@@ -1,20 +1,37 @@
 /** What the caller may do on applications, for the few rules that no service behind the gateway enforces. */
 import { GatewayError } from '../errors.ts'
+import type { RequestState } from '../http/request-state.ts'
 import { grantsOnApplication } from '../permissions/permission-view.ts'
+import type { PermissionView } from '../permissions/permissions.ts'
+import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
 import type { OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { checkTokenApplication } from './token-limits.ts'
 
 /**
- * Says which applications the caller may read: all of them while nobody logs in or no permission service decides, none
- * when the service cannot say.
+ * What the caller may do, as the permission service says; undefined when it does not know him.
  *
+ * @throws {GatewayError} PERMISSIONS_UNAVAILABLE when it cannot say
+ */
+export async function loadView(
+  { user }: Pick<RequestState, 'user'>,
+  { permissions }: Platform,
+): Promise<PermissionView | undefined> {
+  if (user === undefined) return undefined
+  const answer = await permissions.lookUp(user)
+  if (answer.kind === 'unavailable') throw permissionsUnavailable(answer.cause)
+  return answer.kind === 'view' ? answer.view : undefined
+}
+
+/**
+ * Says which applications the caller may read: all of them while nobody logs in or no permission service decides.
+ *
+ * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
  * @see operations contract, getAllApplicationsUsingGET; HTTP conventions, section 4.5
  */
 export async function createReadFilter(request: OperationRequest, platform: Platform): Promise<(application: string) => boolean> {
   if (!isDecided(platform)) return () => true
-  const { user } = request.state
-  const view = user === undefined ? undefined : await platform.permissions.viewOf(user)
+  const view = await loadView(request.state, platform)
   return (application) => view !== undefined && grantsOnApplication(view, application, 'READ')
 }
 
@@ -26,7 +43,7 @@ export function isDecided(platform: Platform): boolean {
 /**
  * Starting a pipeline needs EXECUTE on its application, on every way in: the orchestrator does not check it.
  *
- * @throws {GatewayError} PERMISSION_DENIED, TOKEN_LIMITED
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE, TOKEN_LIMITED
  */
 export async function checkMayExecute(request: OperationRequest, platform: Platform, application: string): Promise<void> {
   checkTokenApplication(request.state, application)

@@ -7,7 +7,7 @@ import { isListed } from '../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { readJson } from '../upstreams/upstreams.ts'
-import { isDecided } from './application-access.ts'
+import { isDecided, loadView } from './application-access.ts'
 import type { Demand, FilterField } from './demands.ts'
 import { type JobNeeds, needsOfDefinition, needsOfJobs, needsOfStages } from './job-needs.ts'
 import type { Operation, OperationRequest } from './operation.ts'
@@ -45,7 +45,7 @@ export class Guard {
     if (!this.checks(operation)) return
     const demands = operation.demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter')
     if (demands.length === 0) return
-    const view = await this.#viewOf(request)
+    const view = await loadView(request.state, this.#platform)
     for (const demand of demands) {
       for (const need of await this.#needsOf(demand, request)) refuseUnless(view, need)
     }
@@ -54,7 +54,7 @@ export class Guard {
   /** @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE */
   async checkBody(operation: Operation, request: OperationRequest, body: unknown): Promise<void> {
     if (!this.readsBody(operation)) return
-    const view = await this.#viewOf(request)
+    const view = await loadView(request.state, this.#platform)
     for (const demand of operation.demands.filter(isAboutBody)) await this.#checkBodyOf(demand, request, body, view)
   }
 
@@ -62,18 +62,8 @@ export class Guard {
   async filterOf(operation: Operation, request: OperationRequest): Promise<((answer: unknown) => unknown) | undefined> {
     const fields = operation.demands.flatMap((demand) => (demand.kind === 'filter' ? demand.by : []))
     if (fields.length === 0 || !this.checks(operation)) return undefined
-    const view = await this.#viewOf(request)
+    const view = await loadView(request.state, this.#platform)
     return view?.admin === true ? undefined : (answer) => filterAnswer(answer, fields, view)
-  }
-
-  /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
-  async #viewOf({ state }: OperationRequest): Promise<PermissionView | undefined> {
-    if (state.user === undefined) return undefined
-    const answer = await this.#platform.permissions.lookUp(state.user)
-    if (answer.kind === 'view') return answer.view
-    if (answer.kind === 'unknown') return undefined
-    const { cause } = answer
-    throw new GatewayError('PERMISSIONS_UNAVAILABLE', 'The permission service does not answer. Try again later.', { cause })
   }
 
   async #needsOf(demand: Demand, request: OperationRequest): Promise<Need[]> {
@@ -177,7 +167,8 @@ export class Guard {
     if (view === undefined || user === undefined || isListed(view, name)) {
       return refuseUnless(view, { kind: 'application', name, authorization: 'WRITE' })
     }
-    if (view.admin || (await this.#platform.permissions.mayCreateApplication(user, name))) return
+    if (view.admin || view.legacyFallback === true) return
+    if (await this.#platform.permissions.mayCreateApplication(user, name)) return
     throw denied({ kind: 'application', name, authorization: 'CREATE' })
   }
 }

@@ -8,8 +8,11 @@ import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson, type UpstreamAnswer, type UpstreamCall, type Upstreams, upstreamFailed } from '../upstreams/upstreams.ts'
 import { fallbackView, grantsOnApplication, parsePermissionView } from './permission-view.ts'
 import type { Authorization, Enforcement, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
+import { permissionsUnavailable } from './permissions-unavailable.ts'
+import { RoleSync } from './role-sync.ts'
 import { loadServiceAccounts } from './service-accounts.ts'
 import type { PermissionSettings } from './settings.ts'
+import { type Asked, ViewLookups } from './view-lookups.ts'
 
 export interface PermissionsOptions {
   settings: PermissionSettings
@@ -19,13 +22,17 @@ export interface PermissionsOptions {
   log: FastifyBaseLogger
   /** Changes with every change of permissions that this process makes; what is remembered from before does not count. */
   version?: () => number
+  /** A synchronisation of roles has ended. */
+  onSynchronised?: (outcome: 'done' | 'failed') => void
   /** Milliseconds since the epoch. */
   now?: () => number
 }
 
-/** While the service was just found dead, users are not made to wait for its whole retry again. */
-const deadForMs = 10_000
 const reportIntervalMs = 2000
+/** A logout is over for the user before the permission service has taken note of it. */
+const logoutWaitMs = 500
+/** A login waits no longer for a service that has just been found silent. */
+const troubledLoginMs = 5000
 
 const always: LoginReport = { call: 'roles', attempts: 1 }
 
@@ -37,17 +44,30 @@ class FiatPermissions implements Permissions {
   readonly #now: () => number
   readonly #version: () => number
   readonly #views = new Map<string, { view: PermissionView; untilMs: number; version: number }>()
-  readonly #asking = new Map<string, { answer: Promise<PermissionAnswer>; version: number }>()
+  readonly #lookups: ViewLookups
+  readonly #sync: RoleSync
   readonly #closing = new AbortController()
-  #deadSinceMs = Number.NEGATIVE_INFINITY
 
-  constructor({ settings, upstreams, loginUpstreams = upstreams, log, version = () => 0, now = Date.now }: PermissionsOptions) {
+  constructor(options: PermissionsOptions) {
+    const { settings, upstreams, loginUpstreams = upstreams, log, version = () => 0, now = Date.now } = options
     this.#version = version
     this.#settings = settings
     this.#upstreams = upstreams
     this.#loginUpstreams = loginUpstreams
     this.#log = log
     this.#now = now
+    this.#lookups = new ViewLookups({
+      ask: (username, signal) => this.#askOnce(username, signal),
+      remember: (key, view, ofVersion) => this.#remember(key, view, ofVersion),
+      settings,
+      log,
+      now,
+    })
+    this.#sync = new RoleSync({
+      synchronise: (signal) => this.#synchronise(signal),
+      onEnd: options.onSynchronised ?? (() => {}),
+      log,
+    })
   }
 
   get enabled(): boolean {
@@ -69,11 +89,11 @@ class FiatPermissions implements Permissions {
     const remembered = this.#views.get(key)
     if (remembered !== undefined && remembered.untilMs > this.#now() && remembered.version === version)
       return { kind: 'view', view: remembered.view }
-    const asked = this.#asking.get(key)
-    const asking = asked?.version === version ? asked.answer : this.#ask(key, user.username, version)
-    const answer = await asking
-    if (answer.kind !== 'unavailable' || !this.#settings.legacyFallback) return answer
-    return { kind: 'view', view: fallbackView(user.username, user.allowedAccounts) }
+    const answer = await this.#lookups.find(key, { username: user.username, version })
+    if (answer.kind !== 'unavailable') return answer
+    const lastKnown = this.#lastKnown(key, version)
+    if (lastKnown !== undefined) return { kind: 'view', view: lastKnown }
+    return this.#settings.legacyFallback ? { kind: 'view', view: fallbackView(user.username, user.allowedAccounts) } : answer
   }
 
   async viewOf(user: User): Promise<PermissionView | undefined> {
@@ -82,19 +102,31 @@ class FiatPermissions implements Permissions {
   }
 
   async isAdmin(user: User | undefined): Promise<boolean> {
-    return this.enabled && user !== undefined && (await this.viewOf(user))?.admin === true
+    return this.enabled && user !== undefined && (await this.#certainViewOf(user))?.admin === true
   }
 
   async mayOnApplication(user: User, application: string, authorization: Authorization): Promise<boolean> {
     if (!this.enabled) return true
-    const view = await this.viewOf(user)
+    const view = await this.#certainViewOf(user)
     return view !== undefined && grantsOnApplication(view, application, authorization)
   }
 
   async mayCreateApplication(user: User, application: string): Promise<boolean> {
     if (!this.enabled) return true
-    const path = pathTo`/authorize/${user.username}/applications/create`
-    const answer = await this.#upstreams.call('fiat', { method: 'POST', path, body: { name: application } }, anonymousIdentity)
+    const call = {
+      method: 'POST',
+      path: pathTo`/authorize/${user.username}/applications/create`,
+      body: { name: application },
+      signal: this.#within(this.#settings.lookupTimeoutMs),
+    } as const
+    let answer: UpstreamAnswer
+    try {
+      answer = await this.#upstreams.call('fiat', call, anonymousIdentity)
+      if (answer.status >= 500) throw upstreamFailed('fiat', answer.status, answer.text)
+    } catch (cause) {
+      if (this.#settings.legacyFallback) return true
+      throw permissionsUnavailable(cause)
+    }
     if (answer.status === 404) return false
     if (answer.status >= 300) throw upstreamFailed('fiat', answer.status, answer.text)
     return true
@@ -107,17 +139,14 @@ class FiatPermissions implements Permissions {
       report.call === 'roles-if-any' && user.roles.length === 0
         ? { method: 'POST', path }
         : { method: 'PUT', path, body: user.roles }
+    const { loginTimeoutMs } = this.#settings
+    const timeoutMs = this.#lookups.isTroubled ? Math.min(troubledLoginMs, loginTimeoutMs) : loginTimeoutMs
     try {
-      await this.#report(call, report.attempts)
+      await this.#report(call, report.attempts, timeoutMs)
     } catch (cause) {
       if (!this.#settings.legacyFallback) {
-        throw new GatewayError(
-          'LOGIN_UNAVAILABLE',
-          'The permission service does not answer, so nobody can log in. Try again later.',
-          {
-            cause,
-          },
-        )
+        const message = 'The permission service does not answer, so nobody can log in. Try again in a moment.'
+        throw new GatewayError('LOGIN_UNAVAILABLE', message, { cause, headers: { 'retry-after': '5' } })
       }
       this.#log.warn({ err: cause, user: user.username }, 'a login could not be reported; legacyFallback lets it pass')
     } finally {
@@ -127,13 +156,13 @@ class FiatPermissions implements Permissions {
 
   async reportLogout(username: string): Promise<void> {
     if (!this.enabled) return
-    try {
-      await this.#report({ method: 'DELETE', path: pathTo`/roles/${username}` }, 1)
-    } catch (error) {
-      this.#log.warn({ err: error, user: username }, 'a logout could not be reported to the permission service')
-    } finally {
-      this.#forget(username)
-    }
+    this.#forget(username)
+    const reported = this.#report({ method: 'DELETE', path: pathTo`/roles/${username}` }, 1, this.#settings.loginTimeoutMs)
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error, user: username }, 'a logout could not be reported to the permission service'),
+      )
+      .finally(() => this.#forget(username))
+    await Promise.race([reported, wait(logoutWaitMs, undefined, { ref: false })])
   }
 
   async serviceAccountsOf(user: User, application?: string): Promise<string[]> {
@@ -142,62 +171,48 @@ class FiatPermissions implements Permissions {
     const { enabled, matchAuthorizations } = this.#settings.serviceAccountFilter
     if (!enabled || application === undefined || application.trim() === '') return names
     const path = pathTo`/authorize/${user.username}/serviceAccounts`
-    const load = () => this.#upstreams.call('fiat', { path, query: { expand: 'true' } }, anonymousIdentity)
+    const signal = this.#within(this.#settings.lookupTimeoutMs)
+    const load = () => this.#upstreams.call('fiat', { path, query: { expand: 'true' }, signal }, anonymousIdentity)
     const fitting = await loadServiceAccounts(load, application, matchAuthorizations)
     return fitting === undefined || fitting.length === 0 ? names : fitting
   }
 
   async syncRoles(): Promise<void> {
-    if (!this.enabled) return
-    const answer = await this.#loginUpstreams.call('fiat', { method: 'POST', path: '/roles/sync', body: [] }, anonymousIdentity)
-    if (answer.status >= 300) throw upstreamFailed('fiat', answer.status, answer.text)
-    this.#views.clear()
+    if (this.enabled) await this.#sync.run()
   }
 
   close(): void {
     this.#closing.abort()
+    this.#lookups.close()
+    this.#sync.close()
     this.#views.clear()
   }
 
-  /** One question at a time for a user, however many requests wait for the answer. */
-  #ask(key: string, username: string, version: number): Promise<PermissionAnswer> {
-    const asking = this.#askWithRetry(username)
-      .then((answer) => {
-        // A login or logout meanwhile has made this answer old: it serves those who wait, and nobody after them.
-        if (this.#asking.get(key)?.answer === asking && answer.kind === 'view') this.#remember(key, answer.view, version)
-        return answer
-      })
-      .finally(() => {
-        if (this.#asking.get(key)?.answer === asking) this.#asking.delete(key)
-      })
-    this.#asking.set(key, { answer: asking, version })
-    return asking
+  /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
+  async #certainViewOf(user: User): Promise<PermissionView | undefined> {
+    const answer = await this.lookUp(user)
+    if (answer.kind === 'unavailable') throw permissionsUnavailable(answer.cause)
+    return answer.kind === 'view' ? answer.view : undefined
   }
 
-  async #askWithRetry(username: string): Promise<PermissionAnswer> {
-    const { initialBackoffMs, multiplier, maxElapsedMs } = this.#settings.retry
-    const startedAtMs = performance.now()
-    const budgetMs = this.#now() - this.#deadSinceMs < deadForMs ? 0 : maxElapsedMs
-    for (let backoffMs = initialBackoffMs; ; backoffMs *= multiplier) {
-      const { answer, mayPass } = await this.#askOnce(username)
-      if (answer.kind !== 'unavailable') {
-        this.#deadSinceMs = Number.NEGATIVE_INFINITY
-        return answer
-      }
-      if (!mayPass || this.#closing.signal.aborted || performance.now() - startedAtMs + backoffMs > budgetMs) {
-        if (mayPass) this.#deadSinceMs = this.#now()
-        this.#log.warn({ err: answer.cause, user: username }, 'the permission service does not say what a user may do')
-        return answer
-      }
-      await wait(backoffMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {})
+  async #synchronise(signal: AbortSignal): Promise<void> {
+    const { syncTimeoutMs } = this.#settings
+    const call = { method: 'POST', path: '/roles/sync', body: [], signal, readTimeoutMs: syncTimeoutMs } as const
+    try {
+      const answer = await this.#loginUpstreams.call('fiat', call, anonymousIdentity)
+      if (answer.status >= 300) throw upstreamFailed('fiat', answer.status, answer.text)
+    } finally {
+      // A failed one may have changed some users before it failed.
+      this.#views.clear()
+      this.#lookups.forgetAll()
     }
   }
 
   /** `mayPass`: asking again may help. A status below 500 is the final word. */
-  async #askOnce(username: string): Promise<{ answer: PermissionAnswer; mayPass: boolean }> {
+  async #askOnce(username: string, signal: AbortSignal): Promise<Asked> {
     let answer: UpstreamAnswer | undefined
     try {
-      answer = await this.#upstreams.call('fiat', { path: pathTo`/authorize/${username}` }, anonymousIdentity)
+      answer = await this.#upstreams.call('fiat', { path: pathTo`/authorize/${username}`, signal }, anonymousIdentity)
       if (answer.status === 404) return { answer: { kind: 'unknown' }, mayPass: false }
       return { answer: { kind: 'view', view: parsePermissionView(readJson(answer, 'fiat'), username) }, mayPass: false }
     } catch (cause) {
@@ -205,17 +220,30 @@ class FiatPermissions implements Permissions {
     }
   }
 
-  async #report(call: UpstreamCall, attempts: number): Promise<void> {
+  async #report(call: UpstreamCall, attempts: number, timeoutMs: number): Promise<void> {
+    const signal = this.#within(timeoutMs)
     for (let attempt = 1; ; attempt++) {
       try {
-        const answer = await this.#loginUpstreams.call('fiat', call, anonymousIdentity)
+        const answer = await this.#loginUpstreams.call('fiat', { ...call, signal }, anonymousIdentity)
         if (answer.status < 300) return
         throw upstreamFailed('fiat', answer.status, answer.text)
       } catch (error) {
-        if (attempt >= attempts || this.#closing.signal.aborted) throw error
+        if (attempt >= attempts || signal.aborted) throw error
       }
-      await wait(reportIntervalMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {})
+      await wait(reportIntervalMs, undefined, { signal, ref: false }).catch(() => {})
     }
+  }
+
+  /** Fires after that time, and when the gateway stops. */
+  #within(ms: number): AbortSignal {
+    return AbortSignal.any([AbortSignal.timeout(ms), this.#closing.signal])
+  }
+
+  /** What the service said last, while that still counts although it cannot be asked again. */
+  #lastKnown(key: string, version: number): PermissionView | undefined {
+    const remembered = this.#views.get(key)
+    if (remembered === undefined || remembered.version !== version) return undefined
+    return remembered.untilMs + this.#settings.lastKnownForMs > this.#now() ? remembered.view : undefined
   }
 
   #remember(key: string, view: PermissionView, version: number): void {
@@ -230,7 +258,7 @@ class FiatPermissions implements Permissions {
   #forget(username: string): void {
     const key = toUserId(username)
     this.#views.delete(key)
-    this.#asking.delete(key)
+    this.#lookups.forget(key)
   }
 }
 

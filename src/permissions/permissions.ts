@@ -47,26 +47,38 @@ export interface Permissions {
   readonly sessionFilter: boolean
   /**
    * The cached answer, or a fresh one: after 20 s, and as soon as the embedded services have changed a permission. Never
-   * fails.
+   * fails, and says within a bound that the service cannot say.
    */
   lookUp(user: User): Promise<PermissionAnswer>
   /** The cached view; undefined when the service knows no such user or cannot say, which means no rights. */
   viewOf(user: User): Promise<PermissionView | undefined>
+  /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
   isAdmin(user: User | undefined): Promise<boolean>
-  /** Whether the user holds the authorization on an application; names are compared without case. */
+  /**
+   * Whether the user holds the authorization on an application; names are compared without case.
+   *
+   * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
+   */
   mayOnApplication(user: User, application: string, authorization: Authorization): Promise<boolean>
-  /** Whether the service lets the user create the application, for installations that restrict that. */
+  /**
+   * Whether the service lets the user create the application, for installations that restrict that.
+   *
+   * @throws {GatewayError} PERMISSIONS_UNAVAILABLE; UPSTREAM_FAILED when the service does not understand the question
+   */
   mayCreateApplication(user: User, application: string): Promise<boolean>
   /** Reports a login with the roles learnt, drops the cached view. @throws {GatewayError} LOGIN_UNAVAILABLE */
   reportLogin(user: User, report?: LoginReport): Promise<void>
-  /** Drops the user's permissions in the service and the cached view. Failures are logged. */
+  /** Drops the user's permissions in the service and the cached view. Waits for a moment at most; failures are logged. */
   reportLogout(username: string): Promise<void>
   /**
    * Names of the service accounts that the user may use; with an application, those that may use it, or all of the
    * user's when none fits or nobody can say (authentication contract, section 4.9). Never fails.
    */
   serviceAccountsOf(user: User, application?: string): Promise<string[]>
-  /** Asks the service to re-read roles. @throws {GatewayError} UPSTREAM_FAILED with its status */
+  /**
+   * Asks the service to re-read roles, or joins the synchronisation that runs, and returns within a second: what takes
+   * longer goes on by itself. @throws {GatewayError} UPSTREAM_FAILED with the status of a failure within that time
+   */
   syncRoles(): Promise<void>
   close(): void
 }

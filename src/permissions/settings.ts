@@ -12,6 +12,30 @@ export const PermissionKeys = z.strictObject({
         'the gateway checks every operation before it passes it on, whatever the services check themselves. What an embedded ' +
         'service answers is always checked at the gateway.',
     ),
+  'permissions.lookupTimeoutMs': milliseconds
+    .min(1)
+    .default(10_000)
+    .describe(
+      'Milliseconds that a request waits for what fiat says about its user, repetitions included; it then ends with 503. ' +
+        'While fiat is known to be in trouble, requests wait for a second only.',
+    ),
+  'permissions.loginTimeoutMs': milliseconds
+    .min(1)
+    .default(30_000)
+    .describe('Milliseconds that a login waits for fiat, which may have to ask a directory; it then ends with 503.'),
+  'permissions.syncTimeoutMs': milliseconds
+    .min(1)
+    .default(3_600_000)
+    .describe('Milliseconds after which a synchronisation of roles is given up. Nobody waits for it.'),
+  'permissions.lastKnownForSeconds': z
+    .int()
+    .min(0)
+    .max(86_400)
+    .default(0)
+    .describe(
+      'While fiat does not answer: for how many seconds more its last answer about a user counts. Rights that were taken ' +
+        'away meanwhile count as long; 0 allows nothing that fiat has not confirmed lately.',
+    ),
   'services.fiat.cache.maxEntries': z.int().min(1).default(1000).describe('Users whose permissions are remembered.'),
   'services.fiat.cache.expiresAfterWriteSeconds': z
     .int()
@@ -54,6 +78,12 @@ export interface PermissionSettings {
   enforcement: Enforcement
   cacheMaxEntries: number
   cacheTtlMs: number
+  /** How long requests wait for a view. */
+  lookupTimeoutMs: number
+  loginTimeoutMs: number
+  syncTimeoutMs: number
+  /** How much longer a view counts while the service is silent. */
+  lastKnownForMs: number
   retry: { initialBackoffMs: number; multiplier: number; maxElapsedMs: number }
   legacyFallback: boolean
   sessionFilter: boolean
@@ -65,6 +95,10 @@ export function toPermissionSettings(keys: PermissionKeys): PermissionSettings {
     enforcement: keys['permissions.enforce'],
     cacheMaxEntries: keys['services.fiat.cache.maxEntries'],
     cacheTtlMs: keys['services.fiat.cache.expiresAfterWriteSeconds'] * 1000,
+    lookupTimeoutMs: keys['permissions.lookupTimeoutMs'],
+    loginTimeoutMs: keys['permissions.loginTimeoutMs'],
+    syncTimeoutMs: keys['permissions.syncTimeoutMs'],
+    lastKnownForMs: keys['permissions.lastKnownForSeconds'] * 1000,
     retry: {
       initialBackoffMs: keys['services.fiat.retry.initialBackoffMillis'],
       multiplier: keys['services.fiat.retry.retryMultiplier'],

@@ -10,6 +10,7 @@ export interface Metrics {
   requestUncounted(): void
   /** Events could not be written to the audit log. */
   auditFailed(events: number): void
+  rolesSynchronised(outcome: 'done' | 'failed'): void
   /** Text in the exposition format of Prometheus. */
   print(): Promise<{ contentType: string; text: string }>
 }
@@ -75,7 +76,14 @@ export function createMetrics(): Metrics {
     help: 'Events that could not be written to the audit log.',
     registers,
   })
+  const synchronisations = new Counter({
+    name: 'fairlead_role_synchronisations_total',
+    help: 'Synchronisations of roles that have ended, whether or not somebody still waited.',
+    labelNames: ['outcome'],
+    registers,
+  })
   return {
+    rolesSynchronised: (outcome) => synchronisations.inc({ outcome }),
     auditFailed: (events) => auditFailures.inc(events),
     requestLimited: ({ kind, enforced }) => limited.inc({ kind, enforced: String(enforced) }),
     requestUncounted: () => uncounted.inc(),

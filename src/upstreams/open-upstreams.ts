@@ -36,15 +36,19 @@ export function openUpstreams(
   )
 }
 
-/** The permission service may take logins, logouts and synchronisation at an address of their own; undefined when it does not. */
+/**
+ * Connections for what the permission service is told: logins, logouts and synchronisation may go to an address of their
+ * own, and never wait behind questions that stay without answer. Undefined for an embedded one.
+ */
 export function openLoginUpstreams(
   configured: ConfiguredUpstreams,
   addresses: ServiceAddresses,
   observe: UpstreamObserver,
 ): Upstreams | undefined {
   const baseUrl = configured.services.fiat.config.dynamicEndpoints?.['login']
-  if (baseUrl === undefined || addresses.fiat === undefined) return undefined
-  return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, observe)
+  if (addresses.fiat === undefined) return undefined
+  if (baseUrl !== undefined) return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, observe)
+  return addresses.fiat.kind === 'embedded' ? undefined : openUpstreams(configured, { fiat: addresses.fiat }, observe)
 }
 
 /**

@@ -47,6 +47,8 @@ export interface UpstreamCall {
   location?: string
   /** Ends the call before its answer, when nobody waits for it any more. */
   signal?: AbortSignal
+  /** Instead of the read timeout of the service, for the few calls that take longer than any other. */
+  readTimeoutMs?: number
 }
 
 export interface UpstreamAnswer {
@@ -168,6 +170,7 @@ export class Upstreams {
         method: call.method ?? 'GET',
         headers,
         body,
+        ...(call.readTimeoutMs !== undefined && { headersTimeout: call.readTimeoutMs, bodyTimeout: call.readTimeoutMs }),
       },
     }
   }

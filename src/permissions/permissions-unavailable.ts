@@ -1,0 +1,13 @@
+/** The answer to whoever needs a permission while nobody can say what he may do. */
+import { GatewayError } from '../errors.ts'
+
+const message =
+  'The permission service does not answer, so nobody can tell what you may do. You stay logged in; try again in a moment.'
+
+export function permissionsUnavailable(cause: unknown): GatewayError {
+  return new GatewayError('PERMISSIONS_UNAVAILABLE', message, {
+    cause,
+    upstream: { service: 'fiat' },
+    headers: { 'retry-after': '2' },
+  })
+}

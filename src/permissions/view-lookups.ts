@@ -1,0 +1,214 @@
+/**
+ * Questions to the permission service: one for many requests, repeated after a failure, and waited for within bounds, so
+ * that a service that is slow or dead takes neither the time of the requests nor the connections.
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import type { PermissionAnswer, PermissionView } from './permissions.ts'
+import type { PermissionSettings } from './settings.ts'
+
+/** `mayPass`: asking again may help. */
+export interface Asked {
+  readonly answer: PermissionAnswer
+  readonly mayPass: boolean
+}
+
+export interface ViewLookupOptions {
+  /** Puts one question. Never fails; ends early when the signal fires. */
+  ask: (username: string, signal: AbortSignal) => Promise<Asked>
+  /** Told about a view when it comes, even if nobody waits for it any more. */
+  remember: (key: string, view: PermissionView, version: number) => void
+  settings: Pick<PermissionSettings, 'lookupTimeoutMs' | 'retry'>
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+export interface ViewQuestion {
+  readonly username: string
+  /** State of the permissions that the answer will belong to. */
+  readonly version: number
+}
+
+interface Lookup extends ViewQuestion {
+  readonly key: string
+  readonly startedAtMs: number
+  /** In flight, the oldest first: it may be answered late; the newest finds out whether the service is back. */
+  readonly questions: Set<AbortController>
+  backoffMs: number
+  /** Resolves with the outcome, or when it is time to stop waiting. */
+  turn: PromiseWithResolvers<void>
+  timer?: NodeJS.Timeout
+  /** Since when nobody waits any more. */
+  givenUpAtMs?: number
+  outcome?: PermissionAnswer
+}
+
+/** For this long after a failure the service counts as troubled: requests wait for a moment only, and failures are final. */
+const troubleMs = 10_000
+/** How long a request waits for a troubled service; as long again, nobody waits for a question that stayed without answer. */
+const momentMs = 1000
+/** Users about whom a troubled service is asked at once: connections stay free for finding out that it is back. */
+const maxInTrouble = 10
+/** A question is given up in the background, too, even where reads may take for ever. */
+const longestQuestionMs = 300_000
+
+export class ViewLookups {
+  readonly #options: ViewLookupOptions
+  /** Those without outcome, by user id. */
+  readonly #lookups = new Map<string, Lookup>()
+  readonly #momentMs: number
+  #troubledAtMs = Number.NEGATIVE_INFINITY
+  #closed = false
+
+  constructor(options: ViewLookupOptions) {
+    this.#options = options
+    this.#momentMs = Math.min(momentMs, options.settings.lookupTimeoutMs)
+  }
+
+  /** Whether the service has failed a moment ago, and nothing has been heard from it since. */
+  get isTroubled(): boolean {
+    return this.#options.now() - this.#troubledAtMs < troubleMs
+  }
+
+  async find(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
+    const known = this.#lookups.get(key)
+    const lookup = known?.version === question.version ? known : this.#start(key, question)
+    if (lookup === undefined) return this.#findAfterOthers(key, question)
+    if (lookup.givenUpAtMs !== undefined) {
+      if (this.#options.now() - lookup.givenUpAtMs < this.#momentMs) return silent()
+      this.#askAgain(lookup)
+    }
+    await lookup.turn.promise
+    return lookup.outcome ?? silent()
+  }
+
+  /** What is being asked about the user serves those who wait for it, and nobody after them. */
+  forget(key: string): void {
+    this.#lookups.delete(key)
+  }
+
+  forgetAll(): void {
+    this.#lookups.clear()
+  }
+
+  /** The service was found not to answer; until it does, it counts as troubled. */
+  noteTrouble(cause: unknown): void {
+    const known = this.isTroubled
+    this.#troubledAtMs = this.#options.now()
+    if (known || this.#closed) return
+    this.#options.log.warn({ err: cause }, 'the permission service does not answer; users who are not remembered have to wait')
+    const waiting = [...this.#lookups.values()]
+    for (const lookup of waiting.slice(maxInTrouble)) this.#drop(lookup)
+    for (const lookup of waiting.slice(0, maxInTrouble)) if (lookup.givenUpAtMs === undefined) this.#limitWait(lookup)
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const lookup of this.#lookups.values()) this.#drop(lookup)
+  }
+
+  /** Undefined while a troubled service is asked about enough others. */
+  #start(key: string, question: ViewQuestion): Lookup | undefined {
+    if (this.#closed || (this.isTroubled && this.#lookups.size >= maxInTrouble && !this.#makeRoom())) return undefined
+    const lookup: Lookup = {
+      ...question,
+      key,
+      startedAtMs: performance.now(),
+      questions: new Set(),
+      backoffMs: this.#options.settings.retry.initialBackoffMs,
+      turn: Promise.withResolvers(),
+    }
+    this.#lookups.set(key, lookup)
+    this.#limitWait(lookup)
+    this.#put(lookup)
+    return lookup
+  }
+
+  /** The last of those for whom nobody waits gives way; the others may still be answered by a service that is slow. */
+  #makeRoom(): boolean {
+    const idle = [...this.#lookups.values()].findLast(({ givenUpAtMs }) => givenUpAtMs !== undefined)
+    if (idle !== undefined) this.#drop(idle)
+    return idle !== undefined
+  }
+
+  /** What the next of the others learns tells whether it is worth asking. */
+  async #findAfterOthers(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
+    if (this.#closed) return silent()
+    await Promise.race([...this.#lookups.values()].map(({ turn }) => turn.promise))
+    return this.isTroubled ? silent() : this.find(key, question)
+  }
+
+  /** The connection of the first question may be dead although the service lives. */
+  #askAgain(lookup: Lookup): void {
+    lookup.givenUpAtMs = undefined
+    lookup.turn = Promise.withResolvers()
+    this.#limitWait(lookup)
+    for (const later of [...lookup.questions].slice(1)) later.abort()
+    this.#put(lookup)
+  }
+
+  #limitWait(lookup: Lookup): void {
+    clearTimeout(lookup.timer)
+    const forMs = this.isTroubled ? this.#momentMs : this.#options.settings.lookupTimeoutMs
+    lookup.timer = setTimeout(() => {
+      lookup.givenUpAtMs = this.#options.now()
+      lookup.turn.resolve()
+      this.noteTrouble(new Error(`no answer about ${lookup.username} within ${forMs} ms`))
+    }, forMs).unref()
+  }
+
+  #put(lookup: Lookup): void {
+    const question = new AbortController()
+    const limit = setTimeout(() => question.abort(), longestQuestionMs).unref()
+    lookup.questions.add(question)
+    void this.#options.ask(lookup.username, question.signal).then((asked) => {
+      clearTimeout(limit)
+      lookup.questions.delete(question)
+      if (lookup.outcome !== undefined) return
+      if (asked.answer.kind === 'unavailable') this.#takeFailure(lookup, asked)
+      else this.#takeAnswer(lookup, asked.answer)
+    })
+  }
+
+  #takeAnswer(lookup: Lookup, answer: PermissionAnswer): void {
+    if (this.isTroubled) this.#options.log.info('the permission service answers again')
+    this.#troubledAtMs = Number.NEGATIVE_INFINITY
+    const isCurrent = this.#lookups.get(lookup.key) === lookup
+    if (isCurrent && answer.kind === 'view') this.#options.remember(lookup.key, answer.view, lookup.version)
+    this.#settle(lookup, answer)
+  }
+
+  #takeFailure(lookup: Lookup, { answer, mayPass }: Asked): void {
+    if (lookup.questions.size > 0) return
+    const { backoffMs } = lookup
+    const { maxElapsedMs, multiplier } = this.#options.settings.retry
+    const isInTime = performance.now() - lookup.startedAtMs + backoffMs <= maxElapsedMs
+    if (mayPass && isInTime && !this.isTroubled && !this.#closed) {
+      lookup.backoffMs *= multiplier
+      setTimeout(() => {
+        if (lookup.outcome === undefined && lookup.questions.size === 0) this.#put(lookup)
+      }, backoffMs).unref()
+      return
+    }
+    this.#settle(lookup, answer)
+    const cause = answer.kind === 'unavailable' ? answer.cause : undefined
+    if (mayPass) this.noteTrouble(cause)
+    else this.#options.log.warn({ err: cause, user: lookup.username }, 'what a user may do cannot be read')
+  }
+
+  #settle(lookup: Lookup, outcome: PermissionAnswer): void {
+    clearTimeout(lookup.timer)
+    lookup.outcome = outcome
+    if (this.#lookups.get(lookup.key) === lookup) this.#lookups.delete(lookup.key)
+    for (const question of lookup.questions) question.abort()
+    lookup.turn.resolve()
+  }
+
+  #drop(lookup: Lookup): void {
+    this.#settle(lookup, silent())
+  }
+}
+
+function silent(): PermissionAnswer {
+  return { kind: 'unavailable', cause: new Error('the permission service does not answer') }
+}

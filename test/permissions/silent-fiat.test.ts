@@ -1,0 +1,250 @@
+/** The client of the permission service while that is silent, slow or dead: who waits, for how long, and what comes after. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test from 'node:test'
+import type { User } from '../../src/http/request-state.ts'
+import { openPermissions } from '../../src/permissions/fiat-permissions.ts'
+import type { PermissionSettings } from '../../src/permissions/settings.ts'
+import { Upstreams } from '../../src/upstreams/upstreams.ts'
+import { createClock, silentLog } from '../sessions/support.ts'
+import { type Answers, brokenOff, type RecordedRequest, Reply, silence, startUpstream } from '../support/upstream.ts'
+
+const settings: PermissionSettings = {
+  enforcement: 'services',
+  cacheMaxEntries: 100,
+  cacheTtlMs: 20_000,
+  lookupTimeoutMs: 50,
+  loginTimeoutMs: 50,
+  syncTimeoutMs: 60_000,
+  lastKnownForMs: 0,
+  retry: { initialBackoffMs: 5, multiplier: 1.5, maxElapsedMs: 20 },
+  legacyFallback: false,
+  sessionFilter: true,
+  serviceAccountFilter: { enabled: true, matchAuthorizations: ['WRITE', 'EXECUTE'] },
+}
+
+function user(username: string): User {
+  return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'form' }
+}
+
+function view(name: string) {
+  return { name, admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [] }
+}
+
+/** Answers everybody with a view. */
+const alive: Answers = (request: RecordedRequest) => view(request.path)
+
+async function open(t: test.TestContext, answers: Answers, changed: Partial<PermissionSettings> = {}) {
+  const fiat = await startUpstream(t, answers)
+  return { fiat, ...openAt(t, fiat.url, changed), asked: () => fiat.background.length }
+}
+
+function openAt(t: test.TestContext, baseUrl: string, changed: Partial<PermissionSettings>) {
+  const clock = createClock()
+  const upstreams = new Upstreams({
+    services: { fiat: { kind: 'external', baseUrl } },
+    connectTimeoutMs: 1000,
+    readTimeoutMs: 0,
+    keepAliveMs: 1000,
+    maxConnections: 100,
+    maxPending: 1000,
+    maxAnswerBytes: 1_000_000,
+  })
+  const permissions = openPermissions({ settings: { ...settings, ...changed }, upstreams, log: silentLog, now: clock.now })
+  t.after(async () => {
+    permissions.close()
+    await upstreams.close()
+  })
+  return { clock, permissions }
+}
+
+/** A service that never answers, and knows how many requests are open. */
+async function startSilent(t: test.TestContext) {
+  let begun = 0
+  let ended = 0
+  const server = createServer((_, answer) => {
+    begun++
+    answer.once('close', () => ended++)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    begun: () => begun,
+    /** Waits until no more than that many are open. */
+    until: async (many: number) => {
+      while (begun - ended > many) await new Promise((resolve) => setTimeout(resolve, 5))
+    },
+  }
+}
+
+const alice = user('alice')
+const bob = user('bob')
+
+test('auth-scenario 236: a silent service is waited for within a bound, and the views of others are at hand meanwhile', async (t) => {
+  const { permissions } = await open(t, (request: RecordedRequest) => (request.path.endsWith('alice') ? silence : view('bob')))
+  await permissions.lookUp(bob)
+  let isOver = false
+  const asking = permissions.lookUp(alice).finally(() => {
+    isOver = true
+  })
+  assert.equal((await permissions.lookUp(bob)).kind, 'view')
+  assert.equal(isOver, false)
+  assert.equal((await asking).kind, 'unavailable')
+})
+
+test('an answer that comes after everybody has stopped waiting counts from then on', async (t) => {
+  const { permissions, fiat, asked } = await open(t, () => silence)
+  assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
+  fiat.release(view('alice'))
+  while ((await permissions.lookUp(alice)).kind !== 'view') await new Promise(setImmediate)
+  assert.equal(asked(), 1)
+})
+
+test('whoever asks again at once is not made to wait again, and puts no further question', async (t) => {
+  const { permissions, asked } = await open(t, () => silence)
+  await permissions.lookUp(alice)
+  for (let again = 0; again < 20; again++) assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
+  assert.equal(asked(), 1)
+})
+
+test('a service that is back is noticed by the next question, although the first one stays without answer', async (t) => {
+  const { permissions, fiat, clock } = await open(t, () => silence)
+  await permissions.lookUp(alice)
+  fiat.answer(alive)
+  clock.nowMs += 1000
+  assert.equal((await permissions.lookUp(alice)).kind, 'view')
+  assert.equal((await permissions.lookUp(bob)).kind, 'view')
+})
+
+test('of a user no more than two questions stay open, the oldest and the newest', async (t) => {
+  const open = await startSilent(t)
+  const { permissions, clock } = openAt(t, open.url, {})
+  for (let round = 0; round < 5; round++) {
+    await permissions.lookUp(alice)
+    clock.nowMs += 1000
+  }
+  await open.until(2)
+  assert.equal(open.begun(), 5)
+})
+
+test('a silent service holds few connections once it is known to be silent, and most requests are told so without a question', async (t) => {
+  const open = await startSilent(t)
+  const { permissions } = openAt(t, open.url, {})
+  const ask = (name: string, many: number) =>
+    Promise.all(Array.from({ length: many }, (_, index) => permissions.lookUp(user(`${name}${index}`))))
+  await ask('first', 60)
+  await open.until(10)
+  const begun = open.begun()
+  const answers = await ask('late', 200)
+  assert.ok(answers.every(({ kind }) => kind === 'unavailable'))
+  await open.until(10)
+  assert.ok(open.begun() - begun <= 20, String(open.begun() - begun))
+})
+
+test('of many who ask while the service comes back, everybody gets an answer', async (t) => {
+  const { permissions, fiat } = await open(t, () => new Reply(500), { lookupTimeoutMs: 5000 })
+  await permissions.lookUp(alice)
+  fiat.answer(alive)
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => permissions.lookUp(user(`user${index}`))))
+  assert.deepEqual([...new Set(answers.map(({ kind }) => kind))], ['view'])
+})
+
+for (const [what, answer] of [
+  ['answers 500', new Reply(500)],
+  ['answers 503', new Reply(503)],
+  ['breaks off', brokenOff],
+] as const) {
+  test(`a service that ${what} is asked again for some time, then once by each request, until it is back`, async (t) => {
+    const { permissions, fiat, asked } = await open(t, () => answer, { lookupTimeoutMs: 5000 })
+    assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
+    const perQuestion = answer === brokenOff ? 2 : 1
+    assert.ok(asked() > perQuestion)
+    const before = asked()
+    assert.equal((await permissions.lookUp(bob)).kind, 'unavailable')
+    assert.equal(asked() - before, perQuestion)
+    fiat.answer(alive)
+    assert.equal((await permissions.lookUp(alice)).kind, 'view')
+  })
+}
+
+test('when the last trouble was a while ago, a failure is asked about again as before', async (t) => {
+  const { permissions, asked, clock } = await open(t, () => new Reply(500), { lookupTimeoutMs: 5000 })
+  await permissions.lookUp(alice)
+  clock.nowMs += 10_001
+  const before = asked()
+  await permissions.lookUp(alice)
+  assert.ok(asked() - before > 1)
+})
+
+test('an answer that cannot be read is final, and says nothing about others', async (t) => {
+  const { permissions } = await open(t, (request: RecordedRequest) =>
+    request.path.endsWith('alice') ? 'gibberish' : view('bob'),
+  )
+  assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
+  assert.equal((await permissions.lookUp(bob)).kind, 'view')
+})
+
+test('an expired view is not used while the service is silent', async (t) => {
+  const { permissions, fiat, clock } = await open(t, alive)
+  await permissions.lookUp(alice)
+  fiat.answer(() => silence)
+  clock.nowMs += 20_001
+  assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
+})
+
+test('where operators want it, the last known view counts while the service is silent, for the time that they set', async (t) => {
+  const { permissions, fiat, clock } = await open(t, alive, { lastKnownForMs: 60_000 })
+  await permissions.lookUp(alice)
+  fiat.answer(() => new Reply(500))
+  clock.nowMs += 20_001
+  assert.equal((await permissions.lookUp(alice)).kind, 'view')
+  assert.equal((await permissions.lookUp(bob)).kind, 'unavailable')
+  clock.nowMs += 60_000
+  assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
+})
+
+test('the last known view does not outlive what the service definitely says, nor a logout', async (t) => {
+  const { permissions, fiat, clock } = await open(t, alive, { lastKnownForMs: 60_000 })
+  await permissions.lookUp(alice)
+  await permissions.lookUp(bob)
+  fiat.answer((request: RecordedRequest) => (request.path.endsWith('bob') ? new Reply(404) : new Reply(500)))
+  clock.nowMs += 20_001
+  assert.equal((await permissions.lookUp(bob)).kind, 'unknown')
+  await permissions.reportLogout('alice')
+  assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
+})
+
+test('a login waits for a silent service within a bound, and is refused with what to do', async (t) => {
+  const { permissions } = await open(t, () => silence)
+  await assert.rejects(permissions.reportLogin(alice, { call: 'roles', attempts: 5 }), {
+    code: 'LOGIN_UNAVAILABLE',
+    message: /Try again in a moment/,
+  })
+})
+
+test('a logout does not wait for a silent service, which is told all the same', async (t) => {
+  const { permissions, fiat } = await open(t, () => silence, { loginTimeoutMs: 60_000 })
+  await permissions.reportLogout('alice')
+  assert.deepEqual(
+    fiat.background.map(({ method, path }) => `${method} ${path}`),
+    ['DELETE /roles/alice'],
+  )
+})
+
+test('whether an application may be created is asked within a bound', async (t) => {
+  const { permissions } = await open(t, () => silence)
+  await assert.rejects(permissions.mayCreateApplication(alice, 'web'), { code: 'PERMISSIONS_UNAVAILABLE', status: 503 })
+})
+
+test('closing ends every question, and nobody waits any longer', async (t) => {
+  const { permissions } = await open(t, () => silence, { lookupTimeoutMs: 600_000 })
+  const asking = permissions.lookUp(alice)
+  permissions.close()
+  assert.equal((await asking).kind, 'unavailable')
+  assert.equal((await permissions.lookUp(bob)).kind, 'unavailable')
+})
