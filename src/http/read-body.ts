@@ -6,8 +6,10 @@ import { parseJson } from './json.ts'
 
 export type BodyType = 'json' | 'yaml' | 'text' | 'other'
 
-/** YAML takes seconds a megabyte to read, during which nobody else is answered. */
+/** YAML takes seconds a megabyte to read. */
 const maxYamlBytes = 500_000
+/** Longer documents would hold up everybody else for a noticeable time. */
+const maxQuickYamlLength = 16_000
 
 /** A missing content type counts as JSON. */
 export function bodyTypeOf(contentType: string | undefined): BodyType {
@@ -109,9 +111,9 @@ function parseJsonBody(content: string): unknown {
 }
 
 async function parseYamlBody(content: string): Promise<unknown> {
-  const { parseYaml } = await import('./yaml.ts')
   try {
-    return parseYaml(content)
+    if (content.length > maxQuickYamlLength) return await (await import('./parse-yaml-aside.ts')).parseYamlAside(content)
+    return (await import('./yaml.ts')).parseYaml(content)
   } catch (cause) {
     throw new GatewayError('UNREADABLE_BODY', `The body is not usable YAML: ${(cause as Error).message}`, { cause })
   }

@@ -342,11 +342,13 @@ test('an empty body is enough where a body is optional', async (t) => {
 
 test('a large YAML body within the limit does not stop the gateway for others', async (t) => {
   const { url } = await startTarget(t)
-  const large = Array.from({ length: 10_000 }, (_, index) => `  name${index}: number ${index}\n`).join('')
-  const sent = send(url, 'POST', '/tasks', `context:\n${large}`, yaml)
-  const startedAt = performance.now()
-  assert.equal((await send(url, 'GET', '/health', undefined)).status, 200)
-  const waitedMs = performance.now() - startedAt
+  const large = Array.from({ length: 15_000 }, (_, index) => `  name${index}: number ${index}\n`).join('')
+  let isAnswered = false
+  const sent = send(url, 'POST', '/tasks', `context:\n${large}`, yaml).finally(() => {
+    isAnswered = true
+  })
+  let others = 0
+  for (; !isAnswered; others++) assert.equal((await send(url, 'GET', '/health', undefined)).status, 200)
   assert.equal((await sent).status, 200)
-  assert.ok(waitedMs < 10_000, `${waitedMs} ms`)
+  assert.ok(others > 20, `${others} answers meanwhile`)
 })
