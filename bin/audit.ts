@@ -1,7 +1,7 @@
 /** `fairlead audit verify`: says whether an audit log is as it was written, and which line is not. */
 import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { linesOf } from '../src/telemetry/audit/file-sink.ts'
+import { linesOf } from '../src/telemetry/audit/lines.ts'
 import { readAuditFile } from '../src/telemetry/audit/sqlite-sink.ts'
 import { type Verification, verifyChain } from '../src/telemetry/audit/verify.ts'
 import { readConfig } from './read-config.ts'

@@ -97,6 +97,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     openAuditLog({
       sink: await openAuditSink(config.audit.sink, redis),
       retentionMs: config.audit.retentionMs,
+      maxBytes: config.audit.maxBytes,
       onFailure: metrics.auditFailed,
       log,
       now,
@@ -125,6 +126,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     ask: (service) => askHealth(upstreams, service),
     conditions: { 'embedded back ends': () => embedded?.isListening() ?? true },
     vitalConditions: { Redis: () => isSound(redis, config.redis?.relaxedHealth) },
+    troubles: () => (audit?.trouble === undefined ? [] : [audit.trouble]),
     intervalMs: healthIntervalMs,
     log,
   })
@@ -169,7 +171,10 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     ...(rateLimit.enabled ? [limitRequests(rateLimit, { counters, log, now, onLimited: metrics.requestLimited })] : []),
   ]
   const { listeners } = config.http
-  const serverOptions = toServerOptions(config.http.maxHeaderBytes)
+  const serverOptions = {
+    ...toServerOptions(config.http.maxHeaderBytes),
+    onCertificateRefused: (address: string | undefined, reason: string) => audited?.refuseConnection(address, reason),
+  }
   const server = createHttpServer({
     log,
     origin: config.http.origin,
@@ -231,6 +236,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     await login.close()
     tls?.close()
     await sessions.close()
+    audited?.close()
     await audit?.close()
     await redis?.close()
     await upstreams.close()

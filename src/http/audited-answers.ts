@@ -3,8 +3,10 @@ import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fasti
 import { GatewayError } from '../errors.ts'
 import type { AuditLog } from '../telemetry/audit/audit-log.ts'
 import type { AuditDecision, AuditEvent } from '../telemetry/audit/event.ts'
+import { concealSecrets } from './conceal-secrets.ts'
 import { toErrorAnswer } from './error-answer.ts'
 import { formatJson } from './json.ts'
+import { RepeatedRefusals } from './repeated-refusals.ts'
 import type { AuditNote } from './request-state.ts'
 
 declare module 'fastify' {
@@ -20,19 +22,29 @@ export interface AuditedAnswersOptions {
   required: boolean
   reads: boolean
   /** Routes of the login methods, below the context path. */
-  loginRoutes: readonly { method: string; path: string }[]
+  loginRoutes: readonly { method: string; path: string; login: string }[]
   /** Milliseconds since the epoch. */
   now: () => number
 }
 
 const readMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const tokenUseMs = 60_000
+const countsEveryMs = 10_000
 const maxTokens = 10_000
 const maxLength = 300
+const retryAfterSeconds = 10
+const sentToLogin = { decision: 'refused', error: 'LOGIN_REQUIRED' } as const
+/** Refusals with a status that says something else. */
+const refusingCodes: ReadonlySet<string> = new Set(['REQUEST_SHED', 'PATH_REFUSED'])
 
 export class AuditedAnswers {
   readonly #options: AuditedAnswersOptions
-  readonly #loginRoutes: ReadonlySet<string>
+  /** By method and path, which login method it belongs to. */
+  readonly #loginRoutes: ReadonlyMap<string, string>
+  readonly #repeated = new RepeatedRefusals()
+  readonly #timer: NodeJS.Timeout
+  /** Changes that were recorded before they were made, by the name that joins their records. */
+  readonly #begun = new WeakMap<FastifyRequest, string>()
   /** By id of the token, when its last use was recorded. */
   readonly #tokenUses = new Map<string, number>()
   /** Requests that were refused because they cannot be recorded. */
@@ -40,7 +52,20 @@ export class AuditedAnswers {
 
   constructor(options: AuditedAnswersOptions) {
     this.#options = options
-    this.#loginRoutes = new Set(options.loginRoutes.map(({ method, path }) => `${method} ${path}`))
+    this.#loginRoutes = new Map(options.loginRoutes.map(({ method, path, login }) => [`${method} ${toRoute(path)}`, login]))
+    this.#timer = setInterval(() => this.#noteRepeated(options.now()), countsEveryMs).unref()
+  }
+
+  /** Hands on what is counted only. The log is closed by whoever opened it. */
+  close(): void {
+    clearInterval(this.#timer)
+    this.#noteRepeated()
+  }
+
+  /** Somebody whose certificate ended the connection before a request could arrive. */
+  refuseConnection(address: string | undefined, reason: string): void {
+    const event: AuditEvent = { kind: 'refusal', decision: 'refused', atMs: this.#options.now(), login: 'x509', address, reason }
+    this.#note({ ...event, error: 'CERTIFICATE_REQUIRED' })
   }
 
   /**
@@ -50,6 +75,7 @@ export class AuditedAnswers {
    */
   async begin(request: FastifyRequest): Promise<void> {
     if (!this.#options.required || readMethods.has(request.method)) return
+    this.#begun.set(request, this.#options.audit.nameChange())
     await this.#write(request, this.#toEvent(request, { kind: 'change', decision: 'begun' }))
   }
 
@@ -62,7 +88,7 @@ export class AuditedAnswers {
     const event = this.#judge(request, status)
     if (event === undefined) return undefined
     if (this.#isAwaited(event, request)) return this.#write(request, event)
-    this.#options.audit.note(event)
+    this.#note(event)
     return undefined
   }
 
@@ -72,7 +98,7 @@ export class AuditedAnswers {
     const event = this.#judge(request, reply.statusCode)
     if (event === undefined) return payload
     if (!this.#isAwaited(event, request)) {
-      this.#options.audit.note(event)
+      this.#note(event)
       return payload
     }
     try {
@@ -83,7 +109,21 @@ export class AuditedAnswers {
     }
   }
 
+  #note(event: AuditEvent): void {
+    if (!this.#isCounted(event)) this.#options.audit.note(event)
+  }
+
+  #isCounted(event: AuditEvent): boolean {
+    this.#noteRepeated(event.atMs)
+    return this.#repeated.absorbs(event)
+  }
+
+  #noteRepeated(nowMs?: number): void {
+    for (const event of this.#repeated.take(nowMs)) this.#options.audit.note(event)
+  }
+
   async #write(request: FastifyRequest, event: AuditEvent): Promise<void> {
+    if (this.#isCounted(event)) return
     try {
       await this.#options.audit.record(event)
     } catch (cause) {
@@ -91,9 +131,9 @@ export class AuditedAnswers {
       this.#refused.add(request)
       const message =
         event.decision === 'begun'
-          ? 'The audit log cannot be written, so nothing was changed. Try again later.'
-          : 'The audit log cannot be written. What was asked for may have been done all the same.'
-      throw new GatewayError('AUDIT_UNAVAILABLE', message, { cause })
+          ? 'The audit log cannot be written, so nothing was changed. Try again later; the log of the gateway tells its operator why.'
+          : 'The audit log cannot be written. What was asked for may have been done all the same: look before you try again.'
+      throw new GatewayError('AUDIT_UNAVAILABLE', message, { cause, headers: { 'retry-after': String(retryAfterSeconds) } })
     }
   }
 
@@ -104,17 +144,26 @@ export class AuditedAnswers {
   /** What an answer means for the log; undefined when it is not worth a record. */
   #judge(request: FastifyRequest, status: number): AuditEvent | undefined {
     const { state, method } = request
-    const note = state.auditNote
-    const decision = note?.kind === 'refused' ? 'refused' : decisionOf(status)
+    const login = this.#loginRoutes.get(`${method} ${request.routeOptions.url}`)
+    const note = login === undefined ? noteThatCounts(request) : state.auditNote
+    const decision = decide(note, status, state.errorCode)
     const event = (kind: AuditEvent['kind'], more: Partial<AuditEvent> = {}) =>
       this.#toEvent(request, { kind, decision, status, ...more })
     if (note?.kind === 'login' || note?.kind === 'logout') return event(note.kind, { user: note.user, login: note.method })
-    const isLogin = this.#loginRoutes.has(`${method} ${request.routeOptions.url}`)
-    if (isLogin && (decision !== 'allowed' || method === 'POST')) {
-      return event('login', { decision: decision === 'failed' ? 'failed' : 'refused', ...noteOf(note) })
+    if (login !== undefined && (decision !== 'allowed' || method === 'POST')) {
+      const failed = decision === 'failed'
+      return event('login', {
+        decision: failed ? 'failed' : 'refused',
+        login,
+        ...(!failed && { error: state.errorCode ?? 'CREDENTIALS_REFUSED' }),
+        ...noteOf(note),
+      })
     }
-    if (note?.kind === 'refused') return event(this.#isChange(request) ? 'change' : 'refusal', noteOf(note))
-    if (this.#isChange(request)) return event('change', isSentToLogin(request, status) ? { decision: 'refused' } : {})
+    if (note?.kind === 'refused') {
+      const error = state.errorCode ?? (decision === 'refused' ? 'CREDENTIALS_REFUSED' : undefined)
+      return event(this.#isChange(request) ? 'change' : 'refusal', { ...(error && { error }), ...noteOf(note) })
+    }
+    if (this.#isChange(request)) return event('change', isSentToLogin(request, status) ? sentToLogin : {})
     if (decision === 'refused') return event('refusal')
     if (state.token !== undefined && this.#isFirstUse(state.token.id)) return event('token')
     if (this.#options.reads && state.user !== undefined && operationOf(request) !== undefined) return event('read')
@@ -146,25 +195,39 @@ export class AuditedAnswers {
       login: state.user?.method,
       token: state.token?.id,
       address: state.clientAddress,
-      requestId: state.requestId,
+      requestId: concealSecrets(state.requestId),
       method,
       operation: operationOf(request),
       application: resource['application'] ?? decode(state.application),
       ...(Object.keys(resource).length > 0 && { resource }),
       ...(upstream.length > 0 && { upstream }),
       ...(state.errorCode !== undefined && { error: state.errorCode }),
+      change: this.#begun.get(request),
       ...more,
     }
   }
 }
 
-function decisionOf(status: number): AuditDecision {
-  if (status === 401 || status === 403 || status === 429) return 'refused'
+/** As the framework writes it. */
+function toRoute(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+function decide(note: AuditNote | undefined, status: number, errorCode: string | undefined): AuditDecision {
+  if (note?.kind === 'refused') return note.failed === true || status >= 500 ? 'failed' : 'refused'
+  if (status === 401 || status === 403 || status === 429 || refusingCodes.has(errorCode ?? '')) return 'refused'
   return status < 400 ? 'allowed' : 'failed'
 }
 
+/** Credentials that do not count are no refusal where others of the same request do. */
+function noteThatCounts({ state }: FastifyRequest): AuditNote | undefined {
+  return state.auditNote?.kind === 'refused' && state.user !== undefined ? undefined : state.auditNote
+}
+
+/** What peers have said stands in quotation marks, and may be anything. */
 function noteOf(note: AuditNote | undefined): Partial<AuditEvent> {
-  return note?.kind === 'refused' ? { login: note.method, reason: note.reason.slice(0, maxLength) } : {}
+  if (note?.kind !== 'refused') return {}
+  return { login: note.method, reason: note.reason.replaceAll(/".*"/gs, '"…"').slice(0, maxLength) }
 }
 
 /** Somebody unknown gets a redirect instead of the operation. */
@@ -180,13 +243,15 @@ function operationOf({ state, routeOptions }: FastifyRequest): string | undefine
 /** Names and ids from the path. */
 function toResource({ params }: FastifyRequest): Record<string, string> {
   const values = Object.entries((params ?? {}) as Record<string, string>)
-  return Object.fromEntries(values.map(([name, value]) => [name === '*' ? 'rest' : name, value.slice(0, maxLength)]))
+  return Object.fromEntries(
+    values.map(([name, value]) => [name === '*' ? 'rest' : name, concealSecrets(value).slice(0, maxLength)]),
+  )
 }
 
 function decode(text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   try {
-    return decodeURIComponent(text).slice(0, maxLength)
+    return concealSecrets(decodeURIComponent(text)).slice(0, maxLength)
   } catch {
     return undefined
   }

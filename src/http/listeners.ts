@@ -17,6 +17,8 @@ export interface ServerOptions {
   requestTimeoutMs: number
   keepAliveMs: number
   onClientError: (error: Error & { code?: string }, socket: Socket) => void
+  /** Told whose certificate ended a connection before its first request, and why. */
+  onCertificateRefused?: (address: string | undefined, reason: string) => void
 }
 
 const handshakeTimeoutMs = 30_000
@@ -47,8 +49,11 @@ export function createEncryptedServer(
     },
     handler,
   )
-  server.on('tlsClientError', (error, socket) => logRefusedConnection(log, error, socket))
-  if (needs) server.prependListener('secureConnection', (socket) => endRevoked(socket, tls, log))
+  const tell = (refusal: RefusedConnection) => tellRefusedConnection(log, refusal, options.onCertificateRefused)
+  // An address is remembered only if somebody has asked for it while the connection stood.
+  server.on('connection', (socket: Socket) => void socket.remoteAddress)
+  server.on('tlsClientError', (error, socket) => tell(toRefusal(error, socket)))
+  if (needs) server.prependListener('secureConnection', (socket) => endRevoked(socket, tls, tell))
   tls.follow(server, asks)
   return limit(server as unknown as Server, options)
 }
@@ -59,19 +64,40 @@ function limit(server: Server, { requestTimeoutMs, keepAliveMs }: ServerOptions)
   return server
 }
 
-/** Somebody without a certificate that counts is worth a line; noise of scanners is not. */
-function logRefusedConnection(log: FastifyBaseLogger, error: Error & { code?: string }, socket: TLSSocket): void {
-  const reason = socket.authorizationError ?? error.code ?? error.message
-  const certificate = socket.authorizationError != null || /CERTIFICATE/.test(String(reason))
-  log[certificate ? 'info' : 'debug']({ address: socket.remoteAddress, reason: String(reason) }, 'a TLS connection was refused')
+interface RefusedConnection {
+  address: string | undefined
+  reason: string
+  /** Somebody without a certificate that counts is worth a line; noise of scanners is not. */
+  forItsCertificate: boolean
+}
+
+function toRefusal(error: Error & { code?: string }, socket: TLSSocket): RefusedConnection {
+  const reason = String(socket.authorizationError ?? error.code ?? error.message)
+  const forItsCertificate = socket.authorizationError != null || /CERTIFICATE/.test(reason)
+  return { address: addressOf(socket), reason, forItsCertificate }
+}
+
+/** Once TLS has ended the connection, only the one beneath it still knows where it came from. */
+function addressOf(socket: TLSSocket & { _parent?: Socket }): string | undefined {
+  const address = socket.remoteAddress ?? socket._parent?.remoteAddress
+  return address?.replace(/^::ffff:/, '')
+}
+
+function tellRefusedConnection(
+  log: FastifyBaseLogger,
+  { address, reason, forItsCertificate }: RefusedConnection,
+  onCertificateRefused: ServerOptions['onCertificateRefused'],
+): void {
+  log[forItsCertificate ? 'info' : 'debug']({ address, reason }, 'a TLS connection was refused')
+  if (forItsCertificate) onCertificateRefused?.(address, reason)
 }
 
 /** OpenSSL knows nothing of the block list, and does not look again when a client takes up an earlier connection. */
-function endRevoked(socket: TLSSocket, tls: TlsFiles, log: FastifyBaseLogger): void {
+function endRevoked(socket: TLSSocket, tls: TlsFiles, tell: (refusal: RefusedConnection) => void): void {
   const found = clientCertificateOf({ socket })
   const reason = found.kind === 'verified' ? findRevocation(tls.revocations, found.certificate) : 'no certificate that counts'
   if (reason === undefined) return
-  log.info({ address: socket.remoteAddress, reason }, 'a TLS connection was refused')
+  tell({ address: addressOf(socket), reason, forItsCertificate: true })
   socket.destroy()
 }
 

@@ -31,7 +31,13 @@ export interface PresentedToken {
 /** Somebody logged in or out with this request, or what it carries was not accepted. */
 export type AuditNote =
   | { readonly kind: 'login' | 'logout'; readonly user: string; readonly method: string }
-  | { readonly kind: 'refused'; readonly method: string; readonly reason: string }
+  | {
+      readonly kind: 'refused'
+      readonly method: string
+      readonly reason: string
+      /** Nobody could judge the credentials. */
+      readonly failed?: boolean
+    }
 
 export interface RequestState {
   readonly requestId: string

@@ -17,7 +17,7 @@ export interface Login {
    */
   readonly steps: readonly RequestStep[]
   /** What `mount` adds, for the index of methods. */
-  readonly routes: readonly { method: string; path: string }[]
+  readonly routes: readonly { method: string; path: string; login: string }[]
   /** Adds the login page and callbacks, as routes below the context path. */
   mount(server: FastifyInstance): void
   /**

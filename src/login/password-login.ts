@@ -146,7 +146,7 @@ export class PasswordLogin implements LoginMethod {
       await ending.complete(request, reply, outcome)
       return reply
     }
-    state.auditNote = { kind: 'refused', method: this.name, reason: outcome }
+    state.auditNote = { kind: 'refused', method: this.name, reason: outcome, failed: outcome === 'unavailable' }
     this.#options.log.info({ method: this.name, address: state.clientAddress, reason: outcome }, 'a login was refused')
     return reply.redirect(`${state.baseUrl}/login?error${outcome === 'refused' ? '' : `=${outcome}`}`, 302)
   }

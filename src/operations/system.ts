@@ -11,6 +11,10 @@ import { AnyObject, flag, text } from './schemas.ts'
 const Status = z.strictObject({
   status: z.enum(['UP', 'DOWN']),
   waitingFor: z.array(z.string()).optional().describe('What readiness waits for.'),
+  troubles: z
+    .array(z.string())
+    .optional()
+    .describe('What is out of order although requests are served; for whoever is logged in.'),
 })
 
 export const systemOperations: Operation[] = [
@@ -125,9 +129,15 @@ async function answerHealth(request: OperationRequest, platform: Platform): Prom
   return new DirectAnswer(down ? 503 : 200, { status: down ? 'DOWN' : 'UP' })
 }
 
-async function answerReadiness(_request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
-  const waitingFor = platform.health.waitingFor()
-  return waitingFor.length === 0 ? new DirectAnswer(200, { status: 'UP' }) : new DirectAnswer(503, { status: 'DOWN', waitingFor })
+async function answerReadiness({ state }: OperationRequest, platform: Platform): Promise<DirectAnswer> {
+  const { health } = platform
+  const waitingFor = health.waitingFor()
+  // Strangers would learn when they are not watched.
+  const troubles = state.user === undefined ? [] : health.troubles()
+  const told = troubles.length === 0 ? {} : { troubles }
+  return waitingFor.length === 0
+    ? new DirectAnswer(200, { status: 'UP', ...told })
+    : new DirectAnswer(503, { status: 'DOWN', waitingFor, ...told })
 }
 
 async function answerMetrics(_request: OperationRequest, platform: Platform): Promise<DirectAnswer> {

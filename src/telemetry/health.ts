@@ -8,6 +8,8 @@ export interface Health {
   isUp(): boolean
   /** Marks the gateway as stopping: readiness fails from now on, so that balancers turn away. */
   stop(): void
+  /** What is out of order although requests are served. */
+  troubles(): string[]
   /** Last known result of the downstream checks: services that did not answer well. */
   failingServices(): string[]
   /** Checks downstream services again in the next cycle. */
@@ -25,6 +27,7 @@ export interface HealthOptions<Service extends string> {
   conditions: Readonly<Record<string, () => boolean>>
   /** The same, for conditions without which the gateway counts as down. */
   vitalConditions: Readonly<Record<string, () => boolean>>
+  troubles?: () => string[]
   intervalMs: number
   log: FastifyBaseLogger
 }
@@ -61,6 +64,7 @@ export function createHealth<Service extends string>(options: HealthOptions<Serv
     stop: () => {
       stopping = true
     },
+    troubles: options.troubles ?? (() => []),
     failingServices: () => [...failing],
     recheck: () => {
       allWereHealthy = false

@@ -237,9 +237,8 @@ export class OAuth2Login implements LoginMethod {
     const error = thrown instanceof LoginFailure ? toError(thrown) : thrown
     if (!(error instanceof GatewayError)) throw error
     const { state } = request
-    if (thrown instanceof LoginFailure && thrown.kind === 'refused') {
-      state.auditNote = { kind: 'refused', method: methodName, reason: thrown.message }
-    }
+    state.errorCode = error.code
+    state.auditNote = { kind: 'refused', method: methodName, reason: (thrown as Error).message, failed: error.status >= 500 }
     this.#options.log.warn(
       {
         requestId: state.requestId,

@@ -300,6 +300,7 @@ export class SamlLogin implements LoginMethod {
     const note = { method: this.name, address: request.state.clientAddress, path: request.state.path }
     const reason = error instanceof SamlRefused ? error.message : 'the answer could not be checked'
     request.state.auditNote = { kind: 'refused', method: this.name, reason }
+    request.state.errorCode = 'CREDENTIALS_REFUSED'
     if (error instanceof SamlRefused) log.info({ ...note, reason: error.message }, 'a login was refused')
     else log.warn({ ...note, err: error }, 'a login was refused because its answer could not be checked')
     const notice: RefusalNotice = error instanceof UnknownRequest ? 'unknown' : 'refused'

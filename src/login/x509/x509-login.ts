@@ -62,6 +62,7 @@ export class X509Login implements LoginMethod {
     if (typeof outcome !== 'string') return { kind: 'user', user: outcome }
     // Whoever may log in another way as well still can: the certificate may not even be meant for this gateway.
     this.#options.log.info({ address: request.state.clientAddress, reason: outcome }, 'a client certificate was refused')
+    request.state.auditNote = { kind: 'refused', method: this.name, reason: outcome }
     return { kind: 'not-mine' }
   }
 

@@ -9,11 +9,13 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { text } from '../schemas.ts'
 
+const decisions = ['begun', 'allowed', 'refused', 'failed', 'interrupted'] as const
+
 const AuditedEvent = z.looseObject({
   sequence: z.int().describe('Counts from 1, without gaps.'),
   at: z.string().describe('ISO 8601, UTC.'),
   kind: z.enum(['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit']),
-  decision: z.enum(['begun', 'allowed', 'refused', 'failed']),
+  decision: z.enum(decisions),
   user: text.optional(),
   login: text.optional().describe('How the user has logged in.'),
   token: text.optional().describe('Id of the API token.'),
@@ -27,6 +29,9 @@ const AuditedEvent = z.looseObject({
   error: text.optional().describe('Code of the error.'),
   reason: text.optional().describe('Why credentials were refused.'),
   upstream: z.array(z.looseObject({ service: text, status: z.int().optional() })).optional(),
+  change: text.optional().describe('Joins `begun` with how it ended.'),
+  repeated: z.int().optional().describe('How many more like the one before there were.'),
+  lost: z.int().optional().describe('Events that could not be written.'),
   previous: text.describe('Hash of the event before.'),
   hash: text,
 })
@@ -50,7 +55,7 @@ export const auditOperations: Operation[] = [
       user: text.optional(),
       operation: text.optional().describe('Id of the operation.'),
       application: text.optional(),
-      decision: z.enum(['begun', 'allowed', 'refused', 'failed']).optional(),
+      decision: z.enum(decisions).optional(),
       from: text.optional().describe('ISO 8601 with time zone; included.'),
       to: text.optional().describe('ISO 8601 with time zone; not included.'),
       limit: z.int().min(1).max(maxLimit).default(100),

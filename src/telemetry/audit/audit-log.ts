@@ -1,13 +1,17 @@
 /** The audit log: takes events one by one and writes those that came together at once, so that a busy gateway is not slowed down. */
+import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { AuditSink } from './audit-sink.ts'
 import type { AuditEvent, AuditPage, AuditQuery } from './event.ts'
+import { findInterrupted } from './interrupted.ts'
 
 export interface AuditLogOptions {
   sink: AuditSink
   log: FastifyBaseLogger
   /** Undefined keeps records for ever. */
   retentionMs: number | undefined
+  /** Undefined lets the log grow as long as its records are young enough. */
+  maxBytes: number | undefined
   /** Told how many events could not be written. */
   onFailure: (events: number) => void
   /** Milliseconds since the epoch. */
@@ -18,9 +22,12 @@ const maxBatch = 500
 const noteMs = 200
 /** Beyond that events are lost: a sink that hangs must not fill the memory. */
 const maxWaiting = 10_000
-const complainEveryMs = 10_000
+/** Nobody waits longer for a sink that hangs; what it writes later is written all the same. */
+const patienceMs = 5000
 const firstSweepMs = 60_000
 const sweepIntervalMs = 3_600_000
+/** So many new records, and the size of the log is looked at. */
+const recordsPerMeasure = 5000
 
 interface Waiting {
   readonly event: AuditEvent
@@ -36,11 +43,15 @@ export function openAuditLog(options: AuditLogOptions): AuditLog {
 
 export class AuditLog {
   readonly #options: AuditLogOptions
+  /** Begins the names of the changes that this process makes. */
+  readonly #process = randomBytes(6).toString('base64url')
   readonly #waiting: Waiting[] = []
+  #changes = 0
   #writing: Promise<void> | undefined
   /** Events that were not written since the last that was. */
   #lost = 0
-  #complainedAtMs = -Infinity
+  #failing = false
+  #unmeasured = 0
   #timers: NodeJS.Timeout[] = []
   #flushing: NodeJS.Timeout | undefined
 
@@ -49,20 +60,39 @@ export class AuditLog {
   }
 
   start(): void {
-    if (this.#options.retentionMs === undefined) return
     const sweep = () => void this.sweep()
     this.#timers = [setTimeout(sweep, firstSweepMs).unref(), setInterval(sweep, sweepIntervalMs).unref()]
+    void this.noteInterrupted()
   }
 
   get isSearchable(): boolean {
     return this.#options.sink.find !== undefined
   }
 
+  /** What an operator should know about its state; undefined when all is well. */
+  get trouble(): string | undefined {
+    return this.#failing ? `the audit log cannot be written: ${this.#lost} events are missing so far` : undefined
+  }
+
+  /** A name for a change that is about to be made, unlike that of any other. */
+  nameChange(): string {
+    return `${this.#process}-${(++this.#changes).toString(36)}`
+  }
+
   /** Resolves when the event survives a crash. @throws {Error} when it could not be written, which has been told to the operator */
-  record(event: AuditEvent): Promise<void> {
+  async record(event: AuditEvent): Promise<void> {
     const written = this.#enqueue(event)
     void this.#flush()
-    return written
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(this.#complain(new Error(`not written within ${patienceMs} ms`))), patienceMs)
+    })
+    try {
+      await Promise.race([written, late])
+    } finally {
+      clearTimeout(timer)
+      written.catch(() => {})
+    }
   }
 
   /** Records what nobody waits for, soon and with others, so that a flood of refusals costs little. A failure is told to the operator. */
@@ -77,14 +107,28 @@ export class AuditLog {
     return (await this.#options.sink.find?.(query)) ?? { records: [] }
   }
 
-  /** Removes what has been kept long enough. */
+  /** Removes what has been kept long enough, and what is too much. */
   async sweep(): Promise<void> {
     const { sink, retentionMs, log, now } = this.#options
-    if (retentionMs === undefined) return
     try {
-      await sink.removeBefore(now() - retentionMs)
+      if (retentionMs !== undefined) await sink.removeBefore(now() - retentionMs)
+      await this.#measure()
     } catch (error) {
       log.warn({ err: error }, 'old records of the audit log could not be removed')
+    }
+    if (sink.isShared) await this.noteInterrupted()
+  }
+
+  /** Records of each change that a process had begun when it died that nobody can say how it ended. */
+  async noteInterrupted(): Promise<void> {
+    const { sink, log, now } = this.#options
+    try {
+      for (const event of await findInterrupted(sink, { process: this.#process, nowMs: now() })) {
+        log.warn({ user: event.user, operation: event.operation, requestId: event.requestId }, 'a change was interrupted')
+        this.note(event)
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'the audit log could not be searched for changes that were interrupted')
     }
   }
 
@@ -97,9 +141,7 @@ export class AuditLog {
   #enqueue(event: AuditEvent): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length >= maxWaiting) {
-        const error = new Error('too many events are waiting to be written')
-        this.#complain(1, error)
-        reject(error)
+        reject(this.#lose(1, new Error('too many events are waiting to be written')))
         return
       }
       this.#waiting.push({ event, resolve, reject })
@@ -127,19 +169,39 @@ export class AuditLog {
     try {
       await this.#options.sink.append([...gap, ...batch.map(({ event }) => event)])
       this.#lost -= lost
+      this.#recover(lost)
       for (const { resolve } of batch) resolve()
     } catch (error) {
-      this.#complain(batch.length, error)
+      this.#lose(batch.length, error as Error)
       for (const { reject } of batch) reject(error)
+      return
     }
+    this.#unmeasured += batch.length
+    if (this.#unmeasured >= recordsPerMeasure) await this.#measure().catch(() => {})
   }
 
-  #complain(events: number, error: unknown): void {
-    const { log, onFailure, now } = this.#options
+  async #measure(): Promise<void> {
+    const { sink, maxBytes, log } = this.#options
+    this.#unmeasured = 0
+    if (maxBytes === undefined || !(await sink.removeBeyond(maxBytes))) return
+    log.warn({ maxBytes }, 'the audit log became larger than audit.maxMegabytes, so its oldest records were removed')
+  }
+
+  #lose(events: number, error: Error): Error {
     this.#lost += events
-    onFailure(events)
-    if (now() - this.#complainedAtMs < complainEveryMs) return
-    this.#complainedAtMs = now()
-    log.error({ err: error, lost: this.#lost }, 'the audit log cannot be written: events are lost')
+    this.#options.onFailure(events)
+    return this.#complain(error)
+  }
+
+  /** Once per interruption. */
+  #complain(error: Error): Error {
+    if (!this.#failing) this.#options.log.error({ err: error }, 'the audit log cannot be written: events are lost until it can')
+    this.#failing = true
+    return error
+  }
+
+  #recover(lost: number): void {
+    if (this.#failing) this.#options.log.warn({ lost }, 'the audit log is written again; it says how many events are missing')
+    this.#failing = false
   }
 }

@@ -1,6 +1,7 @@
 /** What the audit log says about something that happened: who did what, from where, and how it was decided. */
 
-export type AuditDecision = 'begun' | 'allowed' | 'refused' | 'failed'
+/** `interrupted`: begun, and nobody can say how it ended. */
+export type AuditDecision = 'begun' | 'allowed' | 'refused' | 'failed' | 'interrupted'
 
 export interface AuditEvent {
   /** `audit`: about the log itself. */
@@ -25,10 +26,14 @@ export interface AuditEvent {
   readonly status?: number | undefined
   /** Code of the error that was answered. */
   readonly error?: string | undefined
-  /** Why credentials were refused. */
+  /** Why credentials were refused; of an event about the log itself, what happened. */
   readonly reason?: string | undefined
   /** Services that were asked, with the status that they answered with. */
   readonly upstream?: readonly { readonly service: string; readonly status: number | undefined }[] | undefined
+  /** Joins `begun` with the record of how it ended. */
+  readonly change?: string | undefined
+  /** How many more refusals like the one before there were. */
+  readonly repeated?: number | undefined
   /** Events that could not be written. */
   readonly lost?: number | undefined
 }

@@ -15,7 +15,10 @@ export function createOutputSink(output: Writable = process.stdout): AuditSink {
       head = sealed.at(-1)?.record ?? head
     },
     find: undefined,
+    since: undefined,
+    isShared: false,
     removeBefore: async () => {},
+    removeBeyond: async () => false,
     close: async () => {},
   }
 }

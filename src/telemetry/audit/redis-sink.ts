@@ -1,7 +1,7 @@
 /** The audit log in a stream of Redis: replicas write one chain together. */
 import { createRedisScript, type Redis } from '../../redis/redis.ts'
 import type { AuditSink } from './audit-sink.ts'
-import { type ChainHead, chainStart, parseRecord, sealEvents } from './chain.ts'
+import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
 import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, matchesQuery, toPage } from './event.ts'
 
 /** Entries are named by the sequence of their record. */
@@ -16,19 +16,25 @@ const append = createRedisScript(`
 `)
 
 const portion = 500
+/** Memory of an entry beside its record. */
+const overheadBytes = 80
 /** Of several replicas that write at once, each time one succeeds. */
 const maxAttempts = 50
 
-export function createRedisSink(redis: Redis): AuditSink {
-  return new RedisSink(redis)
+/** @param stream Another one, for whoever only tries what the user of this Redis may do */
+export function createRedisSink(redis: Redis, stream = auditStream): AuditSink {
+  return new RedisSink(redis, stream)
 }
 
 class RedisSink implements AuditSink {
+  readonly isShared = true
   readonly #redis: Redis
+  readonly #stream: string
   #head: ChainHead = chainStart
 
-  constructor(redis: Redis) {
+  constructor(redis: Redis, stream: string) {
     this.#redis = redis
+    this.#stream = stream
   }
 
   async append(events: readonly AuditEvent[]): Promise<void> {
@@ -36,43 +42,76 @@ class RedisSink implements AuditSink {
       const sealed = sealEvents(this.#head, events)
       const expected = this.#head.sequence === 0 ? '' : this.#head.hash
       const entries = sealed.flatMap(({ record, line }) => [`${record.sequence}-1`, record.hash, line])
-      const answer = String(await this.#redis.run(append, auditStream, expected, ...entries))
-      if (answer === 'written') {
-        this.#head = sealed.at(-1)?.record ?? this.#head
-        return
-      }
-      const last = answer === '' ? chainStart : parseRecord(answer)
-      if (last === undefined) throw new Error(`the last entry of ${auditStream} is not a record`)
+      const answer = String(await this.#redis.run(append, this.#stream, expected, ...entries))
+      const end = sealed.at(-1)?.record ?? this.#head
+      const last = answer === '' ? chainStart : answer === 'written' ? end : parseRecord(answer)
+      if (last === undefined) throw new Error(`the last entry of ${this.#stream} is not a record`)
       this.#head = { sequence: last.sequence, hash: last.hash }
+      // A command that was sent again after its connection broke finds what it has written the first time.
+      if (last.hash === end.hash) return
     }
     throw new Error('other replicas were faster each time')
   }
 
-  readonly find = async (query: AuditQuery): Promise<AuditPage> => {
+  async find(query: AuditQuery): Promise<AuditPage> {
     const found: AuditRecord[] = []
-    let end = query.before === undefined ? '+' : `(${query.before}-1`
-    for (;;) {
-      const records = toRecords(await this.#redis.send('xrevrange', auditStream, end, '-', 'COUNT', portion))
+    for await (const records of this.#portions(query.before)) {
       found.push(...records.filter((record) => matchesQuery(record, query)))
+      if (found.length > query.limit || isBefore(records.at(-1), query.fromMs)) break
+    }
+    return toPage(found.slice(0, query.limit + 1), query.limit)
+  }
+
+  async *since(fromMs: number): AsyncIterable<AuditRecord> {
+    for await (const records of this.#portions(undefined)) {
+      yield* records.filter((record) => !isBefore(record, fromMs))
+      if (isBefore(records.at(-1), fromMs)) return
+    }
+  }
+
+  /** From the newest to the oldest. */
+  async *#portions(before: number | undefined): AsyncIterable<AuditRecord[]> {
+    let end = before === undefined ? '+' : `(${before}-1`
+    for (;;) {
+      const records = toRecords(await this.#redis.send('xrevrange', this.#stream, end, '-', 'COUNT', portion))
+      yield records
       const oldest = records.at(-1)
-      if (found.length > query.limit || oldest === undefined || records.length < portion) {
-        return toPage(found.slice(0, query.limit + 1), query.limit)
-      }
-      if (Date.parse(oldest.at) < (query.fromMs ?? 0)) return toPage(found, query.limit)
+      if (oldest === undefined || records.length < portion) return
       end = `(${oldest.sequence}-1`
     }
   }
 
   async removeBefore(untilMs: number): Promise<void> {
     for (;;) {
-      const records = toRecords(await this.#redis.send('xrange', auditStream, '-', '+', 'COUNT', portion))
+      const records = toRecords(await this.#redis.send('xrange', this.#stream, '-', '+', 'COUNT', portion))
       const kept = records.find(({ at }) => Date.parse(at) >= untilMs) ?? records.at(-1)
       if (kept === undefined || kept === records[0]) return
-      await this.#redis.send('xtrim', auditStream, 'MINID', `${kept.sequence}-1`)
+      await this.#trim(kept.sequence)
     }
   }
 
+  /** As large as the newest records let expect. */
+  async removeBeyond(maxBytes: number): Promise<boolean> {
+    const [oldest] = toRecords(await this.#redis.send('xrange', this.#stream, '-', '+', 'COUNT', 1))
+    const newest = toRecords(await this.#redis.send('xrevrange', this.#stream, '+', '-', 'COUNT', portion))
+    const [last] = newest
+    if (oldest === undefined || last === undefined) return false
+    const meanBytes = overheadBytes + newest.reduce((sum, record) => sum + formatCanonical(record).length, 0) / newest.length
+    const first = last.sequence + 1 - Math.max(1, Math.floor(maxBytes / meanBytes))
+    if (first <= oldest.sequence) return false
+    await this.#trim(first)
+    return true
+  }
+
+  async #trim(first: number): Promise<void> {
+    await this.#redis.send('xtrim', this.#stream, 'MINID', `${first}-1`)
+  }
+
   async close(): Promise<void> {}
+}
+
+function isBefore(record: AuditRecord | undefined, fromMs = -Infinity): boolean {
+  return record !== undefined && Date.parse(record.at) < fromMs
 }
 
 /** Of entries as `xrange` answers them: a name, and fields with their values in turn. */

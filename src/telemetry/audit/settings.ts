@@ -27,6 +27,12 @@ export const AuditKeys = z.strictObject({
     .optional()
     .describe('With `audit.sink: file`: the file that grows. Default: `audit/audit.log` in the data directory.'),
   'audit.fileMegabytes': z.int().min(1).max(10_000).default(100).describe('Size at which another file is begun.'),
+  'audit.maxMegabytes': z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .optional()
+    .describe('Size of the whole log at which its oldest records go, however young they are. Default: only their age decides.'),
   'audit.fileHours': z.int().min(1).max(8784).default(24).describe('Age at which another file is begun.'),
 })
 export type AuditKeys = z.infer<typeof AuditKeys>
@@ -41,6 +47,8 @@ export interface AuditSettings {
   reads: boolean
   /** Undefined: for ever. */
   retentionMs: number | undefined
+  /** Undefined: only the age decides. */
+  maxBytes: number | undefined
 }
 
 const dayMs = 86_400_000
@@ -62,7 +70,18 @@ export function toAuditSettings(
     required: keys['audit.required'],
     reads: keys['audit.reads'],
     retentionMs: days === 0 ? undefined : days * dayMs,
+    maxBytes: toMaxBytes(keys, report),
   }
+}
+
+function toMaxBytes(keys: AuditKeys, report: SettingsReport): number | undefined {
+  const megabytes = keys['audit.maxMegabytes']
+  if (megabytes === undefined) return undefined
+  if (keys['audit.sink'] === 'stdout') report.problem('audit.maxMegabytes', 'standard output is kept elsewhere')
+  if (keys['audit.sink'] === 'file' && megabytes < 2 * keys['audit.fileMegabytes']) {
+    report.problem('audit.maxMegabytes', 'must be twice audit.fileMegabytes or more, since whole files are removed')
+  }
+  return megabytes * 1_000_000
 }
 
 function toSink(keys: AuditKeys, dataDir: string, cwd: string): AuditSettings['sink'] {

@@ -24,6 +24,8 @@ const schema = `
 
 const columns = ['user', 'operation', 'application', 'decision'] as const
 const removedAtOnce = 2000
+/** What is left when the log was too large, so that it does not become so again at once. */
+const spared = 0.9
 
 /** @throws {Error} when the file cannot be used; the message says what to do */
 export function openSqliteSink(file: string): AuditSink {
@@ -42,6 +44,7 @@ export function openSqliteSink(file: string): AuditSink {
 }
 
 class SqliteSink implements AuditSink {
+  readonly isShared = false
   readonly #db: DatabaseSync
   #head: ChainHead
 
@@ -69,7 +72,7 @@ class SqliteSink implements AuditSink {
     this.#head = sealed.at(-1)?.record ?? this.#head
   }
 
-  readonly find = async (query: AuditQuery): Promise<AuditPage> => {
+  async find(query: AuditQuery): Promise<AuditPage> {
     const conditions: [string, SQLInputValue | undefined][] = [
       ...columns.map((name): [string, SQLInputValue | undefined] => [`${name} = ?`, query[name]]),
       ['at_ms >= ?', query.fromMs],
@@ -87,14 +90,35 @@ class SqliteSink implements AuditSink {
     )
   }
 
+  async *since(fromMs: number): AsyncIterable<AuditRecord> {
+    for (const row of this.#db.prepare('SELECT record FROM events_1 WHERE at_ms >= ?').iterate(fromMs)) {
+      const record = parseRecord(String(row['record']))
+      if (record !== undefined) yield record
+    }
+  }
+
   async removeBefore(untilMs: number): Promise<void> {
+    const row = this.#db.prepare('SELECT min(sequence) AS kept FROM events_1 WHERE at_ms >= ?').get(untilMs)
+    await this.#removeUntil(Number(row?.['kept'] ?? this.#head.sequence))
+  }
+
+  /** The file keeps its size: the room is used for what comes. */
+  async removeBeyond(maxBytes: number): Promise<boolean> {
+    const read = (pragma: string) => Number(Object.values(this.#db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0])
+    const used = (read('page_count') - read('freelist_count')) * read('page_size')
+    if (used <= maxBytes) return false
+    const row = this.#db.prepare('SELECT min(sequence) AS first, count(*) AS records FROM events_1').get()
+    const removed = Math.ceil(Number(row?.['records']) * (1 - (maxBytes / used) * spared))
+    await this.#removeUntil(Math.min(Number(row?.['first']) + removed, this.#head.sequence))
+    return true
+  }
+
+  /** Requests get their turn in between. */
+  async #removeUntil(kept: number): Promise<void> {
     const remove = this.#db.prepare(
-      `DELETE FROM events_1 WHERE sequence IN (
-         SELECT sequence FROM events_1
-         WHERE sequence < (SELECT coalesce(min(sequence), ?) FROM events_1 WHERE at_ms >= ?) ORDER BY sequence LIMIT ?)`,
+      'DELETE FROM events_1 WHERE sequence IN (SELECT sequence FROM events_1 WHERE sequence < ? ORDER BY sequence LIMIT ?)',
     )
-    // Requests get their turn in between.
-    while (Number(remove.run(this.#head.sequence, untilMs, removedAtOnce).changes) === removedAtOnce) {
+    while (Number(remove.run(kept, removedAtOnce).changes) === removedAtOnce) {
       await new Promise((resolve) => setImmediate(resolve))
     }
   }

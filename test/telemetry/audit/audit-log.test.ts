@@ -8,7 +8,15 @@ import { eventsOf } from './support.ts'
 /** A log over a sink that keeps what it is given, and fails while it is told to. */
 function createLog() {
   const batches: (readonly AuditEvent[])[] = []
-  const state = { fails: false, lost: 0, removedBefore: undefined as number | undefined, closed: false }
+  const lines: string[] = []
+  const state = {
+    fails: false,
+    lost: 0,
+    removedBefore: undefined as number | undefined,
+    closed: false,
+    measured: [] as number[],
+    isTooLarge: false,
+  }
   const audit = openAuditLog({
     sink: {
       append: async (events) => {
@@ -16,6 +24,12 @@ function createLog() {
         batches.push(events)
       },
       find: async () => ({ records: [] }),
+      since: undefined,
+      isShared: false,
+      removeBeyond: async (maxBytes) => {
+        state.measured.push(maxBytes)
+        return state.isTooLarge
+      },
       removeBefore: async (untilMs) => {
         state.removedBefore = untilMs
       },
@@ -23,14 +37,15 @@ function createLog() {
         state.closed = true
       },
     },
-    log: pino({ level: 'silent' }),
+    log: pino({ level: 'debug' }, { write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg) }),
     retentionMs: 1000,
+    maxBytes: 1_000_000,
     onFailure: (events) => {
       state.lost += events
     },
     now: () => 5000,
   })
-  return { audit, batches, state }
+  return { audit, batches, state, lines }
 }
 
 test('events that come together are written together, in their order', async () => {
@@ -52,18 +67,24 @@ test('what nobody waits for is written before the log is read or closed', async 
   assert.deepEqual([batches.length, state.closed], [2, true])
 })
 
-test('the next record after a failure is preceded by how many events are missing', async () => {
-  const { audit, batches, state } = createLog()
+test('the next record after a failure is preceded by how many events are missing, and the log tells beginning and end once', async () => {
+  const { audit, batches, state, lines } = createLog()
   const [event] = eventsOf(1) as [AuditEvent]
   state.fails = true
   for (let time = 0; time < 3; time++) await assert.rejects(audit.record(event), /disk full/)
   audit.note(event)
   await audit.find({ limit: 1 })
   assert.equal(state.lost, 4)
+  assert.equal(audit.trouble, 'the audit log cannot be written: 4 events are missing so far')
   state.fails = false
   await audit.record(event)
   await audit.record(event)
   assert.deepEqual(batches, [[{ kind: 'audit', decision: 'failed', atMs: 5000, lost: 4 }, event], [event]])
+  assert.equal(audit.trouble, undefined)
+  assert.deepEqual(lines, [
+    'the audit log cannot be written: events are lost until it can',
+    'the audit log is written again; it says how many events are missing',
+  ])
 })
 
 test('while a sink hangs, memory is bounded: what comes too much is lost and counted', async () => {
@@ -78,5 +99,18 @@ test('records that have been kept long enough are removed', async () => {
   const { audit, state } = createLog()
   await audit.sweep()
   assert.equal(state.removedBefore, 4000)
+  await audit.close()
+})
+
+test('the size of the log is looked at with each sweep and after five thousand records', async () => {
+  const { audit, state, lines } = createLog()
+  await audit.sweep()
+  for (const event of eventsOf(4999)) audit.note(event)
+  await audit.find({ limit: 1 })
+  assert.deepEqual(state.measured, [1_000_000])
+  state.isTooLarge = true
+  await audit.record(eventsOf(1)[0] as AuditEvent)
+  assert.deepEqual(state.measured, [1_000_000, 1_000_000])
+  assert.match(lines.at(-1) ?? '', /larger than audit\.maxMegabytes/)
   await audit.close()
 })

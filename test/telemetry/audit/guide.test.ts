@@ -30,7 +30,9 @@ async function verify(args: readonly string[], env: Record<string, string> = {})
 }
 
 async function changeSomething(t: TestContext, settings: Record<string, unknown>) {
-  const running = await runGateway(t, { ...users, ...settings })
+  const known = { name: 'operator', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
+  const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
+  const running = await runGateway(t, { ...users, services: { fiat: { enabled: true, baseUrl: fiat.url } }, ...settings })
   for (let time = 0; time < 3; time++) {
     await (await fetch(`${running.url}/auth/deleteSessionCache`, { method: 'POST', headers })).arrayBuffer()
   }
@@ -38,9 +40,7 @@ async function changeSomething(t: TestContext, settings: Record<string, unknown>
 }
 
 test('whoever follows the guide asks for changes, examines the database, and sees what somebody altered', async (t) => {
-  const known = { name: 'operator', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
-  const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
-  const { url, dataDir } = await changeSomething(t, { services: { fiat: { enabled: true, baseUrl: fiat.url } } })
+  const { url, dataDir } = await changeSomething(t, {})
   const [, query = ''] = /curl -u operator:secret 'http:\/\/localhost:8084\/audit\/events\?([^']+)'/.exec(guide) ?? []
   const { events } = await askEvents(url, query, headers)
   assert.deepEqual(new Set(events.map(({ operation }) => operation)), new Set(['deleteSessionCache']))

@@ -1,0 +1,67 @@
+/** Refusals that repeat themselves: the first is a record of its own, the others are counted and become one together. */
+import type { AuditEvent } from '../telemetry/audit/event.ts'
+import { networkOf } from './network.ts'
+
+const intervalMs = 60_000
+/** Beyond so many different ones in an interval, nobody is named any more: a crowd must not fill the disk either. */
+const maxDifferent = 200
+
+interface Repetition {
+  readonly first: AuditEvent
+  readonly sinceMs: number
+  last: AuditEvent
+  repeated: number
+}
+
+export class RepeatedRefusals {
+  readonly #repetitions = new Map<string, Repetition>()
+
+  /** Whether the event needs no record of its own, since it was counted. */
+  absorbs(event: AuditEvent): boolean {
+    if (event.decision !== 'refused') return false
+    const known = this.#repetitions.get(keyOf(event))
+    if (known !== undefined) return count(known, event)
+    if (this.#repetitions.size < maxDifferent) {
+      this.#repetitions.set(keyOf(event), { first: event, sinceMs: event.atMs, last: event, repeated: 0 })
+      return false
+    }
+    const nameless = withoutCaller(event)
+    const crowd = this.#repetitions.get(keyOf(nameless)) ?? { first: nameless, sinceMs: event.atMs, last: nameless, repeated: 0 }
+    this.#repetitions.set(keyOf(nameless), crowd)
+    return count(crowd, nameless)
+  }
+
+  /** The counts whose interval is over. @param nowMs Milliseconds since the epoch; without it, all of them */
+  take(nowMs = Number.POSITIVE_INFINITY): AuditEvent[] {
+    const taken: AuditEvent[] = []
+    for (const [key, { first, sinceMs, last, repeated }] of this.#repetitions) {
+      // A clock that was set back must not keep anything for ever.
+      if (nowMs - sinceMs < intervalMs && nowMs >= sinceMs) continue
+      this.#repetitions.delete(key)
+      if (repeated > 0) taken.push(toSummary(first, last, repeated))
+    }
+    return taken
+  }
+}
+
+function count(repetition: Repetition, event: AuditEvent): true {
+  repetition.last = event
+  repetition.repeated++
+  return true
+}
+
+/** Whatever names something else each time stays out of it. */
+function keyOf(event: AuditEvent): string {
+  const { kind, user, login, token, address, method, operation, application, status, error, reason } = event
+  const network = address === undefined ? undefined : networkOf(address)
+  return JSON.stringify([kind, user, login, token, network, method, operation, application, status, error, reason])
+}
+
+function withoutCaller({ kind, atMs, decision, error }: AuditEvent): AuditEvent {
+  return { kind, atMs, decision, error, reason: 'too many different ones to be listed' }
+}
+
+function toSummary(first: AuditEvent, last: AuditEvent, repeated: number): AuditEvent {
+  const { requestId: _id, resource: _resource, upstream: _upstream, change: _change, ...common } = first
+  return { ...common, atMs: last.atMs, repeated }
+}

@@ -1,0 +1,64 @@
+/** Files of lines: read one at a time, the first or the last alone, and without what a crash has cut off. */
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, truncate } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+
+const lineBreak = 10
+const portion = 64 * 1024
+
+/** The lines of a file, one at a time. */
+export function linesOf(file: string): AsyncIterable<string> {
+  return createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })
+}
+
+/** Empty when there is none. */
+export async function firstLine(file: string): Promise<string> {
+  for await (const line of linesOf(file)) return line
+  return ''
+}
+
+/** The last line that is complete, wherever the file ends; empty when there is none. */
+export async function lastLine(file: string): Promise<string> {
+  const handle = await open(file, 'r')
+  try {
+    const end = await endOfLines(handle)
+    const begin = end === 0 ? 0 : (await findBreak(handle, end - 1)) + 1
+    return (await readPart(handle, begin, Math.max(begin, end - 1))).toString('utf8')
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What was being written when the process ended was confirmed to nobody. */
+export async function dropIncompleteLine(file: string): Promise<void> {
+  const handle = await open(file, 'r')
+  try {
+    const { size } = await handle.stat()
+    const end = await endOfLines(handle)
+    if (end < size) await truncate(file, end)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Where the last complete line ends, its break included. */
+async function endOfLines(handle: FileHandle): Promise<number> {
+  const { size } = await handle.stat()
+  return (await findBreak(handle, size)) + 1
+}
+
+/** Position of the last line break before `until`; -1 when there is none. */
+async function findBreak(handle: FileHandle, until: number): Promise<number> {
+  for (let end = until; end > 0; end -= portion) {
+    const begin = Math.max(0, end - portion)
+    const found = (await readPart(handle, begin, end)).lastIndexOf(lineBreak)
+    if (found !== -1) return begin + found
+  }
+  return -1
+}
+
+async function readPart(handle: FileHandle, begin: number, end: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(end - begin)
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, begin)
+  return bytes.subarray(0, bytesRead)
+}

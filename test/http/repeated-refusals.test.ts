@@ -1,0 +1,73 @@
+/** Refusals that repeat themselves cost one record and a count, whoever sends them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RepeatedRefusals } from '../../src/http/repeated-refusals.ts'
+import type { AuditEvent } from '../../src/telemetry/audit/event.ts'
+
+function refusal(more: Partial<AuditEvent> = {}): AuditEvent {
+  return {
+    kind: 'refusal',
+    decision: 'refused',
+    atMs: 0,
+    address: '10.0.0.1',
+    operation: 'list',
+    error: 'X',
+    requestId: 'r',
+    ...more,
+  }
+}
+
+test('the first refusal is a record of its own, the others are counted until a minute is over', () => {
+  const repeated = new RepeatedRefusals()
+  assert.deepEqual(
+    [0, 1, 59_999].map((atMs) => repeated.absorbs(refusal({ atMs, requestId: `r${atMs}` }))),
+    [false, true, true],
+  )
+  assert.deepEqual(repeated.take(59_999), [])
+  const { requestId: _, ...common } = refusal()
+  assert.deepEqual(repeated.take(60_000), [{ ...common, atMs: 59_999, repeated: 2 }])
+  assert.equal(repeated.absorbs(refusal({ atMs: 60_000 })), false)
+  assert.deepEqual(repeated.take(), [])
+})
+
+test('what differs in caller, operation or reason is told apart, what names something else each time is not', () => {
+  const repeated = new RepeatedRefusals()
+  repeated.absorbs(refusal())
+  for (const more of [
+    { user: 'bob' },
+    { address: '10.0.0.2' },
+    { operation: 'other' },
+    { error: 'Y' },
+    { token: 't' },
+    { kind: 'change' },
+  ] as const) {
+    assert.equal(repeated.absorbs(refusal(more)), false, JSON.stringify(more))
+  }
+  assert.equal(repeated.absorbs(refusal({ requestId: 'other', resource: { id: '7' } })), true)
+  repeated.absorbs(refusal({ address: '2001:db8::1' }))
+  assert.equal(repeated.absorbs(refusal({ address: '2001:db8::2' })), true)
+})
+
+test('what is allowed or fails is never counted only', () => {
+  const repeated = new RepeatedRefusals()
+  for (const decision of ['allowed', 'failed', 'begun'] as const) {
+    assert.deepEqual([repeated.absorbs(refusal({ decision })), repeated.absorbs(refusal({ decision }))], [false, false])
+  }
+})
+
+test('a crowd of callers is counted without their names once there are two hundred', () => {
+  const repeated = new RepeatedRefusals()
+  const absorbed = Array.from({ length: 5000 }, (_, index) =>
+    repeated.absorbs(refusal({ address: `10.0.${index >> 8}.${index & 255}` })),
+  )
+  assert.equal(absorbed.filter((one) => !one).length, 200)
+  const reason = 'too many different ones to be listed'
+  assert.deepEqual(repeated.take(), [{ kind: 'refusal', decision: 'refused', atMs: 0, error: 'X', reason, repeated: 4800 }])
+})
+
+test('a clock that is set back ends the count', () => {
+  const repeated = new RepeatedRefusals()
+  repeated.absorbs(refusal({ atMs: 1_000_000 }))
+  repeated.absorbs(refusal({ atMs: 1_000_000 }))
+  assert.equal(repeated.take(5000).length, 1)
+})
