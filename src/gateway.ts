@@ -262,9 +262,9 @@ function embedServices(
 ): Embedded | undefined {
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
-  const { dataDir, adminRoles, timeZone, serviceAccounts } = config.backends
+  const { dataDir, adminRoles, timeZone, serviceAccounts, permissions } = config.backends
   const authorization = services.fiat !== undefined
-  const settings = { adminRoles, timeZone, serviceAccounts, authorization }
+  const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions }
   return startEmbedded({ dataDir, socketPath, embedded, services, settings, log })
 }
 

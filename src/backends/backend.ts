@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
+import type { PermissionServiceSettings } from './permissions/settings.ts'
 
 export interface Backend {
   /** The service that it stands in for; also the first path segment under which the worker serves it. */
@@ -30,6 +31,8 @@ export interface BackendContext {
   /** Calls another service over HTTP, embedded or external, just as the gateway would. */
   readonly call: CallService
   readonly settings: BackendSettings
+  /** To be told when somebody may do something else, and no request has caused it. */
+  readonly permissionsChanged: () => void
 }
 
 /** Settings of the embedded back ends, as plain data that can be handed to a worker thread. */
@@ -42,6 +45,8 @@ export interface BackendSettings {
   readonly serviceAccounts: readonly { name: string; memberOf: string[] }[]
   /** Whether the permission service decides (`services.fiat.enabled`); while it does not, every check passes. */
   readonly authorization?: boolean
+  /** How the permission service decides. Default: as when nothing is set. */
+  readonly permissions?: PermissionServiceSettings
 }
 
 export interface ServiceCall {

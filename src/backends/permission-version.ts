@@ -13,11 +13,15 @@ export function readPermissionVersion(memory: SharedArrayBuffer): number {
   return Atomics.load(new Int32Array(memory), 0)
 }
 
+/** For changes that no request makes: roles that a file or a directory gives. */
+export function countPermissionChange(memory: SharedArrayBuffer): void {
+  Atomics.add(new Int32Array(memory), 0, 1)
+}
+
 /** The number has changed before whoever wrote gets the answer. A write that fails may count: that costs one question. */
 export function countPermissionWrites(server: FastifyInstance, memory: SharedArrayBuffer): void {
-  const counter = new Int32Array(memory)
   server.addHook('onSend', (request, _reply, _payload, done) => {
-    if (request.method !== 'GET' && permissionWrites.test(request.url)) Atomics.add(counter, 0, 1)
+    if (request.method !== 'GET' && permissionWrites.test(request.url)) countPermissionChange(memory)
     done()
   })
 }

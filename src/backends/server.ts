@@ -15,6 +15,8 @@ export interface BackendServerOptions {
   settings: BackendSettings
   log: FastifyBaseLogger
   now?: () => number
+  /** Called when a back end changes permissions on its own. */
+  onPermissionsChanged?: () => void
 }
 
 /** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
@@ -58,6 +60,7 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
       log: options.log.child({ service: backend.service }),
       call: options.call,
       settings: options.settings,
+      permissionsChanged: options.onPermissionsChanged ?? (() => {}),
     }
     const open = backend.open(context)
     opened.push(open)

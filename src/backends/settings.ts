@@ -1,8 +1,9 @@
 /** What an operator may set about the embedded back ends. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { type SettingsReport, withoutEffect } from '../setting.ts'
+import type { SettingsReport } from '../setting.ts'
 import type { BackendSettings } from './backend.ts'
+import type { PermissionServiceSettings } from './permissions/settings.ts'
 
 const ServiceAccount = z.strictObject({
   name: z.string().min(1).describe('Name of the account.'),
@@ -25,15 +26,6 @@ export const BackendKeys = z.strictObject({
     .array(ServiceAccount)
     .default([])
     .describe('Service accounts of the embedded permission service, written to its store at start.'),
-  'fiat.account.manager.roles': withoutEffect('Roles that edit account definitions.'),
-  'fiat.allowAccessToUnknownApplications': withoutEffect('A rule of an external fiat.'),
-  'fiat.defaultToUnrestrictedUser': withoutEffect('A rule of an external fiat.'),
-  'fiat.restrictApplicationCreation': withoutEffect('A rule of an external fiat.'),
-  'fiat.executeFallback': withoutEffect('A rule of an external fiat.'),
-  'fiat.maxExpandedServiceAccounts': withoutEffect('A rule of an external fiat.'),
-  'fiat.role.orMode': withoutEffect('A rule of an external fiat.'),
-  'fiat.write-mode': withoutEffect('Synchronisation of an external fiat.'),
-  'fiat.getAllEnabled': withoutEffect('A rule of an external fiat.'),
 })
 export type BackendKeys = z.infer<typeof BackendKeys>
 
@@ -41,6 +33,8 @@ export type BackendKeys = z.infer<typeof BackendKeys>
 export interface EmbeddedSettings extends BackendSettings {
   /** Absolute path. */
   readonly dataDir: string
+  /** Undefined where it is not embedded. */
+  permissions?: PermissionServiceSettings
 }
 
 /** @param cwd The directory that a relative `data.dir` starts from. */

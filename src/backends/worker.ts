@@ -9,7 +9,7 @@ import { embeddedBackends } from './all.ts'
 import type { BackendSettings } from './backend.ts'
 import { createServiceCalls } from './call-service.ts'
 import { openDatabase } from './database.ts'
-import { countPermissionWrites } from './permission-version.ts'
+import { countPermissionChange, countPermissionWrites } from './permission-version.ts'
 import { createBackendServer } from './server.ts'
 import { createWorkerLog, type LogLine } from './worker-log.ts'
 
@@ -56,6 +56,7 @@ async function serve(
     call: calls.call,
     settings: input.settings,
     log: createWorkerLog(input.logLevel, tell),
+    onPermissionsChanged: () => countPermissionChange(input.permissionVersion),
   })
   countPermissionWrites(server, input.permissionVersion)
   rmSync(input.socketPath, { force: true })

@@ -1,6 +1,8 @@
 /** The whole configuration: found, read, checked at once, and handed out by capability. Documented in `loadConfig`. */
 import { homedir } from 'node:os'
 import type { z } from 'zod'
+import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
+import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
@@ -77,6 +79,7 @@ export const settingGroups = {
   Permissions: PermissionKeys,
   'Operations and integrations': OperationKeys,
   'Embedded back ends': BackendKeys,
+  'Embedded permission service': PermissionServiceKeys,
   'Log and health': TelemetryKeys,
   'Audit log': AuditKeys,
   'Choice of files': SourceKeys,
@@ -109,6 +112,7 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
   const context: BindContext = { root: combined.root, placeholders: combined.placeholders, problems: combined.problems }
   const inKubernetes = env['KUBERNETES_SERVICE_HOST'] !== undefined
   const config = toConfig(context, combined.notices, { cwd, inKubernetes, profiles: combined.profiles })
+  await checkRoleSource(config.backends.permissions?.roleSource, createReport(context, combined.notices))
   combined.reportUnknown()
   if (combined.problems.length > 0) throw new ConfigError(sortProblems(combined.problems))
   return { config, notices: combined.notices, sources: combined.sources, summary: summarize(config, combined.sources) }
@@ -207,6 +211,11 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
     )
   }
   const backends = toBackendSettings(bindKeys(BackendKeys, context), report, cwd)
+  if (upstreams.services.fiat.kind === 'embedded') {
+    backends.permissions = toPermissionServiceSettings(bindKeys(PermissionServiceKeys, context), report, cwd)
+  } else if (report.isSet('auth.group-membership') || report.isSet('auth.permissions')) {
+    report.notice('Passed over, since fiat is not embedded: auth.group-membership, auth.permissions.')
+  }
   return {
     upstreams,
     http,

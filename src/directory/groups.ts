@@ -25,8 +25,15 @@ export interface DirectoryUser {
   readonly memberOf: readonly string[]
 }
 
-/** @throws {Error} when the filter of the settings is no filter */
-export function createGroups({ groupSearch }: Pick<DirectorySettings, 'groupSearch'>): Groups {
+/**
+ * @param toRole From the name of a group to that of the role
+ * @throws {Error} when the filter of the settings is no filter
+ */
+export function createGroups(
+  { groupSearch }: Pick<DirectorySettings, 'groupSearch'>,
+  toRole: (name: string) => string = withoutPrefix,
+): Groups {
+  const toRoles = (names: readonly (string | undefined)[]) => eachOnce(names.map((name) => toRole((name ?? '').trim())))
   if (groupSearch === undefined)
     return { load: async ({ memberOf }) => ({ roles: toRoles(memberOf.map(leadingValue)), cut: false }) }
   const { base, roleAttribute, nested } = groupSearch
@@ -69,13 +76,12 @@ export function valuesOf(entry: Entry, attribute: string): string[] {
     .map((value) => value.toString())
 }
 
-/** As Gate names them: without `ROLE_` in front, in lower case, each once. */
-function toRoles(names: readonly (string | undefined)[]): string[] {
-  const roles = names.map((name) =>
-    (name ?? '')
-      .trim()
-      .replace(/^role_/i, '')
-      .toLowerCase(),
-  )
-  return [...new Set(roles.filter((role) => role !== ''))].sort()
+/** As Gate names them at a login: without `ROLE_` in front. */
+function withoutPrefix(name: string): string {
+  return name.replace(/^role_/i, '')
+}
+
+/** In lower case. */
+function eachOnce(names: readonly string[]): string[] {
+  return [...new Set(names.map((name) => name.toLowerCase()).filter((role) => role !== ''))].sort()
 }

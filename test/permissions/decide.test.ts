@@ -1,6 +1,8 @@
 /** The decision, compared with a reference model of few lines for random users, roles and resources. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { Resources } from '../../src/backends/permissions/resources.ts'
+import { mergeRoles } from '../../src/backends/permissions/roles.ts'
 import { toView } from '../../src/backends/permissions/view.ts'
 import { decide } from '../../src/permissions/decide.ts'
 import { parsePermissionView } from '../../src/permissions/permission-view.ts'
@@ -31,7 +33,7 @@ test('random users, roles and resources are decided as the reference model says'
     const accounts = ['Prod', 'test'].map((name) => randomResource(random, name))
     const roles = roleNames.filter(() => random() < 0.3)
     const resources = { applications, accounts, buildServices: accounts, serviceAccounts: [] }
-    const view = parsePermissionView(toView('u', roles, resources, ['admins']), 'u')
+    const view = parsePermissionView(viewOf(roles, resources), 'u')
     for (const authorization of authorizations) {
       for (const name of ['web', 'API', 'x', 'unknown', 'prod', 'TEST']) {
         for (const kind of ['application', 'account'] as const) {
@@ -51,7 +53,7 @@ test('a further role never takes a right away', () => {
     const resources = { applications: [randomResource(random, 'web')], accounts: [], buildServices: [], serviceAccounts: [] }
     const few = roleNames.filter(() => random() < 0.3)
     const more = [...new Set([...few, ...roleNames.filter(() => random() < 0.3)])]
-    const [less, greater] = [few, more].map((roles) => parsePermissionView(toView('u', roles, resources, ['admins']), 'u'))
+    const [less, greater] = [few, more].map((roles) => parsePermissionView(viewOf(roles, resources), 'u'))
     for (const authorization of authorizations) {
       const need = { kind: 'application', name: 'web', authorization } as const
       assert.ok(!decide(less, need).allowed || decide(greater, need).allowed, `seed ${seed}`)
@@ -70,7 +72,7 @@ test('names that the definition store takes for the same are the same here', () 
     buildServices: [],
     serviceAccounts: [],
   }
-  const view = parsePermissionView(toView('u', [], resources, []), 'u')
+  const view = parsePermissionView(viewOf([], resources), 'u')
   for (const name of ['SECRET', ' secret ', '\u017Fecret', 'secret\u00A0']) {
     assert.equal(decide(view, { kind: 'application', name, authorization: 'READ' }).allowed, false, name)
   }
@@ -83,6 +85,11 @@ test('unknown applications are open or closed as the view says', () => {
     assert.equal(allowed, allowAccessToUnknownApplications)
   }
 })
+
+function viewOf(roles: readonly string[], resources: Omit<Resources, 'unknownApplications'>) {
+  const rules = { adminRoles: ['admins'], accountManagerRoles: [], anyRoleOfServiceAccount: false }
+  return toView('u', mergeRoles(roles, [], undefined), { ...resources, unknownApplications: true }, rules)
+}
 
 function randomResource(random: () => number, name: string): Resource {
   const permissions: Resource['permissions'] = {}

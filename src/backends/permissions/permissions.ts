@@ -1,38 +1,56 @@
 /** The embedded permission service: remembers the roles of users and says what they may do. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Backend, type BackendContext, BackendError } from '../backend.ts'
-import { fieldOf } from '../json-values.ts'
+import { foldName } from '../definitions/document-store.ts'
+import { fieldOf, textOf } from '../json-values.ts'
+import { permissionsByRule } from './application-rules.ts'
+import { grantedBy } from './authorizations.ts'
 import { loadResources, loadServiceAccounts, type Resources } from './resources.ts'
-import { toKey, toRoles, UserRoles, userRolesMigrations } from './user-roles.ts'
-import { isAllowed, parseResourceType, type ResourceType, toView, type View } from './view.ts'
+import { originOf } from './role-source.ts'
+import { RoleSync } from './role-sync.ts'
+import { mergeRoles, type Role, toKey, toRoles } from './roles.ts'
+import { defaultPermissionService, type PermissionServiceSettings } from './settings.ts'
+import { UserRoles, userRolesMigrations } from './user-roles.ts'
+import { isAllowed, parseResourceType, type ResourceType, toView, type View, type ViewRules } from './view.ts'
 
 /** Whoever is not logged in. Has no roles, so sees exactly what is unrestricted. */
 const anonymous = 'anonymous'
 
-/** More expanded service accounts than this are refused: each is a whole view. */
-const maxExpandedServiceAccounts = 25
+interface Service {
+  context: BackendContext
+  settings: PermissionServiceSettings
+  users: UserRoles
+  sync: RoleSync
+}
 
 export const permissionsBackend: Backend = {
   service: 'fiat',
   migrations: userRolesMigrations,
   open(context) {
-    const users = new UserRoles(context.db, context.now)
+    const settings = context.settings.permissions ?? defaultPermissionService
+    const { roleSource, syncDelayMs } = settings
+    const users = new UserRoles(context.db, context.now, originOf(roleSource))
+    const sync = new RoleSync({ context, users, source: roleSource, delayMs: syncDelayMs })
+    const service = { context, settings, users, sync }
     return {
       routes(app) {
-        mountViews(app, context, users)
-        mountRoles(app, context, users)
+        mountViews(app, service)
+        mountRoles(app, service)
         app.get('/installedPlugins', () => [])
       },
+      start: () => sync.start(),
+      close: () => sync.close(),
     }
   },
 }
 
-function mountViews(app: FastifyInstance, context: BackendContext, users: UserRoles): void {
-  const { adminRoles } = context.settings
+function mountViews(app: FastifyInstance, service: Service): void {
+  const { context, settings } = service
+  const rules: ViewRules = { ...settings, adminRoles: context.settings.adminRoles }
   const viewOf = async (request: FastifyRequest): Promise<{ view: View; resources: Resources }> => {
-    const resources = await loadResources(context)
+    const [resources] = await Promise.all([loadResources(context, settings), service.sync.ready])
     const name = toKey(pathValue(request, 'user'))
-    return { view: toView(name, knownRoles(users, resources, name), resources, adminRoles), resources }
+    return { view: toView(name, knownRoles(service, resources, name), resources, rules), resources }
   }
 
   app.get('/authorize/:user', async (request) => (await viewOf(request)).view)
@@ -41,20 +59,24 @@ function mountViews(app: FastifyInstance, context: BackendContext, users: UserRo
     const type = typeOf(request)
     const { view, resources } = await viewOf(request)
     if (type !== 'serviceAccounts' || fieldOf({ ...(request.query as object) }, 'expand') !== 'true') return view[type]
-    if (view.serviceAccounts.length > maxExpandedServiceAccounts) {
+    const count = view.serviceAccounts.length
+    // Each is a whole view.
+    if (count > settings.maxExpandedServiceAccounts) {
       throw new BackendError(
         400,
-        `The user may use ${view.serviceAccounts.length} service accounts; at most ${maxExpandedServiceAccounts} can be expanded.`,
+        `The user may use ${count} service accounts; at most ${settings.maxExpandedServiceAccounts} can be expanded.`,
       )
     }
-    return view.serviceAccounts.map(({ name, memberOf }) => toView(toKey(name), memberOf, resources, adminRoles))
+    return view.serviceAccounts.map(({ name, memberOf }) =>
+      toView(toKey(name), mergeRoles(memberOf, [], undefined), resources, rules),
+    )
   })
 
   app.get('/authorize/:user/:type/:name', async (request) => {
     const type = typeOf(request)
     const { view } = await viewOf(request)
-    const wanted = toKey(pathValue(request, 'name'))
-    const found = view[type].find((item) => toKey(item.name) === wanted)
+    const wanted = foldName(pathValue(request, 'name'))
+    const found = view[type].find((item) => foldName(item.name) === wanted)
     if (found === undefined) throw new BackendError(404, `${pathValue(request, 'name')} is not among the ${type} of the user.`)
     return found
   })
@@ -66,37 +88,54 @@ function mountViews(app: FastifyInstance, context: BackendContext, users: UserRo
     throw new BackendError(404, `${view.name} has no ${authorization.toUpperCase()} on ${name}.`)
   })
 
-  // Creation of applications is not restricted; nothing else is created by users.
   app.post('/authorize/:user/:type/create', async (request, reply) => {
     if (typeOf(request) !== 'applications')
       throw new BackendError(400, `Nobody creates ${pathValue(request, 'type')}; only applications are created.`)
-    await viewOf(request)
-    return reply.code(200).send()
+    const { view } = await viewOf(request)
+    if (mayCreate(view, request.body, settings)) return reply.code(200).send()
+    throw new BackendError(404, `${view.name} may not create this application.`)
   })
 }
 
 /**
- * A user has the roles of the last login, a service account those that it is a member of.
+ * The application is not there yet, so only rules can say who may create it; what the request says about permissions does not
+ * count, or whoever asks could allow it. As in Fiat, a name that no rule is about is open.
+ *
+ * @throws {BackendError} 400 when the body names no application.
+ */
+function mayCreate(view: View, body: unknown, settings: PermissionServiceSettings): boolean {
+  if (!settings.restrictApplicationCreation || view.admin) return true
+  const name = textOf(fieldOf(body, 'name'))
+  if (name === undefined) throw new BackendError(400, 'The body must name the application: {"name": "web"}.')
+  const roles = view.roles.map((role) => role.name)
+  return grantedBy(permissionsByRule(settings.applicationRules, name), roles).includes('CREATE')
+}
+
+/**
+ * A user has the roles of the last login and those of the provider, a service account those that it is a member of.
  *
  * @throws {BackendError} 404 when the name is neither.
  */
-function knownRoles(users: UserRoles, resources: Resources, name: string): string[] {
+function knownRoles({ users, settings }: Service, resources: Resources, name: string): Role[] {
   if (name === anonymous) return []
-  const roles = users.rolesOf(name) ?? resources.serviceAccounts.find((account) => toKey(account.name) === name)?.memberOf
-  if (roles === undefined) throw new BackendError(404, `The user "${name}" is not known; users become known when they log in.`)
-  return roles
+  const roles = users.rolesOf(name)
+  if (roles !== undefined) return roles
+  const account = resources.serviceAccounts.find((one) => toKey(one.name) === name)
+  if (account !== undefined) return mergeRoles(account.memberOf, [], undefined)
+  if (settings.defaultToUnrestrictedUser) return []
+  throw new BackendError(404, `The user "${name}" is not known; users become known when they log in.`)
 }
 
-function mountRoles(app: FastifyInstance, context: BackendContext, users: UserRoles): void {
-  app.post('/roles/:user', (request, reply) => {
-    if (userOf(request) !== anonymous) users.put(userOf(request), [])
+function mountRoles(app: FastifyInstance, { context, users, sync }: Service): void {
+  app.post('/roles/:user', async (request, reply) => {
+    if (userOf(request) !== anonymous) await sync.login(userOf(request), [])
     return reply.code(200).send()
   })
 
-  app.put('/roles/:user', (request, reply) => {
+  app.put('/roles/:user', async (request, reply) => {
     const roles = rolesIn(request)
     if (userOf(request) === anonymous) throw new BackendError(400, 'The anonymous user cannot have roles.')
-    users.put(userOf(request), roles)
+    await sync.login(userOf(request), roles)
     return reply.code(200).send()
   })
 
@@ -105,11 +144,15 @@ function mountRoles(app: FastifyInstance, context: BackendContext, users: UserRo
     return reply.code(200).send()
   })
 
-  // Views are computed when asked for, so a refresh only counts whom it concerns.
+  // Views are computed when asked for, so only the roles of the provider have to be asked for again.
   app.post('/roles/sync', async (request) => {
     const wanted = request.body === undefined ? [] : toRoles(rolesIn(request))
-    const serviceAccounts = await loadServiceAccounts(context)
-    const everyone = [...users.everyUser(), ...serviceAccounts.map(({ memberOf }) => memberOf)]
+    const [serviceAccounts, outcome] = await Promise.all([loadServiceAccounts(context), sync.sync(wanted)])
+    if (outcome.problem !== undefined) throw new BackendError(503, `Roles stay as they were: ${outcome.problem}.`)
+    const everyone = [
+      ...[...outcome.users.values()].map((roles) => roles.map(({ name }) => name)),
+      ...serviceAccounts.map(({ memberOf }) => memberOf),
+    ]
     const concerned = everyone.filter((roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role)))
     if (concerned.length === 0) throw new BackendError(503, 'No user was refreshed: nobody has logged in with these roles.')
     return concerned.length

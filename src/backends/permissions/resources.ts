@@ -1,15 +1,15 @@
 /** What permissions are about: applications, accounts, build services and service accounts, as their services declare them. */
 import { type BackendContext, BackendError } from '../backend.ts'
+import { foldName } from '../definitions/document-store.ts'
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../json-values.ts'
-import { toRoles } from './user-roles.ts'
-
-export const authorizations = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const
-export type Authorization = (typeof authorizations)[number]
+import { permissionsByRule } from './application-rules.ts'
+import { addPermissions, authorizations, type Permissions } from './authorizations.ts'
+import { toRoles } from './roles.ts'
+import type { PermissionServiceSettings } from './settings.ts'
 
 export interface Resource {
   name: string
-  /** Roles that hold each authorization; no entry at all means unrestricted. */
-  permissions: Partial<Record<Authorization, string[]>>
+  permissions: Permissions
 }
 
 export interface ServiceAccount {
@@ -22,6 +22,8 @@ export interface Resources {
   accounts: Resource[]
   buildServices: Resource[]
   serviceAccounts: ServiceAccount[]
+  /** Whether everybody may do everything with an application that is not among them. */
+  unknownApplications: boolean
 }
 
 /**
@@ -30,17 +32,17 @@ export interface Resources {
  * @throws {BackendError} 503 when the definition store cannot be asked: a view without its restrictions would open
  * every application.
  */
-export async function loadResources(context: BackendContext): Promise<Resources> {
+export async function loadResources(context: BackendContext, settings: PermissionServiceSettings): Promise<Resources> {
   const [applications, serviceAccounts, accounts, buildServices] = await Promise.all([
-    loadNeeded(context, '/permissions/applications'),
+    loadApplications(context, settings),
     loadServiceAccounts(context),
     loadOptional(context, 'clouddriver', '/credentials'),
     loadOptional(context, 'igor', '/buildServices'),
   ])
   return {
-    applications: applications.flatMap(toResource).map(withExecute),
-    accounts: accounts.flatMap(toResource),
-    buildServices: buildServices.flatMap(toResource),
+    ...applications,
+    accounts: (accounts ?? []).flatMap(toResource),
+    buildServices: (buildServices ?? []).flatMap(toResource),
     serviceAccounts,
   }
 }
@@ -51,6 +53,42 @@ export async function loadServiceAccounts(context: BackendContext): Promise<Serv
     const name = textOf(account['name'])
     return name === undefined ? [] : [{ name, memberOf: toRoles(textsOf(account['memberOf'])) }]
   })
+}
+
+/**
+ * An application that nobody has heard of is open to everybody or to nobody, and no rule is about it. Where that matters,
+ * those that are defined without permissions and those that only run somewhere are asked for, too.
+ */
+async function loadApplications(
+  context: BackendContext,
+  settings: PermissionServiceSettings,
+): Promise<Pick<Resources, 'applications' | 'unknownApplications'>> {
+  const allowsUnknown = settings.allowAccessToUnknownApplications
+  const matters = !allowsUnknown || settings.applicationRules.rules.length > 0
+  const [restricted, defined, running] = await Promise.all([
+    loadNeeded(context, '/permissions/applications'),
+    matters ? loadNeeded(context, '/v2/applications?restricted=false') : [],
+    matters ? loadOptional(context, 'clouddriver', '/applications?restricted=false&expand=false') : [],
+  ])
+  const byName = new Map<string, Resource>()
+  for (const { name, permissions } of restricted.flatMap(toResource)) {
+    byName.set(foldName(name), { name, permissions: settings.applicationsOwn ? permissions : {} })
+  }
+  for (const { name } of [...defined, ...(running ?? [])].flatMap(toResource)) {
+    if (!byName.has(foldName(name))) byName.set(foldName(name), { name, permissions: {} })
+  }
+  return {
+    applications: [...byName.values()].map((application) => withRules(application, settings)),
+    // One that runs may be the subject of a rule; while nobody can say which ones run, none that is unknown is open.
+    unknownApplications: allowsUnknown && running !== undefined,
+  }
+}
+
+/** What the rules say comes on top; a restricted application that does not say who may execute has that filled in. */
+function withRules({ name, permissions }: Resource, { applicationRules, executeFallback }: PermissionServiceSettings): Resource {
+  const sum = addPermissions([permissions, permissionsByRule(applicationRules, name)])
+  const fallback = sum[executeFallback]
+  return { name, permissions: sum.EXECUTE === undefined && fallback !== undefined ? { ...sum, EXECUTE: fallback } : sum }
 }
 
 /** Some definition stores have no service accounts and say 404. */
@@ -70,8 +108,12 @@ async function loadNeeded(context: BackendContext, path: string): Promise<JsonOb
   )
 }
 
-/** What is not listed is not allowed, so a service that does not answer costs rights and never gives any. */
-async function loadOptional(context: BackendContext, service: 'clouddriver' | 'igor', path: string): Promise<JsonObject[]> {
+/** What is not listed is not allowed, so a service that does not answer (undefined) costs rights and never gives any. */
+async function loadOptional(
+  context: BackendContext,
+  service: 'clouddriver' | 'igor',
+  path: string,
+): Promise<JsonObject[] | undefined> {
   try {
     const answer = await context.call(service, { method: 'GET', path })
     if (answer.status === 200) return objectsOf(answer.body)
@@ -79,13 +121,13 @@ async function loadOptional(context: BackendContext, service: 'clouddriver' | 'i
   } catch (error) {
     context.log.warn({ err: error, service }, 'A service cannot be asked for permissions.')
   }
-  return []
+  return undefined
 }
 
 function toResource(declared: JsonObject): Resource[] {
   const name = textOf(declared['name'])
   if (name === undefined) return []
-  const permissions: Resource['permissions'] = {}
+  const permissions: Permissions = {}
   const legacy = toRoles(textsOf(declared['requiredGroupMembership']))
   if (isObject(declared['permissions'])) {
     const given = objectOf(declared['permissions'])
@@ -98,11 +140,4 @@ function toResource(declared: JsonObject): Resource[] {
     permissions.WRITE = legacy
   }
   return [{ name, permissions }]
-}
-
-/** A restricted application that does not say who may execute lets its readers do so (authentication contract, section 4.1). */
-function withExecute(application: Resource): Resource {
-  const { READ, EXECUTE } = application.permissions
-  if (READ === undefined || EXECUTE !== undefined) return application
-  return { ...application, permissions: { ...application.permissions, EXECUTE: READ } }
 }

@@ -1,5 +1,6 @@
-/** Which roles each user brought along at the last login, kept across restarts. */
+/** Which roles each user has: those brought along at the last login, and those of the provider; kept across restarts. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { mergeRoles, type ProvidedOrigin, type Role, toKey, toRoles } from './roles.ts'
 
 export const userRolesMigrations = [
   `CREATE TABLE permissions_users (
@@ -7,54 +8,69 @@ export const userRolesMigrations = [
      roles TEXT NOT NULL,
      updated_ms INTEGER NOT NULL
    ) STRICT`,
+  // `roles` are those of the login, as before.
+  `ALTER TABLE permissions_users ADD COLUMN provided TEXT NOT NULL DEFAULT '[]';
+   ALTER TABLE permissions_users ADD COLUMN provider TEXT NOT NULL DEFAULT ''`,
 ]
 
 /** Names of users and roles are compared without case, so both are kept in lower case. */
 export class UserRoles {
   readonly #now: () => number
+  readonly #provider: ProvidedOrigin | undefined
   readonly #put: StatementSync
+  readonly #provide: StatementSync
   readonly #get: StatementSync
   readonly #all: StatementSync
   readonly #remove: StatementSync
 
-  constructor(db: DatabaseSync, now: () => number) {
+  /** @param provider Roles that another one gave count no longer */
+  constructor(db: DatabaseSync, now: () => number, provider?: ProvidedOrigin) {
     this.#now = now
+    this.#provider = provider
     this.#put = db.prepare(
       `INSERT INTO permissions_users (name, roles, updated_ms) VALUES (?, ?, ?)
        ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, updated_ms = excluded.updated_ms
        WHERE roles <> excluded.roles`,
     )
-    this.#get = db.prepare('SELECT roles FROM permissions_users WHERE name = ?')
-    this.#all = db.prepare('SELECT roles FROM permissions_users')
+    this.#provide = db.prepare(
+      `UPDATE permissions_users SET provided = :roles, provider = :provider, updated_ms = :now
+       WHERE name = :name AND (provided <> :roles OR provider <> :provider)`,
+    )
+    this.#get = db.prepare('SELECT name, roles, provided, provider FROM permissions_users WHERE name = ?')
+    this.#all = db.prepare('SELECT name, roles, provided, provider FROM permissions_users')
     this.#remove = db.prepare('DELETE FROM permissions_users WHERE name = ?')
   }
 
-  /** Writes only what is new, so that people who are known get in while the disk is full. */
+  /** The roles of a login. Writes only what is new, so that people who are known get in while the disk is full. */
   put(user: string, roles: readonly string[]): void {
     this.#put.run(toKey(user), JSON.stringify(toRoles(roles)), this.#now())
   }
 
-  /** Undefined when the user never logged in, or was removed since. */
-  rolesOf(user: string): string[] | undefined {
-    const row = this.#get.get(toKey(user))
-    return row === undefined ? undefined : JSON.parse(String(row['roles']))
+  /** The roles of the provider; nothing happens for a user who has logged out meanwhile. @returns whether they are others now */
+  provide(user: string, roles: readonly string[]): boolean {
+    const named = JSON.stringify(toRoles(roles).sort())
+    const values = { name: toKey(user), roles: named, provider: this.#provider ?? '', now: this.#now() }
+    return Number(this.#provide.run(values).changes) > 0
   }
 
-  /** The roles of every known user. */
-  everyUser(): string[][] {
-    return this.#all.all().map((row) => JSON.parse(String(row['roles'])))
+  /** Undefined when the user never logged in, or was removed since. */
+  rolesOf(user: string): Role[] | undefined {
+    const row = this.#get.get(toKey(user))
+    return row === undefined ? undefined : this.#toRoles(row)
+  }
+
+  /** Every known user, by name. */
+  everyUser(): Map<string, Role[]> {
+    return new Map(this.#all.all().map((row) => [String(row['name']), this.#toRoles(row)]))
   }
 
   remove(user: string): void {
     this.#remove.run(toKey(user))
   }
-}
 
-export function toKey(name: string): string {
-  return name.trim().toLowerCase()
-}
-
-/** Trimmed, in lower case, without blanks and repetitions. */
-export function toRoles(names: readonly string[]): string[] {
-  return [...new Set(names.map(toKey))].filter((role) => role !== '')
+  #toRoles(row: Record<string, unknown>): Role[] {
+    const counts = this.#provider !== undefined && row['provider'] === this.#provider
+    const provided = counts ? JSON.parse(String(row['provided'])) : []
+    return mergeRoles(JSON.parse(String(row['roles'])), provided, this.#provider)
+  }
 }

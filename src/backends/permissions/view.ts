@@ -1,13 +1,15 @@
 /** The view of one user: every resource with what the user may do there. Authentication contract, sections 4.1, 4.2 and 4.6. */
-import { type Authorization, authorizations, type Resource, type Resources, type ServiceAccount } from './resources.ts'
-import { toKey } from './user-roles.ts'
+import { foldName } from '../definitions/document-store.ts'
+import { type Authorization, authorizations, grantedBy } from './authorizations.ts'
+import type { Resource, Resources, ServiceAccount } from './resources.ts'
+import type { Role } from './roles.ts'
 
 export interface View {
   name: string
   accounts: Granted[]
   applications: Granted[]
   serviceAccounts: ServiceAccount[]
-  roles: { name: string; source: 'EXTERNAL' }[]
+  roles: Role[]
   buildServices: Granted[]
   extensionResources: Record<string, never>
   admin: boolean
@@ -21,47 +23,53 @@ export interface Granted {
   authorizations: Authorization[]
 }
 
+/** What the roles of a user mean besides the permissions of resources. */
+export interface ViewRules {
+  adminRoles: readonly string[]
+  accountManagerRoles: readonly string[]
+  /** Whether one of the roles of a service account is enough to use it. */
+  anyRoleOfServiceAccount: boolean
+}
+
 const resourceTypes = ['accounts', 'applications', 'buildServices', 'serviceAccounts', 'roles'] as const
 export type ResourceType = (typeof resourceTypes)[number]
 
-export function toView(name: string, roles: readonly string[], resources: Resources, adminRoles: readonly string[]): View {
-  const admin = roles.some((role) => adminRoles.includes(role))
-  const granted = (resource: Resource): Granted => ({ name: resource.name, authorizations: grantedTo(resource, roles, admin) })
+export function toView(name: string, roles: readonly Role[], resources: Resources, rules: ViewRules): View {
+  const held = roles.map((role) => role.name)
+  const admin = held.some((role) => rules.adminRoles.includes(role))
+  const granted = ({ name, permissions }: Resource): Granted => ({
+    name,
+    authorizations: admin ? [...authorizations] : grantedBy(permissions, held),
+  })
   const readable = ({ authorizations }: Granted) => authorizations.length > 0
   return {
     name,
     accounts: resources.accounts.map(granted).filter(readable),
-    // Applications without any right stay listed: one that is not listed at all counts as unknown, and that is allowed.
+    // Applications without any right stay listed: one that is not listed at all counts as unknown, and may be open.
     applications: resources.applications.map(granted),
-    serviceAccounts: resources.serviceAccounts.filter((account) => admin || mayUse(account, roles)),
-    roles: roles.map((role) => ({ name: role, source: 'EXTERNAL' })),
+    serviceAccounts: resources.serviceAccounts.filter((account) => admin || mayUse(account, held, rules)),
+    roles: [...roles],
     buildServices: resources.buildServices.map(granted).filter(readable),
     extensionResources: {},
     admin,
-    accountManager: false,
+    accountManager: held.some((role) => rules.accountManagerRoles.includes(role)),
     legacyFallback: false,
-    allowAccessToUnknownApplications: true,
+    allowAccessToUnknownApplications: resources.unknownApplications,
   }
 }
 
-/** Without any role list everybody may do everything; with one, each authorization needs a role of its own list. */
-function grantedTo(resource: Resource, roles: readonly string[], admin: boolean): Authorization[] {
-  const unrestricted = Object.keys(resource.permissions).length === 0
-  if (admin || unrestricted) return [...authorizations]
-  return authorizations.filter((authorization) => resource.permissions[authorization]?.some((role) => roles.includes(role)))
-}
-
-/** All its roles are needed; an account without roles is usable by administrators only. */
-function mayUse(account: ServiceAccount, roles: readonly string[]): boolean {
-  return account.memberOf.length > 0 && account.memberOf.every((role) => roles.includes(role))
+/** An account without roles is usable by administrators only. */
+function mayUse({ memberOf }: ServiceAccount, roles: readonly string[], { anyRoleOfServiceAccount }: ViewRules): boolean {
+  const isHeld = (role: string) => roles.includes(role)
+  return anyRoleOfServiceAccount ? memberOf.some(isHeld) : memberOf.length > 0 && memberOf.every(isHeld)
 }
 
 /** The decision of the contract's section 4.2, for services that ask for one instead of a view. */
 export function isAllowed(view: View, type: ResourceType, name: string, authorization: string): boolean {
   if (view.admin) return true
-  const wanted = toKey(name)
-  if (type === 'serviceAccounts' || type === 'roles') return view[type].some((item) => toKey(item.name) === wanted)
-  const listed = view[type].find((item) => toKey(item.name) === wanted)
+  const wanted = foldName(name)
+  if (type === 'serviceAccounts' || type === 'roles') return view[type].some((item) => foldName(item.name) === wanted)
+  const listed = view[type].find((item) => foldName(item.name) === wanted)
   if (listed === undefined) return type === 'applications' && view.allowAccessToUnknownApplications
   return listed.authorizations.some((granted) => granted === authorization.toUpperCase())
 }

@@ -1,0 +1,37 @@
+/** Rules that give permissions to applications by the beginning of their names, as Fiat's prefix source does. */
+import { foldName } from '../definitions/document-store.ts'
+import { addPermissions, type Permissions } from './authorizations.ts'
+
+export interface ApplicationRule {
+  /** In the form in which names are compared; without the star. */
+  name: string
+  /** Whether the rule is about every name that begins so; otherwise about this one alone. */
+  isPrefix: boolean
+  permissions: Permissions
+}
+
+/** Plain data. */
+export interface ApplicationRules {
+  rules: readonly ApplicationRule[]
+  /** Of several rules that fit, all count, or the one with the whole name or the longest prefix. */
+  strategy: 'AGGREGATE' | 'MOST_SPECIFIC'
+}
+
+/** @param pattern `web` or `web-*` */
+export function toApplicationRule(pattern: string, permissions: Permissions): ApplicationRule {
+  const isPrefix = pattern.trim().endsWith('*')
+  return { name: foldName(isPrefix ? pattern.trim().slice(0, -1) : pattern), isPrefix, permissions }
+}
+
+/** Nothing when no rule fits. */
+export function permissionsByRule({ rules, strategy }: ApplicationRules, application: string): Permissions {
+  const name = foldName(application)
+  const fitting = rules.filter((rule) => (rule.isPrefix ? name.startsWith(rule.name) : name === rule.name))
+  if (strategy === 'AGGREGATE') return addPermissions(fitting.map(({ permissions }) => permissions))
+  const [first] = fitting.sort((one, other) => precedence(other) - precedence(one))
+  return first?.permissions ?? {}
+}
+
+function precedence({ name, isPrefix }: ApplicationRule): number {
+  return isPrefix ? name.length : Number.POSITIVE_INFINITY
+}

@@ -1,0 +1,23 @@
+/** What may be done with a resource, and the roles that may. Authentication contract, section 4.1. */
+
+export const authorizations = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const
+export type Authorization = (typeof authorizations)[number]
+
+/** Roles that hold each authorization, in lower case; no entry at all means unrestricted. */
+export type Permissions = Partial<Record<Authorization, string[]>>
+
+/** Every role that one of them names. */
+export function addPermissions(parts: readonly Permissions[]): Permissions {
+  const sum: Permissions = {}
+  for (const authorization of authorizations) {
+    const roles = new Set(parts.flatMap((part) => part[authorization] ?? []))
+    if (roles.size > 0) sum[authorization] = [...roles]
+  }
+  return sum
+}
+
+/** Without any list everybody may do everything; with one, each authorization needs a role of its own list. */
+export function grantedBy(permissions: Permissions, roles: readonly string[]): Authorization[] {
+  if (Object.keys(permissions).length === 0) return [...authorizations]
+  return authorizations.filter((authorization) => permissions[authorization]?.some((role) => roles.includes(role)))
+}

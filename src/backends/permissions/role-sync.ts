@@ -1,0 +1,162 @@
+/**
+ * Brings the roles of the login and those of the provider together: at each login, and for everybody from time to time.
+ *
+ * A provider that cannot be asked locks nobody out: users keep what it said last, and the log says so.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { BackendContext } from '../backend.ts'
+import { type LoadedRoles, openRoleSource, originOf, type RoleSource, type RoleSourceSettings } from './role-source.ts'
+import { type Role, toKey } from './roles.ts'
+import type { UserRoles } from './user-roles.ts'
+
+export interface SyncOutcome {
+  /** Every known user with the roles before and after. */
+  readonly users: ReadonlyMap<string, readonly Role[]>
+  /** Why roles stayed as they were, for some or all. */
+  readonly problem?: string | undefined
+}
+
+export interface RoleSyncOptions {
+  context: BackendContext
+  users: UserRoles
+  source: RoleSourceSettings | undefined
+  /** From the end of one synchronisation to the beginning of the next. */
+  delayMs: number
+}
+
+/** A login waits so long for the provider, and not at all while it was just found silent. */
+const loginPatienceMs = 5000
+const silentForMs = 10_000
+
+export class RoleSync {
+  readonly #context: BackendContext
+  readonly #users: UserRoles
+  readonly #settings: RoleSourceSettings | undefined
+  readonly #delayMs: number
+  #source: Promise<RoleSource> | undefined
+  #full: Promise<unknown> = Promise.resolve()
+  #first = Promise.withResolvers<void>()
+  #timer: NodeJS.Timeout | undefined
+  #problem: string | undefined
+  #silentSinceMs = Number.NEGATIVE_INFINITY
+  #closed = false
+
+  constructor({ context, users, source, delayMs }: RoleSyncOptions) {
+    this.#context = context
+    this.#users = users
+    this.#settings = source
+    this.#delayMs = delayMs
+    // What stands in a file counts from the first request on; a directory may be silent, and answers when it can.
+    if (source?.kind !== 'file') this.#first.resolve()
+  }
+
+  /** Resolves when roles may be given out. */
+  get ready(): Promise<void> {
+    return this.#first.promise
+  }
+
+  start(): void {
+    if (this.#settings !== undefined) void this.#syncAndPlanNext()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    this.#first.resolve()
+    const source = await this.#source?.catch(() => undefined)
+    source?.close()
+  }
+
+  /** @param external Roles that the login brought */
+  async login(user: string, external: readonly string[]): Promise<void> {
+    const source = await this.#open()
+    const loaded = source && !this.#isSilent() ? await this.#loadForLogin(source, user) : undefined
+    this.#users.put(user, external)
+    if (source === undefined || this.#closed) return
+    if (loaded !== undefined) this.#apply(loaded)
+    if (loaded?.roles.has(user) !== true) {
+      const problem = loaded?.problem ?? this.#problem
+      this.#context.log.warn({ user, problem }, 'a user logs in with the roles that the provider gave last, if any')
+    }
+  }
+
+  /**
+   * Asks the provider for the roles of everybody, or of those who have one of some roles.
+   *
+   * @param wanted In lower case; empty: everybody
+   */
+  async sync(wanted: readonly string[] = []): Promise<SyncOutcome> {
+    if (wanted.length > 0) return this.#syncNow(wanted)
+    const run = this.#full.then(() => this.#syncNow([]))
+    this.#full = run.catch(() => {})
+    return run
+  }
+
+  async #syncNow(wanted: readonly string[]): Promise<SyncOutcome> {
+    const before = this.#users.everyUser()
+    const source = await this.#open()
+    if (source === undefined) return { users: before }
+    const everybody = wanted.length === 0 || source.hasChanged()
+    const isWanted = (roles: readonly Role[]) => everybody || roles.some(({ name }) => wanted.includes(name))
+    // Whoever saves an application asks for its roles, and should not wait for a directory that is silent anyway.
+    if (wanted.length > 0 && this.#isSilent()) return { users: before, problem: this.#problem }
+    const loaded = await source.load([...before].filter(([, roles]) => isWanted(roles)).map(([user]) => user))
+    if (this.#closed) return { users: before }
+    this.#apply(loaded)
+    const users = new Map([...this.#users.everyUser()].map(([user, roles]) => [user, [...(before.get(user) ?? []), ...roles]]))
+    return { users, problem: loaded.problem }
+  }
+
+  async #syncAndPlanNext(): Promise<void> {
+    try {
+      await this.sync()
+    } catch (error) {
+      this.#context.log.error({ err: error }, 'the roles of users cannot be brought up to date')
+    }
+    this.#first.resolve()
+    if (!this.#closed) this.#timer = setTimeout(() => void this.#syncAndPlanNext(), this.#delayMs).unref()
+  }
+
+  #open(): Promise<RoleSource | undefined> {
+    if (this.#settings === undefined || this.#closed) return Promise.resolve(undefined)
+    this.#source ??= openRoleSource(this.#settings, this.#context)
+    return this.#source
+  }
+
+  /** What comes too late for the login still counts afterwards. */
+  async #loadForLogin(source: RoleSource, user: string): Promise<LoadedRoles> {
+    const loading = source.load(source.hasChanged() ? [user, ...this.#users.everyUser().keys()] : [user])
+    const patience = new AbortController()
+    const late = wait(loginPatienceMs, undefined, { signal: patience.signal, ref: false }).then((): LoadedRoles => {
+      void loading.then((result) => this.#closed || this.#apply(result))
+      return { roles: new Map(), problem: `there is no answer within ${loginPatienceMs} ms` }
+    })
+    late.catch(() => {})
+    const loaded = await Promise.race([loading, late])
+    patience.abort()
+    return loaded
+  }
+
+  #isSilent(): boolean {
+    return this.#context.now() - this.#silentSinceMs < silentForMs
+  }
+
+  #apply({ roles, problem }: LoadedRoles): void {
+    let changed = false
+    for (const [user, names] of roles) changed = this.#users.provide(toKey(user), names) || changed
+    if (changed) this.#context.permissionsChanged()
+    this.#note(problem)
+  }
+
+  /** Once for each trouble, and once when it is over: a synchronisation every few minutes would fill the log with it. */
+  #note(problem: string | undefined): void {
+    const { log, now } = this.#context
+    const source = originOf(this.#settings)
+    this.#silentSinceMs = problem !== undefined && source === 'LDAP' ? now() : Number.NEGATIVE_INFINITY
+    if (problem !== undefined && problem !== this.#problem) {
+      log.error({ source, problem }, 'the provider of roles cannot be asked: users keep the roles that it gave last')
+    }
+    if (problem === undefined && this.#problem !== undefined) log.info({ source }, 'the provider of roles can be asked again')
+    this.#problem = problem
+  }
+}

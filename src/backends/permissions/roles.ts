@@ -1,0 +1,29 @@
+/** Roles with where they come from, and names in the form in which they are compared. */
+
+/** The words of Fiat: brought by the login, listed in a file, or groups of a directory. */
+export type RoleOrigin = 'EXTERNAL' | ProvidedOrigin
+export type ProvidedOrigin = 'FILE' | 'LDAP'
+
+export interface Role {
+  /** Trimmed, in lower case. */
+  name: string
+  source: RoleOrigin
+}
+
+/** What a user has: each role once, whatever number of sources gives it; as in Fiat, the provider is named before the login. */
+export function mergeRoles(external: readonly string[], provided: readonly string[], origin: ProvidedOrigin | undefined): Role[] {
+  const merged = new Map<string, Role>()
+  if (origin !== undefined) for (const name of toRoles(provided)) merged.set(name, { name, source: origin })
+  for (const name of toRoles(external)) if (!merged.has(name)) merged.set(name, { name, source: 'EXTERNAL' })
+  return [...merged.values()]
+}
+
+/** Names of users, roles and resources are compared without case. */
+export function toKey(name: string): string {
+  return name.trim().toLowerCase()
+}
+
+/** Trimmed, in lower case, without blanks and repetitions. */
+export function toRoles(names: readonly string[]): string[] {
+  return [...new Set(names.map(toKey))].filter((role) => role !== '')
+}

@@ -1,0 +1,227 @@
+/** What an operator may set about the embedded permission service; the keys are Fiat's. */
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { belowPrefix, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
+import { milliseconds, type SettingsReport, withoutEffect } from '../../setting.ts'
+import { type ApplicationRules, toApplicationRule } from './application-rules.ts'
+import { type Authorization, authorizations, type Permissions } from './authorizations.ts'
+import type { RoleSourceSettings } from './role-source.ts'
+import { toRoles } from './roles.ts'
+
+const ldap = 'auth.group-membership.ldap'
+const prefixes = 'auth.permissions.source.application.prefix'
+
+const roles = z.array(z.string()).default([])
+
+const Rule = z.strictObject({
+  prefix: z.string().min(1).describe('Name of an application, or the beginning of names and a star: `web-*`.'),
+  permissions: z
+    .strictObject({
+      READ: roles.describe('Roles that may look.'),
+      WRITE: roles.describe('Roles that may change.'),
+      EXECUTE: roles.describe('Roles that may start pipelines.'),
+      CREATE: roles.describe('Roles that may create it, with `fiat.restrictApplicationCreation`.'),
+    })
+    .prefault({})
+    .describe('Roles by authorization.'),
+})
+
+export const PermissionServiceKeys = z.strictObject({
+  'auth.group-membership.service': oneOf('external', 'file', 'ldap', 'google', 'github')
+    .default('external')
+    .describe(
+      'Where roles come from besides the login: nowhere (`external`), a file, or a directory. `google` and `github` need an external fiat.',
+    ),
+  'auth.group-membership.file.path': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('YAML file with the roles of users: `users: [{username: alice, roles: [ops]}]`. Read again when it changes.'),
+  ...belowPrefix(ldap, directoryKeys),
+  'fiat.write-mode.sync-delay-ms': milliseconds
+    .min(1)
+    .default(600_000)
+    .describe('Milliseconds between two refreshes of the roles that a file or a directory gives to those who are logged in.'),
+  'fiat.account.manager.roles': roles.describe('Roles whose members may edit account definitions.'),
+  'fiat.allowAccessToUnknownApplications': z
+    .boolean()
+    .default(true)
+    .describe('Whether everybody may do everything with an application that is not defined. Fiat has `false` here.'),
+  'fiat.defaultToUnrestrictedUser': z
+    .boolean()
+    .default(false)
+    .describe('Give whoever is not known the rights of somebody without roles, instead of none.'),
+  'fiat.restrictApplicationCreation': z
+    .boolean()
+    .default(false)
+    .describe(`Applications are created only by whom \`${prefixes}.prefixes\` gives CREATE, where they name somebody.`),
+  'fiat.executeFallback': oneOf(...authorizations)
+    .default('READ')
+    .describe('Who may execute the pipelines of a restricted application that does not say so: those who have this.'),
+  'fiat.maxExpandedServiceAccounts': z
+    .int()
+    .min(0)
+    .default(25)
+    .describe('More service accounts than these are not listed with their rights.'),
+  'fiat.role.orMode': z
+    .boolean()
+    .default(false)
+    .describe('Let a service account be used by whoever has one of its roles, instead of all.'),
+  'auth.permissions.source.application.prefix.enabled': z.boolean().default(false).describe('Whether the rules below count.'),
+  'auth.permissions.source.application.prefix.prefixes': z
+    .array(Rule)
+    .default([])
+    .describe('Permissions for applications by the beginning of their names, in addition to those that they have themselves.'),
+  'auth.permissions.source.application.prefix.resolutionStrategy': oneOf('AGGREGATE', 'MOST_SPECIFIC')
+    .default('AGGREGATE')
+    .describe('Of several rules that fit a name: all of them count, or the longest.'),
+  'auth.permissions.source.application.front50.enabled': z
+    .boolean()
+    .default(true)
+    .describe('Whether the permissions that an application has itself count.'),
+  'auth.permissions.source.application.chaos-monkey': withoutEffect('Rights of a service that is not offered.'),
+  'auth.permissions.source.account': withoutEffect('The permissions of accounts always count.'),
+  'auth.permissions.source.build-service': withoutEffect('The permissions of build services always count.'),
+  'auth.permissions.provider': withoutEffect('All sources of permissions are added up.'),
+  'auth.group-membership.google': withoutEffect('Settings of an external fiat.'),
+  'auth.group-membership.github': withoutEffect('Settings of an external fiat.'),
+  'auth.group-membership.file.roleProviderType': withoutEffect('Written by installers.'),
+  ...belowPrefix(ldap, {
+    roleProviderType: withoutEffect('Written by installers.'),
+    groupUserAttributes: withoutEffect('The groups of each user are asked for.'),
+    userIdAttribute: withoutEffect('The groups of each user are asked for.'),
+    enableDnBasedMultiLoad: withoutEffect('The groups of each user are asked for.'),
+    thresholdToUseGroupMembership: withoutEffect('The groups of each user are asked for.'),
+    thresholdToUseGroupFilter: withoutEffect('The groups of each user are asked for.'),
+    loadUserDNsBatchSize: withoutEffect('The groups of each user are asked for.'),
+    enablePagingForGroupMembershipQueries: withoutEffect('Answers of a directory are always read page by page.'),
+    pageSizeForGroupMembershipQueries: withoutEffect('Answers of a directory are always read page by page.'),
+  }),
+  'fiat.write-mode': withoutEffect('Other switches of the synchronisation of an external fiat.'),
+  'fiat.getAllEnabled': withoutEffect('A rule of an external fiat.'),
+})
+export type PermissionServiceKeys = z.infer<typeof PermissionServiceKeys>
+
+/** Plain data. */
+export interface PermissionServiceSettings {
+  roleSource: RoleSourceSettings | undefined
+  syncDelayMs: number
+  /** Lower case. */
+  accountManagerRoles: readonly string[]
+  allowAccessToUnknownApplications: boolean
+  defaultToUnrestrictedUser: boolean
+  restrictApplicationCreation: boolean
+  executeFallback: Authorization
+  maxExpandedServiceAccounts: number
+  /** Whether one of the roles of a service account is enough to use it. */
+  anyRoleOfServiceAccount: boolean
+  applicationRules: ApplicationRules
+  /** Whether permissions of the application itself count, besides the rules. */
+  applicationsOwn: boolean
+}
+
+/** @param cwd The directory that a relative path starts from */
+export function toPermissionServiceSettings(
+  keys: PermissionServiceKeys,
+  report: SettingsReport,
+  cwd: string,
+): PermissionServiceSettings {
+  return {
+    roleSource: toRoleSource(keys, report, cwd),
+    syncDelayMs: keys['fiat.write-mode.sync-delay-ms'],
+    accountManagerRoles: toRoles(keys['fiat.account.manager.roles']),
+    allowAccessToUnknownApplications: keys['fiat.allowAccessToUnknownApplications'],
+    defaultToUnrestrictedUser: keys['fiat.defaultToUnrestrictedUser'],
+    restrictApplicationCreation: keys['fiat.restrictApplicationCreation'],
+    executeFallback: keys['fiat.executeFallback'],
+    maxExpandedServiceAccounts: keys['fiat.maxExpandedServiceAccounts'],
+    anyRoleOfServiceAccount: keys['fiat.role.orMode'],
+    applicationRules: toApplicationRules(keys, report),
+    applicationsOwn: keys['auth.permissions.source.application.front50.enabled'],
+  }
+}
+
+/** What holds where nothing is set. */
+export const defaultPermissionService: PermissionServiceSettings = toPermissionServiceSettings(
+  PermissionServiceKeys.parse({}),
+  { problem: () => {}, notice: () => {}, isSet: () => false },
+  '/',
+)
+
+function toRoleSource(keys: PermissionServiceKeys, report: SettingsReport, cwd: string): RoleSourceSettings | undefined {
+  const service = keys['auth.group-membership.service']
+  const path = keys['auth.group-membership.file.path']
+  switch (service) {
+    case 'external':
+      return undefined
+    case 'file':
+      if (path === undefined)
+        report.problem('auth.group-membership.file.path', 'names no file; write the path of the file with the roles')
+      return path === undefined ? undefined : { kind: 'file', path: resolve(cwd, path) }
+    case 'ldap':
+      return toDirectory(keys, report)
+    default:
+      report.problem(
+        'auth.group-membership.service',
+        `${service} needs an external fiat: set services.fiat.baseUrl to its address; or take the roles from the login, a file or a directory: ` +
+          'external, file, ldap',
+      )
+      return undefined
+  }
+}
+
+/** As Fiat does, users are searched with the filter if there is one, and found by a pattern otherwise. */
+function toDirectory(keys: PermissionServiceKeys, report: SettingsReport): RoleSourceSettings {
+  const pattern =
+    keys[`${ldap}.userSearchFilter`] === undefined ? (keys[`${ldap}.userDnPattern`] ?? 'uid={0},ou=users') : undefined
+  const directory = toDirectorySettings(ldap, { ...keys, [`${ldap}.userDnPattern`]: pattern }, report)
+  if (directory.groupSearch === undefined && directory.memberOfAttribute === undefined) {
+    report.problem(
+      `${ldap}.groupSearchBase`,
+      "says nowhere where groups are; write their place below the root, or '' for the root",
+    )
+  }
+  return { kind: 'ldap', directory }
+}
+
+function toApplicationRules(keys: PermissionServiceKeys, report: SettingsReport): ApplicationRules {
+  const listed = keys[`${prefixes}.prefixes`]
+  const enabled = keys[`${prefixes}.enabled`]
+  const strategy = keys[`${prefixes}.resolutionStrategy`]
+  const rules = enabled ? listed.map(({ prefix, permissions }) => toApplicationRule(prefix, toPermissions(permissions))) : []
+  if (listed.length > 0 && !enabled) report.notice(`${prefixes}.prefixes has no effect without ${prefixes}.enabled: true.`)
+  for (const { permissions, name, isPrefix } of rules) {
+    if (permissions.CREATE === undefined || permissions.READ !== undefined) continue
+    report.notice(
+      `Warning: the rule for "${name}${isPrefix ? '*' : ''}" restricts applications to the roles that it names, and names none for READ: ` +
+        'only administrators see those that do not say themselves who may.',
+    )
+  }
+  if (keys['fiat.restrictApplicationCreation'] && !rules.some(({ permissions }) => permissions.CREATE !== undefined)) {
+    report.notice(
+      `Warning: fiat.restrictApplicationCreation restricts nothing as long as no rule of ${prefixes}.prefixes names roles for CREATE.`,
+    )
+  }
+  return { rules, strategy }
+}
+
+function toPermissions(listed: Readonly<Record<Authorization, readonly string[]>>): Permissions {
+  const permissions: Permissions = {}
+  for (const authorization of authorizations) {
+    const named = toRoles(listed[authorization])
+    if (named.length > 0) permissions[authorization] = named
+  }
+  return permissions
+}
+
+/** One of some words, in any case, with `-` or `_`. */
+function oneOf<const W extends readonly [string, ...string[]]>(
+  ...words: W
+): z.ZodPipe<z.ZodPipe<z.ZodString, z.ZodTransform<string, string>>, z.ZodEnum<{ [K in W[number]]: K }>> {
+  const uniform = (text: string) => text.trim().replaceAll('-', '_').toLowerCase()
+  return z
+    .string()
+    .transform((text) => words.find((word) => uniform(word) === uniform(text)) ?? text)
+    .pipe(z.enum(words))
+    .meta({ type: words.join(', ') })
+}
