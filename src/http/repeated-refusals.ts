@@ -18,7 +18,8 @@ export class RepeatedRefusals {
 
   /** Whether the event needs no record of its own, since it was counted. */
   absorbs(event: AuditEvent): boolean {
-    if (event.decision !== 'refused') return false
+    // The end of a change that was recorded when it began must not be missing.
+    if (event.decision !== 'refused' || event.change !== undefined) return false
     const known = this.#repetitions.get(keyOf(event))
     if (known !== undefined) return count(known, event)
     if (this.#repetitions.size < maxDifferent) {

@@ -48,8 +48,12 @@ test('what differs in caller, operation or reason is told apart, what names some
   assert.equal(repeated.absorbs(refusal({ address: '2001:db8::2' })), true)
 })
 
-test('what is allowed or fails is never counted only', () => {
+test('what is allowed or fails, or was begun, is never counted only', () => {
   const repeated = new RepeatedRefusals()
+  assert.deepEqual(
+    [1, 2].map(() => repeated.absorbs(refusal({ change: 'c' }))),
+    [false, false],
+  )
   for (const decision of ['allowed', 'failed', 'begun'] as const) {
     assert.deepEqual([repeated.absorbs(refusal({ decision })), repeated.absorbs(refusal({ decision }))], [false, false])
   }
