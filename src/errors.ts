@@ -103,6 +103,8 @@ export interface ErrorDetails {
   /** Fields merged last into the body, as Gate does for template errors. */
   fields?: Record<string, unknown>
   headers?: Record<string, string>
+  /** What a browser shows instead of the body. */
+  page?: { html: string; headers: Readonly<Record<string, string>> }
 }
 
 /** An error that may be shown to a client: `message` is for people, `cause` only for the log. */

@@ -85,7 +85,11 @@ export async function sendError(
   const answer = toErrorAnswer(thrown, request.state.requestId, request.state.path)
   request.state.errorCode = answer.error.code
   reply.headers(answer.headers)
-  if (parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml') {
+  const { page } = answer.error.details
+  if (page !== undefined && /\btext\/html\b/i.test(request.headers.accept ?? '')) {
+    reply.headers(page.headers)
+    await sendBytes(request, reply, answer.status, Buffer.from(page.html), page.headers['content-type'] ?? 'text/html')
+  } else if (parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml') {
     await sendValue(request, reply, answer.status, answer.body)
   } else {
     await sendBytes(request, reply, answer.status, Buffer.from(formatJson(answer.body)), answer.contentType)

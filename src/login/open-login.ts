@@ -22,6 +22,7 @@ import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
 import type { Tokens } from './tokens/tokens.ts'
+import { withPage } from './unavailable-page.ts'
 import type { ProxyTrust } from './x509/proxy-certificate.ts'
 
 export interface LoginOptions {
@@ -271,7 +272,9 @@ class OpenLogin implements Login, LoginEnding {
     const { sessions, now = Date.now } = this.#options
     const { state } = request
     const report = this.#methods.find(({ name }) => name === login.user.method)?.reportOf(login.user)
-    const user = await this.#prepareUser(login.user, report)
+    const user = await this.#prepareUser(login.user, report).catch((error: unknown) => {
+      throw withPage(error, { ...toPageOptions(this.#options), requestId: state.requestId })
+    })
     const old = await sessions.find(request.headers.cookie)
     const { savedPath, ...kept } = old?.content ?? emptySession
     const { id } = await sessions.replace(old, {

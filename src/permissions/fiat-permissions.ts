@@ -31,8 +31,6 @@ export interface PermissionsOptions {
 const reportIntervalMs = 2000
 /** A logout is over for the user before the permission service has taken note of it. */
 const logoutWaitMs = 500
-/** A login waits no longer for a service that has just been found silent. */
-const troubledLoginMs = 5000
 
 const always: LoginReport = { call: 'roles', attempts: 1 }
 
@@ -139,11 +137,11 @@ class FiatPermissions implements Permissions {
       report.call === 'roles-if-any' && user.roles.length === 0
         ? { method: 'POST', path }
         : { method: 'PUT', path, body: user.roles }
-    const { loginTimeoutMs } = this.#settings
-    const timeoutMs = this.#lookups.isTroubled ? Math.min(troubledLoginMs, loginTimeoutMs) : loginTimeoutMs
     try {
-      await this.#report(call, report.attempts, timeoutMs)
+      await this.#checkNotTroubled(user)
+      await this.#report(call, report.attempts)
     } catch (cause) {
+      if (!hasAnswered(cause)) this.#lookups.noteTrouble(cause)
       if (!this.#settings.legacyFallback) {
         const message = 'The permission service does not answer, so nobody can log in. Try again in a moment.'
         throw new GatewayError('LOGIN_UNAVAILABLE', message, { cause, headers: { 'retry-after': '5' } })
@@ -157,7 +155,7 @@ class FiatPermissions implements Permissions {
   async reportLogout(username: string): Promise<void> {
     if (!this.enabled) return
     this.#forget(username)
-    const reported = this.#report({ method: 'DELETE', path: pathTo`/roles/${username}` }, 1, this.#settings.loginTimeoutMs)
+    const reported = this.#report({ method: 'DELETE', path: pathTo`/roles/${username}` }, 1)
       .catch((error: unknown) =>
         this.#log.warn({ err: error, user: username }, 'a logout could not be reported to the permission service'),
       )
@@ -220,8 +218,15 @@ class FiatPermissions implements Permissions {
     }
   }
 
-  async #report(call: UpstreamCall, attempts: number, timeoutMs: number): Promise<void> {
-    const signal = this.#within(timeoutMs)
+  /** While the service is known to be in trouble, a short question tells whether it is worth reporting anything to it. */
+  async #checkNotTroubled({ username }: User): Promise<void> {
+    if (!this.#lookups.isTroubled) return
+    const answer = await this.#lookups.find(toUserId(username), { username, version: this.#version() })
+    if (answer.kind === 'unavailable') throw answer.cause
+  }
+
+  async #report(call: UpstreamCall, attempts: number): Promise<void> {
+    const signal = this.#within(this.#settings.loginTimeoutMs)
     for (let attempt = 1; ; attempt++) {
       try {
         const answer = await this.#loginUpstreams.call('fiat', { ...call, signal }, anonymousIdentity)
@@ -265,6 +270,10 @@ class FiatPermissions implements Permissions {
 /** Opens the client; without a permission service it answers that everything is allowed. */
 export function openPermissions(options: PermissionsOptions): Permissions {
   return new FiatPermissions(options)
+}
+
+function hasAnswered(error: unknown): boolean {
+  return error instanceof GatewayError && error.details.upstream?.status !== undefined
 }
 
 /** The permission service does not tell upper from lower case in user ids either. */

@@ -16,7 +16,7 @@ const settings: PermissionSettings = {
   loginTimeoutMs: 5000,
   syncTimeoutMs: 5000,
   lastKnownForMs: 0,
-  retry: { initialBackoffMs: 5, multiplier: 1.5, maxElapsedMs: 100 },
+  retry: { initialBackoffMs: 20, multiplier: 1.5, maxElapsedMs: 300 },
   legacyFallback: false,
   sessionFilter: true,
   serviceAccountFilter: { enabled: true, matchAuthorizations: ['WRITE', 'EXECUTE'] },

@@ -14,8 +14,8 @@ const settings: PermissionSettings = {
   enforcement: 'services',
   cacheMaxEntries: 100,
   cacheTtlMs: 20_000,
-  lookupTimeoutMs: 50,
-  loginTimeoutMs: 50,
+  lookupTimeoutMs: 200,
+  loginTimeoutMs: 100,
   syncTimeoutMs: 60_000,
   lastKnownForMs: 0,
   retry: { initialBackoffMs: 5, multiplier: 1.5, maxElapsedMs: 20 },
@@ -154,13 +154,15 @@ test('of many who ask while the service comes back, everybody gets an answer', a
   assert.deepEqual([...new Set(answers.map(({ kind }) => kind))], ['view'])
 })
 
+const persistent = { lookupTimeoutMs: 5000, retry: { initialBackoffMs: 20, multiplier: 1.5, maxElapsedMs: 300 } }
+
 for (const [what, answer] of [
   ['answers 500', new Reply(500)],
   ['answers 503', new Reply(503)],
   ['breaks off', brokenOff],
 ] as const) {
   test(`a service that ${what} is asked again for some time, then once by each request, until it is back`, async (t) => {
-    const { permissions, fiat, asked } = await open(t, () => answer, { lookupTimeoutMs: 5000 })
+    const { permissions, fiat, asked } = await open(t, () => answer, persistent)
     assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
     const perQuestion = answer === brokenOff ? 2 : 1
     assert.ok(asked() > perQuestion)
@@ -173,7 +175,7 @@ for (const [what, answer] of [
 }
 
 test('when the last trouble was a while ago, a failure is asked about again as before', async (t) => {
-  const { permissions, asked, clock } = await open(t, () => new Reply(500), { lookupTimeoutMs: 5000 })
+  const { permissions, asked, clock } = await open(t, () => new Reply(500), persistent)
   await permissions.lookUp(alice)
   clock.nowMs += 10_001
   const before = asked()
