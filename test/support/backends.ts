@@ -18,6 +18,9 @@ export interface BackendsOptions {
   others?: CallService
   /** A directory that outlives the test's servers, for restart tests; by default a temporary one. */
   dataDir?: string
+  /** Receives the log lines. */
+  log?: (line: Record<string, unknown>) => void
+  onPermissionsChanged?: () => void
 }
 
 export interface Backends {
@@ -65,7 +68,8 @@ export async function startBackends(
     db,
     call,
     now: options.now,
-    log: pino({ level: 'silent' }),
+    log: createLog(options.log),
+    onPermissionsChanged: options.onPermissionsChanged,
     settings: { adminRoles: ['admins'], timeZone: 'UTC', serviceAccounts: [], ...options.settings },
   })
   base = await server.listen({ host: '127.0.0.1', port: 0 })
@@ -82,6 +86,11 @@ export async function startBackends(
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
   })
   return { url: (service) => `${base}/${service}`, ask, stop }
+}
+
+function createLog(receive: BackendsOptions['log']): pino.Logger {
+  if (receive === undefined) return pino({ level: 'silent' })
+  return pino({ level: 'debug' }, { write: (line: string) => receive(JSON.parse(line) as Record<string, unknown>) })
 }
 
 function parse(text: string): unknown {
