@@ -1,4 +1,5 @@
 /** Records in the audit log what requests change, who logs in and what is refused, before the client has the answer. */
+import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { AuditLog } from '../telemetry/audit/audit-log.ts'
@@ -194,7 +195,7 @@ export class AuditedAnswers {
       user: state.user?.username,
       login: state.user?.method,
       token: state.token?.id,
-      address: state.clientAddress,
+      address: toAddress(state.clientAddress),
       requestId: concealSecrets(state.requestId),
       method,
       operation: operationOf(request),
@@ -238,6 +239,12 @@ function isSentToLogin({ state }: FastifyRequest, status: number): boolean {
 /** Known as soon as the request has found its route, also when it is refused before the operation. */
 function operationOf({ state, routeOptions }: FastifyRequest): string | undefined {
   return state.operation ?? routeOptions.config?.operation
+}
+
+/** A proxy may hand on what a client wrote: only an address is one, with a port or without. */
+function toAddress(text: string): string | undefined {
+  const [, bare = text] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(text)?.filter((part) => part !== undefined) ?? []
+  return isIP(bare) === 0 ? undefined : bare
 }
 
 /** Names and ids from the path. */

@@ -6,9 +6,14 @@ import { createInterface } from 'node:readline'
 const lineBreak = 10
 const portion = 64 * 1024
 
-/** The lines of a file, one at a time. */
-export function linesOf(file: string): AsyncIterable<string> {
-  return createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })
+/** The lines of a file, one at a time. It is opened when the first one is asked for: what came before would be lost. */
+export async function* linesOf(file: string): AsyncGenerator<string> {
+  const input = createReadStream(file)
+  try {
+    yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
+  } finally {
+    input.destroy()
+  }
 }
 
 /** Empty when there is none. */

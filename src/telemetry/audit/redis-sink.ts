@@ -17,7 +17,9 @@ const append = createRedisScript(`
 
 const portion = 500
 /** Memory of an entry beside its record. */
-const overheadBytes = 80
+const overheadBytes = 180
+/** What is left when the log was too large, so that it does not become so again at once. */
+const spared = 0.9
 /** Of several replicas that write at once, each time one succeeds. */
 const maxAttempts = 50
 
@@ -97,8 +99,8 @@ class RedisSink implements AuditSink {
     const [last] = newest
     if (oldest === undefined || last === undefined) return false
     const meanBytes = overheadBytes + newest.reduce((sum, record) => sum + formatCanonical(record).length, 0) / newest.length
-    const first = last.sequence + 1 - Math.max(1, Math.floor(maxBytes / meanBytes))
-    if (first <= oldest.sequence) return false
+    if ((last.sequence + 1 - oldest.sequence) * meanBytes <= maxBytes) return false
+    const first = last.sequence + 1 - Math.max(1, Math.floor((maxBytes * spared) / meanBytes))
     await this.#trim(first)
     return true
   }
@@ -108,6 +110,23 @@ class RedisSink implements AuditSink {
   }
 
   async close(): Promise<void> {}
+}
+
+/** The lines of the stream, the oldest first, also while gateways write it. An entry whose name or hash says something else counts as altered. */
+export async function* readAuditStream(redis: Redis, stream = auditStream): AsyncGenerator<string> {
+  let start = '-'
+  for (;;) {
+    const entries = (await redis.send('xrange', stream, start, '+', 'COUNT', portion)) as [string, string[]][]
+    for (const [id, fields] of entries) {
+      const line = String(fields[3])
+      const record = parseRecord(line)
+      const agrees = record === undefined || (id === `${record.sequence}-1` && fields[1] === record.hash)
+      yield agrees ? line : formatCanonical({ ...record, entry: [id, fields[1]] })
+    }
+    const last = entries.at(-1)
+    if (last === undefined || entries.length < portion) return
+    start = `(${last[0]}`
+  }
 }
 
 function isBefore(record: AuditRecord | undefined, fromMs = -Infinity): boolean {

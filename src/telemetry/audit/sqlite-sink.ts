@@ -104,13 +104,20 @@ class SqliteSink implements AuditSink {
 
   /** The file keeps its size: the room is used for what comes. */
   async removeBeyond(maxBytes: number): Promise<boolean> {
+    let removed = false
+    for (let used = this.#usedBytes(); used > maxBytes; used = this.#usedBytes()) {
+      const row = this.#db.prepare('SELECT min(sequence) AS first, count(*) AS records FROM events_1').get()
+      const [first, records] = [Number(row?.['first']), Number(row?.['records'])]
+      if (records <= 1) break
+      await this.#removeUntil(Math.min(first + Math.ceil(records * (1 - (maxBytes / used) * spared)), this.#head.sequence))
+      removed = true
+    }
+    return removed
+  }
+
+  #usedBytes(): number {
     const read = (pragma: string) => Number(Object.values(this.#db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0])
-    const used = (read('page_count') - read('freelist_count')) * read('page_size')
-    if (used <= maxBytes) return false
-    const row = this.#db.prepare('SELECT min(sequence) AS first, count(*) AS records FROM events_1').get()
-    const removed = Math.ceil(Number(row?.['records']) * (1 - (maxBytes / used) * spared))
-    await this.#removeUntil(Math.min(Number(row?.['first']) + removed, this.#head.sequence))
-    return true
+    return (read('page_count') - read('freelist_count')) * read('page_size')
   }
 
   /** Requests get their turn in between. */

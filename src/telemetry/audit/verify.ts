@@ -11,6 +11,8 @@ export interface Verification {
   readonly records: number
   /** Sequence of the first record; above 1 when older ones have been removed. */
   readonly first: number | undefined
+  /** Events that could not be written, as the records themselves say. */
+  readonly lost: number
   /** The end of the chain: who keeps it elsewhere notices when the newest records are removed. */
   readonly last: ChainHead | undefined
   /** The first ones; empty when the chain is sound. */
@@ -28,6 +30,7 @@ export async function verifyChain(lines: AsyncIterable<string> | Iterable<string
   let first: number | undefined
   let number = 0
   let records = 0
+  let lost = 0
   let unreadable: ChainBreak | undefined
   const note = (problem: string | undefined) => {
     if (problem !== undefined && breaks.length < maxBreaks) breaks.push({ line: number, problem })
@@ -44,11 +47,12 @@ export async function verifyChain(lines: AsyncIterable<string> | Iterable<string
       continue
     }
     records++
+    if (typeof record.lost === 'number') lost += record.lost
     note(findAlteration(line, record) ?? findGap(record, last))
     first ??= record.sequence
     last = { sequence: record.sequence, hash: record.hash }
   }
-  return { records, first, last, breaks, incomplete: unreadable !== undefined }
+  return { records, first, lost, last, breaks, incomplete: unreadable !== undefined }
 }
 
 function findAlteration(line: string, record: ReturnType<typeof parseRecord> & object): string | undefined {

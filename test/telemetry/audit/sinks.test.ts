@@ -104,6 +104,38 @@ for (const [name, openPlace] of Object.entries(places)) {
   })
 }
 
+for (const [name, openPlace] of Object.entries(places)) {
+  test(`${name}: a log that is too large loses its oldest records, and the chain stays sound`, async (t) => {
+    const place = await openPlace(t)
+    if (place === undefined) return
+    const sink = await place.open()
+    t.after(() => sink.close())
+    for (let batch = 0; batch < 10; batch++) await sink.append(eventsOf(100, 'alice', batch * 100_000))
+    assert.equal(await sink.removeBeyond(100_000_000), false)
+    const bytes = 200_000
+    assert.equal(await sink.removeBeyond(bytes), true)
+    const lines: string[] = []
+    for await (const line of place.lines()) lines.push(line)
+    const kept = lines.reduce((sum, line) => sum + line.length, 0)
+    assert.ok(kept < bytes && kept > bytes / 4, `${kept} bytes`)
+    await sink.append(eventsOf(1))
+    const { breaks, last } = await verifyChain(place.lines())
+    assert.deepEqual([breaks, last?.sequence], [[], 1001])
+    assert.equal(await sink.removeBeyond(bytes), false)
+  })
+
+  test(`${name}: records since a moment are read back`, async (t) => {
+    const place = await openPlace(t)
+    if (place === undefined) return
+    const sink = await place.open()
+    t.after(() => sink.close())
+    for (const event of eventsOf(20)) await sink.append([event])
+    const found: number[] = []
+    for await (const { sequence } of sink.since?.(15_000) ?? []) found.push(sequence)
+    assert.deepEqual(found.sort(), [16, 17, 18, 19, 20])
+  })
+}
+
 test('Redis: replicas that write at once write one chain', async (t) => {
   const place = await places['Redis']?.(t)
   if (place === undefined) return
