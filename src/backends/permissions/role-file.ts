@@ -35,7 +35,7 @@ function parseRoleFile(text: string, path: string): Map<string, string[]> {
   try {
     content = parseYaml(text)
   } catch (error) {
-    throw new Error(`the file ${path} is no YAML: ${(error as Error).message}`)
+    throw new Error(`the file ${path} is no YAML: ${(error as Error).message.replace(/[.:]$/, '')}`)
   }
   const listed = Listed.safeParse(content)
   if (!listed.success) {

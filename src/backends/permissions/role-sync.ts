@@ -6,7 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BackendContext } from '../backend.ts'
 import { type LoadedRoles, openRoleSource, originOf, type RoleSource, type RoleSourceSettings } from './role-source.ts'
-import { type Role, toKey } from './roles.ts'
+import type { Role } from './roles.ts'
 import type { UserRoles } from './user-roles.ts'
 
 export interface SyncOutcome {
@@ -100,7 +100,10 @@ export class RoleSync {
     const isWanted = (roles: readonly Role[]) => everybody || roles.some(({ name }) => wanted.includes(name))
     // Whoever saves an application asks for its roles, and should not wait for a directory that is silent anyway.
     if (wanted.length > 0 && this.#isSilent()) return { users: before, problem: this.#problem }
-    const loaded = await source.load([...before].filter(([, roles]) => isWanted(roles)).map(([user]) => user))
+    const concerned = [...before].filter(([, roles]) => isWanted(roles)).map(([user]) => user)
+    // Whoever is asked nothing answers nothing: that is no sign of life.
+    if (concerned.length === 0 && this.#settings?.kind === 'ldap') return { users: before }
+    const loaded = await source.load(concerned)
     if (this.#closed) return { users: before }
     this.#apply(loaded)
     const users = new Map([...this.#users.everyUser()].map(([user, roles]) => [user, [...(before.get(user) ?? []), ...roles]]))
@@ -128,7 +131,7 @@ export class RoleSync {
     const loading = source.load(source.hasChanged() ? [user, ...this.#users.everyUser().keys()] : [user])
     const patience = new AbortController()
     const late = wait(loginPatienceMs, undefined, { signal: patience.signal, ref: false }).then((): LoadedRoles => {
-      void loading.then((result) => this.#closed || this.#apply(result))
+      void loading.then((result) => this.#applyLate(result))
       return { roles: new Map(), problem: `there is no answer within ${loginPatienceMs} ms` }
     })
     late.catch(() => {})
@@ -137,14 +140,20 @@ export class RoleSync {
     return loaded
   }
 
+  #applyLate(loaded: LoadedRoles): void {
+    try {
+      if (!this.#closed) this.#apply(loaded)
+    } catch (error) {
+      this.#context.log.error({ err: error }, 'roles that came late are not kept; the next synchronisation asks for them again')
+    }
+  }
+
   #isSilent(): boolean {
     return this.#context.now() - this.#silentSinceMs < silentForMs
   }
 
   #apply({ roles, problem }: LoadedRoles): void {
-    let changed = false
-    for (const [user, names] of roles) changed = this.#users.provide(toKey(user), names) || changed
-    if (changed) this.#context.permissionsChanged()
+    if (this.#users.provide(roles)) this.#context.permissionsChanged()
     this.#note(problem)
   }
 

@@ -1,5 +1,6 @@
 /** Which roles each user has: those brought along at the last login, and those of the provider; kept across restarts. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { inTransaction } from '../database.ts'
 import { mergeRoles, type ProvidedOrigin, type Role, toKey, toRoles } from './roles.ts'
 
 export const userRolesMigrations = [
@@ -15,6 +16,7 @@ export const userRolesMigrations = [
 
 /** Names of users and roles are compared without case, so both are kept in lower case. */
 export class UserRoles {
+  readonly #db: DatabaseSync
   readonly #now: () => number
   readonly #provider: ProvidedOrigin | undefined
   readonly #put: StatementSync
@@ -25,6 +27,7 @@ export class UserRoles {
 
   /** @param provider Roles that another one gave count no longer */
   constructor(db: DatabaseSync, now: () => number, provider?: ProvidedOrigin) {
+    this.#db = db
     this.#now = now
     this.#provider = provider
     this.#put = db.prepare(
@@ -46,11 +49,17 @@ export class UserRoles {
     this.#put.run(toKey(user), JSON.stringify(toRoles(roles)), this.#now())
   }
 
-  /** The roles of the provider; nothing happens for a user who has logged out meanwhile. @returns whether they are others now */
-  provide(user: string, roles: readonly string[]): boolean {
-    const named = JSON.stringify(toRoles(roles).sort())
-    const values = { name: toKey(user), roles: named, provider: this.#provider ?? '', now: this.#now() }
-    return Number(this.#provide.run(values).changes) > 0
+  /** The roles of the provider, by user; whoever has logged out meanwhile stays out. @returns whether somebody has others now */
+  provide(byUser: ReadonlyMap<string, readonly string[]>): boolean {
+    const [provider, now] = [this.#provider ?? '', this.#now()]
+    return inTransaction(this.#db, () => {
+      let changed = false
+      for (const [user, names] of byUser) {
+        const roles = JSON.stringify(toRoles(names).sort())
+        changed = Number(this.#provide.run({ name: toKey(user), roles, provider, now }).changes) > 0 || changed
+      }
+      return changed
+    })
   }
 
   /** Undefined when the user never logged in, or was removed since. */

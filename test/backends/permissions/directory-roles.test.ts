@@ -114,9 +114,11 @@ test('while the directory is silent, logins have the roles that it gave last, an
     said('logs in with the roles that the provider gave last').map(({ user }) => user),
     ['bob', 'alice'],
   )
+  await ask('POST', '/roles/sync', ['nobody-has-this'])
   const sync = await ask('POST', '/roles/sync')
   assert.equal(sync.status, 503)
   assert.match((sync.body as { message: string }).message, /^Roles stay as they were: the directory does not say: /)
+  assert.equal(said('the provider of roles can be asked again').length, 0)
 })
 
 test('when the directory is back, the roles that were missed are brought in without anybody logging in again', async (t) => {
