@@ -10,6 +10,7 @@ import { refuseForeignPages } from './http/foreign-pages.ts'
 import { MemoryCounters } from './http/limits/counters.ts'
 import { labelUpstreamLimits, limitRequests } from './http/limits/limit-requests.ts'
 import { RedisCounters } from './http/limits/redis-counters.ts'
+import { RunTimeLimitsReader } from './http/limits/run-time-limits.ts'
 import { createEncryptedServer, createExtraListeners } from './http/listeners.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
 import { createHttpServer, toServerOptions } from './http/server.ts'
@@ -160,6 +161,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   const { rateLimit } = config.http
   const counters =
     redis && rateLimit.shared ? new RedisCounters({ redis, log, onUncounted: metrics.requestUncounted }) : new MemoryCounters(now)
+  const runTimeLimits = redis && rateLimit.shared ? new RunTimeLimitsReader({ redis, log, now }) : undefined
   const steps: RequestStep[] = [
     refuseAmbiguousPath,
     dropForgedIdentity(config.upstreams.okHttpClient.additionalHeaders),
@@ -168,7 +170,9 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     shedRequests(config.http.shedding, { now }),
     ...login.steps,
     refuseForeignPages(config.http.cors),
-    ...(rateLimit.enabled ? [limitRequests(rateLimit, { counters, log, now, onLimited: metrics.requestLimited })] : []),
+    ...(rateLimit.enabled
+      ? [limitRequests(rateLimit, { counters, runTimeLimits, log, now, onLimited: metrics.requestLimited })]
+      : []),
   ]
   const { listeners } = config.http
   const serverOptions = {

@@ -3,7 +3,8 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import { GatewayError } from '../../errors.ts'
 import type { RequestStep } from '../request-state.ts'
 import { type Charged, type Counters, costIn } from './counters.ts'
-import { createCallerIndex, type LimitedCaller, type LimitKind } from './limited-caller.ts'
+import { createCallerIndex, type Identified, identifyCaller, type LimitedCaller, type LimitKind } from './limited-caller.ts'
+import { noRunTimeLimits, type RunTimeLimits, type RunTimeLimitsReader } from './run-time-limits.ts'
 import type { RateLimitSettings } from './settings.ts'
 
 declare module 'fastify' {
@@ -15,6 +16,8 @@ declare module 'fastify' {
 
 export interface LimitSurroundings {
   counters: Counters
+  /** Where limits may be changed while the gateway runs. */
+  runTimeLimits?: RunTimeLimitsReader | undefined
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now: () => number
@@ -33,7 +36,7 @@ const upstreamResetMs = 5000
  * @see HTTP conventions, section 5.1
  */
 export function limitRequests(settings: RateLimitSettings, surroundings: LimitSurroundings): RequestStep {
-  const { counters, log, now, onLimited } = surroundings
+  const { counters, runTimeLimits, log, now, onLimited } = surroundings
   const callerOf = createCallerIndex(settings)
   const toldUntilMs = new Map<string, number>()
 
@@ -72,18 +75,33 @@ export function limitRequests(settings: RateLimitSettings, surroundings: LimitSu
     )
   }
 
+  function count(
+    request: FastifyRequest,
+    identified: Identified,
+    runTime: RunTimeLimits,
+    cost: number,
+  ): Promise<void> | undefined {
+    const caller = callerOf(identified, request.state.token, runTime)
+    if (caller === undefined) return undefined
+    const charged = counters.charge({ key: caller.key, periodMs: caller.periodMs, cost, counts: caller.counts })
+    if (!(charged instanceof Promise)) {
+      judge(request, caller, cost, charged)
+      return undefined
+    }
+    return charged.then((known) => {
+      if (known !== undefined) judge(request, caller, cost, known)
+    })
+  }
+
   return {
     name: 'limitRequests',
     run(request) {
       const cost = request.routeOptions.config?.cost ?? 0
       if (cost === 0) return
-      const caller = callerOf(request)
-      if (caller === undefined) return
-      const charged = counters.charge({ key: caller.key, periodMs: caller.periodMs, cost, counts: caller.counts })
-      if (!(charged instanceof Promise)) return judge(request, caller, cost, charged)
-      return charged.then((known) => {
-        if (known !== undefined) judge(request, caller, cost, known)
-      })
+      const identified = identifyCaller(request)
+      const runTime = runTimeLimits?.of(identified.names) ?? noRunTimeLimits
+      if (!(runTime instanceof Promise)) return count(request, identified, runTime, cost)
+      return runTime.then((known) => count(request, identified, known, cost))
     },
   }
 }

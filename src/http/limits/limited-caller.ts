@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { networkOf } from '../network.ts'
 import type { PresentedToken } from '../request-state.ts'
 import type { Count } from './counters.ts'
+import type { RunTimeLimits } from './run-time-limits.ts'
 import type { RateLimitSettings } from './settings.ts'
 
 /** What a count belongs to, as the metric calls it. */
@@ -30,51 +31,77 @@ const maxNameLength = 200
  *
  * @see HTTP conventions, section 5.1
  */
-export function createCallerIndex(settings: RateLimitSettings): (request: FastifyRequest) => LimitedCaller | undefined {
-  const capacities = new Map(Object.entries(settings.capacities))
+export function createCallerIndex(
+  settings: RateLimitSettings,
+): (identified: Identified, token: PresentedToken | undefined, runTime: RunTimeLimits) => LimitedCaller | undefined {
+  const capacities = new Map(Object.entries(settings.capacities).map(([name, value]) => [toListed(name), value]))
   const periodsMs = new Map(Object.entries(settings.periodsMs))
   const tokenCapacities = new Map(Object.entries(settings.tokenCapacities))
-  const enforcing = new Set(settings.enforcing)
-  const ignoring = new Set(settings.ignoring)
+  const enforcing = new Set(settings.enforcing.map(toListed))
+  const ignoring = new Set(settings.ignoring.map(toListed))
 
   function countToken(token: PresentedToken | undefined): LimitedCaller['counts'] {
     const capacity = token && (tokenCapacities.get(token.id) ?? settings.tokenCapacity)
     return capacity === undefined ? [] : [{ kind: 'token', field: `token:${token?.id}`, capacity }]
   }
 
-  return function callerOf(request) {
-    const app = appOf(request)
-    if (app?.toLowerCase() === ui && !enforcing.has(`app:${ui}`)) return undefined
-    const { kind, name, key, aliases } = identify(request, app)
-    const names = [name, ...aliases, ...(app === undefined ? [] : [`app:${app}`])]
-    const capacity = firstOf(names, capacities) ?? settings.capacity
+  /** Whoever is listed in Redis is not looked up in the configuration. */
+  function isLearning(names: readonly string[], runTime: RunTimeLimits): boolean {
+    const isListed = names.some((name) => runTime.enforcing.has(name) || runTime.ignoring.has(name))
+    const lists = isListed ? runTime : { enforcing, ignoring }
+    if (names.some((name) => lists.enforcing.has(name))) return false
+    return (runTime.learning ?? settings.learning) || names.some((name) => lists.ignoring.has(name))
+  }
+
+  /** What is said about the user counts before what is said about the program, wherever it stands. */
+  function capacityOf(names: readonly string[], runTime: RunTimeLimits): number {
+    const name = names.find((one) => runTime.capacities.has(one) || capacities.has(one))
+    if (name === undefined) return settings.capacity
+    return runTime.capacities.get(name) ?? capacities.get(name) ?? settings.capacity
+  }
+
+  return function callerOf({ kind, name, key, names, isUi }, token, runTime) {
+    if (isUi && !enforcing.has(`app:${ui}`) && !runTime.enforcing.has(`app:${ui}`)) return undefined
     return {
       name,
       key: `${kind}:${shorten(key)}`,
-      periodMs: firstOf(names, periodsMs) ?? settings.periodMs,
-      counts: [{ kind, field: 'all', capacity }, ...countToken(request.state.token)],
-      learning: !names.some((one) => enforcing.has(one)) && (settings.learning || names.some((one) => ignoring.has(one))),
+      periodMs: firstOf(names, runTime.periodsMs) ?? firstOf(names, periodsMs) ?? settings.periodMs,
+      counts: [{ kind, field: 'all', capacity: capacityOf(names, runTime) }, ...countToken(token)],
+      learning: isLearning(names, runTime),
     }
   }
 }
 
-interface Identified {
-  kind: LimitKind
-  name: string
-  key: string
-  /** Other names under which settings may be found. */
-  aliases: string[]
+/** Whose request it is, before anything is said about limits. */
+export interface Identified {
+  readonly kind: LimitKind
+  readonly name: string
+  readonly key: string
+  /** Under which settings may be found, the most particular first. */
+  readonly names: readonly string[]
+  readonly isUi: boolean
 }
 
 /** Kinds are part of the key, so nobody uses up the requests of a user by naming a program or an address like one. */
-function identify({ state }: FastifyRequest, app: string | undefined): Identified {
-  const { user, clientAddress } = state
+export function identifyCaller(request: FastifyRequest): Identified {
+  const { user, clientAddress } = request.state
+  const app = appOf(request)
+  const isUi = app?.toLowerCase() === ui
+  const programs = app === undefined ? [] : [...new Set([`app:${app}`, `app:${app.toLowerCase()}`])]
   if (user !== undefined && user.method !== 'anonymous') {
-    return { kind: 'user', name: user.username, key: user.username, aliases: [] }
+    const { username } = user
+    return { kind: 'user', name: username, key: username, names: [username, ...programs], isUi }
   }
-  if (user !== undefined && app !== undefined) return { kind: 'app', name: app, key: app, aliases: [user.username] }
-  const name = `anonymous-${clientAddress}`
-  return { kind: 'address', name, key: `anonymous-${networkOf(clientAddress)}`, aliases: ['anonymous'] }
+  if (user !== undefined && app !== undefined) {
+    return { kind: 'app', name: app, key: app, names: [app, user.username, ...programs], isUi }
+  }
+  const key = `anonymous-${networkOf(clientAddress)}`
+  return { kind: 'address', name: `anonymous-${clientAddress}`, key, names: ['anonymous', ...programs], isUi }
+}
+
+/** Names of programs are compared without regard to case, as Gate does. */
+function toListed(name: string): string {
+  return name.startsWith('app:') ? name.toLowerCase() : name
 }
 
 function appOf({ headers }: FastifyRequest): string | undefined {

@@ -2,12 +2,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { createRedisScript, type Redis } from '../../redis/redis.ts'
 import { type Charge, type Charged, type Counters, costIn } from './counters.ts'
+import { withPatience } from './patience.ts'
 
-/** A request waits no longer than this to be counted, and after a failure none does for a while. */
-const patienceMs = 250
+/** While Redis fails, one request in this time tries it again, and none waits for it. */
 const pauseMs = 1000
 
-const keyPrefix = 'fairlead:limit:'
+export const limitKeyPrefix = 'fairlead:limit:'
 
 /** Length of the period, then name, cost and capacity of each count. Answers as `Charged`, milliseconds second. */
 const script = createRedisScript(`
@@ -41,34 +41,57 @@ export interface RedisCountersOptions {
 
 export class RedisCounters implements Counters {
   readonly #options: RedisCountersOptions
+  #failing = false
   /** On the monotonic clock. */
   #pausedUntilMs = 0
-  #complained = false
 
   constructor(options: RedisCountersOptions) {
     this.#options = options
   }
 
   /** Undefined when Redis does not answer in time, or has something else under the key. */
-  async charge(charge: Charge): Promise<Charged | undefined> {
-    const { redis, log, onUncounted } = this.#options
-    if (performance.now() < this.#pausedUntilMs) {
-      onUncounted()
-      return undefined
+  charge(charge: Charge): Promise<Charged | undefined> {
+    const { redis, onUncounted } = this.#options
+    const isGone = redis.wasReached() && !redis.isReachable()
+    if (isGone) this.#fail(new Error('Redis is not reachable'))
+    if (!isGone && !this.#failing) return this.#try(charge)
+    if (!isGone && performance.now() >= this.#pausedUntilMs) {
+      this.#pausedUntilMs = performance.now() + pauseMs
+      void this.#try(charge)
+      return nothing
     }
+    onUncounted()
+    return nothing
+  }
+
+  async #try(charge: Charge): Promise<Charged | undefined> {
+    const { redis, log, onUncounted } = this.#options
     try {
-      const charged = toCharged(await withPatience(redis.run(script, keyPrefix + charge.key, ...toArguments(charge))))
-      if (this.#complained) log.info('requests are counted again')
-      this.#complained = false
+      const charged = await withPatience(chargeIn(redis, limitKeyPrefix + charge.key, charge))
+      if (this.#failing) log.info('requests are counted again')
+      this.#failing = false
       return charged
     } catch (error) {
-      this.#pausedUntilMs = performance.now() + pauseMs
-      if (!this.#complained) log.error({ err: error }, 'Redis cannot count requests; they are not limited until it can')
-      this.#complained = true
+      this.#fail(error as Error)
       onUncounted()
       return undefined
     }
   }
+
+  #fail(error: Error): void {
+    if (!this.#failing) {
+      this.#options.log.error({ err: error }, 'Redis cannot count requests; they are not limited until it can')
+      this.#pausedUntilMs = performance.now() + pauseMs
+    }
+    this.#failing = true
+  }
+}
+
+const nothing = Promise.resolve(undefined)
+
+/** @throws {Error} when Redis cannot be asked, or refuses */
+export async function chargeIn(redis: Redis, key: string, charge: Charge): Promise<Charged> {
+  return toCharged(await redis.run(script, key, ...toArguments(charge)))
 }
 
 function toArguments({ periodMs, cost, counts }: Charge): (string | number)[] {
@@ -78,16 +101,4 @@ function toArguments({ periodMs, cost, counts }: Charge): (string | number)[] {
 function toCharged(answer: unknown): Charged {
   const [fits, remainingMs, ...used] = answer as number[]
   return { fits: fits === 1, remainingMs: Number(remainingMs), used: used.map(Number) }
-}
-
-async function withPatience<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${patienceMs} ms`)), patienceMs)
-  })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

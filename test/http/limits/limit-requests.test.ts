@@ -1,6 +1,9 @@
 /** Who is limited, what the answers say about it, and who is not: over HTTP, with the clock in the test's hand. */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
+import type { AuditRecord } from '../../../src/telemetry/audit/event.ts'
+import { readAuditFile } from '../../../src/telemetry/audit/sqlite-sink.ts'
 import { basic } from '../../login/support.ts'
 import { type GatewaySettings, runGateway } from '../../support/gateway.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
@@ -219,4 +222,59 @@ test('a token may be limited further than its user, and counts for the user besi
   assert.deepEqual(await use(second), [200, 200, 429])
   assert.deepEqual((await ask()).left.slice(0, 2), ['20', '13'])
   assert.deepEqual(await metric('fairlead_rate_limited_total'), ['fairlead_rate_limited_total{kind="token",enforced="true"} 2'])
+})
+
+for (const enabled of [true, false]) {
+  test(`wrong passwords are limited apart from requests, also ${enabled ? 'with' : 'without'} rate limits, and neither uses up the other`, async (t) => {
+    const { url, ask, statuses } = await start(t, { limits: { enabled, capacity: 2 } })
+    const logIn = async (username: string, password: string) => {
+      const body = new URLSearchParams({ username, password })
+      const answer = await fetch(`${url}/login`, { method: 'POST', body, redirect: 'manual' })
+      await answer.arrayBuffer()
+      return new URL(answer.headers.get('location') ?? '').search
+    }
+    const wrong: string[] = []
+    for (let time = 0; time < 11; time++) wrong.push(await logIn('mallory', 'guess'))
+    assert.deepEqual(wrong, [...Array(10).fill('?error'), '?error=wait'])
+
+    assert.deepEqual((await ask()).left.slice(0, 2), enabled ? ['2', '1'] : [null, null])
+    assert.deepEqual(await statuses(2), enabled ? [200, 429] : [200, 200])
+    assert.equal(await logIn('alice', 'correct-horse'), '')
+  })
+}
+
+test('users, programs without login and addresses are counted each for themselves', async (t) => {
+  const { statuses } = await start(t, { limits: { capacity: 1 } })
+  const bob = { ...alice, 'x-ratelimit-app': 'batch' }
+  assert.deepEqual(await statuses(2, '/pipelines/1', alice), [200, 429])
+  assert.deepEqual(await statuses(1, '/pipelines/1', bob), [429])
+  const open = await start(t, { limits: { capacity: 1 }, settings: {} })
+  for (const app of ['one', 'two']) {
+    assert.deepEqual(await open.statuses(2, '/pipelines/1', { 'x-ratelimit-app': app }), [200, 429])
+  }
+  assert.deepEqual(await open.statuses(2, '/pipelines/1', {}), [200, 429])
+})
+
+test('the capacity of a program is found whatever the case of its name', async (t) => {
+  const { statuses } = await start(t, { limits: { capacity: 3, capacityBySourceApp: [{ sourceApp: 'Batch', override: 1 }] } })
+  assert.deepEqual(await statuses(2, '/pipelines/1', { ...alice, 'x-ratelimit-app': 'bATCH' }), [200, 429])
+})
+
+test('refusals beyond the limit are in the audit log: the first, and how many more, once a minute', async (t) => {
+  const { ask, statuses, passing, dataDir, stop } = await start(t, { limits: { capacity: 1, rateSeconds: 86_400 } })
+  assert.deepEqual(await statuses(40), [200, ...Array(39).fill(429)])
+  passing(61_000)
+  assert.deepEqual(await statuses(2), [429, 429])
+  assert.equal((await ask('/health')).status, 200)
+  await stop()
+  const records = [...readAuditFile(join(dataDir, 'audit.db'))].map((line) => JSON.parse(line) as AuditRecord)
+  assert.deepEqual(
+    records.map(({ kind, user, error, repeated }) => [kind, user, error, repeated]),
+    [
+      ['refusal', 'alice', 'RATE_LIMITED', undefined],
+      ['refusal', 'alice', 'RATE_LIMITED', 38],
+      ['refusal', 'alice', 'RATE_LIMITED', undefined],
+      ['refusal', 'alice', 'RATE_LIMITED', 1],
+    ],
+  )
 })
