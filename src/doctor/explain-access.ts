@@ -2,27 +2,30 @@
 import pino from 'pino'
 import { socketPathFor } from '../backends/embedded.ts'
 import type { Config } from '../config/config.ts'
-import { pathTo } from '../http/encode-path.ts'
 import type { User } from '../http/request-state.ts'
+import { loadResourcePermissions, type ResourcePermissions } from '../operations/access-resources.ts'
 import { allOperations } from '../operations/all.ts'
 import { formatDemands } from '../operations/demands.ts'
-import { judgeAccess } from '../operations/explain-access.ts'
-import { isFields } from '../operations/upstream-shape.ts'
+import { judgeCreation, toSubject } from '../operations/explain-access.ts'
+import { findOperation } from '../operations/find-operation.ts'
+import { type AccessSubject, enforcementOf, type Judged, judgeAccess } from '../operations/judge-access.ts'
+import type { Operation } from '../operations/operation.ts'
+import { explainRoles } from '../operations/role-origins.ts'
 import { openPermissions } from '../permissions/fiat-permissions.ts'
+import type { Permissions, PermissionView } from '../permissions/permissions.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { Upstreams } from '../upstreams/upstreams.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import { type UpstreamCall, Upstreams } from '../upstreams/upstreams.ts'
 
-export interface AccessQuestion {
+export interface AccessQuestion extends AccessSubject {
   readonly username: string
-  /** Id of the operation. */
+  /** Id of the operation, or a request such as `POST /pipelines`. */
   readonly operation: string
-  readonly application: string | undefined
-  readonly account: string | undefined
 }
 
 export interface AccessAnswer {
-  readonly decision: 'allowed' | 'denied' | 'depends'
+  readonly decision: Judged['decision']
   /** For people, one fact each. */
   readonly lines: readonly string[]
 }
@@ -31,10 +34,9 @@ const timeoutMs = 3000
 
 /** @throws {Error} when there is no such operation, or the permission service does not answer; the message says what to do */
 export async function explainAccess(config: Config, question: AccessQuestion): Promise<AccessAnswer> {
-  const operation = allOperations.find(({ id }) => id === question.operation)
-  if (operation === undefined)
-    throw new Error(`There is no operation ${question.operation}; fairlead openapi prints all of them.`)
-  const demands = `${operation.method} ${operation.path} demands ${formatDemands(operation.demands)}`
+  const found = findOperation(allOperations, question.operation)
+  const { operation } = found
+  const demands = `${operation.id} (${operation.method} ${operation.path}) demands ${formatDemands(operation.demands)}`
   const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir))
   if (config.login.anonymous || services.fiat === undefined) {
     const why = config.login.anonymous ? 'anonymous.enabled serves everybody' : 'there is no permission service'
@@ -43,25 +45,25 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
   const upstreams = openUpstreams(services)
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const permissions = openPermissions({ settings, upstreams, log: pino({ level: 'silent' }) })
+  const subject = toSubject(found, { ...question })
+  const enforcement = enforcementOf(operation, {
+    enforcement: settings.enforcement,
+    isEmbedded: (service) => upstreams.isEmbedded(service),
+  })
   try {
-    const answer = await permissions.lookUp(toUser(question.username))
-    if (answer.kind === 'unavailable') {
-      throw new Error('The permission service does not answer. An embedded one runs with the gateway: start it first.')
-    }
-    const view = answer.kind === 'view' ? answer.view : undefined
-    const judged = judgeAccess(operation, view, question)
-    const roles = judged.roles.map(({ name, from }) => `${name} (${from})`).join(', ')
+    const { view, mayCreate } = await ask({ permissions, upstreams, operation, username: question.username, subject })
+    const judged = judgeAccess(operation, { view, subject, mayCreate })
+    const call = (service: ServiceName, asked: UpstreamCall) => upstreams.call(service, asked, anonymousIdentity)
     return {
       decision: judged.decision,
       lines: [
         demands,
-        ...(view === undefined
-          ? [`The permission service does not know ${question.username}: users become known at a login.`]
-          : []),
-        `Roles of ${question.username}: ${roles === '' ? 'none' : roles}${judged.admin ? '; an administrator' : ''}`,
-        ...(await describeApplication(upstreams, question.application)),
+        ...describeUser(question.username, view),
+        ...(await loadResourcePermissions(call, subject)).map(describeResource),
         ...judged.reasons.map(({ need, allowed, rule }) => `${allowed ? 'yes' : 'no '} ${need}: ${rule}`),
-        ...judged.open.map((what) => `?   the question names no ${what}`),
+        ...judged.open.map((what) => `?   to be added: ${toOption(what)}`),
+        ...judged.optional.map((what) => `    may be added: ${toOption(what)}`),
+        ...(enforcement === undefined ? [] : [`Checked by ${enforcement.by}: ${enforcement.note}`]),
         `Decision: ${judged.decision}`,
       ],
     }
@@ -71,15 +73,40 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
   }
 }
 
-async function describeApplication(upstreams: Upstreams, application: string | undefined): Promise<string[]> {
-  if (application === undefined) return []
-  const call = { path: pathTo`/permissions/applications/${application}` }
-  const answer = await upstreams.call('front50', call, anonymousIdentity).catch(() => undefined)
-  if (answer?.status !== 200) return [`Permissions of ${application}: none are stored`]
-  const found: unknown = JSON.parse(answer.text)
-  const permissions = isFields(found) && isFields(found['permissions']) ? Object.entries(found['permissions']) : []
-  const lists = permissions.map(([authorization, roles]) => `${authorization} ${String(roles)}`).join('; ')
-  return [`Permissions of ${application}: ${lists === '' ? 'nobody restricts it' : lists}`]
+interface Asked {
+  readonly permissions: Permissions
+  readonly upstreams: Upstreams
+  readonly operation: Operation
+  readonly username: string
+  readonly subject: AccessSubject
+}
+
+/** @throws {Error} when the permission service does not answer */
+async function ask({ permissions, upstreams, operation, username, subject }: Asked) {
+  const user = toUser(username)
+  const answer = await permissions.lookUp(user)
+  if (answer.kind === 'unavailable') {
+    throw new Error('The permission service does not answer. An embedded one runs with the gateway: start it first.')
+  }
+  const view = answer.kind === 'view' ? answer.view : undefined
+  const call = (service: ServiceName, asked: UpstreamCall) => upstreams.call(service, asked, anonymousIdentity)
+  return { view, mayCreate: await judgeCreation({ call, permissions, operation, user, view, subject }) }
+}
+
+function describeUser(username: string, view: PermissionView | undefined): string[] {
+  if (view === undefined) return [`The permission service does not know ${username}: users become known when they log in.`]
+  const roles = explainRoles(view, undefined).map(({ name, from }) => `${name} (${from})`)
+  return [`Roles of ${username}: ${roles.length === 0 ? 'none' : roles.join(', ')}${view.admin ? '; an administrator' : ''}`]
+}
+
+function describeResource({ kind, name, permissions }: ResourcePermissions): string {
+  const lists = Object.entries(permissions).map(([authorization, roles]) => `${authorization} ${roles.join(', ')}`)
+  return `Permissions of the ${kind} ${name}: ${lists.length === 0 ? 'nobody restricts it' : lists.join('; ')}`
+}
+
+/** `buildService=NAME: …` as the command line writes it. */
+function toOption(what: string): string {
+  return what.replace(/^(\w+)=/, (_, name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} `)
 }
 
 function toUser(username: string): User {

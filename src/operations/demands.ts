@@ -1,5 +1,6 @@
 /** What an operation demands of its caller, as data: the check at the gateway, the documents and the tests read it. */
-import type { Authorization } from '../permissions/permissions.ts'
+import type { Authorization, Enforcement } from '../permissions/permissions.ts'
+import type { ServiceName } from '../upstreams/services.ts'
 
 /**
  * Where the application stands that a demand is about. `path`, `query` and `body` name it; an `execution`, a `task`, a
@@ -79,6 +80,19 @@ export function application(authorization: Authorization, of: ApplicationSource,
 
 export function readsBuildService(parameter: string): Demands {
   return [{ kind: 'build-service', authorization: 'READ', parameter }]
+}
+
+/** Services that own what demands are about. One of them embedded makes the gateway check what several may answer. */
+const owningServices: readonly ServiceName[] = ['orca', 'front50', 'clouddriver', 'igor']
+
+/** Whether the gateway itself checks what an operation demands; otherwise the service behind it does. */
+export function checksAtGateway(
+  { demands, forward }: { demands: Demands; forward?: { service: ServiceName } },
+  where: { enforcement: Enforcement; isEmbedded: (service: ServiceName) => boolean },
+): boolean {
+  if (demands[0].kind === 'nothing') return false
+  if (where.enforcement !== 'services') return true
+  return (forward === undefined ? owningServices : [forward.service]).some(where.isEmbedded)
 }
 
 /** One line for the documents: "EXECUTE on the application of the execution". */

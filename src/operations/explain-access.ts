@@ -1,27 +1,45 @@
-/** Explains whether somebody may use an operation: the decision with its rule, the permissions, and the roles with their origin. */
+/** Explains whether somebody may use an operation: the decision with its rules, who enforces it, and where the roles come from. */
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
-import { pathTo } from '../http/encode-path.ts'
-import { type Decision, decide, describeNeed, type Need } from '../permissions/decide.ts'
-import type { PermissionView } from '../permissions/permissions.ts'
+import type { User } from '../http/request-state.ts'
+import type { Permissions, PermissionView } from '../permissions/permissions.ts'
+import { applicationExists, loadResourcePermissions } from './access-resources.ts'
 import { checkAdmin } from './administrators.ts'
-import { isDecided } from './application-access.ts'
-import { type Demand, formatDemands, ownAffair } from './demands.ts'
+import { isDecided, loadView } from './application-access.ts'
+import { formatDemands, ownAffair } from './demands.ts'
+import { type FoundOperation, findOperation } from './find-operation.ts'
+import { type AccessSubject, enforcementOf, type Judged, judgeAccess, type Reason } from './judge-access.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, text } from './schemas.ts'
-import { isFields } from './upstream-shape.ts'
+import { explainRoles } from './role-origins.ts'
+import { text } from './schemas.ts'
+import { explainTokenLimits } from './token-limits.ts'
 
 const AccessExplanation = z.object({
   operation: z.string(),
+  request: z.string().describe('Method and path.'),
   username: z.string(),
-  demands: z.string().describe('What the operation demands.'),
-  decision: z.enum(['allowed', 'denied', 'depends']).describe('`depends`: on a resource that the question does not name.'),
-  reasons: z.array(z.object({ need: z.string(), allowed: z.boolean(), rule: z.string() })),
-  open: z.array(z.string()).describe('What the question has to name for a decision.'),
-  resource: AnyObject.optional().describe('The permissions of the application: roles by authorization. For administrators.'),
-  roles: z.array(z.object({ name: z.string(), from: z.string() })),
+  known: z.boolean().describe('Whether the permission service knows the user; users become known when they log in.'),
   admin: z.boolean(),
+  roles: z.array(
+    z.object({
+      name: z.string(),
+      source: z.string().describe('As the permission service calls it: EXTERNAL, FILE, LDAP, GOOGLE_GROUPS, GITHUB_TEAMS.'),
+      from: z.string().describe('The same in words.'),
+    }),
+  ),
+  demands: z.string().describe('What the operation demands.'),
+  decision: z.enum(['allowed', 'denied', 'depends']).describe('`depends`: on what `open` lists.'),
+  reasons: z.array(z.object({ need: z.string(), allowed: z.boolean(), rule: z.string() })),
+  open: z.array(z.string()).describe('What to add to the question for a decision, as `name=VALUE: what it is`.'),
+  optional: z.array(z.string()).describe('What some requests of this operation need besides, in the same form.'),
+  enforcement: z
+    .object({ by: z.enum(['gateway', 'services', 'both']), note: z.string() })
+    .optional()
+    .describe('Who refuses what is denied: see `permissions.enforce`.'),
+  resources: z
+    .array(z.object({ kind: z.string(), name: z.string(), permissions: z.record(z.string(), z.array(z.string())) }))
+    .optional()
+    .describe('Roles by authorization of what the question names; without any, nobody restricts it. For administrators.'),
 })
 export type AccessExplanation = z.infer<typeof AccessExplanation>
 
@@ -36,14 +54,19 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       demands: ownAffair,
       summary: 'Whether the caller may use an operation, and by which rule. Nothing of it is carried out.',
       query: {
-        operation: text.describe('Id of the operation, such as savePipelineUsingPOST.'),
+        operation: text.describe('Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.'),
         application: text.optional().describe('The application that it would be about.'),
         account: text.optional().describe('The account that it would be about.'),
+        buildService: text.optional().describe('The build service that it would be about.'),
+        serviceAccount: text.optional().describe('The service account that a trigger would run as.'),
         username: text.optional().describe('Somebody else. For administrators.'),
       },
       handle: (request, platform) => explainAccess(request, platform, operations()),
       answer: AccessExplanation,
-      errors: { 403: 'Only administrators may ask about others.', 404: 'There is no such operation.' },
+      errors: {
+        403: 'Only administrators may ask about others.',
+        404: 'There is no such operation; the nearest ones are named.',
+      },
     },
   ]
 }
@@ -54,109 +77,113 @@ async function explainAccess(
   operations: readonly Operation[],
 ): Promise<AccessExplanation> {
   const { query, state } = request
-  const operation = operations.find(({ id }) => id === query['operation'])
-  if (operation === undefined) throw new GatewayError('NOT_FOUND', 'There is no such operation; /openapi.json lists all of them.')
   const own = state.user?.username ?? 'anonymous'
-  const username = String(query['username'] ?? own)
-  if (username !== own) await checkAdmin(request, platform)
-  const known = { operation: operation.id, username, demands: formatDemands(operation.demands) }
-  if (!isDecided(platform)) {
-    const rule = 'nobody decides: no login is required, or there is no permission service'
-    return {
-      ...known,
-      decision: 'allowed',
-      reasons: [{ need: 'nothing', allowed: true, rule }],
-      open: [],
-      roles: [],
-      admin: false,
-    }
+  const username = textOf(query['username']) ?? own
+  const isOwn = username.toLowerCase() === own.toLowerCase()
+  if (!isOwn) await checkAdmin(request, platform)
+  const found = findOperation(operations, String(query['operation']))
+  const { operation } = found
+  const known = {
+    operation: operation.id,
+    request: `${operation.method} ${operation.path}`,
+    username,
+    demands: formatDemands(operation.demands),
   }
-  const view = await viewOf(request, platform, username)
-  const mayLook = view?.admin === true || (await platform.permissions.isAdmin(state.user))
-  const resource = mayLook ? await loadPermissions(request, textOf(query['application'])) : undefined
-  const judged = judgeAccess(operation, view, { application: textOf(query['application']), account: textOf(query['account']) })
-  return { ...known, ...judged, ...(resource && { resource }) }
-}
-
-/** What the view of a user means for an operation on these resources. Asks nobody. */
-export function judgeAccess(
-  operation: Operation,
-  view: PermissionView | undefined,
-  { application, account }: { application: string | undefined; account: string | undefined },
-): Pick<AccessExplanation, 'decision' | 'reasons' | 'open' | 'roles' | 'admin'> {
-  const { needs, open } = collectNeeds(operation.demands, application, account)
-  const decisions = needs.map((need) => decide(view, need))
-  const admin = view?.admin === true
+  if (!isDecided(platform)) return { ...known, ...undecided }
+  const subject = toSubject(found, query)
+  const user = isOwn && state.user !== undefined ? state.user : toUser(username)
+  const view = await loadView({ user }, platform)
+  const { call } = request
+  const mayCreate = await judgeCreation({ call, permissions: platform.permissions, operation, user, view, subject })
+  const judged = judgeAccess(operation, { view, subject, mayCreate })
+  const mayLook = isOwn ? view?.admin === true : true
   return {
-    decision: conclude(decisions, admin ? [] : open),
-    reasons: decisions.map(({ need, allowed, rule }) => ({ need: describeNeed(need), allowed, rule })),
-    open,
-    roles: (view?.roles ?? []).map(({ name, source }) => ({ name, from: originOf(source) })),
-    admin,
+    ...known,
+    known: view !== undefined,
+    admin: view?.admin === true,
+    roles: explainRoles(view, isOwn ? state.user?.method : await lastMethodOf(username, platform)),
+    ...(isOwn ? withTokenLimits(judged, operation, request, subject) : judged),
+    ...(mayLook && { resources: await loadResourcePermissions(call, subject) }),
+    ...enforcedBy(operation, platform),
   }
 }
 
-function conclude(decisions: readonly Decision[], open: readonly string[]): AccessExplanation['decision'] {
-  if (decisions.some(({ allowed }) => !allowed)) return 'denied'
-  return open.length > 0 ? 'depends' : 'allowed'
+const undecided = {
+  known: true,
+  admin: false,
+  roles: [],
+  decision: 'allowed' as const,
+  reasons: [{ need: 'nothing', allowed: true, rule: 'nobody decides: no login is required, or there is no permission service' }],
+  open: [],
+  optional: [],
 }
 
-/** @throws {GatewayError} NOT_FOUND, PERMISSIONS_UNAVAILABLE */
-async function viewOf({ state }: OperationRequest, platform: Platform, username: string): Promise<PermissionView | undefined> {
-  const nobody = { email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'explained' }
-  const user = state.user?.username === username ? state.user : { ...nobody, username }
-  const answer = await platform.permissions.lookUp(user)
-  if (answer.kind === 'unavailable') {
-    const { cause } = answer
-    throw new GatewayError('PERMISSIONS_UNAVAILABLE', 'The permission service does not answer. Try again later.', { cause })
+/** What the question says wins over the path of a request that it names. */
+export function toSubject({ operation, path }: FoundOperation, query: Readonly<Record<string, unknown>>): AccessSubject {
+  const buildServices = operation.demands.flatMap((demand) => (demand.kind === 'build-service' ? [demand.parameter] : []))
+  return {
+    application: textOf(query['application']) ?? path['application'] ?? path['applicationName'],
+    account: textOf(query['account']) ?? path['account'] ?? path['accountName'],
+    buildService: textOf(query['buildService']) ?? buildServices.map((name) => path[name])[0],
+    serviceAccount: textOf(query['serviceAccount']),
   }
-  return answer.kind === 'view' ? answer.view : undefined
-}
-
-/** What the question settles, and what it leaves open. */
-function collectNeeds(
-  demands: readonly Demand[],
-  application: string | undefined,
-  account: string | undefined,
-): { needs: Need[]; open: string[] } {
-  const needs: Need[] = []
-  const open: string[] = []
-  const add = (
-    kind: 'application' | 'account',
-    name: string | undefined,
-    authorization: 'READ' | 'WRITE' | 'EXECUTE' | 'CREATE',
-  ) => (name === undefined ? open.push(kind) : needs.push({ kind, name, authorization }))
-  for (const demand of demands) {
-    if (demand.kind === 'admin' || demand.kind === 'account-manager') needs.push({ kind: demand.kind })
-    if (demand.kind === 'application') add('application', application, demand.authorization)
-    if (demand.kind === 'named-application') add('application', demand.application, demand.authorization)
-    if (demand.kind === 'account') add('account', account, demand.authorization)
-    if (demand.kind === 'definitions' || demand.kind === 'jobs') add('application', application, 'WRITE')
-    if (demand.kind === 'jobs' && account !== undefined) add('account', account, 'WRITE')
-    if (demand.kind === 'build-service') open.push('build service')
-  }
-  return { needs, open: [...new Set(open)] }
-}
-
-/** Roles by authorization, as the definition store has them; undefined when it has none or cannot say. */
-async function loadPermissions(
-  request: OperationRequest,
-  application: string | undefined,
-): Promise<Record<string, unknown> | undefined> {
-  if (application === undefined) return undefined
-  try {
-    const found = await request.json('front50', { path: pathTo`/permissions/applications/${application}` })
-    return isFields(found) && isFields(found['permissions']) ? found['permissions'] : undefined
-  } catch {
-    // The decision stands without it.
-    return undefined
-  }
-}
-
-function originOf(source: string | undefined): string {
-  return source === undefined || source === 'EXTERNAL' ? 'the last login' : `the role provider ${source}`
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
+}
+
+function toUser(username: string): User {
+  return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'explained' }
+}
+
+export interface CreationQuestion {
+  /** Asks a service. */
+  readonly call: OperationRequest['call']
+  readonly permissions: Permissions
+  readonly operation: Operation
+  readonly user: User
+  readonly view: PermissionView | undefined
+  readonly subject: AccessSubject
+}
+
+/** Undefined unless a job of the operation would create the application. @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
+export async function judgeCreation(question: CreationQuestion): Promise<boolean | undefined> {
+  const { call, permissions, operation, user, view, subject } = question
+  const { application } = subject
+  if (application === undefined || view === undefined || !operation.demands.some(({ kind }) => kind === 'jobs')) return undefined
+  if ((await applicationExists(call, application)) !== false) return undefined
+  return view.admin || permissions.mayCreateApplication(user, application)
+}
+
+/** The login method of the session used last; undefined when there is none, or nobody can say. */
+async function lastMethodOf(username: string, { login }: Platform): Promise<string | undefined> {
+  const [last] = await login.sessionsOf(username).catch(() => [])
+  return last?.content.user?.method
+}
+
+function withTokenLimits(
+  judged: Judged,
+  operation: Operation,
+  { state }: OperationRequest,
+  { application }: AccessSubject,
+): Judged {
+  const { token } = state
+  if (token === undefined) return judged
+  const limits = explainTokenLimits(operation, token, application)
+  const need = 'an API token that is meant for it'
+  const reasons: Reason[] =
+    limits.length === 0
+      ? [{ need, allowed: true, rule: 'the token with which you ask is not limited in this respect' }]
+      : limits.map((limit) => ({ need, allowed: false, rule: `of the token with which you ask: ${limit}` }))
+  const decision = limits.length === 0 ? judged.decision : 'denied'
+  return { ...judged, decision, reasons: [...judged.reasons, ...reasons] }
+}
+
+function enforcedBy(operation: Operation, { permissions, upstreams }: Platform): Pick<AccessExplanation, 'enforcement'> {
+  const enforcement = enforcementOf(operation, {
+    enforcement: permissions.enforcement,
+    isEmbedded: (service) => upstreams.isEmbedded(service),
+  })
+  return enforcement === undefined ? {} : { enforcement }
 }

@@ -8,14 +8,12 @@ import type { Authorization, PermissionView } from '../permissions/permissions.t
 import type { ServiceName } from '../upstreams/services.ts'
 import { readJson } from '../upstreams/upstreams.ts'
 import { isDecided, loadView } from './application-access.ts'
-import type { Demand, FilterField } from './demands.ts'
+import { checksAtGateway, type Demand, type FilterField } from './demands.ts'
 import { type JobNeeds, needsOfDefinition, needsOfJobs, needsOfStages } from './job-needs.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { type Fields, isFields } from './upstream-shape.ts'
 
-/** Services that own what demands are about. One of them embedded makes the gateway check what several may answer. */
-const owningServices: readonly ServiceName[] = ['orca', 'front50', 'clouddriver', 'igor']
 const maxRemembered = 10_000
 
 export class Guard {
@@ -28,11 +26,10 @@ export class Guard {
   }
 
   /** Whether the gateway itself checks this operation; otherwise the service behind it does. */
-  checks({ demands, forward }: Operation): boolean {
+  checks(operation: Operation): boolean {
     const { permissions, upstreams } = this.#platform
-    if (demands[0].kind === 'nothing' || !isDecided(this.#platform)) return false
-    if (permissions.enforcement !== 'services') return true
-    return (forward === undefined ? owningServices : [forward.service]).some((service) => upstreams.isEmbedded(service))
+    const isEmbedded = (service: ServiceName) => upstreams.isEmbedded(service)
+    return isDecided(this.#platform) && checksAtGateway(operation, { enforcement: permissions.enforcement, isEmbedded })
   }
 
   /** Whether the body has to be read, because it says what is needed. */

@@ -37,16 +37,11 @@ export function createMethodIndex(routes: readonly { method: string; path: strin
   return (path) => [...new Set(entries.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => [...methods]))].sort()
 }
 
-function toPattern(path: string): RegExp {
+/** Matches the paths that an operation has; its groups are the values of `parameterNames`. */
+export function toPattern(path: string): RegExp {
   const source = path
     .split('/')
-    .map((segment) =>
-      segment === '**'
-        ? '.*'
-        : segment.startsWith('{') && segment.endsWith('}')
-          ? '[^/]+'
-          : segment.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '[^/]+'),
-    )
+    .map((segment) => (segment === '**' ? '(.*)' : segment.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{\w+\}/g, '([^/]+)')))
     .join('/')
   return new RegExp(`^${source}$`)
 }

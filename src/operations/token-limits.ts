@@ -6,8 +6,8 @@ import { readJson } from '../upstreams/upstreams.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { isFields } from './upstream-shape.ts'
 
-/** Who am I, and what are you: clients ask that before anything else, and it tells nothing about any application. */
-const alwaysAllowed = new Set(['/version', '/auth/user'])
+/** Who am I, what are you, what may I: clients ask that before anything else, and it tells what the caller may know. */
+const alwaysAllowed = new Set(['/version', '/auth/user', '/auth/explain'])
 const readMethods: readonly string[] = ['GET', 'HEAD']
 
 /** Reads that concern no application: accounts, networks, images, and what the installation can do. */
@@ -29,6 +29,22 @@ const namedByBody: ReadonlySet<string> = new Set([
 /** Paths with the id of an execution, a definition or a task, of which the service knows the application. */
 const executionPath = /^(?:\/applications\/\{application\})?\/pipelines\/\{id\}(?:\/|$)/
 const taskPath = /^(?:\/applications\/\{application\})?\/tasks\/\{id\}(?:\/|$)/
+
+/** For which of its limits a token is not meant for an operation, in words; empty when nothing speaks against it. */
+export function explainTokenLimits(
+  operation: Operation,
+  token: NonNullable<RequestState['token']>,
+  application: string | undefined,
+): string[] {
+  const limits: string[] = []
+  if (token.readOnly && !isRead(operation)) limits.push('it may only read')
+  if (alwaysAllowed.has(operation.path)) return limits
+  if (token.operations?.includes(operation.id) === false) limits.push(`it counts for ${token.operations.join(', ')} only`)
+  if (application !== undefined && token.applications?.includes(application.trim().toLowerCase()) === false) {
+    limits.push(`it counts for the applications ${token.applications.join(', ')} only`)
+  }
+  return limits
+}
 
 /** @throws {GatewayError} TOKEN_LIMITED when the token of the request is not meant for this */
 export async function checkTokenLimits(operation: Operation, request: OperationRequest): Promise<void> {
