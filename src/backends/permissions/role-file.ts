@@ -5,7 +5,8 @@ import { parseYaml } from '../../http/yaml.ts'
 import type { LoadedRoles, RoleSource } from './role-source.ts'
 import { toKey, toRoles } from './roles.ts'
 
-const maxBytes = 16 * 1024 * 1024
+/** Tens of thousands of users; reading more would keep others waiting. */
+const maxBytes = 4 * 1024 * 1024
 
 const Listed = z.looseObject({
   users: z.array(

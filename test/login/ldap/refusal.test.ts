@@ -1,0 +1,32 @@
+/** What the codes of a refusal mean: for the log, and for the form. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { explainRefusal } from '../../../src/login/ldap/refusal.ts'
+
+const message = (data: string) => `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
+const told: [data: string, reason: RegExp, notice: string | undefined][] = [
+  ['525', /unknown/, undefined],
+  ['52e', /wrong/, undefined],
+  ['530', /time of day/, 'restricted'],
+  ['531', /machine/, 'restricted'],
+  ['532', /expired/, 'expired'],
+  ['533', /disabled/, 'restricted'],
+  ['701', /expired/, 'restricted'],
+  ['773', /changed/, 'expired'],
+  ['775', /locked/, undefined],
+  ['999', /wrong or the user is unknown \(data 999\)/, undefined],
+]
+
+for (const [data, reason, notice] of told) {
+  test(`of the code ${data} of Active Directory the log learns the meaning, the form ${notice ?? 'nothing'}`, () => {
+    const refusal = explainRefusal(49, message(data))
+    assert.match(refusal?.reason ?? '', reason)
+    assert.match(refusal?.reason ?? '', new RegExp(`data ${data}`))
+    assert.equal(refusal?.notice, notice)
+  })
+}
+
+test('trouble of the directory is no refusal, and its codes mean nothing elsewhere', () => {
+  assert.equal(explainRefusal(80, 'internal'), undefined)
+  assert.equal(explainRefusal(32, message('532'))?.notice, undefined)
+})
