@@ -1,6 +1,8 @@
 /** Redis: reached, and every right that the stores need, found out by using them for a moment. */
 import { createHash, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
 import pino from 'pino'
+import { chargeIn, limitKeyPrefix } from '../http/limits/redis-counters.ts'
+import { runTimeLimitKeys } from '../http/limits/run-time-limits.ts'
 import { createRedisUsedAssertions } from '../login/saml/used-assertions.ts'
 import { createRedisTokenStore } from '../login/tokens/redis-token-store.ts'
 import type { TokenSettings } from '../login/tokens/settings.ts'
@@ -9,14 +11,18 @@ import { adviceFor, openRedis } from '../redis/open-redis.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { RedisSettings } from '../redis/settings.ts'
 import { createRedisSessionStore } from '../sessions/redis-session-store.ts'
+import type { AuditEvent } from '../telemetry/audit/event.ts'
+import { auditStream, createRedisSink } from '../telemetry/audit/redis-sink.ts'
 import { blocksOf, judgeExpiry } from './expiry.ts'
 import { type Check, type Finding, findingsOn, type Patience } from './finding.ts'
 
 export interface RedisUse {
   readonly settings: RedisSettings
-  /** What is kept there besides sessions: which assertions were used, and API tokens. */
+  /** What is kept there besides sessions: which assertions were used, API tokens, the audit log, and counts of requests. */
   readonly saml: boolean
   readonly tokens: TokenSettings | undefined
+  readonly audit: boolean
+  readonly limits: boolean
 }
 
 const lifeMs = 5000
@@ -73,7 +79,7 @@ export function checkRedis(use: RedisUse, { answerMs }: Patience, now: () => num
 type Use = readonly [tried: string, attempt: () => Promise<unknown>]
 
 /** The stores themselves, on names that nobody else has. */
-function usesOf(redis: Redis, { saml, tokens }: RedisUse, now: () => number): Use[] {
+function usesOf(redis: Redis, { saml, tokens, audit, limits }: RedisUse, now: () => number): Use[] {
   const name = `doctor-${randomBytes(12).toString('hex')}`
   const owner = `fairlead ${name}`
   const store = createRedisSessionStore(redis, { idleMs: lifeMs, now })
@@ -93,6 +99,31 @@ function usesOf(redis: Redis, { saml, tokens }: RedisUse, now: () => number): Us
     ...(tokens === undefined
       ? []
       : tokenUses(createRedisTokenStore(redis, { keyPrefix: tokens.redisKeyPrefix, now }), name, now())),
+    ...(audit ? auditUses(redis, name, now()) : []),
+    ...(limits ? limitUses(redis, name) : []),
+  ]
+}
+
+/** On a stream of its own, which is removed at the end. */
+function auditUses(redis: Redis, name: string, nowMs: number): Use[] {
+  const stream = `${auditStream}:${name}`
+  const sink = createRedisSink(redis, stream)
+  const event: AuditEvent = { kind: 'audit', decision: 'allowed', atMs: nowMs, reason: 'fairlead doctor' }
+  return [
+    ['write to an audit log, by a script', () => sink.append([event, event])],
+    ['read it back', () => sink.find?.({ limit: 1 }) ?? Promise.resolve()],
+    ['remove its oldest records', () => sink.removeBefore(nowMs + 1)],
+    ['remove it', () => redis.send('unlink', stream)],
+  ]
+}
+
+function limitUses(redis: Redis, name: string): Use[] {
+  const charge = { key: name, periodMs: lifeMs, cost: 1, counts: [{ field: 'all', capacity: 1 }] }
+  return [
+    ['count requests, by a script', () => chargeIn(redis, limitKeyPrefix + name, charge)],
+    ['forget the count', () => redis.send('unlink', limitKeyPrefix + name)],
+    ['read the limits that are set in Redis', () => redis.send('get', `${runTimeLimitKeys.capacity}${name}`)],
+    ['read who is limited in any case', () => redis.send('smembers', runTimeLimitKeys.enforcing)],
   ]
 }
 

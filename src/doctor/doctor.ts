@@ -71,7 +71,17 @@ function checksOf({ config, patience = usualPatience, now = Date.now }: DoctorOp
     ...checkTls(http, source === 'guessed' ? undefined : url, now()),
     ...(redis === undefined
       ? []
-      : checkRedis({ settings: redis, saml: login.saml !== undefined, tokens: login.tokens }, patience, now)),
+      : checkRedis(
+          {
+            settings: redis,
+            saml: login.saml !== undefined,
+            tokens: login.tokens,
+            audit: config.audit?.sink.kind === 'redis',
+            limits: http.rateLimit.enabled && http.rateLimit.shared,
+          },
+          patience,
+          now,
+        )),
     ...checkServices(config, patience),
     ...checkPeerCertificates(config, patience, now()),
     checkDataDir(backends.dataDir),

@@ -23,7 +23,7 @@ export const noRunTimeLimits: RunTimeLimits = {
   learning: undefined,
 }
 
-const keys = {
+export const runTimeLimitKeys = {
   capacity: 'rateLimit:capacity:',
   rateSeconds: 'rateLimit:rateSeconds:',
   enforcing: 'rateLimit:enforcing',
@@ -123,21 +123,21 @@ export class RunTimeLimitsReader {
 
   async #readLists(): Promise<Lists> {
     const [enforcing, ignoring, learning] = await Promise.all([
-      this.#ask('smembers', keys.enforcing),
-      this.#ask('smembers', keys.ignoring),
-      this.#ask('get', keys.learning),
+      this.#ask('smembers', runTimeLimitKeys.enforcing),
+      this.#ask('smembers', runTimeLimitKeys.ignoring),
+      this.#ask('get', runTimeLimitKeys.learning),
     ])
     return { enforcing: toSet(enforcing), ignoring: toSet(ignoring), learning: this.#toFlag(learning) }
   }
 
   async #readOwn(name: string): Promise<OwnLimits> {
     const [capacity, seconds] = await Promise.all([
-      this.#ask('get', keys.capacity + name),
-      this.#ask('get', keys.rateSeconds + name),
+      this.#ask('get', runTimeLimitKeys.capacity + name),
+      this.#ask('get', runTimeLimitKeys.rateSeconds + name),
     ])
-    const periodSeconds = this.#toNumber(keys.rateSeconds + name, seconds, 1, maxRateSeconds)
+    const periodSeconds = this.#toNumber(runTimeLimitKeys.rateSeconds + name, seconds, 1, maxRateSeconds)
     return {
-      capacity: this.#toNumber(keys.capacity + name, capacity, 0, Number.MAX_SAFE_INTEGER),
+      capacity: this.#toNumber(runTimeLimitKeys.capacity + name, capacity, 0, Number.MAX_SAFE_INTEGER),
       periodMs: periodSeconds === undefined ? undefined : periodSeconds * 1000,
     }
   }
@@ -165,7 +165,7 @@ export class RunTimeLimitsReader {
     if (typeof value !== 'string') return undefined
     const word = value.trim().toLowerCase()
     if (word === 'true' || word === 'false') return word === 'true'
-    this.#ignore(keys.learning, value)
+    this.#ignore(runTimeLimitKeys.learning, value)
     return undefined
   }
 
