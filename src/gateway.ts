@@ -267,7 +267,8 @@ function embedServices(
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
   const { dataDir, adminRoles, timeZone, serviceAccounts, permissions } = config.backends
-  const authorization = services.fiat !== undefined
+  // Where nobody logs in nobody is judged, here as in the gateway.
+  const authorization = services.fiat !== undefined && !config.login.anonymous
   const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions }
   return startEmbedded({ dataDir, socketPath, embedded, services, settings, log })
 }

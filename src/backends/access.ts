@@ -1,40 +1,135 @@
 /** What a user may do, as the permission service says; without one everything is allowed. */
-import type { BackendContext } from './backend.ts'
-import { fieldOf, isTrue, objectsOf, textOf, textsOf } from './json-values.ts'
+import { type BackendContext, BackendError } from './backend.ts'
+import { foldName } from './definitions/document-store.ts'
+import { fieldOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from './json-values.ts'
+
+export type ApplicationRight = 'READ' | 'WRITE' | 'EXECUTE'
 
 export interface Access {
+  readonly user: string
   /** Accounts that the user may change, for the identity headers. */
-  accounts: string[]
-  mayOnApplication(application: string, authorization: 'READ' | 'WRITE' | 'EXECUTE'): boolean
+  readonly accounts: string[]
+  readonly isAdmin: boolean
+  mayOnApplication(application: string, authorization: ApplicationRight): boolean
+  /** Whether the user may let something run as a service account. */
+  mayUse(serviceAccount: string): boolean
 }
 
-const unchecked: Access = { accounts: [], mayOnApplication: () => true }
-const none: Access = { accounts: [], mayOnApplication: () => false }
+/** For how long an answer counts, unless permissions are known to have changed: as long as in the gateway. */
+const rememberedMs = 20_000
+const maxRemembered = 1000
+
+interface Remembered {
+  asked: Promise<Access>
+  version: number
+  untilMs: number
+}
+
+const remembered = new WeakMap<BackendContext, Map<string, Remembered>>()
 
 /** A user whom the permission service does not know, or for whom it cannot be asked, may do nothing. */
 export async function loadAccess(context: BackendContext, user: string): Promise<Access> {
-  if (context.settings.authorization !== true) return unchecked
   try {
-    const answer = await context.call('fiat', { method: 'GET', path: `/authorize/${encodeURIComponent(user)}` })
-    if (answer.status === 200) return toAccess(answer.body)
+    return await requireAccess(context, user)
   } catch (error) {
     context.log.warn({ err: error, user }, 'The permission service cannot be asked.')
+    return nothing(user)
   }
-  return none
+}
+
+/**
+ * As `loadAccess`, for callers who can try again later.
+ *
+ * @throws {BackendError} 503 while the permission service cannot be asked
+ */
+export async function requireAccess(context: BackendContext, user: string): Promise<Access> {
+  if (context.settings.authorization !== true) return everything(user)
+  const { permissionVersion } = context
+  // Without the number nobody could tell that an answer has become wrong.
+  if (permissionVersion === undefined) return askFor(context, user)
+  const known = remembered.get(context) ?? new Map<string, Remembered>()
+  remembered.set(context, known)
+  const version = permissionVersion()
+  const before = known.get(user)
+  if (before !== undefined && before.version === version && before.untilMs > context.now()) return before.asked
+  if (known.size >= maxRemembered) known.clear()
+  const asked = askFor(context, user)
+  known.set(user, { asked, version, untilMs: context.now() + rememberedMs })
+  asked.catch(() => known.delete(user))
+  return asked
+}
+
+/** Whether a user may create an application that does not exist. @throws {BackendError} 503 */
+export async function mayCreateApplication(context: BackendContext, access: Access, name: string): Promise<boolean> {
+  if (context.settings.authorization !== true || access.isAdmin) return true
+  const path = `/authorize/${encodeURIComponent(access.user)}/applications/create`
+  const { status } = await ask(context, { method: 'POST', path, body: { name } })
+  return status < 300
+}
+
+/** What is missing, for somebody who can do something about it. */
+export function describeMissing(access: Access, authorization: ApplicationRight, application: string): string {
+  return (
+    `This needs ${authorization} on the application ${application}; ${access.user} has not got it. ` +
+    `An owner of ${application} can grant it.`
+  )
+}
+
+/** @throws {BackendError} 403 */
+export function checkOnApplication(access: Access, application: string, authorization: ApplicationRight): void {
+  if (access.mayOnApplication(application, authorization)) return
+  throw new BackendError(403, describeMissing(access, authorization, application), { exception: 'AccessDenied' })
+}
+
+function everything(user: string): Access {
+  return { user, accounts: [], isAdmin: true, mayOnApplication: () => true, mayUse: () => true }
+}
+
+function nothing(user: string): Access {
+  return { user, accounts: [], isAdmin: false, mayOnApplication: () => false, mayUse: () => false }
+}
+
+async function askFor(context: BackendContext, user: string): Promise<Access> {
+  const { status, body } = await ask(context, { method: 'GET', path: `/authorize/${encodeURIComponent(user)}` })
+  if (status === 200) return toAccess(user, body)
+  if (status === 404) return nothing(user)
+  throw unavailable(`it answered ${status}`)
+}
+
+/** @throws {BackendError} 503 when it cannot be reached, or has trouble of its own */
+async function ask(context: BackendContext, call: { method: string; path: string; body?: unknown }) {
+  const answer = await context.call('fiat', call).catch((error: unknown) => {
+    throw unavailable((error as Error).message)
+  })
+  if (answer.status >= 500) throw unavailable(`it answered ${answer.status}`)
+  return answer
+}
+
+function unavailable(reason: string): BackendError {
+  return new BackendError(503, `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`)
 }
 
 /** @see Authentication contract, section 4.2 */
-function toAccess(view: unknown): Access {
-  const grants = (list: string, authorization: string) =>
-    objectsOf(fieldOf(view, list)).filter((item) => textsOf(item['authorizations']).includes(authorization))
+function toAccess(user: string, view: unknown): Access {
+  const isAdmin = isTrue(fieldOf(view, 'admin'))
+  const isOpen = isAdmin || isTrue(fieldOf(view, 'legacyFallback'))
+  const isNamed = (wanted: string) => {
+    const folded = foldName(wanted)
+    return ({ name }: JsonObject) => foldName(String(name)) === folded
+  }
+  const applications = objectsOf(fieldOf(view, 'applications'))
   return {
-    accounts: grants('accounts', 'WRITE').flatMap((account) => textOf(account['name']) ?? []),
+    user,
+    isAdmin,
+    accounts: objectsOf(fieldOf(view, 'accounts'))
+      .filter((account) => textsOf(account['authorizations']).includes('WRITE'))
+      .flatMap((account) => textOf(account['name']) ?? []),
     mayOnApplication(application, authorization) {
-      if (isTrue(fieldOf(view, 'admin')) || isTrue(fieldOf(view, 'legacyFallback'))) return true
-      const isIt = ({ name }: Record<string, unknown>) => String(name).toLowerCase() === application.toLowerCase()
-      const known = objectsOf(fieldOf(view, 'applications')).some(isIt)
-      if (!known) return isTrue(fieldOf(view, 'allowAccessToUnknownApplications'))
-      return grants('applications', authorization).some(isIt)
+      if (isOpen) return true
+      const listed = applications.filter(isNamed(application))
+      if (listed.length === 0) return isTrue(fieldOf(view, 'allowAccessToUnknownApplications'))
+      return listed.some((one) => textsOf(one['authorizations']).includes(authorization))
     },
+    mayUse: (name) => isAdmin || objectsOf(fieldOf(view, 'serviceAccounts')).some(isNamed(name)),
   }
 }

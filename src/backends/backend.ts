@@ -33,6 +33,8 @@ export interface BackendContext {
   readonly settings: BackendSettings
   /** To be told when somebody may do something else, and no request has caused it. */
   readonly permissionsChanged: () => void
+  /** Another number after every change of permissions; undefined where nobody counts them. */
+  readonly permissionVersion?: () => number
 }
 
 /** Settings of the embedded back ends, as plain data that can be handed to a worker thread. */

@@ -17,6 +17,8 @@ export interface BackendServerOptions {
   now?: () => number
   /** Called when a back end changes permissions on its own. */
   onPermissionsChanged?: () => void
+  /** Another number after every change of permissions. */
+  permissionVersion?: () => number
 }
 
 /** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
@@ -61,6 +63,7 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
       call: options.call,
       settings: options.settings,
       permissionsChanged: options.onPermissionsChanged ?? (() => {}),
+      permissionVersion: options.permissionVersion,
     }
     const open = backend.open(context)
     opened.push(open)

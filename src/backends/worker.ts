@@ -9,7 +9,7 @@ import { embeddedBackends } from './all.ts'
 import type { BackendSettings } from './backend.ts'
 import { createServiceCalls } from './call-service.ts'
 import { openDatabase } from './database.ts'
-import { countPermissionChange, countPermissionWrites } from './permission-version.ts'
+import { countPermissionChange, countPermissionWrites, readPermissionVersion } from './permission-version.ts'
 import { createBackendServer } from './server.ts'
 import { createWorkerLog, type LogLine } from './worker-log.ts'
 
@@ -57,6 +57,7 @@ async function serve(
     settings: input.settings,
     log: createWorkerLog(input.logLevel, tell),
     onPermissionsChanged: () => countPermissionChange(input.permissionVersion),
+    permissionVersion: () => readPermissionVersion(input.permissionVersion),
   })
   countPermissionWrites(server, input.permissionVersion)
   rmSync(input.socketPath, { force: true })

@@ -2,6 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { formatJson } from '../../http/json.ts'
+import { mayCreateApplication } from '../access.ts'
+import { BackendError } from '../backend.ts'
+import { accessOf, checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { applicationKey } from './notifications.ts'
@@ -66,8 +69,9 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
     return withPermissions(definitions, found)
   })
 
-  app.post('/v2/applications', (request) => {
+  app.post('/v2/applications', async (request) => {
     const body = checkBody(ApplicationFields, request.body)
+    await checkCreator(definitions, request, body.name ?? '')
     return definitions.write(() => {
       const key = foldName(body.name ?? '')
       if (key !== '' && applications.has(key)) throw refusal(`An application named "${body.name}" exists already.`)
@@ -79,6 +83,7 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
   app.put('/v2/applications/:name', (request) => update(definitions, request, () => ({})))
 
   app.delete('/v2/applications/:name', (request, reply) => {
+    checkWriter(request, param(request, 'name'))
     definitions.write(() => removeApplication(definitions, foldName(param(request, 'name')), userOf(request)))
     return reply.code(204).send()
   })
@@ -88,6 +93,7 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
   )
 
   app.post('/v2/applications/batch/applications', (request, reply) => {
+    checkAdministrator(request)
     const bodies = checkArray(request.body).map((body) => checkBody(ApplicationFields, body))
     if (bodies.some((body) => foldName(body.name ?? '') === '')) throw refusal('Every application needs a name.')
     definitions.write(() => {
@@ -97,12 +103,23 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
   })
 }
 
+/** Roles may have been given for the name before; beyond them, the permission service says who creates applications. */
+async function checkCreator({ context, applications }: Definitions, request: FastifyRequest, name: string): Promise<void> {
+  const access = accessOf(request)
+  if (access === undefined || name.trim() === '' || applications.has(foldName(name))) return
+  if (await mayCreateApplication(context, access, name.trim())) return
+  throw new BackendError(403, `${access.user} may not create the application ${name.trim()}. An administrator can permit it.`, {
+    exception: 'AccessDenied',
+  })
+}
+
 type ApplicationBody = z.infer<typeof ApplicationFields> & JsonObject
 
 /** Changes or creates the application of the path; `base` gives the fields that stay when the body lacks them. */
 function update(definitions: Definitions, request: FastifyRequest, base: (stored: JsonObject, body: JsonObject) => JsonObject) {
   const body = checkBody(ApplicationFields, request.body)
   const key = foldName(param(request, 'name'))
+  checkWriter(request, key)
   if (foldName(body.name ?? '') !== key) {
     throw refusal(`The name in the body, "${body.name ?? ''}", is not that of the path, "${param(request, 'name')}".`)
   }

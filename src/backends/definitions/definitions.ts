@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Backend } from '../backend.ts'
 import { applicationRoutes, InvalidApplication } from './applications.ts'
+import { learnRights } from './authorization.ts'
 import { createDefinitions } from './collections.ts'
 import { documentMigrations } from './document-store.ts'
 import { notificationRoutes } from './notifications.ts'
@@ -43,6 +44,7 @@ export const definitionsBackend: Backend = {
       routes(app) {
         refuseOtherMethods(app)
         answerInvalidApplications(app)
+        learnRights(app, definitions)
         for (const addRoutes of allRoutes) addRoutes(app, definitions)
         for (const path of emptyLists) app.get(path, () => [])
       },

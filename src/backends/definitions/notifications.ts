@@ -1,6 +1,7 @@
 /** Notifications of applications, and one global record: who is told what about executions. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { checkArray, checkBody, optionalText, param, refusal, sendTexts, userOf } from './requests.ts'
@@ -16,6 +17,7 @@ export function notificationRoutes(app: FastifyInstance, { notifications, write 
 
   app.get('/notifications/global', () => notifications.get(globalKey) ?? {})
   app.post('/notifications/global', (request, reply) => {
+    checkAdministrator(request)
     put(globalKey, checkBody(NotificationFields, request.body), userOf(request))
     return reply.send()
   })
@@ -23,17 +25,20 @@ export function notificationRoutes(app: FastifyInstance, { notifications, write 
   app.get('/notifications/:type/:name', (request) => notifications.get(keyOf(request)) ?? {})
   app.post('/notifications/:type/:name', (request, reply) => {
     const key = keyOf(request)
+    checkChanger(request, key)
     const body = checkBody(NotificationFields, request.body)
     put(key, key === globalKey ? body : { ...body, application: param(request, 'name') }, userOf(request))
     return reply.send()
   })
   app.delete('/notifications/:type/:name', (request, reply) => {
     const key = keyOf(request)
+    checkChanger(request, key)
     write(() => notifications.remove(key))
     return reply.send()
   })
 
   app.post('/notifications/batchUpdate', (request, reply) => {
+    checkAdministrator(request)
     const records = checkArray(request.body).map((body) => checkBody(NotificationFields, body))
     if (records.some((record) => !record.application?.trim())) throw refusal('Every record needs the field "application".')
     write(() => {
@@ -46,6 +51,11 @@ export function notificationRoutes(app: FastifyInstance, { notifications, write 
 /** The key of an application's record; it disappears with the application. */
 export function applicationKey(application: string): string {
   return `application/${foldName(application)}`
+}
+
+function checkChanger(request: FastifyRequest, key: string): void {
+  if (key === globalKey) checkAdministrator(request)
+  else checkWriter(request, param(request, 'name'))
 }
 
 function keyOf(request: FastifyRequest): string {

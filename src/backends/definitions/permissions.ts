@@ -1,6 +1,7 @@
 /** Permissions of applications: which roles may do what. The application itself need not exist yet. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { accessOf, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { checkBody, optionalText, param, refusal, sendText, userOf } from './requests.ts'
@@ -37,6 +38,7 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
   const save = async (request: FastifyRequest) => {
     const name = param(request, 'name')
     const body = checkBody(PermissionFields, request.body)
+    if (!isFresh(definitions, request, name)) checkWriter(request, name)
     const given = body.name || name
     if (foldName(given) !== foldName(name)) {
       throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
@@ -52,11 +54,19 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
 
   app.delete('/permissions/applications/:name', async (request: FastifyRequest, reply: FastifyReply) => {
     const key = foldName(param(request, 'name'))
+    checkWriter(request, key)
     const before = permissions.get(key)
     definitions.write(() => permissions.remove(key))
     if (before !== undefined) await refreshRoles(definitions, rolesOf(before))
     return reply.send()
   })
+}
+
+/** Whoever has just created an application gives it its first permissions, whatever rules for names of applications say. */
+function isFresh({ applications, permissions }: Definitions, request: FastifyRequest, name: string): boolean {
+  const key = foldName(name)
+  const user = accessOf(request)?.user
+  return user !== undefined && !permissions.has(key) && applications.get(key)?.['lastModifiedBy'] === user
 }
 
 /** Roles are compared trimmed and in lower case; an authorization without roles vanishes. */

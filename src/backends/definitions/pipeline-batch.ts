@@ -15,7 +15,7 @@ interface BatchReport {
 export function saveBatch(
   definitions: Definitions,
   entries: readonly unknown[],
-  { staleCheck, user }: { staleCheck: boolean; user: string },
+  { staleCheck, user, checkSaver }: { staleCheck: boolean; user: string; checkSaver: (pipeline: JsonObject) => void },
 ): BatchReport {
   return definitions.write(() => {
     const failed: JsonObject[] = []
@@ -23,7 +23,9 @@ export function saveBatch(
     const taken = { ids: new Set<string>(), names: new Set<string>() }
     for (const entry of entries) {
       try {
-        const pipeline = checkPipeline(definitions, checkPipelineTypes(entry), { staleCheck })
+        const body = checkPipelineTypes(entry)
+        checkSaver(body)
+        const pipeline = checkPipeline(definitions, body, { staleCheck })
         checkAgainstBatch(pipeline, taken)
         accepted.push(pipeline)
       } catch (error) {

@@ -1,8 +1,11 @@
 /** The order in which pipelines or strategies of an application are shown, and changing it (contract, section 4.6). */
+import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { describeMissing } from '../access.ts'
+import { accessOf, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
-import { checkBody, incomplete, missing, optionalText, refusal } from './requests.ts'
+import { checkBody, incomplete, missing, optionalText, refusal, userOf } from './requests.ts'
 
 /** Those with an index first, by index; ties and the others by name ignoring case, or by id when there is no name. */
 export function inOrder(pipelines: readonly JsonObject[]): JsonObject[] {
@@ -27,10 +30,13 @@ function compare(a: number | string, b: number | string): number {
 const ReorderFields = z.looseObject({ application: optionalText, idsToIndices: z.record(z.string(), z.int()).nullish() })
 
 /** Sets the index of each listed pipeline: all of them, or none when one of them cannot be. */
-export function reorder({ write }: Definitions, store: DocumentStore, body: unknown, user: string): void {
-  const { application, idsToIndices } = checkBody(ReorderFields, body)
+export function reorder({ write }: Definitions, store: DocumentStore, request: FastifyRequest): void {
+  const { application, idsToIndices } = checkBody(ReorderFields, request.body)
   if (application == null || application === '') throw refusal('The field "application" is missing.')
   if (idsToIndices == null) throw refusal('The field "idsToIndices" is missing.')
+  const access = accessOf(request)
+  // The contract has 400 here, and 403 everywhere else (section 4.6).
+  if (access?.mayOnApplication(application, 'WRITE') === false) throw refusal(describeMissing(access, 'WRITE', application))
   write(() => {
     const found = Object.entries(idsToIndices).map(([id, index]) => {
       const pipeline = store.get(foldName(id))
@@ -38,22 +44,23 @@ export function reorder({ write }: Definitions, store: DocumentStore, body: unkn
       if (pipeline['application'] !== application) throw refusal(`"${id}" does not belong to the application "${application}".`)
       return { ...pipeline, index }
     })
-    for (const pipeline of found) store.put(foldName(String((pipeline as JsonObject)['id'])), pipeline, user)
+    for (const pipeline of found) store.put(foldName(String((pipeline as JsonObject)['id'])), pipeline, userOf(request))
   })
 }
 
 const MoveFields = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
 
 /** Gives a pipeline or strategy another name and keeps everything else (contract, section 4.5). */
-export function move({ write }: Definitions, store: DocumentStore, body: unknown, user: string): void {
-  const { application, from, to } = checkBody(MoveFields, body)
+export function move({ write }: Definitions, store: DocumentStore, request: FastifyRequest): void {
+  const { application, from, to } = checkBody(MoveFields, request.body)
   if (to.trim() === '') throw incomplete('The new name must not be blank.')
   write(() => {
     const found = store.named(from, application)[0]
     if (found === undefined) throw missing(`definition named "${from}" in the application "${application}"`)
+    checkWriter(request, found['application'])
     const key = foldName(String(found['id']))
     const isTaken = store.named(to, application).some((other) => other['id'] !== found['id'])
     if (isTaken) throw refusal(`The name "${to}" is taken in the application "${application}".`)
-    store.put(key, { ...found, name: to.trim() }, user)
+    store.put(key, { ...found, name: to.trim() }, userOf(request))
   })
 }

@@ -1,5 +1,6 @@
 /** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { saveBatch } from './pipeline-batch.ts'
@@ -56,6 +57,7 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
 
   const save = (request: FastifyRequest): JsonObject => {
     const body = checkPipelineTypes(request.body)
+    checkSaver(request, pipelines, body)
     const pipeline = checkPipeline(definitions, body, { staleCheck: staleCheckOf(request) })
     return pipelines.put(foldName(String(pipeline['id'])), pipeline, userOf(request))
   }
@@ -71,21 +73,29 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
   )
 
   app.delete('/pipelines/:application/:name', (request, reply) => {
-    write(() => removePipeline(definitions, pipelines, namedByPath(request, pipelines)))
+    write(() => {
+      const pipeline = namedByPath(request, pipelines)
+      checkWriter(request, pipeline['application'])
+      removePipeline(definitions, pipelines, pipeline)
+    })
     return reply.send()
   })
 
   app.post('/pipelines/batchUpdate', (request) =>
-    saveBatch(definitions, checkArray(request.body), { staleCheck: staleCheckOf(request), user: userOf(request) }),
+    saveBatch(definitions, checkArray(request.body), {
+      staleCheck: staleCheckOf(request),
+      user: userOf(request),
+      checkSaver: (body) => checkSaver(request, pipelines, body),
+    }),
   )
 
   app.post('/pipelines/move', (request, reply) => {
-    move(definitions, pipelines, request.body, userOf(request))
+    move(definitions, pipelines, request)
     return reply.send()
   })
 
   app.post('/actions/pipelines/reorder', (request, reply) => {
-    reorder(definitions, pipelines, request.body, userOf(request))
+    reorder(definitions, pipelines, request)
     return reply.send()
   })
 }

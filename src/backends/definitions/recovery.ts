@@ -1,6 +1,7 @@
 /** Brings back a deleted definition from its history, for administrators. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { checkAdministrator } from './authorization.ts'
 import { collectionOfKind, type Definitions } from './collections.ts'
 import { foldName } from './document-store.ts'
 import { checkBody, missing, refusal } from './requests.ts'
@@ -9,6 +10,7 @@ const RecoverFields = z.looseObject({ objectType: z.string(), objectId: z.string
 
 export function recoveryRoutes(app: FastifyInstance, definitions: Definitions): void {
   app.post('/admin/recover', (request, reply) => {
+    checkAdministrator(request)
     const { objectType, objectId } = checkBody(RecoverFields, request.body)
     const collection = collectionOfKind(objectType)
     if (collection === undefined) throw refusal(`There are no objects of the type "${objectType}".`)

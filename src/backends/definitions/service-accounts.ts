@@ -1,6 +1,7 @@
 /** Service accounts: names under which triggers run pipelines, with the roles that they are members of. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { checkAdministrator } from './authorization.ts'
 import { anonymous, type Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { checkBody, missing, param, refusal, sendTexts, userOf } from './requests.ts'
@@ -20,6 +21,7 @@ export function serviceAccountRoutes(app: FastifyInstance, definitions: Definiti
   )
 
   app.post('/serviceAccounts', async (request) => {
+    checkAdministrator(request)
     const body = checkBody(ServiceAccountFields, request.body)
     const key = foldName(body.name)
     if (key === '') throw refusal('A service account needs a name.')
@@ -31,6 +33,7 @@ export function serviceAccountRoutes(app: FastifyInstance, definitions: Definiti
   })
 
   app.delete('/serviceAccounts/:name', async (request, reply) => {
+    checkAdministrator(request)
     const key = foldName(param(request, 'name'))
     const before = serviceAccounts.get(key)
     if (before === undefined) throw missing(`service account "${param(request, 'name')}"`)

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { parseJson } from '../../http/json.ts'
+import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import {
@@ -47,6 +48,7 @@ export function snapshotRoutes(app: FastifyInstance, { snapshots, write }: Defin
     const body = checkBody(SnapshotFields, request.body)
     const { application, account } = body
     if (!application?.trim() || !account?.trim()) throw incomplete('A snapshot needs "application" and "account".')
+    checkWriter(request, application)
     const id = `${application}-${account}`
     write(() => snapshots.put(foldName(id), { ...body, id }, userOf(request)))
     return reply.send()

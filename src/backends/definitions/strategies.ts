@@ -1,5 +1,6 @@
 /** Deployment strategies: pipelines in a collection of their own, with fewer rules (contract, section 5). */
 import type { FastifyInstance } from 'fastify'
+import { checkAdministrator, checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { inOrder, move, reorder } from './pipeline-order.ts'
@@ -24,6 +25,7 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   app.post('/strategies', (request, reply) => {
     write(() => {
       const body = checkPipelineTypes(request.body)
+      checkSaver(request, strategies, body)
       if (!body.id) checkExactNameIsFree(definitions, body)
       save(body, userOf(request))
     })
@@ -35,6 +37,7 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
       checkIdOfPath(request)
       if (!strategies.has(foldName(param(request, 'id')))) throw missing(`strategy with the id "${param(request, 'id')}"`)
       const body = checkPipelineTypes(request.body)
+      checkSaver(request, strategies, body)
       checkMandatoryFields(body)
       checkNameIsFree(strategies, body)
       return save(body, userOf(request))
@@ -42,11 +45,16 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   )
 
   app.delete('/strategies/:application/:name', (request, reply) => {
-    write(() => removePipeline(definitions, strategies, namedByPath(request, strategies)))
+    write(() => {
+      const strategy = namedByPath(request, strategies)
+      checkWriter(request, strategy['application'])
+      removePipeline(definitions, strategies, strategy)
+    })
     return reply.send()
   })
 
   app.post('/strategies/batchUpdate', (request, reply) => {
+    checkAdministrator(request)
     const bodies = checkArray(request.body).map(checkPipelineTypes)
     write(() => {
       for (const body of bodies) save(body, userOf(request))
@@ -55,12 +63,12 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   })
 
   app.post('/strategies/move', (request, reply) => {
-    move(definitions, strategies, request.body, userOf(request))
+    move(definitions, strategies, request)
     return reply.send()
   })
 
   app.post('/actions/strategies/reorder', (request, reply) => {
-    reorder(definitions, strategies, request.body, userOf(request))
+    reorder(definitions, strategies, request)
     return reply.send()
   })
 }

@@ -1,6 +1,7 @@
 /** Pipeline templates of the first schema, and what both schemas share: scopes and the pipelines that depend on a template. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { checkTemplateReader, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import {
@@ -30,9 +31,11 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
 
   app.get('/pipelineTemplates', (request) => inScopes(request, templates.all()))
 
-  app.get('/pipelineTemplates/:id', (request, reply) =>
-    sendText(reply, templates.text(foldName(param(request, 'id'))), `pipeline template "${param(request, 'id')}"`),
-  )
+  app.get('/pipelineTemplates/:id', (request, reply) => {
+    const key = foldName(param(request, 'id'))
+    checkTemplateReader(request, templates.get(key) ?? {})
+    return sendText(reply, templates.text(key), `pipeline template "${param(request, 'id')}"`)
+  })
 
   app.get('/pipelineTemplates/:id/dependentPipelines', (request) => {
     const id = param(request, 'id')
@@ -43,6 +46,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
   app.post('/pipelineTemplates', (request, reply) => {
     const body = checkBody(TemplateFields, request.body)
     const id = checkTemplateId(body)
+    checkTemplateWriter(request, [body])
     write(() => {
       if (templates.has(foldName(id))) throw refusal(`A pipeline template with the id "${id}" exists already.`)
       templates.put(foldName(id), body, userOf(request))
@@ -56,7 +60,9 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
     if (foldName(body.id ?? '') !== foldName(id))
       throw refusal(`The id in the body, "${body.id ?? ''}", is not that of the path, "${id}".`)
     return write(() => {
-      if (!templates.has(foldName(id))) throw missing(`pipeline template "${id}"`)
+      const stored = templates.get(foldName(id))
+      if (stored === undefined) throw missing(`pipeline template "${id}"`)
+      checkTemplateWriter(request, [body, stored])
       return templates.put(foldName(id), body, userOf(request))
     })
   })
@@ -64,6 +70,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
   app.delete('/pipelineTemplates/:id', (request, reply) => {
     const id = param(request, 'id')
     write(() => {
+      checkTemplateWriter(request, [templates.get(foldName(id))])
       const heirs = descendantsOf(definitions, id)
       checkUnused(definitions, [id, ...heirs])
       if (heirs.length > 0) throw refusal(`The template "${id}" is extended by: ${heirs.join(', ')}.`)

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { formatJson } from '../../http/json.ts'
+import { checkTemplateReader, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { checkBody, isJsonObject, missing, param, queryTexts, refusal, userOf } from './requests.ts'
@@ -25,6 +26,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     const id = versionOf(request)
     const found = templates.get(foldName(id))
     if (found === undefined) throw missing(`pipeline template "${id}"`)
+    checkTemplateReader(request, found)
     const { tag: _tag, digest: _digest, ...template } = found
     return template
   })
@@ -42,6 +44,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     write(() => {
       if (templates.has(foldName(versionId(id, tag))))
         throw refusal(`The pipeline template "${versionId(id, tag)}" exists already.`)
+      checkTemplateWriter(request, [body, ...versionsOf(definitions, id)])
       saveVersion(definitions, { ...body, id }, tag, userOf(request))
     })
     return reply.send()
@@ -55,8 +58,9 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
     }
     const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
     return write(() => {
-      const isKnown = [undefined, ...tags].some((one) => templates.has(foldName(versionId(id, one))))
-      if (!isKnown) throw missing(`pipeline template "${id}"`)
+      const versions = versionsOf(definitions, id)
+      if (versions.length === 0) throw missing(`pipeline template "${id}"`)
+      checkTemplateWriter(request, [body, ...versions])
       return saveVersion(definitions, { ...body, id }, tag, userOf(request))
     })
   })
@@ -64,11 +68,18 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   app.delete('/v2/pipelineTemplates/:id', (request, reply) => {
     const id = versionOf(request)
     write(() => {
+      checkTemplateWriter(request, [templates.get(foldName(id))])
       checkUnused(definitions, [id])
       if (!templates.remove(foldName(id))) throw missing(`pipeline template "${id}"`)
     })
     return reply.send()
   })
+}
+
+/** What is stored under the id without tag, and under each tag. */
+function versionsOf({ templates }: Definitions, id: string): JsonObject[] {
+  const found = [undefined, ...tags].map((tag) => templates.get(foldName(versionId(id, tag))))
+  return found.filter((version) => version !== undefined)
 }
 
 /** Writes the version that was asked for, the `latest` tag, and a copy under the digest unless that content is known. */

@@ -1,0 +1,127 @@
+/**
+ * Who may change what is stored. The gateway has judged its own requests already; this is for what runs later in somebody's
+ * name: a stage of a pipeline acts with the rights that its user has at that moment, and not at the moment of saving.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Access, checkOnApplication, describeMissing, requireAccess } from '../access.ts'
+import { BackendError, callerOf } from '../backend.ts'
+import { objectOf, objectsOf } from '../json-values.ts'
+import type { Definitions } from './collections.ts'
+import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
+
+interface Rights {
+  readonly access: Access
+  /** What the service accounts may do that triggers in the body run as, by folded name. */
+  readonly serviceAccounts: ReadonlyMap<string, Access>
+}
+
+const rights = new WeakMap<FastifyRequest, Rights>()
+
+/** Learns what the caller may do before a route runs, so that a route checks and writes in one step. */
+export function learnRights(app: FastifyInstance, { context }: Definitions): void {
+  app.addHook('preHandler', async (request) => {
+    const { user } = callerOf(request)
+    // Without a user it is another part of this process that asks, on its own behalf.
+    if (user === undefined || context.settings.authorization !== true || !isJudged(request)) return
+    const access = await requireAccess(context, user)
+    const names = runAsUsers(request.body)
+    const accounts = await Promise.all(names.map((name) => requireAccess(context, name)))
+    rights.set(request, {
+      access,
+      serviceAccounts: new Map(names.map((name, index) => [foldName(name), accounts[index] as Access])),
+    })
+  })
+}
+
+/** Reads are judged by the gateway, which filters them; only templates are read by runs in the name of their user. */
+function isJudged({ method, url }: FastifyRequest): boolean {
+  return (method !== 'GET' && method !== 'HEAD') || /\/pipelineTemplates\//.test(url)
+}
+
+function runAsUsers(body: unknown): string[] {
+  const definitions = Array.isArray(body) ? objectsOf(body) : [objectOf(body)]
+  return [...new Set(definitions.flatMap(runAsUsersOf))]
+}
+
+function runAsUsersOf(definition: JsonObject): string[] {
+  const names = objectsOf(definition['triggers']).map((trigger) => trigger['runAsUser'])
+  return names.filter((name) => typeof name === 'string').flatMap((name) => name.trim() || [])
+}
+
+/** What the caller may do; undefined for another part of this process. */
+export function accessOf(request: FastifyRequest): Access | undefined {
+  return rights.get(request)?.access
+}
+
+/** @throws {BackendError} 403 */
+export function checkWriter(request: FastifyRequest, application: unknown): void {
+  const access = accessOf(request)
+  if (access !== undefined && typeof application === 'string' && application.trim() !== '') {
+    checkOnApplication(access, application.trim(), 'WRITE')
+  }
+}
+
+/** @throws {BackendError} 403 */
+export function checkAdministrator(request: FastifyRequest): void {
+  const access = accessOf(request)
+  if (access === undefined || access.isAdmin) return
+  throw denied(`Only administrators may do this; ${access.user} is none.`)
+}
+
+/**
+ * Saving a definition needs WRITE on its application and, if it is moved, on the one that it leaves. Triggers may run as a
+ * service account that the caller may use, and that may execute there (contract, section 4.4, rule 9).
+ *
+ * @throws {BackendError} 403
+ */
+export function checkSaver(request: FastifyRequest, store: DocumentStore, definition: JsonObject): void {
+  const known = rights.get(request)
+  if (known === undefined) return
+  const { id, application } = definition
+  checkWriter(request, application)
+  if (typeof id === 'string' && id !== '') checkWriter(request, store.get(foldName(id))?.['application'])
+  for (const name of runAsUsersOf(definition)) {
+    if (!known.access.mayUse(name))
+      throw denied(`${known.access.user} may not use the service account ${name}: a role is missing.`)
+    const account = known.serviceAccounts.get(foldName(name))
+    if (account === undefined || account.mayOnApplication(String(application), 'EXECUTE')) continue
+    throw denied(describeMissing(account, 'EXECUTE', String(application)))
+  }
+}
+
+/** Templates belong to the applications that they name as their scopes; the others to everybody, and administrators change them. */
+export function checkTemplateWriter(request: FastifyRequest, templates: readonly (JsonObject | undefined)[]): void {
+  for (const template of templates) {
+    if (template === undefined) continue
+    const scopes = scopesOf(template)
+    if (isShared(scopes)) checkAdministrator(request)
+    for (const scope of scopes.filter((name) => !isGlobal(name))) checkWriter(request, scope)
+  }
+}
+
+/** @throws {BackendError} 403 */
+export function checkTemplateReader(request: FastifyRequest, template: JsonObject): void {
+  const access = accessOf(request)
+  const scopes = scopesOf(template)
+  if (access === undefined || isShared(scopes)) return
+  if (scopes.some((scope) => access.mayOnApplication(scope, 'READ'))) return
+  throw denied(describeMissing(access, 'READ', scopes[0] as string))
+}
+
+function scopesOf(template: JsonObject): string[] {
+  const { scopes } = objectOf(template['metadata'])
+  const names = Array.isArray(scopes) ? scopes : []
+  return names.filter((scope): scope is string => typeof scope === 'string' && scope.trim() !== '').map((scope) => scope.trim())
+}
+
+function isShared(scopes: readonly string[]): boolean {
+  return scopes.length === 0 || scopes.some(isGlobal)
+}
+
+function isGlobal(scope: string): boolean {
+  return foldName(scope) === 'global'
+}
+
+function denied(message: string): BackendError {
+  return new BackendError(403, message, { exception: 'AccessDenied' })
+}
