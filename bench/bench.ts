@@ -1,19 +1,27 @@
-/** `npm run bench`: start, memory, small and large answers, compared with direct access and nginx; the cost of optional rules. */
+/** `npm run bench`: start, memory, small and large answers, compared with direct access and nginx; the cost of rules, of counting in Redis, of the audit log. */
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LoadResult, load } from './load.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
-import { createScratch, logIn, startGateway, startNginx, startService, type Target } from './targets.ts'
+import { createScratch, logIn, startGateway, startNginx, startRedis, startService, type Target } from './targets.ts'
 
 type Row = Record<string, string | number>
 type Scratch = ReturnType<typeof createScratch>
 type Part = (options: BenchOptions, scratch: Scratch) => Promise<void>
 
-const parts: Record<string, Part> = { start: measureStart, small: measureSmall, large: measureLarge, rules: measureRules }
+const parts: Record<string, Part> = {
+  start: measureStart,
+  small: measureSmall,
+  large: measureLarge,
+  rules: measureRules,
+  counting: measureCounting,
+  audit: measureAudit,
+}
 /** Before that, most of the processor time goes into compiling what runs often. */
 const warmUpSeconds = 4
 const smallPath = '/networks/small'
 const idleSeconds = 10
+const limits = { RATELIMIT_ENABLED: 'true', RATELIMIT_LEARNING: 'false', RATELIMIT_CAPACITY: '1000000000' }
 
 const options = parseOptions(process.argv.slice(2))
 if (options !== undefined) await main(options)
@@ -87,24 +95,80 @@ async function measureLarge(options: BenchOptions, scratch: Scratch): Promise<vo
 
 /** What permissions and limits cost, each alone, for an operation about one application; ratios are to a gateway without. */
 async function measureRules(options: BenchOptions, scratch: Scratch): Promise<void> {
-  const { dist } = options
+  const permissions = await startService(scratch.dir('permissions'))
+  try {
+    await compare(options, scratch, {
+      title: '2 KB answers about one application, 50 connections',
+      asked: { path: '/applications/app-500/serverGroupManagers', connections: 50 },
+      gateways: {
+        'no rules': {},
+        'permissions: 1,000 applications, 200 roles': {
+          SERVICES_FIAT_ENABLED: 'true',
+          SERVICES_FIAT_BASEURL: `http://127.0.0.1:${permissions.port}`,
+          PERMISSIONS_ENFORCE: 'gateway',
+        },
+        'rate limits in memory': limits,
+      },
+    })
+  } finally {
+    await permissions.process.stop()
+  }
+}
+
+/** What it costs to count the requests of all replicas together; sessions are in Redis for every target. */
+async function measureCounting(options: BenchOptions, scratch: Scratch): Promise<void> {
+  const redis = await startRedis(scratch.dir('redis'))
+  if (redis === undefined) {
+    console.log('redis-server is not installed; counting is not measured.')
+    return
+  }
+  const shared = { REDIS_CONNECTION: `redis://127.0.0.1:${redis.port}` }
+  try {
+    await compare(options, scratch, {
+      title: '2 KB answers, 50 connections, a Redis for all replicas',
+      asked: { path: smallPath, connections: 50 },
+      gateways: {
+        'counted in memory': { ...shared, ...limits, RATELIMIT_REDIS_ENABLED: 'false' },
+        'counted in Redis': { ...shared, ...limits },
+        'not counted': shared,
+      },
+    })
+  } finally {
+    await redis.process.stop()
+  }
+}
+
+/** What it costs that a change is on disk before it is answered. */
+async function measureAudit(options: BenchOptions, scratch: Scratch): Promise<void> {
+  const change = { method: 'PUT', path: '/pipelines/p1/cancel' }
+  const gateways = {
+    'audit off': { AUDIT_ENABLED: 'false' },
+    'audit in SQLite': { AUDIT_SINK: 'sqlite' },
+    'audit in files': { AUDIT_SINK: 'file' },
+    'SQLite, required': { AUDIT_SINK: 'sqlite', AUDIT_REQUIRED: 'true' },
+    'files, required': { AUDIT_SINK: 'file', AUDIT_REQUIRED: 'true' },
+  }
+  const title = 'Changes'
+  await compare(options, scratch, { title: `${title}, 50 connections`, asked: { ...change, connections: 50 }, gateways })
+  await compare(options, scratch, { title: `${title}, one at a time`, asked: { ...change, connections: 1 }, gateways })
+}
+
+interface Comparison {
+  title: string
+  asked: Asked
+  /** Settings by name; ratios are to the first. */
+  gateways: Record<string, Record<string, string>>
+}
+
+async function compare(options: BenchOptions, scratch: Scratch, { title, asked, gateways }: Comparison): Promise<void> {
   const targets: Target[] = []
   try {
     const service = await startService(scratch.dir('service'))
     targets.push(service)
-    const fiat = {
-      SERVICES_FIAT_ENABLED: 'true',
-      SERVICES_FIAT_BASEURL: `http://127.0.0.1:${service.port}`,
-      PERMISSIONS_ENFORCE: 'gateway',
+    for (const [name, env] of Object.entries(gateways)) {
+      targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist: options.dist, service, env, name })))
     }
-    const limits = { RATELIMIT_ENABLED: 'true', RATELIMIT_LEARNING: 'false', RATELIMIT_CAPACITY: '1000000000' }
-    const rules = { 'no rules': {}, 'permissions: 1,000 applications, 200 roles': fiat, 'rate limits in memory': limits }
-    for (const [name, env] of Object.entries(rules)) {
-      targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist, service, env, name })))
-    }
-    const [, ...gateways] = targets
-    const measured = await measure(gateways, options, { path: '/applications/app-500/serverGroupManagers', connections: 50 })
-    print('2 KB answers about one application, 50 connections', toRows(measured))
+    print(title, toRows(await measure(targets.slice(1), options, asked)))
   } finally {
     for (const target of targets.reverse()) await target.process.stop()
   }
@@ -125,6 +189,13 @@ async function withTargets({ dist }: BenchOptions, scratch: Scratch, use: (targe
   }
 }
 
+interface Asked {
+  method?: string
+  path: string
+  connections: number
+  rate?: number
+}
+
 interface Measured {
   target: Target
   best: LoadResult
@@ -135,11 +206,7 @@ interface Measured {
 }
 
 /** Measures the targets in turn, round after round, so that what else happens on the machine meets all of them. */
-async function measure(
-  targets: Target[],
-  { rounds, secondsEach }: BenchOptions,
-  what: { path: string; connections: number; rate?: number },
-): Promise<Measured[]> {
+async function measure(targets: Target[], { rounds, secondsEach }: BenchOptions, what: Asked): Promise<Measured[]> {
   const measured = new Map<Target, Measured>()
   for (const target of targets) {
     await load({ port: target.port, headers: target.headers, ...what, seconds: warmUpSeconds })

@@ -6,6 +6,8 @@ import { createConnection, type Socket } from 'node:net'
 
 export interface LoadRequest {
   port: number
+  /** Default: GET. */
+  method?: string
   path: string
   headers?: Record<string, string>
   connections: number
@@ -24,9 +26,19 @@ export interface LoadResult {
 }
 
 /** @throws {Error} for any answer but 200, and for a connection that breaks off. */
-export async function load({ port, path, headers = {}, connections, seconds, rate }: LoadRequest): Promise<LoadResult> {
+export async function load({
+  port,
+  method = 'GET',
+  path,
+  headers = {},
+  connections,
+  seconds,
+  rate,
+}: LoadRequest): Promise<LoadResult> {
   const lines = Object.entries({ host: `127.0.0.1:${port}`, accept: 'application/json', ...headers })
-  const request = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
+  const request = Buffer.from(
+    `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
+  )
   const latencies: number[] = []
   let bytes = 0
   const startedAt = performance.now()

@@ -12,13 +12,13 @@ export interface BenchOptions {
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [small] [large] [rules]
+const help = `Usage: npm run bench -- [options] [start] [small] [large] [rules] [counting] [audit]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
   --short    fewer and shorter measurements, for a first look
   --help     this text
 
-Everything runs on loopback, stops by itself, and takes about four minutes (--short: one). Compare ratios of one run, and
+Everything runs on loopback, stops by itself, and takes about eight minutes (--short: two). Compare ratios of one run, and
 processor time before throughput: what else runs on the machine moves the latter.
 `
 

@@ -65,6 +65,15 @@ http {
   return { name: 'nginx', port, process: nginx, headers: {} }
 }
 
+/** As durable as sessions need it. */
+export async function startRedis(dir: string): Promise<Target | undefined> {
+  const command = findProgram('redis-server')
+  if (command === undefined) return undefined
+  const port = await freePort()
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'yes']
+  return { name: 'redis', port, process: new MeasuredProcess({ command, args, dir }), headers: {} }
+}
+
 export interface GatewayStart {
   dir: string
   dist: boolean
