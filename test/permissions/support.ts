@@ -15,6 +15,7 @@ export interface Answer {
 
 export interface Seeded {
   url: string
+  dataDir: string
   /** Adds a user with roles. */
   add(username: string, roles: readonly string[]): Promise<void>
   /** Asks as a user of the form; without a user, as nobody. */
@@ -63,6 +64,7 @@ export async function startSeeded(t: TestContext, settings: GatewaySettings = {}
   }
   return {
     url,
+    dataDir,
     ask,
     run,
     add: (username, roles) => users.add(username, password, [...roles]).then(() => undefined),

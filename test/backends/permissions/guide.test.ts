@@ -7,6 +7,7 @@ import { parse, stringify } from 'yaml'
 import type { z } from 'zod'
 import { PermissionServiceKeys } from '../../../src/backends/permissions/settings.ts'
 import { BackendKeys } from '../../../src/backends/settings.ts'
+import { PermissionKeys } from '../../../src/permissions/settings.ts'
 import { userDn } from '../../fixtures/directory-entries.ts'
 import { startSeeded } from '../../permissions/support.ts'
 import { manager, root, startDirectory } from '../../support/directory.ts'
@@ -18,7 +19,7 @@ const blocks = [...guide.matchAll(/```(yaml|yml)\n(.*?)```/gs)].map(([, kind, te
 const [byFile = '', byDirectory = '', byRules = ''] = blocks.filter(({ kind }) => kind === 'yaml').map(({ text }) => text)
 const [roleFile = ''] = blocks.filter(({ kind }) => kind === 'yml').map(({ text }) => text)
 
-const documented = { ...BackendKeys.shape, ...PermissionServiceKeys.shape } as Record<string, z.ZodType>
+const documented = { ...BackendKeys.shape, ...PermissionServiceKeys.shape, ...PermissionKeys.shape } as Record<string, z.ZodType>
 const table = [...guide.matchAll(/^\| `([a-zA-Z0-9.-]+)` \| (\S+) \|/gm)].map(([, key = '', value = '']) => [key, value] as const)
 
 for (const [key, value] of table) {
