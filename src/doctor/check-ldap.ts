@@ -3,29 +3,55 @@ import { X509Certificate } from 'node:crypto'
 import { PresenceFilter } from 'ldapts'
 import { type Connection, DirectoryRefusal, DirectoryUnreachable, openConnection } from '../directory/connection.ts'
 import { fillFilter, parseFilterTemplate } from '../directory/filter-template.ts'
-import type { LdapServer } from '../directory/settings.ts'
+import type { DirectorySettings, LdapServer } from '../directory/settings.ts'
 import { adviseOn, adviseOnConnection } from '../login/ldap/refusal.ts'
-import type { LdapSettings } from '../login/ldap/settings.ts'
 import { blocksOf, judgeExpiry } from './expiry.ts'
 import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
 
 /** In no directory, it is hoped: the searches are made, and find nothing. */
 const nobody = 'fairlead-doctor-nobody'
 
-export function checkLdap(settings: LdapSettings, { answerMs }: Patience, now: number): Check[] {
+/** What a directory is asked for, and below which key it is configured. */
+interface Purpose {
+  readonly name: string
+  readonly key: string
+  /** Whether groups are searched with the password of the user where there is no manager. */
+  readonly asUser: boolean
+}
+
+const login: Purpose = { name: 'LDAP', key: 'ldap', asUser: true }
+const roles: Purpose = { name: 'LDAP for roles', key: 'auth.group-membership.ldap', asUser: false }
+
+/** The directory that people log in with. */
+export function checkLdap(settings: DirectorySettings, patience: Patience, now: number): Check[] {
+  return checkDirectory(settings, login, patience, now)
+}
+
+/** The directory that says which roles somebody has who logs in by any method. */
+export function checkRoleDirectory(settings: DirectorySettings, patience: Patience, now: number): Check[] {
+  return checkDirectory(settings, roles, patience, now)
+}
+
+function checkDirectory(settings: DirectorySettings, purpose: Purpose, { answerMs }: Patience, now: number): Check[] {
   const hurried = {
     ...settings,
     connectTimeoutMs: Math.min(settings.connectTimeoutMs, answerMs),
     readTimeoutMs: Math.min(settings.readTimeoutMs, answerMs),
   }
   const servers = settings.servers.map((server): Check => {
-    const subject = `LDAP ${server.url}`
-    return { subject, run: () => checkServer(server, hurried, findingsOn(subject)) }
+    const subject = `${purpose.name} ${server.url}`
+    return { subject, run: () => checkServer(server, hurried, purpose, findingsOn(subject)) }
   })
-  return [...servers, { subject: 'LDAP, ldap.caFile', run: () => judgeAuthorities(settings, now) }]
+  const authorities = `${purpose.name}, ${purpose.key}.caFile`
+  return [...servers, { subject: authorities, run: () => judgeAuthorities(settings, purpose, findingsOn(authorities), now) }]
 }
 
-async function checkServer(server: LdapServer, settings: LdapSettings, report: Reporter): Promise<Finding[]> {
+async function checkServer(
+  server: LdapServer,
+  settings: DirectorySettings,
+  purpose: Purpose,
+  report: Reporter,
+): Promise<Finding[]> {
   const tls = server.secure ? 'TLS' : settings.startTls ? 'StartTLS' : 'no TLS'
   const found: Finding[] = []
   let connection: Connection | undefined
@@ -35,7 +61,7 @@ async function checkServer(server: LdapServer, settings: LdapSettings, report: R
       found.push(report.ok(tried, await work(connection)))
       return true
     } catch (error) {
-      found.push(toProblem(report, tried, error))
+      found.push(toProblem(report, purpose, tried, error))
       return false
     }
   }
@@ -53,7 +79,7 @@ async function checkServer(server: LdapServer, settings: LdapSettings, report: R
         await opened.bind(manager.dn, manager.password)
         return 'the password is right'
       }))
-    if (bound) for (const [tried, work] of searchesOf(settings)) await attempt(tried, work)
+    if (bound) for (const [tried, work] of searchesOf(settings, purpose)) await attempt(tried, work)
     return found
   } finally {
     connection?.close()
@@ -64,8 +90,8 @@ type Attempt = readonly [tried: string, work: (connection: Connection) => Promis
 
 const anything = new PresenceFilter({ attribute: 'objectClass' })
 
-/** Those that a login makes before it knows the password; without a manager, groups are searched as the user. */
-function searchesOf({ userSearch, groupSearch, userDnPattern, manager }: LdapSettings): Attempt[] {
+/** Those that are made without the password of a user. */
+function searchesOf({ userSearch, groupSearch, userDnPattern, manager }: DirectorySettings, { asUser }: Purpose): Attempt[] {
   const as = manager === undefined ? 'nobody' : 'the manager'
   const search = (what: string, { base, filter }: { base: string; filter: string }, values: string[]): Attempt => [
     `search ${what} as ${as}: base "${base}", filter ${filter}`,
@@ -78,7 +104,9 @@ function searchesOf({ userSearch, groupSearch, userDnPattern, manager }: LdapSet
   const parent = userDnPattern?.replace(/^(?:[^,\\]|\\.)*,/s, '')
   return [
     ...(userSearch === undefined ? [] : [search('users', userSearch, [nobody])]),
-    ...(groupSearch === undefined || manager === undefined ? [] : [search('groups', groupSearch, [`cn=${nobody}`, nobody])]),
+    ...(groupSearch === undefined || (asUser && manager === undefined)
+      ? []
+      : [search('groups', groupSearch, [`cn=${nobody}`, nobody])]),
     ...(parent === undefined || manager === undefined || parent.includes('{0}') ? [] : [readParent(parent)]),
   ]
 }
@@ -93,19 +121,20 @@ function readParent(base: string): Attempt {
   ]
 }
 
-function toProblem(report: Reporter, tried: string, error: unknown): Finding {
+function toProblem(report: Reporter, { key }: Purpose, tried: string, error: unknown): Finding {
   const reason = (error as Error).message || String(error)
+  const named = (advice: string | undefined) => advice?.replaceAll(/\bldap\./g, `${key}.`)
   if (error instanceof DirectoryRefusal) {
     return report.problem(
       tried,
       `the directory refuses: ${reason}`,
-      adviseOn(error.code) ?? 'ask the administrator of the directory',
+      named(adviseOn(error.code)) ?? 'ask the administrator of the directory',
     )
   }
   if (error instanceof DirectoryUnreachable) {
     const advice =
-      adviseOnConnection(error.cause) ??
-      'check host and port in ldap.url, the network between, and whether the server speaks TLS there'
+      named(adviseOnConnection(error.cause)) ??
+      `check host and port in ${key}.url, the network between, and whether the server speaks TLS there`
     return report.problem(tried, `it cannot be asked: ${reason}`, advice)
   }
   return report.problem(tried, reason, 'correct the filter in the configuration')
@@ -116,9 +145,8 @@ function ignoreRefusal(error: unknown): void {
   if (!(error instanceof DirectoryRefusal)) throw error
 }
 
-function judgeAuthorities({ authorities }: LdapSettings, now: number): Finding[] {
-  const report = findingsOn('LDAP, ldap.caFile')
-  const advice = 'add the authority that follows it to ldap.caFile'
+function judgeAuthorities({ authorities }: DirectorySettings, { key }: Purpose, report: Reporter, now: number): Finding[] {
+  const advice = `add the authority that follows it to ${key}.caFile`
   return blocksOf(authorities ?? '').map((pem) =>
     judgeExpiry(report, { what: 'the authority of the servers', certificate: new X509Certificate(pem), advice }, now),
   )

@@ -4,7 +4,7 @@ import { type Address, listAddresses } from './addresses.ts'
 import { simulateBalancer } from './balancer.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDataDir } from './check-data-dir.ts'
-import { checkLdap } from './check-ldap.ts'
+import { checkLdap, checkRoleDirectory } from './check-ldap.ts'
 import { checkKeys, checkOAuth2 } from './check-oauth2.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
 import { checkRedis } from './check-redis.ts'
@@ -68,6 +68,7 @@ function checksOf({ config, patience = usualPatience, now = Date.now }: DoctorOp
     ...(login.saml === undefined ? [] : checkSaml(login.saml, patience, now())),
     ...(login.iap === undefined ? [] : [checkKeys('Identity-Aware Proxy', login.iap.keysUrl, patience)]),
     ...(login.ldap === undefined ? [] : checkLdap(login.ldap, patience, now())),
+    ...checkRoleSource(config, patience, now()),
     ...checkTls(http, source === 'guessed' ? undefined : url, now()),
     ...(redis === undefined
       ? []
@@ -87,6 +88,12 @@ function checksOf({ config, patience = usualPatience, now = Date.now }: DoctorOp
     checkDataDir(backends.dataDir),
     ...checkClock(config, patience, now),
   ]
+}
+
+/** An external permission service has its own sources of roles. */
+function checkRoleSource({ backends }: Config, patience: Patience, now: number): Check[] {
+  const source = backends.permissions?.roleSource
+  return source?.kind === 'ldap' ? checkRoleDirectory(source.directory, patience, now) : []
 }
 
 /** With a login that goes to another site and back, the address decides; with a form alone, only the cookie does. */

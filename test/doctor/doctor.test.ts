@@ -115,6 +115,34 @@ test('a directory is tried with connection, manager and searches, and each of th
   assert.match((await wrong({}))[0]?.found ?? '', /ECONNREFUSED/)
 })
 
+test('the directory that roles come from is tried like that of the login, and its own keys are named', async (t) => {
+  const directory = await startDirectory(t)
+  if (directory === undefined) return
+  const source = {
+    url: directory.secureUrl,
+    caFile: directory.caFile,
+    managerDn: 'cn=admin,dc=example,dc=org',
+    managerPassword: 'manager secret',
+    userSearchFilter: '(uid={0})',
+    groupSearchBase: 'ou=groups',
+  }
+  const embedded = { fiat: { baseUrl: 'embedded' } }
+  const examineSource = (change: Record<string, unknown>, services = embedded) =>
+    examineSettings(t, { services, auth: { 'group-membership': { service: 'ldap', ldap: { ...source, ...change } } } })
+  const fine = about(await examineSource({}), 'LDAP for roles ldaps')
+  assert.deepEqual(
+    fine.map(({ verdict }) => verdict),
+    ['ok', 'ok', 'ok', 'ok'],
+  )
+  const wrong = async (change: Record<string, unknown>) =>
+    about(await examineSource(change), 'LDAP for roles').find(({ verdict }) => verdict === 'problem')
+  assert.match((await wrong({ managerPassword: 'wrong' }))?.advice ?? '', /group-membership\.ldap\.managerPassword/)
+  assert.match((await wrong({ caFile: undefined }))?.advice ?? '', /auth\.group-membership\.ldap\.caFile/)
+  assert.match((await wrong({ groupSearchBase: 'ou=nowhere' }))?.tried ?? '', /base "ou=nowhere,dc=example,dc=org"/)
+  const external = await examineSource({}, { fiat: { baseUrl: 'http://127.0.0.1:1' } })
+  assert.deepEqual(about(external, 'LDAP for roles'), [])
+})
+
 test('Redis is tried with every right that the stores need, and leaves nothing behind', async (t) => {
   const server = await startRedis(t, {
     users: ['user full on >secret ~* +@all', 'user poor on >secret ~spring:session* +@all -eval -evalsha -scan'],
