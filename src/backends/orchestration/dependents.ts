@@ -1,4 +1,5 @@
 /** Starts the pipelines that a stored trigger ties to the end of another one (orchestration contract, 4.11). */
+import { foldName } from '../definitions/document-store.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
@@ -23,14 +24,59 @@ export async function prepareDependents(engine: EngineParts, parent: Execution):
   for (const definition of Array.isArray(answer.body) ? answer.body : []) {
     if (!isJsonObject(definition)) continue
     for (const [position, trigger] of matchingTriggers(definition, parent, word).entries()) {
+      const starter = await starterOf(engine, parent, definition, trigger)
+      if (starter === undefined) continue
       try {
-        children.push(await prepareExecution(childDefinition(definition, trigger, parent, position), parent, headers))
+        const child = childDefinition(definition, trigger, parent, position, starter.user)
+        children.push(await prepareExecution(child, parent, starter.headers))
       } catch (error) {
         log.warn({ err: error, pipeline: definition['id'], parent: parent.id }, 'a dependent pipeline could not be started')
       }
     }
   }
   return children
+}
+
+interface Starter {
+  /** Shown as having started the child. */
+  user: string
+  headers: Record<string, string>
+}
+
+/**
+ * Whom the child acts for: the trigger's `runAsUser`, or else, within one application, whoever ran the parent. A pipeline of
+ * another application starts for nobody instead: its author would borrow the rights of all who run the parent. Undefined when
+ * that user may not execute the child, or may not read the parent, which the child is given.
+ *
+ * @throws {BackendError} 503 while the permission service cannot be asked
+ * @see events contract, sections 3.1 and 8; authentication contract, section 4.13
+ */
+async function starterOf(
+  engine: EngineParts,
+  parent: Execution,
+  definition: JsonObject,
+  trigger: JsonObject,
+): Promise<Starter | undefined> {
+  const { judges, accessOf, log } = engine.options
+  const headers = identityHeaders(parent)
+  if (!judges) return { user: parent.trigger.user, headers }
+  const application = String(definition['application'] ?? '')
+  const isOwn = foldName(application) === foldName(parent.application)
+  const runAsUser = typeof trigger['runAsUser'] === 'string' ? trigger['runAsUser'].trim() : ''
+  const user = runAsUser || (isOwn ? headers['x-spinnaker-user'] : 'anonymous')
+  const access = await accessOf(user)
+  const mayStart =
+    access.mayOnApplication(application, 'EXECUTE') && (isOwn || access.mayOnApplication(parent.application, 'READ'))
+  if (!mayStart) {
+    const facts = { pipeline: definition['id'], parent: parent.id, user }
+    log.warn(facts, 'a dependent pipeline was not started: its user may not execute it, or may not read what it depends on')
+    return undefined
+  }
+  if (runAsUser === '' && isOwn) return { user: parent.trigger.user, headers }
+  return {
+    user: access.user,
+    headers: { ...headers, 'x-spinnaker-user': access.user, 'x-spinnaker-accounts': access.accounts.join(',') },
+  }
 }
 
 function completionWord(parent: Execution): string {
@@ -51,13 +97,19 @@ function matchingTriggers(definition: JsonObject, parent: Execution, word: strin
   )
 }
 
-function childDefinition(definition: JsonObject, trigger: JsonObject, parent: Execution, position: number): JsonObject {
+function childDefinition(
+  definition: JsonObject,
+  trigger: JsonObject,
+  parent: Execution,
+  position: number,
+  user: string,
+): JsonObject {
   const parts = [parent.id, null, definition['id'], parent.startTime ?? null]
   return {
     ...definition,
     trigger: {
       type: 'pipeline',
-      user: parent.trigger.user,
+      user,
       parentExecution: executionView(parent),
       parentPipelineId: parent.id,
       parentPipelineName: parent.name,

@@ -1,6 +1,7 @@
 /** What the engine is made of, and what it lends to the work that it has done for it. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Access } from '../access.ts'
 import type { CallService } from '../backend.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution, JsonObject } from './model.ts'
@@ -18,6 +19,10 @@ export interface EngineOptions {
   nextId: () => string
   call: CallService
   log: FastifyBaseLogger
+  /** Whether a permission service decides what users may do. */
+  judges: boolean
+  /** What a user may do at this moment. @throws {BackendError} 503 while the permission service cannot be asked */
+  accessOf: (user: string | undefined) => Promise<Access>
   /** Builds a run that `parent` starts; `headers` are the identity to use. */
   prepareExecution: (definition: JsonObject, parent: Execution, headers: Record<string, string>) => Promise<Execution>
   /** Told after the transaction in which the events happened. */

@@ -2,6 +2,7 @@
 import { errorTexts } from './machine/failure.ts'
 import type { Execution, JsonObject, Stage } from './model.ts'
 import { isTopLevel } from './model.ts'
+import { isStartedBy } from './started-by.ts'
 
 export interface FailedLeavesOptions {
   /** Prefix of links into the UI. */
@@ -25,7 +26,7 @@ export function failedLeaves(root: Execution, options: FailedLeavesOptions): Jso
   for (let visit = open.shift(); visit !== undefined; visit = open.shift()) {
     for (const stage of visit.execution.stages) {
       if (!failedStatuses.includes(stage.status) || hasFailedChild(visit.execution, stage)) continue
-      const child = childOf(stage, options)
+      const child = childOf(visit.execution, stage, options)
       if (child !== undefined && !seen.has(child.id) && hasFailedStage(child)) {
         seen.add(child.id)
         open.push({ execution: child, parent: visit.execution })
@@ -44,9 +45,10 @@ function hasFailedChild(execution: Execution, stage: Stage): boolean {
   return execution.stages.some((each) => each.parentStageId === stage.id && failedStatuses.includes(each.status))
 }
 
-function childOf(stage: Stage, options: FailedLeavesOptions): Execution | undefined {
+function childOf(execution: Execution, stage: Stage, options: FailedLeavesOptions): Execution | undefined {
   const { executionId } = stage.context
-  return stage.type === 'pipeline' && typeof executionId === 'string' ? options.find(executionId) : undefined
+  const child = stage.type === 'pipeline' && typeof executionId === 'string' ? options.find(executionId) : undefined
+  return child !== undefined && isStartedBy(child, execution, stage) ? child : undefined
 }
 
 function leaf(

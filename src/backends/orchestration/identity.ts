@@ -1,5 +1,5 @@
 /** In whose name a stage acts (orchestration contract, 1.2). */
-import { ancestorsOf } from './machine/graph.ts'
+import { ancestorsOf, parentOf } from './machine/graph.ts'
 import type { Execution, Stage } from './model.ts'
 import { isTrue } from './model.ts'
 
@@ -8,8 +8,13 @@ export interface Identity {
   allowedAccounts: string[]
 }
 
-/** The user of the execution, or of the nearest judgment before the stage that hands its own over. */
+/**
+ * The user of the execution, or of the nearest judgment before the stage that hands its own over. Whoever changed what a stage
+ * does is who it acts for: with the rights of another, a change would be a way to borrow them.
+ */
 export function identityOf(execution: Execution, stage: Stage | undefined): Identity {
+  const changed = changerOf(execution, stage)
+  if (changed !== undefined) return changed
   const judgment =
     stage === undefined
       ? undefined
@@ -26,6 +31,14 @@ export function identityOf(execution: Execution, stage: Stage | undefined): Iden
   return { user: execution.authentication.user, allowedAccounts: execution.authentication.allowedAccounts }
 }
 
+/** Synthetic stages follow the stage that they belong to. */
+function changerOf(execution: Execution, stage: Stage | undefined): Identity | undefined {
+  for (let each = stage; each !== undefined; each = parentOf(execution, each)) {
+    if (each.engine.changedBy !== undefined) return each.engine.changedBy
+  }
+  return undefined
+}
+
 export function identityHeaders(execution: Execution, stage?: Stage): Record<string, string> {
   const { user, allowedAccounts } = identityOf(execution, stage)
   const headers: Record<string, string> = {
@@ -35,6 +48,7 @@ export function identityHeaders(execution: Execution, stage?: Stage): Record<str
     'x-spinnaker-execution-type': execution.type.toLowerCase(),
     'x-spinnaker-application': encodeURIComponent(execution.application),
   }
-  if (user !== undefined) headers['x-spinnaker-user'] = user
+  // Without a user a call would pass for one of the engine itself.
+  headers['x-spinnaker-user'] = user || 'anonymous'
   return headers
 }

@@ -122,6 +122,8 @@ export interface FollowUp {
 export interface StageNotes {
   afterStagesPlanned?: boolean
   planningFailed?: boolean
+  /** Who, other than the user of the execution, has changed what the stage does. */
+  changedBy?: { user: string; allowedAccounts: string[] }
 }
 
 export interface TaskNotes {

@@ -2,8 +2,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { parseJson } from '../../http/json.ts'
+import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
 import { toStorageError } from '../database.ts'
+import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
 import { createUlids } from './ids.ts'
 import { createLifeCyclePublisher } from './life-cycle-events.ts'
@@ -31,7 +33,9 @@ function openOrchestration(context: BackendContext): OpenBackend {
   const { db, now, log, call } = context
   const store = openExecutionStore(db)
   const nextId = createUlids(now)
+  const accessOf = (user: string | undefined) => requireAccess(context, user || 'anonymous')
   const sources: SubmissionSources = {
+    accessOf,
     now,
     nextId,
     call,
@@ -49,6 +53,8 @@ function openOrchestration(context: BackendContext): OpenBackend {
     nextId,
     call,
     log,
+    judges: context.settings.authorization === true,
+    accessOf,
     prepareExecution: (definition, parent, headers) => prepareChild(definition, parent, headers, sources),
     publish: (events) => publisher.publish(events),
   })
@@ -57,6 +63,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       answerErrors(app, context)
       acceptJson(app)
       app.addHook('onRequest', async () => engine.drain())
+      judgeControl(app, engine)
       submitRoutes(app, engine, sources)
       taskRoutes(app, engine, context)
       listRoutes(app, engine, context)

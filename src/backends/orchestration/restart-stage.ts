@@ -44,6 +44,8 @@ function restartParent(unit: UnitOfWork, child: Execution, restartedBy: string):
   if (!isJsonObject(parentExecution) || typeof parentPipelineStageId !== 'string') return
   const parent = unit.load(String(parentExecution['id']))
   const stage = parent === undefined ? undefined : findStage(parent, parentPipelineStageId)
+  // A trigger may be made up: only a stage that watches this very run is meant.
+  if (stage?.context['executionId'] !== child.id) return
   if (parent === undefined || stage === undefined || !isComplete(parent.status) || !isComplete(stage.status)) return
   const { executionId, executionName } = stage.context
   resetForRestart(parent, stage, restartedBy, unit.turn)

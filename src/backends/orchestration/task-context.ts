@@ -1,4 +1,5 @@
 /** What a step is given: the state of its moment, calls in the name of the right user, and other executions. */
+import { type Access, type ApplicationRight, describeMissing } from '../access.ts'
 import type { ServiceAnswer } from '../backend.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { evaluateForStage } from './expressions/stage-evaluation.ts'
@@ -21,6 +22,7 @@ export function createTaskContext(engine: EngineParts, execution: Execution, sta
     timeZone: options.timeZone,
     read: (key) => readKey(execution, stage, key),
     evaluate: (text) => evaluateForStage(execution, stage, text, options.now()),
+    require: (authorization, application) => requireRight(engine, headers['x-spinnaker-user'], authorization, application),
     findExecution: (id) => options.store.load(id),
     prepareExecution: (definition) => options.prepareExecution(definition, execution, headers),
     cancelExecution: (id, canceledBy, reason) =>
@@ -38,6 +40,23 @@ export function createTaskContext(engine: EngineParts, execution: Execution, sta
       if (answer.status < 400 || expected.includes(answer.status)) return answer
       throw refused(service, request, answer)
     },
+  }
+}
+
+async function requireRight(
+  { options }: EngineParts,
+  user: string | undefined,
+  authorization: ApplicationRight,
+  application: string,
+): Promise<void> {
+  let access: Access
+  try {
+    access = await options.accessOf(user)
+  } catch (error) {
+    throw new RetryableError([(error as Error).message])
+  }
+  if (!access.mayOnApplication(application, authorization)) {
+    throw new StageError([describeMissing(access, authorization, application)], { status: 403, kind: 'PERMISSION' })
   }
 }
 

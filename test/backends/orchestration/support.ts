@@ -71,6 +71,8 @@ export interface EngineOptions {
   dataDir?: string
   clock?: Clock
   backends?: readonly Backend[]
+  /** Whether a permission service decides. */
+  authorization?: boolean
 }
 
 /** What the services answer when the test says nothing about them: nothing is known. */
@@ -82,6 +84,7 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
     now: clock.now,
     others: options.others ?? nothingKnown,
     dataDir: options.dataDir,
+    settings: { authorization: options.authorization },
   })
   const ask: TestEngine['ask'] = (method, path, body, user) =>
     backends.ask('orca', method, path, body, user === undefined ? {} : { 'x-spinnaker-user': user })

@@ -55,12 +55,28 @@ export interface Modifier {
   allowedAccounts: string[]
 }
 
+/** Keys with which people steer a stage without changing what it does (section 2.6). */
+const steeringKeys = new Set([
+  'judgmentStatus',
+  'judgmentInput',
+  'skipRemainingWait',
+  'manualSkip',
+  'reason',
+  'status',
+  'continuePipeline',
+  'failPipeline',
+])
+
 /** Merges keys into the stage's context, and wakes every running task so that the change takes effect at once. */
 export function patchStage(execution: Execution, stage: Stage, changes: JsonObject, modifier: Modifier, turn: Turn): void {
   const finalKeys = isComplete(stage.status) ? (turn.stageTypes.get(stage.type)?.finalKeys ?? []) : []
   const allowed = Object.fromEntries(Object.entries(changes).filter(([key]) => !finalKeys.includes(key)))
   stage.context = { ...stage.context, ...allowed, lastModifiedBy: modifier.user }
   stage.lastModified = { ...modifier, lastModifiedTime: turn.now }
+  if (Object.keys(allowed).some((key) => !steeringKeys.has(key))) {
+    const isOwn = modifier.user === execution.authentication.user && stage.engine.changedBy === undefined
+    if (!isOwn) stage.engine.changedBy = { ...modifier }
+  }
   if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status))
     skipManually(execution, stage, turn)
   else wakeTasks(execution, turn.now)

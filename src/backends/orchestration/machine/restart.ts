@@ -36,7 +36,7 @@ function resetStage(execution: Execution, stage: Stage, turn: Turn): void {
   stage.endTime = undefined
   stage.scheduledTime = undefined
   stage.tasks = []
-  stage.engine = {}
+  stage.engine = { changedBy: stage.engine.changedBy }
   turn.stageTypes.get(stage.type)?.prepareRestart?.(stage)
 }
 

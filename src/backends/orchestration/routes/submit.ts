@@ -8,13 +8,13 @@ import { failedExecution, preparePipeline } from '../submission/prepare-pipeline
 import { prepareTask } from '../submission/prepare-task.ts'
 import { checkStageList, referencedStages } from '../submission/references.ts'
 import type { SubmissionSources } from '../submission/sources.ts'
-import { normaliseTrigger } from '../submission/trigger.ts'
+import { checkParentReadable, normaliseTrigger } from '../submission/trigger.ts'
 
 export function submitRoutes(app: FastifyInstance, engine: Engine, sources: SubmissionSources): void {
   app.post('/orchestrate', (request) => startPipeline(request.body, callerOf(request), engine, sources))
 
-  app.post('/ops', (request) => {
-    const task = prepareTask(request.body, callerOf(request), sources)
+  app.post('/ops', async (request) => {
+    const task = await prepareTask(request.body, callerOf(request), sources)
     return { ref: `/tasks/${engine.transact((unit) => unit.submit(task)).id}` }
   })
 
@@ -35,9 +35,10 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
     return startPipeline({ ...definition, trigger: bodyOf(request.body), plan: true }, callerOf(request), engine, sources)
   })
 
-  app.post('/fail', (request, reply) => {
+  app.post('/fail', async (request, reply) => {
     const body = bodyOf(request.body)
     const caller = callerOf(request)
+    await checkParentReadable(body['trigger'], caller, sources)
     const trigger = normaliseTrigger(body['trigger'], { user: caller.user, findExecution: sources.findExecution })
     const stages = referencedStages(checkStageList(body['stages'], 'stages'))
     const execution = failedExecution({ ...body, trigger, stages }, String(body['errorMessage'] ?? ''), caller, sources)

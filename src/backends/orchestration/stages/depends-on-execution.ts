@@ -11,10 +11,11 @@ export const dependsOnExecutionStage: StageType = {
   steps: [{ name: 'dependsOnExecution', execute: watch, pollMs, timeoutMs: twoHoursMs, timeoutFollowsStage: true }],
 }
 
-function watch(context: TaskContext): TaskResult {
+async function watch(context: TaskContext): Promise<TaskResult> {
   const id = String(context.stage.context['executionId'] ?? '')
   const other = context.findExecution(id)
   if (other === undefined) throw new StageError([`There is no execution with the id "${id}".`])
+  await context.require('READ', other.application)
   if (!isComplete(other.status)) return { status: 'RUNNING' }
   if (other.status === 'SUCCEEDED') return { status: 'SUCCEEDED' }
   return { status: 'CANCELED', context: { reason: `The execution ${id}, on which this one depends, ended ${other.status}.` } }

@@ -12,7 +12,7 @@ export const monitorPipelineStage: StageType = {
   steps: [{ name: 'monitorPipelines', execute: monitor, pollMs, timeoutMs: twelveHoursMs, timeoutFollowsStage: true }],
 }
 
-function monitor(context: TaskContext): TaskResult {
+async function monitor(context: TaskContext): Promise<TaskResult> {
   const { executionIds, executionId, monitorBehavior } = context.stage.context
   const ids = Array.isArray(executionIds) ? executionIds.map(String) : typeof executionId === 'string' ? [executionId] : []
   if (ids.length === 0) throw new StageError(['executionIds names no execution.'])
@@ -21,6 +21,7 @@ function monitor(context: TaskContext): TaskResult {
     if (execution === undefined) throw new StageError([`There is no execution with the id ${id}.`])
     return execution
   })
+  for (const { application } of watched) await context.require('READ', application)
   const outputs = { executionStatuses: Object.fromEntries(watched.map((each) => [each.id, statusOf(each)])) }
   const hasFailed = watched.some((each) => isHalt(each.status))
   const isOver = watched.every((each) => isComplete(each.status)) || (monitorBehavior === 'FailFast' && hasFailed)

@@ -4,6 +4,7 @@ import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isFalse, isJsonObject, isTopLevel, isTrue } from '../model.ts'
+import { isStartedBy } from '../started-by.ts'
 import { isComplete, isHalt } from '../statuses.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
@@ -30,23 +31,31 @@ export const pipelineStage: StageType = {
     stage.context = context
   },
   async onCancel(context) {
-    const { executionId } = context.stage.context
-    if (typeof executionId === 'string') context.cancelExecution(executionId, 'parent pipeline', undefined)
+    const child = childOf(context)
+    if (child !== undefined) context.cancelExecution(child.id, 'parent pipeline', undefined)
   },
 }
 
 async function startPipeline(context: TaskContext): Promise<TaskResult> {
   // Set when a restarted child has restarted this stage: it watches that child instead of starting another.
-  if (typeof context.stage.context['executionId'] === 'string') return { status: 'SUCCEEDED' }
+  if (childOf(context) !== undefined) return { status: 'SUCCEEDED' }
   const { pipeline, pipelineParameters } = context.stage.context
   if (typeof pipeline !== 'string' || pipeline === '') throw new StageError(['The stage does not name a pipeline.'])
   const definition = await storedPipeline(context, pipeline)
   if (isTrue(definition['disabled'])) throw new StageError([`The pipeline "${definition['name'] ?? pipeline}" is disabled.`])
+  await context.require('EXECUTE', String(definition['application'] ?? ''))
   const start = await context.prepareExecution({
     ...definition,
     trigger: childTrigger(context, isJsonObject(pipelineParameters) ? pipelineParameters : {}),
   })
   return { status: 'SUCCEEDED', start }
+}
+
+/** The run that this stage has started, and no other: its author could name any in the context. */
+function childOf({ execution, stage, findExecution }: TaskContext): Execution | undefined {
+  const { executionId } = stage.context
+  const child = typeof executionId === 'string' ? findExecution(executionId) : undefined
+  return child !== undefined && isStartedBy(child, execution, stage) ? child : undefined
 }
 
 /** @throws {StageError} naming the pipeline when there is none. */
@@ -75,9 +84,9 @@ function childTrigger({ execution, stage }: TaskContext, parameters: JsonObject)
 }
 
 function monitorPipeline(context: TaskContext): TaskResult {
-  const id = String(context.stage.context['executionId'] ?? '')
-  const child = context.findExecution(id)
-  if (child === undefined) throw new StageError([`The execution ${id} of the child pipeline is gone.`])
+  const child = childOf(context)
+  if (child === undefined)
+    throw new StageError([`The execution ${context.stage.context['executionId']} of the child pipeline is gone.`])
   const seen = { status: child.status }
   if (!isComplete(child.status)) return { status: 'RUNNING', context: seen }
   const outputs = isTrue(context.stage.context['skipDownstreamOutput']) ? {} : mergedOutputs(child)

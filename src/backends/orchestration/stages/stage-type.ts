@@ -1,6 +1,7 @@
 /** What a stage type is: its steps, its synthetic stages and its peculiarities, as data and small functions. */
 
 import type { ServiceName } from '../../../upstreams/services.ts'
+import type { ApplicationRight } from '../../access.ts'
 import type { ServiceAnswer } from '../../backend.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
@@ -59,7 +60,14 @@ export interface TaskContext {
    * @throws {CollaboratorError} when the service answers with any other error.
    */
   call(service: ServiceName, request: CollaboratorRequest, expected?: readonly number[]): Promise<ServiceAnswer>
-  /** Another execution of this engine. */
+  /**
+   * Makes sure that the user that the stage runs as has a right on an application, at this moment.
+   *
+   * @throws {StageError} naming user, right and application
+   * @throws {RetryableError} while the permission service cannot be asked
+   */
+  require(authorization: ApplicationRight, application: string): Promise<void>
+  /** Another execution of this engine. Whether the stage may know of it is for the step to find out. */
   findExecution(id: string): Execution | undefined
   /** Builds a run of a stored pipeline, not yet started: hand it to `TaskResult.start`. */
   prepareExecution(definition: JsonObject): Promise<Execution>

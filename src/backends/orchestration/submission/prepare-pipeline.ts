@@ -8,7 +8,7 @@ import { commonParts, textOf } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
 import { expandTemplate, isTemplateInstance } from './template-instance.ts'
-import { listOf, normaliseTrigger, withDefaultParameters } from './trigger.ts'
+import { checkParentReadable, listOf, normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
 export type PreparedPipeline =
   | { kind: 'run'; execution: Execution }
@@ -20,6 +20,7 @@ export type PreparedPipeline =
 /** @throws {BackendError} 400 when the body is refused without a trace. */
 export async function preparePipeline(body: unknown, caller: Caller, sources: SubmissionSources): Promise<PreparedPipeline> {
   const submitted = checkDefinition(body)
+  await checkParentReadable(submitted['trigger'], caller, sources)
   const normalised = normaliseTrigger(submitted['trigger'], { user: caller.user, findExecution: sources.findExecution })
   let given = submitted
   try {

@@ -4,14 +4,15 @@ import type { Execution, JsonObject } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
-import { listOf, normaliseTrigger } from './trigger.ts'
+import { checkParentReadable, listOf, normaliseTrigger } from './trigger.ts'
 
 /** @throws {BackendError} 400 when the body is not a task. */
-export function prepareTask(body: unknown, caller: Caller, sources: SubmissionSources): Execution {
+export async function prepareTask(body: unknown, caller: Caller, sources: SubmissionSources): Promise<Execution> {
   const task = Array.isArray(body) ? { job: body } : body
   if (!isJsonObject(task)) throw new BackendError(400, 'The body must be an object with "application", "description" and "job".')
   const jobs = referencedStages(checkStageList(task['job'] ?? task['stages'], 'job'))
   checkGraph(jobs)
+  await checkParentReadable(task['trigger'], caller, sources)
   const trigger = normaliseTrigger(task['trigger'], { user: caller.user, findExecution: sources.findExecution })
   const id = sources.nextId()
   return {

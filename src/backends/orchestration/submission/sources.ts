@@ -1,5 +1,6 @@
 /** What preparing a submission needs from around it. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Access } from '../../access.ts'
 import type { CallService } from '../../backend.ts'
 import type { Execution } from '../model.ts'
 
@@ -7,6 +8,8 @@ export interface SubmissionSources {
   /** Milliseconds since the epoch. */
   now: () => number
   nextId: () => string
+  /** What a user may do. @throws {BackendError} 503 while the permission service cannot be asked */
+  accessOf: (user: string | undefined) => Promise<Access>
   findExecution: (id: string) => Execution | undefined
   /** Newest run of a stored pipeline. */
   newestRun: (configId: string) => Execution | undefined

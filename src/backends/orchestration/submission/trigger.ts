@@ -1,7 +1,10 @@
 /** Completes the trigger of a submission, and its parameters (orchestration contract, 3.5, 4.1 and 4.9). */
+import { checkOnApplication } from '../../access.ts'
+import type { Caller } from '../../backend.ts'
 import { executionView } from '../execution-view.ts'
 import type { Execution, JsonObject, Trigger } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
+import type { SubmissionSources } from './sources.ts'
 
 export interface TriggerSources {
   /** The caller, when the trigger names no user. */
@@ -24,6 +27,23 @@ export function normaliseTrigger(given: unknown, sources: TriggerSources): Trigg
     resolvedExpectedArtifacts: listOf(trigger['resolvedExpectedArtifacts']),
     correlationId: typeof trigger['correlationId'] === 'string' ? trigger['correlationId'] : undefined,
   }
+}
+
+/**
+ * A trigger that names a run as its parent brings all of it along: whoever asks for that must be allowed to read it.
+ *
+ * @throws {BackendError} 403, 503
+ */
+export async function checkParentReadable(
+  given: unknown,
+  caller: Caller,
+  { findExecution, accessOf }: SubmissionSources,
+): Promise<void> {
+  const trigger = isJsonObject(given) ? given : {}
+  const parentId = trigger['parentPipelineId']
+  if (typeof parentId !== 'string' || isJsonObject(trigger['parentExecution'])) return
+  const parent = findExecution(parentId)
+  if (parent !== undefined) checkOnApplication(await accessOf(caller.user), parent.application, 'READ')
 }
 
 /** A trigger that only names its parent gets the whole of it; an unknown parent is ignored. */
