@@ -17,13 +17,18 @@ export function findMisuse(args: readonly string[]): string | undefined {
 
 /** Undefined when the configuration is not sound: everything wrong with it has been written to standard error. */
 export async function readConfig(args: readonly string[]): Promise<LoadedConfig | undefined> {
-  const { values } = parseArgs({ args: [...args], options, strict: false })
-  const files = (values['config'] ?? []).map(String)
   try {
-    return await loadConfig({ cwd: process.cwd(), env: process.env, homeDir: homedir(), files })
+    return await loadConfigOf(args)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
     return undefined
   }
+}
+
+/** @throws {ConfigError} with everything that is wrong */
+export function loadConfigOf(args: readonly string[]): Promise<LoadedConfig> {
+  const { values } = parseArgs({ args: [...args], options, strict: false })
+  const files = (values['config'] ?? []).map(String)
+  return loadConfig({ cwd: process.cwd(), env: process.env, homeDir: homedir(), files })
 }

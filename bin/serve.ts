@@ -2,7 +2,7 @@
 import { createGateway } from '../src/gateway.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { giveBackMemory } from '../src/telemetry/memory.ts'
-import { findMisuse, readConfig } from './read-config.ts'
+import { findMisuse, loadConfigOf, readConfig } from './read-config.ts'
 import { packageVersion } from './version.ts'
 
 /** By then the first lists have been loaded. */
@@ -20,7 +20,8 @@ export async function serve(args: readonly string[]): Promise<number | undefined
   const log = createLog(config.telemetry.logLevel)
   for (const notice of notices) log.warn(notice)
   try {
-    const gateway = await createGateway({ config, log, version: packageVersion() })
+    const reread = async () => (await loadConfigOf(args)).config
+    const gateway = await createGateway({ config, log, version: packageVersion(), reread })
     stopOnSignal(gateway, log)
     await gateway.listen()
     setTimeout(giveBackMemory, settledMs).unref()

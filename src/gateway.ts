@@ -28,6 +28,7 @@ import { createMethodIndex } from './operations/path-pattern.ts'
 import type { Platform } from './operations/platform.ts'
 import { openPermissions } from './permissions/fiat-permissions.ts'
 import { loadServiceAccountNames } from './permissions/service-accounts.ts'
+import { PermissionSwitches } from './permissions/switches.ts'
 import { openRedis } from './redis/open-redis.ts'
 import type { Redis } from './redis/redis.ts'
 import { openSessions } from './sessions/sessions.ts'
@@ -54,6 +55,10 @@ export interface GatewayOptions {
   log: Logger
   /** Version of the package. */
   version: string
+  /** Reads the configuration again, for the few settings that count while the gateway runs. */
+  reread?: () => Promise<Config>
+  /** How often; twice a minute unless given. */
+  rereadMs?: number
   /** Milliseconds since the epoch. */
   now?: () => number
 }
@@ -63,7 +68,8 @@ const healthIntervalMs = 30_000
 const idleCheckMs = 50
 
 /** @throws {Error} when the data directory cannot be used; the message says what to do */
-export async function createGateway({ config, log, version, now = Date.now }: GatewayOptions): Promise<Gateway> {
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, log, version, reread, rereadMs, now = Date.now } = options
   const { dataDir } = config.backends
   const tls = config.http.tls && openTlsFiles(config.http.tls, log)
   const lock = lockDataDir(dataDir)
@@ -75,7 +81,17 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
   const upstreams = openUpstreams(config.upstreams, services, metrics.upstreamAnswered)
   metrics.upstreamPending(() => upstreams.pending())
   const loginUpstreams = openLoginUpstreams(config.upstreams, services, metrics.upstreamAnswered)
+  const switches =
+    reread && config.permissions.refreshable && services.fiat?.kind === 'external'
+      ? new PermissionSwitches({
+          positions: config.permissions,
+          reread: async () => (await reread()).permissions,
+          ...(rereadMs !== undefined && { intervalMs: rereadMs }),
+          log,
+        })
+      : undefined
   const permissions = openPermissions({
+    switches,
     settings: config.permissions,
     upstreams,
     loginUpstreams,
@@ -159,8 +175,10 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
 
   const methodsOf = createMethodIndex([...operations, ...login.routes])
   const { rateLimit } = config.http
+  const ownCounters = new MemoryCounters(now)
+  const fallback = rateLimit.countsAlone ? ownCounters : undefined
   const counters =
-    redis && rateLimit.shared ? new RedisCounters({ redis, log, onUncounted: metrics.requestUncounted }) : new MemoryCounters(now)
+    redis && rateLimit.shared ? new RedisCounters({ redis, log, fallback, onUncounted: metrics.requestUncounted }) : ownCounters
   const runTimeLimits = redis && rateLimit.shared ? new RunTimeLimitsReader({ redis, log, now }) : undefined
   const steps: RequestStep[] = [
     refuseAmbiguousPath,
@@ -236,6 +254,7 @@ export async function createGateway({ config, log, version, now = Date.now }: Ga
     health.close()
     applications.close()
     accounts.close()
+    switches?.close()
     permissions.close()
     await login.close()
     tls?.close()

@@ -12,6 +12,7 @@ import { permissionsUnavailable } from './permissions-unavailable.ts'
 import { RoleSync } from './role-sync.ts'
 import { loadServiceAccounts } from './service-accounts.ts'
 import type { PermissionSettings } from './settings.ts'
+import type { SwitchPositions } from './switches.ts'
 import { type Asked, ViewLookups } from './view-lookups.ts'
 
 export interface PermissionsOptions {
@@ -19,6 +20,8 @@ export interface PermissionsOptions {
   upstreams: Upstreams
   /** Where logins, logouts and synchronisation go when `dynamicEndpoints.login` names another address than for reads. */
   loginUpstreams?: Upstreams
+  /** Positions of the switches at any time; as in the settings unless given. */
+  switches?: SwitchPositions
   log: FastifyBaseLogger
   /** Changes with every change of permissions that this process makes; what is remembered from before does not count. */
   version?: () => number
@@ -42,6 +45,7 @@ class FiatPermissions implements Permissions {
   readonly #now: () => number
   readonly #version: () => number
   readonly #views = new Map<string, { view: PermissionView; untilMs: number; version: number }>()
+  readonly #switches: SwitchPositions
   readonly #lookups: ViewLookups
   readonly #sync: RoleSync
   readonly #closing = new AbortController()
@@ -50,6 +54,7 @@ class FiatPermissions implements Permissions {
     const { settings, upstreams, loginUpstreams = upstreams, log, version = () => 0, now = Date.now } = options
     this.#version = version
     this.#settings = settings
+    this.#switches = options.switches ?? settings
     this.#upstreams = upstreams
     this.#loginUpstreams = loginUpstreams
     this.#log = log
@@ -69,7 +74,7 @@ class FiatPermissions implements Permissions {
   }
 
   get enabled(): boolean {
-    return this.#upstreams.isEnabled('fiat')
+    return this.#upstreams.isEnabled('fiat') && (this.#switches.enabled || this.#upstreams.isEmbedded('fiat'))
   }
 
   get enforcement(): Enforcement {
@@ -91,7 +96,7 @@ class FiatPermissions implements Permissions {
     if (answer.kind !== 'unavailable') return answer
     const lastKnown = this.#lastKnown(key, version)
     if (lastKnown !== undefined) return { kind: 'view', view: lastKnown }
-    return this.#settings.legacyFallback ? { kind: 'view', view: fallbackView(user.username, user.allowedAccounts) } : answer
+    return this.#switches.legacyFallback ? { kind: 'view', view: fallbackView(user.username, user.allowedAccounts) } : answer
   }
 
   async viewOf(user: User): Promise<PermissionView | undefined> {
@@ -122,7 +127,7 @@ class FiatPermissions implements Permissions {
       answer = await this.#upstreams.call('fiat', call, anonymousIdentity)
       if (answer.status >= 500) throw upstreamFailed('fiat', answer.status, answer.text)
     } catch (cause) {
-      if (this.#settings.legacyFallback) return true
+      if (this.#switches.legacyFallback) return true
       throw permissionsUnavailable(cause)
     }
     if (answer.status === 404) return false
@@ -142,7 +147,7 @@ class FiatPermissions implements Permissions {
       await this.#report(call, report.attempts)
     } catch (cause) {
       if (!hasAnswered(cause)) this.#lookups.noteTrouble(cause)
-      if (!this.#settings.legacyFallback) {
+      if (!this.#switches.legacyFallback) {
         const message = 'The permission service does not answer, so nobody can log in. Try again in a moment.'
         throw new GatewayError('LOGIN_UNAVAILABLE', message, { cause, headers: { 'retry-after': '5' } })
       }

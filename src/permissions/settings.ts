@@ -53,7 +53,13 @@ export const PermissionKeys = z.strictObject({
     .boolean()
     .default(false)
     .describe('When fiat does not answer: allow what the accounts of the login allow, and unknown applications.'),
-  'services.fiat.refreshable': withoutEffect('Re-reading of switches at run time.'),
+  'services.fiat.refreshable': z
+    .boolean()
+    .default(true)
+    .describe(
+      'Read `fiat.enabled`, `fiat.legacyFallback.enabled` and `services.fiat.legacyFallback` of an external fiat again every ' +
+        'half minute, so that they count without a restart.',
+    ),
   'fiat.session-filter.enabled': z
     .boolean()
     .default(true)
@@ -66,10 +72,17 @@ export const PermissionKeys = z.strictObject({
     .array(z.enum(['READ', 'WRITE', 'EXECUTE', 'CREATE']))
     .default(['WRITE', 'EXECUTE'])
     .describe('A service account is offered when it has one of these on the application.'),
-  'fiat.enabled': withoutEffect('Switch of Gate that is read at run time; `services.fiat.enabled` decides.'),
-  'fiat.legacyFallback.enabled': withoutEffect(
-    'Switch of Gate that is read at run time; `services.fiat.legacyFallback` decides.',
-  ),
+  'fiat.enabled': z
+    .boolean()
+    .optional()
+    .describe(
+      '`false` switches an external fiat off, also while Fairlead runs: it is not asked, and every check allows. The embedded one ' +
+        'has `services.fiat.enabled` only.',
+    ),
+  'fiat.legacyFallback.enabled': z
+    .boolean()
+    .optional()
+    .describe('Wins over `services.fiat.legacyFallback`; both count while Fairlead runs.'),
   'fiat.grantedAuthorities.enabled': withoutEffect('Authorities of the Java security framework.'),
 })
 export type PermissionKeys = z.infer<typeof PermissionKeys>
@@ -85,7 +98,11 @@ export interface PermissionSettings {
   /** How much longer a view counts while the service is silent. */
   lastKnownForMs: number
   retry: { initialBackoffMs: number; multiplier: number; maxElapsedMs: number }
+  /** Whether an external service counts, provided that it has an address. */
+  enabled: boolean
   legacyFallback: boolean
+  /** Whether the two count while the gateway runs. */
+  refreshable: boolean
   sessionFilter: boolean
   serviceAccountFilter: { enabled: boolean; matchAuthorizations: string[] }
 }
@@ -104,7 +121,9 @@ export function toPermissionSettings(keys: PermissionKeys): PermissionSettings {
       multiplier: keys['services.fiat.retry.retryMultiplier'],
       maxElapsedMs: keys['services.fiat.retry.maxBackoffMillis'],
     },
-    legacyFallback: keys['services.fiat.legacyFallback'],
+    enabled: keys['fiat.enabled'] ?? true,
+    legacyFallback: keys['fiat.legacyFallback.enabled'] ?? keys['services.fiat.legacyFallback'],
+    refreshable: keys['services.fiat.refreshable'],
     sessionFilter: keys['fiat.session-filter.enabled'],
     serviceAccountFilter: {
       enabled: keys['fiat.service-accounts.filter.enabled'],

@@ -17,7 +17,9 @@ const settings: PermissionSettings = {
   syncTimeoutMs: 5000,
   lastKnownForMs: 0,
   retry: { initialBackoffMs: 20, multiplier: 1.5, maxElapsedMs: 300 },
+  enabled: true,
   legacyFallback: false,
+  refreshable: true,
   sessionFilter: true,
   serviceAccountFilter: { enabled: true, matchAuthorizations: ['WRITE', 'EXECUTE'] },
 }

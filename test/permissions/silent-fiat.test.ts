@@ -19,7 +19,9 @@ const settings: PermissionSettings = {
   syncTimeoutMs: 60_000,
   lastKnownForMs: 0,
   retry: { initialBackoffMs: 5, multiplier: 1.5, maxElapsedMs: 20 },
+  enabled: true,
   legacyFallback: false,
+  refreshable: true,
   sessionFilter: true,
   serviceAccountFilter: { enabled: true, matchAuthorizations: ['WRITE', 'EXECUTE'] },
 }

@@ -1,0 +1,69 @@
+/** The switches of an external permission service that operators turn while the gateway runs: read again twice a minute. */
+import type { FastifyBaseLogger } from 'fastify'
+
+export interface SwitchPositions {
+  readonly enabled: boolean
+  readonly legacyFallback: boolean
+}
+
+export interface SwitchOptions {
+  /** As the gateway was started. */
+  positions: SwitchPositions
+  /** Reads the configuration again. */
+  reread: () => Promise<SwitchPositions>
+  intervalMs?: number
+  log: FastifyBaseLogger
+}
+
+const everyMs = 30_000
+
+/** @see authentication contract, section 4.7, first row of the client settings */
+export class PermissionSwitches implements SwitchPositions {
+  readonly #options: SwitchOptions
+  readonly #timer: NodeJS.Timeout
+  #positions: SwitchPositions
+  #complaint = ''
+  #refreshing: Promise<void> | undefined
+
+  constructor(options: SwitchOptions) {
+    this.#options = options
+    this.#positions = options.positions
+    this.#timer = setInterval(() => void this.refresh(), options.intervalMs ?? everyMs).unref()
+  }
+
+  get enabled(): boolean {
+    return this.#positions.enabled
+  }
+
+  get legacyFallback(): boolean {
+    return this.#positions.legacyFallback
+  }
+
+  /** What cannot be read leaves the switches as they are. One reading at a time: an older one never wins. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined
+    })
+    return this.#refreshing
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #refresh(): Promise<void> {
+    const { reread, log } = this.#options
+    try {
+      const { enabled, legacyFallback } = await reread()
+      this.#complaint = ''
+      if (enabled === this.enabled && legacyFallback === this.legacyFallback) return
+      this.#positions = { enabled, legacyFallback }
+      log.warn({ enabled, legacyFallback }, 'the switches of the permission service were turned')
+    } catch (error) {
+      const complaint = String((error as Error).message)
+      if (complaint === this.#complaint) return
+      this.#complaint = complaint
+      log.warn({ err: error }, 'the configuration cannot be read again; the switches of the permission service stay as they are')
+    }
+  }
+}
