@@ -175,10 +175,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   const methodsOf = createMethodIndex([...operations, ...login.routes])
   const { rateLimit } = config.http
-  const ownCounters = new MemoryCounters(now)
-  const fallback = rateLimit.countsAlone ? ownCounters : undefined
   const counters =
-    redis && rateLimit.shared ? new RedisCounters({ redis, log, fallback, onUncounted: metrics.requestUncounted }) : ownCounters
+    redis && rateLimit.shared ? new RedisCounters({ redis, log, onUncounted: metrics.requestUncounted }) : new MemoryCounters(now)
   const runTimeLimits = redis && rateLimit.shared ? new RunTimeLimitsReader({ redis, log, now }) : undefined
   const steps: RequestStep[] = [
     refuseAmbiguousPath,
