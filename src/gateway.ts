@@ -175,8 +175,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   const methodsOf = createMethodIndex([...operations, ...login.routes])
   const { rateLimit } = config.http
+  const ownCounters = new MemoryCounters(now)
+  const fallback = rateLimit.countsAlone ? ownCounters : undefined
   const counters =
-    redis && rateLimit.shared ? new RedisCounters({ redis, log, onUncounted: metrics.requestUncounted }) : new MemoryCounters(now)
+    redis && rateLimit.shared ? new RedisCounters({ redis, log, fallback, onUncounted: metrics.requestUncounted }) : ownCounters
   const runTimeLimits = redis && rateLimit.shared ? new RunTimeLimitsReader({ redis, log, now }) : undefined
   const steps: RequestStep[] = [
     refuseAmbiguousPath,

@@ -228,7 +228,8 @@ function noteThatCounts({ state }: FastifyRequest): AuditNote | undefined {
 /** What peers have said stands in quotation marks, and may be anything. */
 function noteOf(note: AuditNote | undefined): Partial<AuditEvent> {
   if (note?.kind !== 'refused') return {}
-  return { login: note.method, reason: note.reason.replaceAll(/".*"/gs, '"…"').slice(0, maxLength) }
+  const named = note.user === undefined ? {} : { user: note.user }
+  return { ...named, login: note.method, reason: note.reason.replaceAll(/".*"/gs, '"…"').slice(0, maxLength) }
 }
 
 /** Somebody unknown gets a redirect instead of the operation. */

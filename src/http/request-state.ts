@@ -35,6 +35,8 @@ export type AuditNote =
       readonly kind: 'refused'
       readonly method: string
       readonly reason: string
+      /** Whom the credentials name, where there is such a user. Anything else may be a password in the wrong place. */
+      readonly user?: string | undefined
       /** Nobody could judge the credentials. */
       readonly failed?: boolean
     }

@@ -14,6 +14,8 @@ export type LoginOutcome =
       kind: 'refused'
       /** For the log; never shown to the client, and never the credential. */
       reason: string
+      /** Whom the credentials name, only if there is such a user. */
+      user?: string | undefined
       /** Answers protected paths instead of the way to the login page, for clients that have no browser. */
       error?: GatewayError
       /** Wrong credentials are answered even where none are needed. */

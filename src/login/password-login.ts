@@ -85,7 +85,8 @@ export class PasswordLogin implements LoginMethod {
     if (credentials === 'unreadable') return this.#refusal('the Authorization header names nobody')
     try {
       const known = await this.#recall(credentials, request.state.clientAddress)
-      return known === undefined ? this.#refusal('wrong user name or password') : { kind: 'user', ...known }
+      if (known !== undefined) return { kind: 'user', ...known }
+      return { ...this.#refusal('wrong user name or password'), user: this.#nameOf(credentials.username) }
     } catch (error) {
       if (!isUnavailable(error)) throw error
       return { ...this.#refusal('the credentials cannot be checked at present'), error }
@@ -146,9 +147,16 @@ export class PasswordLogin implements LoginMethod {
       await ending.complete(request, reply, outcome)
       return reply
     }
-    state.auditNote = { kind: 'refused', method: this.name, reason: outcome, failed: outcome === 'unavailable' }
+    const user = this.#nameOf(credentials?.username)
+    state.auditNote = { kind: 'refused', method: this.name, reason: outcome, user, failed: outcome === 'unavailable' }
     this.#options.log.info({ method: this.name, address: state.clientAddress, reason: outcome }, 'a login was refused')
     return reply.redirect(`${state.baseUrl}/login?error${outcome === 'refused' ? '' : `=${outcome}`}`, 302)
+  }
+
+  /** Only if there is such a user: people type passwords in the wrong field. */
+  #nameOf(username = ''): string | undefined {
+    const current = this.#source.currentUser?.(username)
+    return current === undefined || current === 'gone' ? undefined : current.user.username
   }
 
   async #verifyForm(credentials: Credentials, address: string): Promise<FormOutcome> {

@@ -111,7 +111,7 @@ export class RequestLogin {
         findings.method = method
       } else {
         findings.refused = outcome
-        request.state.auditNote = { kind: 'refused', method: method.name, reason: outcome.reason }
+        request.state.auditNote = { kind: 'refused', method: method.name, reason: outcome.reason, user: outcome.user }
         request.log.info({ method: method.name, reason: outcome.reason }, 'credentials were refused')
       }
       return

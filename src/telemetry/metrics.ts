@@ -68,7 +68,7 @@ export function createMetrics(): Metrics {
   })
   const uncounted = new Counter({
     name: 'fairlead_rate_limit_uncounted_total',
-    help: 'Requests allowed without being counted for the rate limit, because Redis did not answer.',
+    help: 'Requests that were not counted in Redis for the rate limit, because it did not answer.',
     registers,
   })
   const auditFailures = new Counter({

@@ -35,7 +35,9 @@ return answer
 export interface RedisCountersOptions {
   redis: Redis
   log: FastifyBaseLogger
-  /** Told about every request that could not be counted. */
+  /** Counts while Redis cannot; without it, nobody is limited then. */
+  fallback?: Counters | undefined
+  /** Told about every request that could not be counted in Redis. */
   onUncounted: () => void
 }
 
@@ -49,23 +51,21 @@ export class RedisCounters implements Counters {
     this.#options = options
   }
 
-  /** Undefined when Redis does not answer in time, or has something else under the key. */
+  /** By itself when Redis does not answer in time, or has something else under the key. */
   charge(charge: Charge): Promise<Charged | undefined> {
-    const { redis, onUncounted } = this.#options
+    const { redis } = this.#options
     const isGone = redis.wasReached() && !redis.isReachable()
     if (isGone) this.#fail(new Error('Redis is not reachable'))
     if (!isGone && !this.#failing) return this.#try(charge)
     if (!isGone && performance.now() >= this.#pausedUntilMs) {
       this.#pausedUntilMs = performance.now() + pauseMs
-      void this.#try(charge)
-      return nothing
+      void this.#try({ ...charge, cost: 0 })
     }
-    onUncounted()
-    return nothing
+    return this.#chargeWithout(charge)
   }
 
   async #try(charge: Charge): Promise<Charged | undefined> {
-    const { redis, log, onUncounted } = this.#options
+    const { redis, log } = this.#options
     try {
       const charged = await withPatience(chargeIn(redis, limitKeyPrefix + charge.key, charge))
       if (this.#failing) log.info('requests are counted again')
@@ -73,21 +73,24 @@ export class RedisCounters implements Counters {
       return charged
     } catch (error) {
       this.#fail(error as Error)
-      onUncounted()
-      return undefined
+      return charge.cost === 0 ? undefined : this.#chargeWithout(charge)
     }
+  }
+
+  async #chargeWithout(charge: Charge): Promise<Charged | undefined> {
+    this.#options.onUncounted()
+    return this.#options.fallback?.charge(charge)
   }
 
   #fail(error: Error): void {
     if (!this.#failing) {
-      this.#options.log.error({ err: error }, 'Redis cannot count requests; they are not limited until it can')
+      const meanwhile = this.#options.fallback === undefined ? 'they are not limited' : 'each replica counts for itself'
+      this.#options.log.error({ err: error }, `Redis cannot count requests; ${meanwhile} until it can`)
       this.#pausedUntilMs = performance.now() + pauseMs
     }
     this.#failing = true
   }
 }
-
-const nothing = Promise.resolve(undefined)
 
 /** @throws {Error} when Redis cannot be asked, or refuses */
 export async function chargeIn(redis: Redis, key: string, charge: Charge): Promise<Charged> {

@@ -49,6 +49,10 @@ export const LimitKeys = z.strictObject({
     .boolean()
     .default(true)
     .describe('Count for all replicas together where there is a Redis; otherwise each replica counts for itself.'),
+  'rate-limit.redis.fallback': z
+    .enum(['none', 'memory'])
+    .default('none')
+    .describe('While Redis cannot count: `none` limits nobody, as Gate does; with `memory` each replica counts for itself.'),
   'rate-limit.filter-order': withoutEffect('Fairlead limits after the login.'),
   'rate-limit.order': withoutEffect('Fairlead limits after the login.'),
 })
@@ -71,6 +75,8 @@ export interface RateLimitSettings {
   ignoring: string[]
   /** Whether replicas count together, given a Redis. */
   shared: boolean
+  /** Whether each replica counts for itself while Redis cannot. */
+  countsAlone: boolean
 }
 
 export function toRateLimit(keys: LimitKeys, report: SettingsReport): RateLimitSettings {
@@ -97,5 +103,6 @@ export function toRateLimit(keys: LimitKeys, report: SettingsReport): RateLimitS
     enforcing: keys['rate-limit.enforcing'],
     ignoring: keys['rate-limit.ignoring'],
     shared: keys['rate-limit.redis.enabled'],
+    countsAlone: keys['rate-limit.redis.fallback'] === 'memory',
   }
 }

@@ -9,12 +9,13 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { text } from '../schemas.ts'
 
+const kinds = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit'] as const
 const decisions = ['begun', 'allowed', 'refused', 'failed', 'interrupted'] as const
 
 const AuditedEvent = z.looseObject({
   sequence: z.int().describe('Counts from 1, without gaps.'),
   at: z.string().describe('ISO 8601, UTC.'),
-  kind: z.enum(['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit']),
+  kind: z.enum(kinds),
   decision: z.enum(decisions),
   user: text.optional(),
   login: text.optional().describe('How the user has logged in.'),
@@ -52,7 +53,9 @@ export const auditOperations: Operation[] = [
     demands: adminOnly,
     summary: 'What the audit log holds: changes, logins and refusals. For administrators.',
     query: {
+      kind: z.enum(kinds).optional(),
       user: text.optional(),
+      address: text.optional(),
       operation: text.optional().describe('Id of the operation.'),
       application: text.optional(),
       decision: z.enum(decisions).optional(),
@@ -72,7 +75,9 @@ async function listEvents(request: OperationRequest, platform: Platform): Promis
   const { query } = request
   const named = (name: string) => query[name] as string | undefined
   const { records, next } = await search(auditOf(platform), {
+    kind: named('kind'),
     user: named('user'),
+    address: named('address'),
     operation: named('operation'),
     application: named('application'),
     decision: named('decision'),

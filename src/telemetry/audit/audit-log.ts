@@ -51,6 +51,8 @@ export class AuditLog {
   /** Events that were not written since the last that was. */
   #lost = 0
   #failing = false
+  /** A write takes longer than anybody waits. */
+  #hangs = false
   #unmeasured = 0
   #timers: NodeJS.Timeout[] = []
   #flushing: NodeJS.Timeout | undefined
@@ -83,9 +85,16 @@ export class AuditLog {
   async record(event: AuditEvent): Promise<void> {
     const written = this.#enqueue(event)
     void this.#flush()
+    if (this.#hangs) {
+      written.catch(() => {})
+      throw new Error('an earlier record is not written yet')
+    }
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(this.#complain(new Error(`not written within ${patienceMs} ms`))), patienceMs)
+      timer = setTimeout(() => {
+        this.#hangs = true
+        reject(this.#complain(new Error(`not written within ${patienceMs} ms`)))
+      }, patienceMs)
     })
     try {
       await Promise.race([written, late])
@@ -175,6 +184,8 @@ export class AuditLog {
       this.#lose(batch.length, error as Error)
       for (const { reject } of batch) reject(error)
       return
+    } finally {
+      this.#hangs = false
     }
     this.#unmeasured += batch.length
     if (this.#unmeasured >= recordsPerMeasure) await this.#measure().catch(() => {})

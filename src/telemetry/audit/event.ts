@@ -50,6 +50,8 @@ export interface AuditRecord extends Omit<AuditEvent, 'atMs'> {
 }
 
 export interface AuditQuery {
+  readonly kind?: string | undefined
+  readonly address?: string | undefined
   readonly user?: string | undefined
   readonly operation?: string | undefined
   readonly application?: string | undefined
@@ -73,7 +75,7 @@ export interface AuditPage {
 export function matchesQuery(record: AuditRecord, query: AuditQuery): boolean {
   const atMs = Date.parse(record.at)
   return (
-    (['user', 'operation', 'application', 'decision'] as const).every(
+    (['kind', 'user', 'address', 'operation', 'application', 'decision'] as const).every(
       (name) => query[name] === undefined || record[name] === query[name],
     ) &&
     atMs >= (query.fromMs ?? -Infinity) &&

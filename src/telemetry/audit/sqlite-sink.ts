@@ -75,6 +75,8 @@ class SqliteSink implements AuditSink {
   async find(query: AuditQuery): Promise<AuditPage> {
     const conditions: [string, SQLInputValue | undefined][] = [
       ...columns.map((name): [string, SQLInputValue | undefined] => [`${name} = ?`, query[name]]),
+      ["record ->> 'kind' = ?", query.kind],
+      ["record ->> 'address' = ?", query.address],
       ['at_ms >= ?', query.fromMs],
       ['at_ms < ?', query.toMs],
       ['sequence < ?', query.before],

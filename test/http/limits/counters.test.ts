@@ -184,3 +184,35 @@ test('with rate-limit.redis.enabled: false, a replica counts for itself and send
   assert.equal((await fetch(`${url}/pipelines/1`)).status, 429)
   assert.deepEqual(await redis.ask('keys', '*'), [])
 })
+
+test('with rate-limit.redis.fallback: memory, a replica counts for itself while Redis is gone', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  const orca = await startUpstream(t, () => [])
+  const lines: Record<string, unknown>[] = []
+  const { url } = await runGateway(
+    t,
+    {
+      'rate-limit': { enabled: true, learning: false, capacity: 2, rateSeconds: 600, redis: { fallback: 'memory' } },
+      redis: { connection: redis.url },
+      services: { orca: { baseUrl: orca.url } },
+    },
+    { log: (line) => lines.push(line) },
+  )
+  const ask = async () => {
+    const answer = await fetch(`${url}/pipelines/1`)
+    await answer.arrayBuffer()
+    return [answer.status, answer.headers.get('x-ratelimit-remaining')]
+  }
+  assert.deepEqual(await ask(), [200, '1'])
+  await redis.kill()
+  assert.deepEqual(
+    [await ask(), await ask(), await ask()],
+    [
+      [200, '1'],
+      [200, '0'],
+      [429, '0'],
+    ],
+  )
+  assert.ok(lines.some(({ msg }) => /each replica counts for itself until it can/.test(String(msg))))
+})

@@ -12,6 +12,7 @@ function createLog() {
   const state = {
     fails: false,
     lost: 0,
+    hanging: undefined as Promise<void> | undefined,
     removedBefore: undefined as number | undefined,
     closed: false,
     measured: [] as number[],
@@ -20,6 +21,7 @@ function createLog() {
   const audit = openAuditLog({
     sink: {
       append: async (events) => {
+        await state.hanging
         if (state.fails) throw new Error('disk full')
         batches.push(events)
       },
@@ -112,5 +114,26 @@ test('the size of the log is looked at with each sweep and after five thousand r
   await audit.record(eventsOf(1)[0] as AuditEvent)
   assert.deepEqual(state.measured, [1_000_000, 1_000_000])
   assert.match(lines.at(-1) ?? '', /larger than audit\.maxMegabytes/)
+  await audit.close()
+})
+
+test('nobody waits for ever for a sink that hangs, and what it writes in the end is written', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+  const { audit, batches, state, lines } = createLog()
+  const [first, second] = eventsOf(2) as [AuditEvent, AuditEvent]
+  const hanging = Promise.withResolvers<void>()
+  state.hanging = hanging.promise
+  const waiting = audit.record(first)
+  t.mock.timers.tick(5000)
+  await assert.rejects(waiting, /not written within 5000 ms/)
+  // Whoever comes later does not wait at all.
+  await assert.rejects(audit.record(second), /an earlier record is not written yet/)
+  assert.equal(audit.trouble, 'the audit log cannot be written: 0 events are missing so far')
+  hanging.resolve()
+  await audit.find({ limit: 1 })
+  assert.deepEqual(batches.flat(), [first, second])
+  assert.equal(audit.trouble, undefined)
+  await audit.record(first)
+  assert.equal(lines.filter((line) => /cannot be written/.test(line)).length, 1)
   await audit.close()
 })

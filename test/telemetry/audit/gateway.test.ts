@@ -51,7 +51,7 @@ test('login, logout, changes and refusals are told in their order, reads are not
 
   const found = await events()
   assert.deepEqual(shown(found), [
-    ['login', 'refused', undefined, undefined, 302],
+    ['login', 'refused', 'admin', undefined, 302],
     ['login', 'allowed', 'admin', undefined, 302],
     ['change', 'allowed', 'admin', 'cancelPipelineUsingPUT1', 200],
     ['change', 'failed', 'admin', 'cancelPipelineUsingPUT1', 500],
@@ -153,6 +153,8 @@ test('administrators page through the log by its filters, others may not', async
   }
   assert.deepEqual(seen, ['p6', 'p5', 'p4', 'p3', 'p2', 'p1', 'p0'])
   assert.equal((await askEvents(url, 'user=nobody', admin)).events.length, 0)
+  assert.equal((await askEvents(url, 'kind=login', admin)).events.length, 0)
+  assert.equal((await askEvents(url, 'kind=change&address=127.0.0.1', admin)).events.length, 7)
   assert.equal((await askEvents(url, 'from=2100-01-01T00:00:00Z', admin)).events.length, 0)
   assert.equal((await askEvents(url, 'to=2100-01-01T00:00:00Z&decision=allowed', admin)).events.length, 7)
   for (const query of ['from=yesterday', 'cursor=x', 'limit=0', 'limit=5000', 'decision=maybe']) {

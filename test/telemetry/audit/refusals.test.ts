@@ -272,6 +272,24 @@ test('API tokens: unknown, expired and revoked ones, and one that may not do wha
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
+test('a refused login names its user where there is one of that name, and nobody otherwise', async (t) => {
+  const gateway = await startGuarded(t)
+  await gateway.open().login('admin', 'wrong')
+  await gateway.open().login('c4n4ry', 'wrong')
+  await fetch(`${gateway.url}/credentials`, { headers: basic('admin', 'wrong'), redirect: 'manual' })
+
+  const records = await recordsOf(gateway)
+  assert.deepEqual(
+    records.map(({ kind, decision, user }) => [kind, decision, user]),
+    [
+      ['login', 'refused', 'admin'],
+      ['login', 'refused', undefined],
+      ['refusal', 'refused', 'admin'],
+    ],
+  )
+  assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
+})
+
 test('what is refused before any login leaves a code: a shed change, an ambiguous path, a page of strangers', async (t) => {
   const gateway = await startGuarded(t, {
     requestShedding: { enabled: true, paths: '/pipelines/shed/.*' },

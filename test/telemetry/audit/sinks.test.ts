@@ -85,6 +85,8 @@ for (const [name, openPlace] of Object.entries(places)) {
     assert.deepEqual(await found({ operation: 'operation1', application: 'web' }), [8, 4])
     assert.deepEqual(await found({ decision: 'refused' }), [9, 5, 1])
     assert.deepEqual(await found({ fromMs: 1000, toMs: 101_000 }), [5, 4, 3, 2])
+    assert.deepEqual(await found({ kind: 'change', user: 'bob' }), [12, 11, 10, 9, 8, 7, 6, 5])
+    assert.deepEqual([await found({ kind: 'login' }), await found({ address: '10.0.0.1' })], [[], []])
     assert.deepEqual(await found({ user: "x' OR 1=1 --" }), [])
   })
 
