@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import pino from 'pino'
 import { openRedis } from '../../../src/redis/open-redis.ts'
 import type { AuditSink } from '../../../src/telemetry/audit/audit-sink.ts'
+import { formatCanonical } from '../../../src/telemetry/audit/chain.ts'
 import { listAuditFiles, openFileSink } from '../../../src/telemetry/audit/file-sink.ts'
 import { linesOf } from '../../../src/telemetry/audit/lines.ts'
 import { createOutputSink } from '../../../src/telemetry/audit/output-sink.ts'
@@ -15,6 +16,7 @@ import { createRedisSink } from '../../../src/telemetry/audit/redis-sink.ts'
 import { openSqliteSink, readAuditFile } from '../../../src/telemetry/audit/sqlite-sink.ts'
 import { verifyChain } from '../../../src/telemetry/audit/verify.ts'
 import { startRedis } from '../../support/redis.ts'
+import { startServe } from '../../support/serve.ts'
 import { eventsOf, temporaryFolder } from './support.ts'
 
 interface Place {
@@ -194,6 +196,18 @@ test('files: a record that a crash has cut off is dropped, and the chain goes on
   await sink.append(eventsOf(1))
   const { breaks, records } = await verifyChain(linesOf(options.file))
   assert.deepEqual([breaks, records], [[], 4])
+})
+
+test('standard output: the lines of the audit log stand whole among those of the log', async (t) => {
+  const gateway = startServe(t, { audit: { sink: 'stdout' } })
+  const url = await gateway.listening
+  const ask = async () => (await fetch(`${url}/auth/deleteSessionCache`, { method: 'POST' })).arrayBuffer()
+  for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 20 }, ask))
+  gateway.signal('SIGTERM')
+  await gateway.exited
+  const lines = gateway.log().filter((line) => 'sequence' in line)
+  const { breaks, records } = await verifyChain(lines.map(formatCanonical))
+  assert.deepEqual([breaks, records], [[], 200])
 })
 
 test('standard output: each record is a line of the chain', async () => {
