@@ -34,6 +34,8 @@ async function start(t: TestContext, limits: Record<string, unknown> = {}, acl =
     },
     { now: () => nowMs, log: (line) => lines.push(line) },
   )
+  // Connecting may take longer than a request waits.
+  await waitUntil(async () => (await fetch(`${url}/readyz`)).ok, 'Redis')
   return {
     redis,
     lines,
@@ -149,6 +151,7 @@ test('without login, everybody without a name has what is set for anonymous', as
     'rate-limit': { enabled: true, capacity: 10 },
     redis: { connection: redis.url.replace('//', '//fairlead@'), password: 'secret' },
   })
+  await waitUntil(async () => (await fetch(`${url}/readyz`)).ok, 'Redis')
   const answer = await fetch(`${url}/version`)
   assert.equal(answer.headers.get('x-ratelimit-capacity'), '7')
 })
