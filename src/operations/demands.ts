@@ -27,13 +27,18 @@ export type Demand =
   | { readonly kind: 'build-service'; readonly authorization: Authorization; readonly parameter: string }
   /** The body holds definitions: WRITE on their applications, those they belong to now included, and their service accounts. */
   | { readonly kind: 'definitions' }
+  /** A pipeline template, by the id of the path or as the body has it: its scopes say to which applications it belongs. */
+  | { readonly kind: 'template'; readonly authorization: 'READ' | 'WRITE'; readonly of: 'path' | 'body' }
   /** The body is a task: each job needs what it does. */
   | { readonly kind: 'jobs' }
   /** A list, from which what the caller may not read is left out. */
   | { readonly kind: 'filter'; readonly by: readonly FilterField[] }
 
-/** `key-account`: the answer is a map by account; `build-service`: entries are names, or objects with one. */
-export type FilterField = 'application' | 'account' | 'key-account' | 'build-service'
+/**
+ * `key-account`: the answer is a map by account; `build-service`: entries are names, or objects with one; `scopes`: entries are
+ * templates, or lists of them by id.
+ */
+export type FilterField = 'application' | 'account' | 'key-account' | 'build-service' | 'scopes'
 
 export type Demands = readonly [Demand, ...Demand[]]
 
@@ -68,9 +73,15 @@ export const writesDefinitions: Demands = [{ kind: 'definitions' }]
 export const submitsJobs: Demands = [{ kind: 'jobs' }]
 export const writesPlugins: Demands = [{ kind: 'named-application', authorization: 'WRITE', application: 'spinnakerplugins' }]
 
+export const readsTemplate: Demands = [{ kind: 'template', authorization: 'READ', of: 'path' }]
+export const createsTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'body' }]
+export const deletesTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'path' }]
+export const updatesTemplate: Demands = [...deletesTemplate, ...createsTemplate]
+
 export const readsAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path' }]
 export const readsApplicationOnAccount: Demands = [...readsApplication, ...readsAccount]
 export const filteredByApplication: Demands = [{ kind: 'filter', by: ['application'] }]
+export const filteredByScopes: Demands = [{ kind: 'filter', by: ['scopes'] }]
 export const filteredByAccount: Demands = [{ kind: 'filter', by: ['account'] }]
 export const filteredByBuildService: Demands = [{ kind: 'filter', by: ['build-service'] }]
 
@@ -116,6 +127,10 @@ function formatDemand(demand: Demand): string {
       return `${demand.authorization} on the account in the ${demand.of}`
     case 'build-service':
       return `${demand.authorization} on the build service`
+    case 'template':
+      return demand.authorization === 'READ'
+        ? 'READ on an application among the scopes of the template, nothing for one that everybody shares'
+        : `WRITE on the applications among the scopes of the template in the ${demand.of}, an administrator for one that everybody shares`
     case 'definitions':
       return 'WRITE on the applications of the definitions, as they are and as they will be, and their service accounts'
     case 'jobs':

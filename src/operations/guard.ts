@@ -12,6 +12,7 @@ import { checksAtGateway, type Demand, type FilterField } from './demands.ts'
 import { type JobNeeds, needsOfDefinition, needsOfJobs, needsOfStages } from './job-needs.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
+import { loadTemplates, needsOfTemplateChange, needsOfTemplateRead } from './template-scopes.ts'
 import { type Fields, isFields } from './upstream-shape.ts'
 
 const maxRemembered = 10_000
@@ -44,7 +45,7 @@ export class Guard {
     if (demands.length === 0) return
     const view = await loadView(request.state, this.#platform)
     for (const demand of demands) {
-      for (const need of await this.#needsOf(demand, request)) refuseUnless(view, need)
+      requireAll(view, await this.#needsOf(demand, request, view))
     }
   }
 
@@ -63,7 +64,7 @@ export class Guard {
     return view?.admin === true ? undefined : (answer) => filterAnswer(answer, fields, view)
   }
 
-  async #needsOf(demand: Demand, request: OperationRequest): Promise<Need[]> {
+  async #needsOf(demand: Demand, request: OperationRequest, view: PermissionView | undefined): Promise<Need[]> {
     switch (demand.kind) {
       case 'admin':
       case 'account-manager':
@@ -76,6 +77,12 @@ export class Guard {
         return named(valuesOf(request, [demand.parameter]), 'build-service', demand.authorization)
       case 'application':
         return named(await this.#applicationsOf(demand, request), 'application', demand.authorization)
+      case 'template':
+        return needsOfTemplates(
+          await templatesAt(request, valuesOf(request, ['id']), demand.authorization),
+          demand.authorization,
+          view,
+        )
       default:
         return []
     }
@@ -124,6 +131,10 @@ export class Guard {
       }
       case 'account':
         return requireAll(view, named(texts(fields['name'] ?? fields['account']), 'account', demand.authorization))
+      case 'template': {
+        const templates = [fields, ...(await templatesAt(request, texts(fields['id']), 'WRITE'))]
+        return requireAll(view, needsOfTemplates(templates, demand.authorization, view))
+      }
       case 'definitions':
         return this.#checkDefinitions(request, body, view)
       case 'jobs': {
@@ -149,6 +160,10 @@ export class Guard {
 
   async #refuseUnless(found: JobNeeds, request: OperationRequest, view: PermissionView | undefined): Promise<void> {
     requireAll(view, found.needs)
+    for (const { id, template } of found.templates) {
+      const templates = [...(template === undefined ? [] : [template]), ...(await templatesAt(request, texts(id), 'WRITE'))]
+      requireAll(view, needsOfTemplates(templates, 'WRITE', view))
+    }
     for (const name of found.creates) await this.#checkCreation(request, name, view)
     for (const { id, authorization } of new Map(
       found.definitions.map((one) => [`${one.authorization} ${one.id}`, one]),
@@ -172,7 +187,7 @@ export class Guard {
 
 function isAboutBody(demand: Demand): boolean {
   if (demand.kind === 'definitions' || demand.kind === 'jobs') return true
-  if (demand.kind === 'account') return demand.of === 'body'
+  if (demand.kind === 'account' || demand.kind === 'template') return demand.of === 'body'
   return demand.kind === 'application' && (demand.of === 'body' || demand.of === 'started')
 }
 
@@ -180,6 +195,20 @@ function isAboutBody(demand: Demand): boolean {
 function ownerNeeds(view: PermissionView | undefined, applications: readonly string[]): Need[] {
   const known = applications.filter((name) => view === undefined || isListed(view, name))
   return named(known, 'application', 'WRITE')
+}
+
+async function templatesAt(request: OperationRequest, ids: readonly string[], purpose: 'READ' | 'WRITE'): Promise<Fields[]> {
+  return (await Promise.all(ids.map((id) => loadTemplates(request, id, purpose)))).flat()
+}
+
+function needsOfTemplates(
+  templates: readonly Fields[],
+  authorization: 'READ' | 'WRITE',
+  view: PermissionView | undefined,
+): Need[] {
+  return templates.flatMap((template) =>
+    authorization === 'WRITE' ? needsOfTemplateChange(template) : needsOfTemplateRead(template, view),
+  )
 }
 
 function named(
@@ -249,6 +278,10 @@ function filterAnswer(answer: unknown, fields: readonly FilterField[], view: Per
   if (fields.includes('key-account') && isFields(answer)) {
     return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(view, 'account', account)))
   }
+  if (fields.includes('scopes') && isFields(answer)) {
+    const lists = Object.entries(answer).map(([id, list]) => [id, filterAnswer(list, fields, view)] as const)
+    return Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0))
+  }
   if (!Array.isArray(answer)) return answer
   return answer.flatMap((entry: unknown) => {
     if (isFields(entry) && Array.isArray(entry['results'])) {
@@ -263,6 +296,7 @@ function mayReadEntry(view: PermissionView | undefined, field: FilterField, entr
     const name = isFields(entry) ? entry['name'] : entry
     return typeof name !== 'string' || mayRead(view, field, name)
   }
+  if (field === 'scopes') return !isFields(entry) || needsOfTemplateRead(entry, view).length === 0
   if (field === 'key-account' || !isFields(entry)) return true
   const name = entry[field]
   return typeof name !== 'string' || name === '' || mayRead(view, field, name)

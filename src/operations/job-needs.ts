@@ -11,18 +11,22 @@ export interface JobNeeds {
   readonly creates: string[]
   /** Definitions that are changed (WRITE) or started (EXECUTE), by id. */
   readonly definitions: { readonly id: string; readonly authorization: Authorization }[]
+  /** Pipeline templates that are changed: as they will be, and by the id of what is stored. */
+  readonly templates: { readonly id: unknown; readonly template: Fields | undefined }[]
 }
 
-const createsApplication = new Set(['createApplication', 'upsertApplication'])
-const changesApplication = new Set([...createsApplication, 'updateApplication', 'deleteApplication'])
+/** Types of jobs, in lower case: whoever writes another case means the same. */
+const createsApplication = new Set(['createapplication', 'upsertapplication'])
+const changesApplication = new Set([...createsApplication, 'updateapplication', 'deleteapplication'])
+const changesTemplate = /^(?:create|update|delete)(?:v2)?pipelinetemplate$/
 
 /** Stages of a pipeline that change what belongs to applications: the store behind them does not check who does it. */
 const privilegedStages = new Set([
   ...changesApplication,
-  'savePipeline',
-  'updatePipeline',
-  'deletePipeline',
-  'reorderPipelines',
+  'savepipeline',
+  'updatepipeline',
+  'deletepipeline',
+  'reorderpipelines',
   'pipeline',
 ])
 
@@ -32,21 +36,30 @@ const accountKeys = new Set(['account', 'credentials', 'accountName'])
 
 /** @throws {GatewayError} PERMISSION_DENIED when a job hides behind an expression what it is about */
 export function needsOfJobs(jobs: readonly unknown[]): JobNeeds {
-  const found: JobNeeds = { needs: [], creates: [], definitions: [] }
+  const found: JobNeeds = { needs: [], creates: [], definitions: [], templates: [] }
   for (const job of jobs.filter(isFields)) addJob(found, job)
   return found
 }
 
 /** Needs of a definition itself, wherever it will be stored. @throws {GatewayError} PERMISSION_DENIED */
 export function needsOfDefinition(definition: Fields): JobNeeds {
-  const found = needsOfJobs(stagesOf(definition).filter((stage) => privilegedStages.has(String(stage['type']))))
+  const found = needsOfStages(definition)
   addDefinition(found, definition)
   return found
 }
 
 /** Needs of a definition that runs without being stored. @throws {GatewayError} PERMISSION_DENIED */
 export function needsOfStages(definition: Fields): JobNeeds {
-  return needsOfJobs(stagesOf(definition).filter((stage) => privilegedStages.has(String(stage['type']))))
+  return needsOfJobs(stagesOf(definition).filter(isPrivileged))
+}
+
+function isPrivileged(stage: Fields): boolean {
+  return typesOf(stage).some((type) => privilegedStages.has(type) || changesTemplate.test(type))
+}
+
+/** A job may bear one type and be carried out as another. */
+function typesOf({ type, alias }: Fields): string[] {
+  return [type, alias].filter((name) => typeof name === 'string').map((name) => name.trim().toLowerCase())
 }
 
 function stagesOf({ stages }: Fields): Fields[] {
@@ -64,12 +77,17 @@ function addDefinition(found: JobNeeds, { application, id, triggers }: Fields): 
 }
 
 function addJob(found: JobNeeds, job: Fields): void {
-  const type = String(job['type'] ?? '')
   if (Object.keys(job).some((key) => key.includes('${'))) throw hidden()
-  if (type === 'pipeline') addStart(found, job)
-  else if (type === 'reorderPipelines') addReorder(found, job)
-  else if (changesApplication.has(type)) addApplicationChange(found, type, job)
-  else addOther(found, job)
+  const types = typesOf(job)
+  if (types.some((type) => type.includes('${'))) throw hidden()
+  if (types.length === 0) addOther(found, job)
+  for (const type of types) {
+    if (type === 'pipeline') addStart(found, job)
+    else if (type === 'reorderpipelines') addReorder(found, job)
+    else if (changesApplication.has(type)) addApplicationChange(found, type, job)
+    else if (changesTemplate.test(type)) addTemplate(found, job)
+    else addOther(found, job)
+  }
 }
 
 function addOther(found: JobNeeds, job: Fields): void {
@@ -86,6 +104,14 @@ function addStart(found: JobNeeds, { application, pipeline }: Fields): void {
   if (typeof application === 'string') addApplication(found, application, 'EXECUTE')
   if (typeof pipeline === 'string' && pipeline !== '')
     found.definitions.push({ id: checkPlain(pipeline), authorization: 'EXECUTE' })
+}
+
+function addTemplate(found: JobNeeds, job: Fields): void {
+  const template = decode(job['pipelineTemplate'])
+  const ids = [job['id'], job['pipelineTemplateId'], isFields(template) ? template['id'] : undefined]
+  const named = ids.filter((id) => typeof id === 'string').map(checkPlain)
+  found.templates.push({ id: undefined, template: isFields(template) ? template : undefined })
+  found.templates.push(...[...new Set(named)].map((id) => ({ id, template: undefined })))
 }
 
 function addReorder(found: JobNeeds, job: Fields): void {
@@ -137,6 +163,7 @@ function merge(found: JobNeeds, other: JobNeeds): void {
   found.needs.push(...other.needs)
   found.creates.push(...other.creates)
   found.definitions.push(...other.definitions)
+  found.templates.push(...other.templates)
 }
 
 /** JSON in base64, as jobs carry documents, or the value itself. @throws {GatewayError} PERMISSION_DENIED */

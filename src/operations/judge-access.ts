@@ -80,6 +80,9 @@ function collect(found: Findings, demand: Demand, subject: AccessSubject, mayCre
     case 'build-service':
       addNamed(found, 'build-service', subject.buildService, demand.authorization)
       return
+    case 'template':
+      addApplication(found, subject.application, demand.authorization, 'among the scopes of the template')
+      return
     case 'definitions':
       addApplication(found, subject.application, 'WRITE', 'of the definition, as it is stored and as it will be')
       addServiceAccount(found, subject.serviceAccount)

@@ -5,6 +5,7 @@ import { GatewayError } from '../errors.ts'
 import { readJson, upstreamFailed } from '../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from './application-access.ts'
 import { startsDefinition } from './demands.ts'
+import { displayedUser, withDisplayedUser } from './displayed-user.ts'
 import { findDefinition } from './find-definition.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
@@ -95,16 +96,6 @@ function toTrigger(request: OperationRequest): Trigger & { user: string; notific
   return { ...given, user: displayedUser(request, user), notifications: notifications ?? [] }
 }
 
-/**
- * Who is shown as having started the pipeline: the caller, and a name of the client's choice only where nobody logs in.
- *
- * @see authentication contract, section 4.4
- */
-function displayedUser({ state: { user } }: OperationRequest, given: string | null | undefined): string {
-  if (user !== undefined && user.method !== 'anonymous') return user.username
-  return given || (user?.username ?? 'anonymous')
-}
-
 function addNotifications(definition: Fields, trigger: { notifications: unknown[] }): Fields {
   if (trigger.notifications.length === 0) return {}
   const stored = definition['notifications']
@@ -145,13 +136,6 @@ async function startGiven(request: OperationRequest, platform: Platform): Promis
   })
   if (answer.status === 400 && definition['type'] === 'templatedPipeline') throw templateRefused(answer.text)
   return checkObject(readJson(answer, 'orca'), 'orca')
-}
-
-/** Without a user in the trigger the orchestrator takes the one of the identity header. */
-function withDisplayedUser(request: OperationRequest, definition: Fields): Fields {
-  const { trigger } = definition
-  if (!isFields(trigger) || typeof trigger['user'] !== 'string') return definition
-  return { ...definition, trigger: { ...trigger, user: displayedUser(request, trigger['user']) } }
 }
 
 /** A templated pipeline may name its application twice, and the inner one counts: both are checked. */

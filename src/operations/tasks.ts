@@ -3,6 +3,7 @@
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from './demands.ts'
+import { withDisplayedUser } from './displayed-user.ts'
 import { learnApplication } from './learn-application.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
@@ -149,7 +150,8 @@ export const taskOperations: Operation[] = [
 ]
 
 async function submit(request: OperationRequest, platform: Platform, task: Fields): Promise<Fields> {
-  const answer = await request.json('orca', { method: 'POST', path: '/ops', body: task, headers: submissionType })
+  const body = withDisplayedUser(request, task)
+  const answer = await request.json('orca', { method: 'POST', path: '/ops', body, headers: submissionType })
   if (changesApplication(task)) {
     // Who created an application looks for it in the list as soon as the task has ended.
     setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()

@@ -6,6 +6,29 @@ import { type Seeded, startSeeded } from './support.ts'
 const plan = (fields: Record<string, unknown>) => ({ name: 'main', stages: [], triggers: [], ...fields })
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
+const wait = { refId: '1', type: 'wait', waitTime: 0 }
+
+interface Shown {
+  authentication: { user: string }
+  trigger: { user: string }
+}
+
+function idIn({ text }: { text: string }): string {
+  return (JSON.parse(text) as { ref: string }).ref.split('/').at(-1) as string
+}
+
+/** How an execution ends, and what its first failed stage says. */
+async function outcomeOf(ask: Seeded['ask'], started: { text: string }): Promise<{ status: string; error: string }> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const { text } = await ask('admin', `GET /pipelines/${idIn(started)}`)
+    const { status, stages } = JSON.parse(text) as { status: string; stages: { context: { exception?: unknown } }[] }
+    const failed = stages.find(({ context }) => context.exception !== undefined)
+    if (!['NOT_STARTED', 'RUNNING'].includes(status)) return { status, error: JSON.stringify(failed?.context.exception ?? '') }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return assert.fail(`never ends: ${started.text}`)
+}
+
 interface Scene extends Seeded {
   /** Definition of the pipeline `main` of the application `secret`. */
   secretId: string
@@ -33,7 +56,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
   const { ask, url, secretId, executionId } = scene
   const refused = async (request: string, body?: unknown, headers?: Record<string, string>) => {
     const { status, text } = await ask('mallory', request, body, headers)
-    assert.ok([400, 403, 404, 405].includes(status), `${request}: ${status} ${text.slice(0, 200)}`)
+    assert.ok([400, 403, 404, 405, 422].includes(status), `${request}: ${status} ${text.slice(0, 200)}`)
     assert.doesNotMatch(text, /"email":|"stages":/, request)
     return status
   }
@@ -177,6 +200,233 @@ test('attacks on an application that somebody has no right on', async (t) => {
     await forbidden('POST /pipelines/secret/main', {})
     await refused(`POST /pipelines/mine/${secretId}`, {})
     await forbidden('POST /pipelines/v2/secret/main', {})
+  })
+
+  await t.test('an application that is no text, is named twice or in another spelling is nobody else’s', async () => {
+    for (const application of [['secret'], { name: 'secret' }, 7, true, null, '']) {
+      await refused('POST /pipelines', plan({ application, name: 'odd' }))
+      await refused('POST /strategies', plan({ application, name: 'odd' }))
+      await ask('mallory', 'POST /pipelines/bulksave', [plan({ application, name: 'odd' })])
+    }
+    await refused('POST /pipelines/start', plan({ application: ['secret'], stages: [wait] }))
+    await forbidden('POST /pipelines', `{"application":"mine","application":"secret","name":"twice","stages":[]}`)
+    await forbidden('POST /pipelines', plan({ application: 'SECRET', name: 'loud' }))
+    await forbidden('POST /pipelines', plan({ application: ' secret\u00A0', name: 'blank' }))
+    // A key in another case is another key: what is stored belongs to the application that was checked.
+    const { status } = await ask('mallory', 'POST /pipelines', plan({ application: 'mine', Application: 'secret', name: 'case' }))
+    assert.equal(status, 200)
+    await refused('POST /pipelines', `{"__proto__":{"application":"mine"},"name":"proto","stages":[]}`)
+    await refused('POST /pipelines', `{"application":"secret","__proto__":{"application":"mine"},"name":"proto","stages":[]}`)
+    await forbidden('POST /pipelines', `{"application":"secret","constructor":{"application":"mine"},"name":"c","stages":[]}`)
+  })
+
+  await t.test('templates stay with the applications that are their scopes', async () => {
+    const template = (id: string, ...scopes: unknown[]) => ({ id, schema: 'v2', metadata: { name: id, scopes }, pipeline: {} })
+    for (const [id, scope] of [
+      ['theirs', 'secret'],
+      ['shared', 'global'],
+    ] as const) {
+      const created = await ask('admin', 'POST /v2/pipelineTemplates/create', template(id, scope))
+      assert.equal(created.status, 202, created.text)
+    }
+    for (const body of [
+      template('new', 'secret'),
+      template('new', 'mine', 'SECRET'),
+      template('new', 'global'),
+      template('new'),
+    ]) {
+      await forbidden('POST /v2/pipelineTemplates/create', body)
+      await forbidden('POST /pipelineTemplates', body)
+      await forbidden('POST /tasks', {
+        application: 'mine',
+        job: [{ type: 'createV2PipelineTemplate', pipelineTemplate: encoded(body) }],
+      })
+    }
+    for (const id of ['theirs', 'THEIRS', 'theirs:latest', 'shared']) {
+      await forbidden(`POST /v2/pipelineTemplates/update/${id}`, template(id, 'mine'))
+      await forbidden(`POST /pipelineTemplates/${id}`, template(id, 'mine'))
+      await forbidden(`DELETE /v2/pipelineTemplates/${id}?application=mine`)
+      await forbidden(`DELETE /pipelineTemplates/${id}?application=mine`)
+      await forbidden('POST /tasks', { application: 'mine', job: [{ type: 'deleteV2PipelineTemplate', pipelineTemplateId: id }] })
+      await forbidden('POST /tasks', {
+        application: 'mine',
+        job: [{ type: 'updatePipelineTemplate', id, pipelineTemplate: encoded(template(id, 'mine')) }],
+      })
+    }
+    await forbidden('POST /v2/pipelineTemplates/create?tag=stable', template('theirs', 'mine'))
+    for (const path of ['/pipelineTemplates/theirs', '/v2/pipelineTemplates/theirs', '/v2/pipelineTemplates/theirs?tag=latest']) {
+      await forbidden(`GET ${path}`)
+    }
+    await forbidden('GET /v2/pipelineTemplates/theirs/dependents')
+    for (const path of [
+      '/pipelineTemplates',
+      '/v2/pipelineTemplates',
+      '/v2/pipelineTemplates/versions',
+      '/pipelineTemplates?scopes=secret',
+    ]) {
+      assert.doesNotMatch((await ask('mallory', `GET ${path}`)).text, /theirs/, path)
+    }
+    assert.equal((await ask('mallory', 'GET /v2/pipelineTemplates/shared')).status, 200)
+    const instance = { type: 'templatedPipeline', schema: 'v2', template: { reference: 'spinnaker://theirs' }, variables: {} }
+    await refused('POST /v2/pipelineTemplates/plan', { ...instance, application: 'mine', name: 'p' })
+    await forbidden('POST /v2/pipelineTemplates/plan', { ...instance, application: 'secret', name: 'p' })
+    await refused('POST /pipelines/start', { ...instance, application: 'mine', name: 'p' })
+  })
+
+  await t.test('a template carries no stage past the check: it is judged when it runs', async () => {
+    const stages = [{ refId: '1', type: 'deletePipeline', pipeline: encoded({ application: 'secret', name: 'main' }) }]
+    const template = { id: 'carrier', schema: 'v2', metadata: { name: 'carrier', scopes: ['mine'] }, pipeline: { stages } }
+    assert.equal((await ask('mallory', 'POST /v2/pipelineTemplates/create', template)).status, 202)
+    const reference = { reference: 'spinnaker://carrier' }
+    const instance = {
+      type: 'templatedPipeline',
+      schema: 'v2',
+      application: 'mine',
+      name: 'carried',
+      template: reference,
+      variables: {},
+    }
+    assert.equal((await ask('mallory', 'POST /pipelines', instance)).status, 200)
+    const { status, error } = await outcomeOf(ask, await ask('mallory', 'POST /pipelines/mine/carried', {}))
+    assert.equal(status, 'TERMINAL')
+    assert.match(error, /WRITE on the application secret; mallory has not got it/)
+  })
+
+  await t.test('a stage under another type, in another case or with an expression is judged by what it does', async () => {
+    const gone = encoded({ application: 'secret', name: 'main' })
+    const hidden = [
+      { type: 'wait', alias: 'deletePipeline', pipeline: gone },
+      { type: 'DeletePipeline', pipeline: gone },
+      { type: ' deletePipeline ', pipeline: gone },
+      { type: `\${'deletePipeline'}`, pipeline: gone },
+      { type: 'deletePipeline', alias: 'wait', pipeline: gone },
+      { type: 'noop', alias: 'pipeline', application: 'secret', pipeline: secretId },
+      { type: 'savePipeline', pipeline: { ...plan({ application: 'secret' }) } },
+      { type: 'savePipeline', pipeline: `\${'x'}` },
+    ]
+    for (const job of hidden) await forbidden('POST /tasks', { application: 'mine', job: [job] })
+    for (const stage of hidden.slice(0, 3)) {
+      await forbidden('POST /pipelines/start', plan({ application: 'mine', name: 'hidden', stages: [{ refId: '1', ...stage }] }))
+      await forbidden('POST /pipelines', plan({ application: 'mine', name: 'hidden', stages: [{ refId: '1', ...stage }] }))
+    }
+    await forbidden('POST /tasks', { application: 'mine', job: { type: 'deletePipeline', pipeline: gone } })
+    await forbidden('POST /tasks', { application: 'mine', stages: [{ type: 'deletePipeline', pipeline: gone }] })
+    await refused('POST /tasks', [{ type: 'deletePipeline', pipeline: gone }])
+  })
+
+  await t.test('variants of runAsUser lend nobody’s rights', async () => {
+    const save = (runAsUser: unknown, more = {}) =>
+      plan({
+        application: 'mine',
+        name: 'as someone',
+        triggers: [{ type: 'webhook', source: 'x', enabled: true, runAsUser, ...more }],
+      })
+    for (const name of ['robot', 'ROBOT', ' robot', 'robot\u00A0', 'olga', 'admin', `\${'robot'}`]) {
+      await forbidden('POST /pipelines', save(name))
+    }
+    const nested = {
+      type: 'savePipeline',
+      pipeline: encoded(
+        plan({ application: 'mine', name: 'n', stages: [{ type: 'savePipeline', pipeline: encoded(save('robot')) }] }),
+      ),
+    }
+    await forbidden('POST /tasks', { application: 'mine', job: [nested] })
+    for (const name of ['', '  ', ['robot'], { name: 'robot' }, 7, null]) {
+      assert.equal(
+        (await ask('mallory', 'POST /pipelines', { ...save(name), id: 'as-someone' })).status,
+        200,
+        JSON.stringify(name),
+      )
+      await ask(undefined, 'POST /webhooks/webhook/x', {})
+    }
+    const runs = (await ask('admin', 'GET /executions?pipelineConfigIds=as-someone&limit=50')).json() as {
+      authentication: { user: string }
+    }[]
+    assert.deepEqual(
+      runs.filter(({ authentication }) => authentication.user !== 'anonymous'),
+      [],
+    )
+  })
+
+  await t.test('the executions of others are found by no list, search or made-up parent', async () => {
+    for (const path of [
+      `/executions?executionIds=${executionId}%2C${executionId}`,
+      `/executions?executionIds=x,${executionId}&expand=false`,
+      `/executions?executionIds=${executionId}&executionIds=x`,
+      `/executions?pipelineConfigIds=${secretId}%2Cx&limit=10`,
+      `/executions?pipelineConfigIds=${secretId.toUpperCase()}`,
+      '/applications/mine/executions/search?pipelineName=main',
+      '/applications/%2A/executions/search?pipelineName=main',
+      '/applications/mine/pipelines?limit=50&statuses=RUNNING,SUCCEEDED,TERMINAL',
+      '/search?q=main&type=pipelines',
+      '/search?q=secret&type=applications,projects',
+    ]) {
+      const { text } = await ask('mallory', `GET ${path}`)
+      assert.doesNotMatch(text, new RegExp(`${executionId}|${secretId}|"application":"secret"`, 'i'), path)
+    }
+    const start = plan({ application: 'mine', name: 'orphan', stages: [wait] })
+    await forbidden('POST /pipelines/start', { ...start, trigger: { parentPipelineId: executionId } })
+    await forbidden('POST /pipelines/mine/own', { parentPipelineId: executionId })
+    await forbidden('POST /tasks', { application: 'mine', job: [wait], trigger: { parentPipelineId: executionId } })
+    for (const stage of [
+      { type: 'monitorPipeline', executionIds: [executionId] },
+      { type: 'dependsOnExecution', executionId },
+    ]) {
+      const started = await ask(
+        'mallory',
+        'POST /pipelines/start',
+        plan({ application: 'mine', name: 'spy', stages: [{ refId: '1', ...stage }] }),
+      )
+      assert.match((await outcomeOf(ask, started)).error, /READ on the application secret/)
+    }
+  })
+
+  await t.test('tasks of others are cancelled neither alone nor among one’s own', async () => {
+    const own = idIn(await ask('mallory', 'POST /tasks', { application: 'mine', job: [{ type: 'wait', waitTime: 600 }] }))
+    const theirs = idIn(await ask('olga', 'POST /tasks', { application: 'secret', job: [{ type: 'wait', waitTime: 600 }] }))
+    for (const ids of [`ids=${own}&ids=${theirs}`, `ids=${own},${theirs}`, `ids=${own}%2C${theirs}`, `ids=${theirs}`]) {
+      await forbidden(`PUT /tasks/cancel?${ids}`)
+    }
+    await forbidden(`PUT /applications/mine/tasks/${theirs}/cancel`)
+    await forbidden(`DELETE /tasks/${theirs}`)
+    const status = async (id: string) => ((await ask('admin', `GET /tasks/${id}`)).json() as { status: string }).status
+    assert.deepEqual([await status(own), await status(theirs)], ['RUNNING', 'RUNNING'])
+    await ask('admin', `PUT /tasks/cancel?ids=${own},${theirs}`)
+  })
+
+  await t.test('who starts or submits something is who is shown', async () => {
+    const started = await ask(
+      'mallory',
+      'POST /pipelines/start',
+      plan({ application: 'mine', name: 'me', stages: [wait], trigger: { user: 'olga' } }),
+    )
+    const run = (await ask('mallory', `GET /pipelines/${idIn(started)}`)).json() as Shown
+    const submitted = await ask('mallory', 'POST /tasks', {
+      application: 'mine',
+      job: [wait],
+      trigger: { user: 'olga' },
+      user: 'olga',
+    })
+    const task = ((await ask('mallory', `GET /tasks/${idIn(submitted)}`)).json() as { execution: Shown }).execution
+    for (const { authentication, trigger } of [run, task]) {
+      assert.deepEqual([authentication.user, trigger.user], ['mallory', 'mallory'])
+    }
+  })
+
+  await t.test('a stage that somebody has changed in a run of an administrator acts for that somebody', async () => {
+    const stages = [
+      { refId: '1', type: 'manualJudgment', requisiteStageRefIds: [] },
+      { refId: '2', type: 'wait', waitTime: 0, requisiteStageRefIds: ['1'] },
+    ]
+    const id = idIn(await ask('admin', 'POST /pipelines/start', plan({ application: 'mine', name: 'borrowed', stages })))
+    const { stages: made } = (await ask('mallory', `GET /pipelines/${id}`)).json() as { stages: { id: string; refId: string }[] }
+    const [judgment, second] = ['1', '2'].map((refId) => made.find((stage) => stage.refId === refId)?.id)
+    const change = { alias: 'deletePipeline', pipeline: encoded({ application: 'secret', name: 'main' }), application: 'secret' }
+    assert.equal((await ask('mallory', `PATCH /pipelines/${id}/stages/${second}`, change)).status, 200)
+    assert.equal((await ask('admin', `PATCH /pipelines/${id}/stages/${judgment}`, { judgmentStatus: 'continue' })).status, 200)
+    const { status, error } = await outcomeOf(ask, { text: JSON.stringify({ ref: `/pipelines/${id}` }) })
+    assert.equal(status, 'TERMINAL')
+    assert.match(error, /WRITE on the application secret; mallory/)
   })
 
   await t.test('nothing of it has happened', async () => {

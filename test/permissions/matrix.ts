@@ -44,6 +44,7 @@ const answers: readonly [RegExp, unknown][] = [
   [/^\/(?:pipelines|strategies)\/[^/]+\/(?:history|get)$/, [definition]],
   [/^\/pipelines\/web\/name\//, definition],
   [/^\/(?:pipelines\/web|strategies|strategies\/web)$/, [definition]],
+  [/^\/pipelineTemplates$/, [{ id: 'main', metadata: { scopes: ['web'] } }]],
   [/^\/tasks\/|^\/pipelines\//, { ...task, ...definition, status: 'SUCCEEDED' }],
   [/^\/(?:ops|orchestrate)/, { ref: '/tasks/1' }],
 ]
@@ -139,5 +140,12 @@ function bodyOf({ demands, id }: Operation): unknown {
   const kinds = demands.map(({ kind }) => kind)
   if (kinds.includes('jobs')) return { application: 'web', job: [{ type: 'resizeServerGroup', account: 'prod' }] }
   if (id === 'bulksavePipelineUsingPOST') return [definition]
-  return { ...definition, from: 'main', to: 'other', idsToIndices: { main: 0 }, type: 'kubernetes' }
+  return {
+    ...definition,
+    from: 'main',
+    to: 'other',
+    idsToIndices: { main: 0 },
+    type: 'kubernetes',
+    metadata: { scopes: ['web'] },
+  }
 }

@@ -71,8 +71,13 @@ async function loadTemplate(
   const path = `/v2/pipelineTemplates/${encodeURIComponent(id)}${queryOf(name.slice(id.length))}`
   const { status, body } = await sources.call('front50', { method: 'GET', path, headers })
   if (status === 404) throw new ArtifactError(`There is no pipeline template "${name}".`)
+  if (status === 403) throw new ArtifactError(`The pipeline template "${name}" may not be read. ${reasonIn(body)}`)
   if (status !== 200 || !isJsonObject(body)) throw new BackendError(502, `The pipeline template "${name}" could not be read.`)
   return { id, template: body }
+}
+
+function reasonIn(body: unknown): string {
+  return isJsonObject(body) && typeof body['message'] === 'string' ? body['message'] : ''
 }
 
 /** @param decoration Empty, `:tag` or `@digest`. */
