@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fasti
 import { GatewayError } from '../errors.ts'
 import type { AuditLog } from '../telemetry/audit/audit-log.ts'
 import type { AuditDecision, AuditEvent } from '../telemetry/audit/event.ts'
+import { namesInBody, namesInQuery } from './audited-names.ts'
 import { concealSecrets } from './conceal-secrets.ts'
 import { toErrorAnswer } from './error-answer.ts'
 import { formatJson } from './json.ts'
@@ -46,6 +47,8 @@ export class AuditedAnswers {
   readonly #timer: NodeJS.Timeout
   /** Changes that were recorded before they were made, by the name that joins their records. */
   readonly #begun = new WeakMap<FastifyRequest, string>()
+  /** What the bodies of changes say they are about. */
+  readonly #named = new WeakMap<FastifyRequest, Record<string, string>>()
   /** By id of the token, when its last use was recorded. */
   readonly #tokenUses = new Map<string, number>()
   /** Requests that were refused because they cannot be recorded. */
@@ -72,10 +75,13 @@ export class AuditedAnswers {
   /**
    * Before a change is made: where the log is required, it is made only after its record.
    *
+   * @param body As far as it has been read
    * @throws {GatewayError} AUDIT_UNAVAILABLE
    */
-  async begin(request: FastifyRequest): Promise<void> {
-    if (!this.#options.required || readMethods.has(request.method)) return
+  async begin(request: FastifyRequest, body: unknown): Promise<void> {
+    if (readMethods.has(request.method)) return
+    this.#named.set(request, namesInBody(body))
+    if (!this.#options.required) return
     this.#begun.set(request, this.#options.audit.nameChange())
     await this.#write(request, this.#toEvent(request, { kind: 'change', decision: 'begun' }))
   }
@@ -185,10 +191,11 @@ export class AuditedAnswers {
     return true
   }
 
-  /** Neither bodies nor queries are looked at: they may hold secrets. */
+  /** Of bodies and queries, which may hold secrets, no more than what they name. */
   #toEvent(request: FastifyRequest, more: Pick<AuditEvent, 'kind' | 'decision'> & Partial<AuditEvent>): AuditEvent {
     const { state, method } = request
-    const resource = toResource(request)
+    const names = readMethods.has(method) ? {} : { ...namesInQuery(request.url), ...this.#named.get(request) }
+    const resource: Record<string, string> = { ...names, ...toResource(request) }
     const upstream = state.upstreamCalls.map(({ service, status }) => ({ service, status }))
     return {
       atMs: this.#options.now(),

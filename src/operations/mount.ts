@@ -66,12 +66,15 @@ async function answer(asked: Asked): Promise<FastifyReply> {
   await checkTokenLimits(operation, operationRequest)
   await guard.check(operation, operationRequest)
 
-  await platform.audited?.begin(request)
-  if (operation.forward !== undefined) return answerForward(asked, operation.forward, operationRequest)
+  if (operation.forward !== undefined) {
+    await platform.audited?.begin(request, undefined)
+    return answerForward(asked, operation.forward, operationRequest)
+  }
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
   const body = operation.body === undefined ? undefined : await readDeclaredBody(asked)
   await checkTokenBody(operation, operationRequest, body)
   await guard.checkBody(operation, operationRequest, body)
+  await platform.audited?.begin(request, body)
   const value = await operation.handle({ ...operationRequest, body }, platform)
   return answerValue(asked, value, await guard.filterOf(operation, operationRequest))
 }

@@ -25,7 +25,7 @@ const AuditedEvent = z.looseObject({
   method: text.optional(),
   operation: text.optional().describe('Id of the operation.'),
   application: text.optional(),
-  resource: z.record(z.string(), z.string()).optional().describe('Values of the path by name.'),
+  resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
   status: z.int().optional().describe('Of the answer.'),
   error: text.optional().describe('Code of the error.'),
   reason: text.optional().describe('Why credentials were refused.'),

@@ -20,7 +20,7 @@ export interface AuditEvent {
   /** Id of the operation. */
   readonly operation?: string | undefined
   readonly application?: string | undefined
-  /** Values of the path by name. */
+  /** What it is about: values of the path by name, of a change also what its query and body name. */
   readonly resource?: Readonly<Record<string, string>> | undefined
   readonly decision: AuditDecision
   readonly status?: number | undefined

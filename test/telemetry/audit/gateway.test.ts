@@ -114,7 +114,7 @@ test('reads are told where the operator wants it', async (t) => {
   assert.deepEqual([read?.kind, read?.operation, read?.user], ['read', 'getVersionUsingGET', 'admin'])
 })
 
-test('neither bodies nor queries nor credentials stand in the log or its files', async (t) => {
+test('of bodies and queries nothing but names stands in the log and its files, and no credentials', async (t) => {
   const { url, open, dataDir, events } = await startAudited(t, { 'api-tokens': { enabled: true }, audit: { reads: true } })
   const canary = 'c4n4ry'
   const headers = { ...admin, 'content-type': 'application/json', 'x-spinnaker-application': `${canary}header` }
@@ -137,6 +137,35 @@ test('neither bodies nor queries nor credentials stand in the log or its files',
   assert.ok(content.includes('cancelPipelineUsingPUT1'))
   assert.ok(!content.includes(canary), content.slice(content.indexOf(canary) - 300, content.indexOf(canary) + 60))
   assert.ok(!content.includes(browser.session as string))
+})
+
+test('a change names what it is about, wherever that stands: in the path, the query or the body', async (t) => {
+  const { url, events } = await startAudited(t, { audit: { required: true } })
+  const headers = { ...admin, 'content-type': 'application/json' }
+  const body = JSON.stringify({
+    application: 'web',
+    description: 'c4n4ry',
+    job: [{ type: 'destroyServerGroup', password: 'c4n4ry' }],
+  })
+  await fetch(`${url}/tasks`, { method: 'POST', headers, body })
+  await fetch(`${url}/tasks/cancel?ids=1&ids=2&reason=c4n4ry`, { method: 'PUT', headers })
+  await fetch(`${url}/auth/sessions?username=alice`, { method: 'DELETE', headers })
+
+  const found = (await events()).filter(({ decision }) => decision !== 'begun').reverse()
+  assert.deepEqual(
+    found.map(({ operation, application, resource }) => [operation, application, resource]),
+    [
+      ['taskUsingPOST1', 'web', { application: 'web', jobs: 'destroyServerGroup' }],
+      ['cancelTasksUsingPUT', undefined, { ids: '1, 2' }],
+      ['endOtherSessionsUsingDELETE', undefined, { username: 'alice' }],
+    ],
+  )
+  const begun = (await events('decision=begun')).reverse()
+  assert.deepEqual(
+    begun.map(({ resource }) => resource),
+    found.map(({ resource }) => resource),
+  )
+  assert.ok(!JSON.stringify([found, begun]).includes('c4n4ry'))
 })
 
 test('administrators page through the log by its filters, others may not', async (t) => {
