@@ -88,6 +88,10 @@ export class PasswordLogin implements LoginMethod {
       if (known !== undefined) return { kind: 'user', ...known }
       return { ...this.#refusal('wrong user name or password'), user: this.#nameOf(credentials.username) }
     } catch (error) {
+      if (isTooMany(error)) {
+        const user = this.#nameOf(credentials.username)
+        request.state.auditNote = { kind: 'refused', method: this.name, reason: 'wait', user }
+      }
       if (!isUnavailable(error)) throw error
       return { ...this.#refusal('the credentials cannot be checked at present'), error }
     }
@@ -202,6 +206,10 @@ export class PasswordLogin implements LoginMethod {
   #refusal(reason: string): Extract<LoginOutcome, { kind: 'refused' }> {
     return { kind: 'refused', reason, evenOnOpenPaths: this.#source.refusesOnOpenPaths }
   }
+}
+
+function isTooMany(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'RATE_LIMITED'
 }
 
 function isUnavailable(error: unknown): error is GatewayError {

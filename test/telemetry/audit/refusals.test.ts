@@ -290,6 +290,28 @@ test('a refused login names its user where there is one of that name, and nobody
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
+test('too many wrong passwords in HTTP Basic are told with the method and the user', async (t) => {
+  const gateway = await startGuarded(t)
+  const headers = basic('admin', 'wrong')
+  for (let time = 0; time < 12; time++) await fetch(`${gateway.url}/credentials`, { headers, redirect: 'manual' })
+
+  const told = (await recordsOf(gateway)).map(({ login, error, reason, user, repeated }) => [
+    login,
+    error,
+    reason,
+    user,
+    repeated,
+  ])
+  const wrong = ['form', refused, 'wrong user name or password', 'admin']
+  const wait = ['form', 'RATE_LIMITED', 'wait', 'admin']
+  assert.deepEqual(told, [
+    [...wrong, undefined],
+    [...wait, undefined],
+    [...wrong, 9],
+    [...wait, 1],
+  ])
+})
+
 test('what is refused before any login leaves a code: a shed change, an ambiguous path, a page of strangers', async (t) => {
   const gateway = await startGuarded(t, {
     requestShedding: { enabled: true, paths: '/pipelines/shed/.*' },
