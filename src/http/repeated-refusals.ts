@@ -19,7 +19,7 @@ export class RepeatedRefusals {
   /** Whether the event needs no record of its own, since it was counted. */
   absorbs(event: AuditEvent): boolean {
     // The end of a change that was recorded when it began must not be missing.
-    if (event.decision !== 'refused' || event.change !== undefined) return false
+    if (!isSentByAnybody(event) || event.change !== undefined) return false
     const known = this.#repetitions.get(keyOf(event))
     if (known !== undefined) return count(known, event)
     if (this.#repetitions.size < maxDifferent) {
@@ -45,6 +45,11 @@ export class RepeatedRefusals {
   }
 }
 
+/** Whoever has no login can send it as often as he likes; credentials that nobody can judge are no better. */
+function isSentByAnybody({ kind, decision }: AuditEvent): boolean {
+  return decision === 'refused' || (decision === 'failed' && (kind === 'login' || kind === 'refusal'))
+}
+
 function count(repetition: Repetition, event: AuditEvent): true {
   repetition.last = event
   repetition.repeated++
@@ -53,9 +58,9 @@ function count(repetition: Repetition, event: AuditEvent): true {
 
 /** Whatever names something else each time stays out of it. */
 function keyOf(event: AuditEvent): string {
-  const { kind, user, login, token, address, method, operation, application, status, error, reason } = event
+  const { kind, decision, user, login, token, address, method, operation, application, status, error, reason } = event
   const network = address === undefined ? undefined : networkOf(address)
-  return JSON.stringify([kind, user, login, token, network, method, operation, application, status, error, reason])
+  return JSON.stringify([kind, decision, user, login, token, network, method, operation, application, status, error, reason])
 }
 
 function withoutCaller({ kind, atMs, decision, error }: AuditEvent): AuditEvent {

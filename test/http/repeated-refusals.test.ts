@@ -48,15 +48,22 @@ test('what differs in caller, operation or reason is told apart, what names some
   assert.equal(repeated.absorbs(refusal({ address: '2001:db8::2' })), true)
 })
 
-test('what is allowed or fails, or was begun, is never counted only', () => {
+test('changes that are made, fail or were begun are never counted only', () => {
   const repeated = new RepeatedRefusals()
   assert.deepEqual(
     [1, 2].map(() => repeated.absorbs(refusal({ change: 'c' }))),
     [false, false],
   )
   for (const decision of ['allowed', 'failed', 'begun'] as const) {
-    assert.deepEqual([repeated.absorbs(refusal({ decision })), repeated.absorbs(refusal({ decision }))], [false, false])
+    const change = refusal({ kind: 'change', decision })
+    assert.deepEqual([repeated.absorbs(change), repeated.absorbs(change)], [false, false])
   }
+})
+
+test('logins that nobody can judge at present are counted, too', () => {
+  const repeated = new RepeatedRefusals()
+  const failed = (kind: AuditEvent['kind']) => repeated.absorbs(refusal({ kind, decision: 'failed' }))
+  assert.deepEqual([failed('login'), failed('login'), failed('refusal'), failed('refusal')], [false, true, false, true])
 })
 
 test('a crowd of callers is counted without their names once there are two hundred', () => {
