@@ -20,9 +20,15 @@ export interface ServiceCalls {
 }
 
 const maxConnections = 64
+/**
+ * Calls among the back ends of this process are not limited: one of them is answered only after those that it makes itself, and
+ * with a common limit calls that hold all connections would wait for calls that get none.
+ */
+const embedded = Number.POSITIVE_INFINITY
 
 export function createServiceCalls(settings: CallServiceSettings): ServiceCalls {
   const agents = {
+    'embedded:': new HttpAgent({ keepAlive: true, maxSockets: embedded }),
     'http:': new HttpAgent({ keepAlive: true, maxSockets: maxConnections }),
     'https:': new HttpsAgent({ keepAlive: true, maxSockets: maxConnections }),
   }
@@ -31,11 +37,11 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
     if (address === undefined)
       throw new Error(`${service} is switched off; set services.${service}.enabled or services.${service}.baseUrl.`)
     const url = new URL(address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
-    const protocol = url.protocol as keyof typeof agents
+    const protocol = url.protocol as 'http:' | 'https:'
     const text = body === undefined ? undefined : formatJson(body)
     const options: RequestOptions = {
       method,
-      agent: agents[protocol],
+      agent: agents[address.kind === 'embedded' ? 'embedded:' : protocol],
       path: url.pathname.replace(/\/+$/, '') + path,
       timeout: settings.timeoutMs,
       headers: {

@@ -1,0 +1,33 @@
+/** Calls of back ends to each other, over the socket that all of them share. */
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import test from 'node:test'
+import { createServiceCalls } from '../../src/backends/call-service.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+
+test('calls that make further calls are answered, however many there are at once', { timeout: 20_000 }, async (t) => {
+  const folder = createFolder('calls')
+  const socketPath = join(folder, 's')
+  const { call, close } = createServiceCalls({
+    services: {
+      orca: { kind: 'embedded', service: 'orca', socketPath },
+      fiat: { kind: 'embedded', service: 'fiat', socketPath },
+    },
+    timeoutMs: 60_000,
+    maxAnswerBytes: 1000,
+  })
+  const server = createServer(async (request, answer) => {
+    if (request.url?.startsWith('/orca') === true) await call('fiat', { method: 'GET', path: '/view' })
+    answer.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(socketPath, resolve))
+  t.after(() => {
+    close()
+    server.close()
+    server.closeAllConnections()
+    removeFolder(folder)
+  })
+  const answers = await Promise.all(Array.from({ length: 200 }, () => call('orca', { method: 'GET', path: '/task' })))
+  assert.ok(answers.every(({ status }) => status === 200))
+})
