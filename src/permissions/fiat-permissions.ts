@@ -62,6 +62,8 @@ class FiatPermissions implements Permissions {
     this.#lookups = new ViewLookups({
       ask: (username, signal) => this.#askOnce(username, signal),
       remember: (key, view, ofVersion) => this.#remember(key, view, ofVersion),
+      version,
+      isEmbedded: upstreams.isEmbedded('fiat'),
       settings,
       log,
       now,

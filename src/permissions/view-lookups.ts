@@ -18,6 +18,10 @@ export interface ViewLookupOptions {
   /** Told about a view when it comes, even if nobody waits for it any more. */
   remember: (key: string, view: PermissionView, version: number) => void
   settings: Pick<PermissionSettings, 'lookupTimeoutMs' | 'retry'>
+  /** Grows with every change of permissions that this process makes. */
+  version: () => number
+  /** The service is part of this process: it is slow when the machine is, comes back by itself, and is always waited for. */
+  isEmbedded: boolean
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now: () => number
@@ -25,7 +29,7 @@ export interface ViewLookupOptions {
 
 export interface ViewQuestion {
   readonly username: string
-  /** State of the permissions that the answer will belong to. */
+  /** The state of the permissions that the answer has to know; a later one will do. */
   readonly version: number
 }
 
@@ -45,6 +49,8 @@ interface Lookup extends ViewQuestion {
 
 /** For this long after a failure the service counts as troubled: requests wait for a moment only, and failures are final. */
 const troubleMs = 10_000
+/** How long a request waits for an embedded service at most, whatever is set. */
+const embeddedMs = 60_000
 /** How long a request waits for a troubled service; as long again, nobody waits for a question that stayed without answer. */
 const momentMs = 1000
 /** Users about whom a troubled service is asked at once: connections stay free for finding out that it is back. */
@@ -56,23 +62,27 @@ export class ViewLookups {
   readonly #options: ViewLookupOptions
   /** Those without outcome, by user id. */
   readonly #lookups = new Map<string, Lookup>()
+  readonly #timeoutMs: number
   readonly #momentMs: number
   #troubledAtMs = Number.NEGATIVE_INFINITY
   #closed = false
 
   constructor(options: ViewLookupOptions) {
     this.#options = options
-    this.#momentMs = Math.min(momentMs, options.settings.lookupTimeoutMs)
+    const { lookupTimeoutMs } = options.settings
+    this.#timeoutMs = options.isEmbedded ? Math.max(embeddedMs, lookupTimeoutMs) : lookupTimeoutMs
+    this.#momentMs = Math.min(momentMs, lookupTimeoutMs)
   }
 
   /** Whether the service has failed a moment ago, and nothing has been heard from it since. */
   get isTroubled(): boolean {
-    return this.#options.now() - this.#troubledAtMs < troubleMs
+    return !this.#options.isEmbedded && this.#options.now() - this.#troubledAtMs < troubleMs
   }
 
   async find(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
     const known = this.#lookups.get(key)
-    const lookup = known?.version === question.version ? known : this.#start(key, question)
+    if (known !== undefined && known.version < question.version) return this.#findAfter(known, question)
+    const lookup = known ?? this.#start(key, question.username)
     if (lookup === undefined) return this.#findAfterOthers(key, question)
     if (lookup.givenUpAtMs !== undefined) {
       if (this.#options.now() - lookup.givenUpAtMs < this.#momentMs) return silent()
@@ -107,12 +117,24 @@ export class ViewLookups {
     for (const lookup of this.#lookups.values()) this.#drop(lookup)
   }
 
+  /**
+   * What is being asked began before the permissions changed. However often they change, a user is asked about once at a
+   * time; all who wait for the end of that share the next question.
+   */
+  async #findAfter(earlier: Lookup, question: ViewQuestion): Promise<PermissionAnswer> {
+    await earlier.turn.promise
+    // One for which nobody waits any more makes room.
+    if (this.#lookups.get(earlier.key) === earlier) this.#lookups.delete(earlier.key)
+    return this.find(earlier.key, question)
+  }
+
   /** Undefined while a troubled service is asked about enough others. */
-  #start(key: string, question: ViewQuestion): Lookup | undefined {
+  #start(key: string, username: string): Lookup | undefined {
     if (this.#closed || (this.isTroubled && this.#lookups.size >= maxInTrouble && !this.#makeRoom())) return undefined
     const lookup: Lookup = {
-      ...question,
       key,
+      username,
+      version: this.#options.version(),
       startedAtMs: performance.now(),
       questions: new Set(),
       backoffMs: this.#options.settings.retry.initialBackoffMs,
@@ -149,7 +171,7 @@ export class ViewLookups {
 
   #limitWait(lookup: Lookup): void {
     clearTimeout(lookup.timer)
-    const forMs = this.isTroubled ? this.#momentMs : this.#options.settings.lookupTimeoutMs
+    const forMs = this.isTroubled ? this.#momentMs : this.#timeoutMs
     lookup.timer = setTimeout(() => {
       lookup.givenUpAtMs = this.#options.now()
       lookup.turn.resolve()

@@ -44,6 +44,13 @@ async function open(t: test.TestContext, answers: Answers, changed: Partial<Perm
 
 function openAt(t: test.TestContext, baseUrl: string, changed: Partial<PermissionSettings>) {
   const clock = createClock()
+  const upstreams = openUpstreams(t, baseUrl)
+  const permissions = openPermissions({ settings: { ...settings, ...changed }, upstreams, log: silentLog, now: clock.now })
+  t.after(() => permissions.close())
+  return { clock, permissions }
+}
+
+function openUpstreams(t: test.TestContext, baseUrl: string): Upstreams {
   const upstreams = new Upstreams({
     services: { fiat: { kind: 'external', baseUrl } },
     connectTimeoutMs: 1000,
@@ -53,12 +60,8 @@ function openAt(t: test.TestContext, baseUrl: string, changed: Partial<Permissio
     maxPending: 1000,
     maxAnswerBytes: 1_000_000,
   })
-  const permissions = openPermissions({ settings: { ...settings, ...changed }, upstreams, log: silentLog, now: clock.now })
-  t.after(async () => {
-    permissions.close()
-    await upstreams.close()
-  })
-  return { clock, permissions }
+  t.after(() => upstreams.close())
+  return upstreams
 }
 
 /** A service that never answers, and knows how many requests are open. */
@@ -251,4 +254,30 @@ test('closing ends every question, and nobody waits any longer', async (t) => {
   permissions.close()
   assert.equal((await asking).kind, 'unavailable')
   assert.equal((await permissions.lookUp(bob)).kind, 'unavailable')
+})
+
+test('however often permissions change, a user is asked about once at a time, and nobody gets an answer from before', async (t) => {
+  let version = 0
+  const fiat = await startUpstream(t, () => silence)
+  const patient = { ...settings, lookupTimeoutMs: 60_000 }
+  const upstreams = openUpstreams(t, fiat.url)
+  const permissions = openPermissions({ settings: patient, upstreams, log: silentLog, version: () => version })
+  t.after(() => permissions.close())
+  const asked = async (times: number) => {
+    while (fiat.background.length < times) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  const asking = Array.from({ length: 20 }, () => {
+    version++
+    return permissions.viewOf(alice)
+  })
+  await asked(1)
+  fiat.release({ ...view('alice'), admin: false })
+  await asked(2)
+  fiat.release({ ...view('alice'), admin: true })
+  const views = await Promise.all(asking)
+  assert.deepEqual(
+    views.map((one) => one?.admin),
+    [false, ...Array.from({ length: 19 }, () => true)],
+  )
+  assert.equal(fiat.background.length, 2)
 })
