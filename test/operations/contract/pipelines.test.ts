@@ -106,7 +106,11 @@ test('a task that does not end in time is 400 with its id and status, and is ask
   const { status, body } = await platform.ask('POST /pipelines', definition)
   assert.equal(status, 400)
   assert.match((body as { message: string }).message, /01T.*RUNNING/)
-  assert.deepEqual(platform.calls(), ['orca POST /ops', ...Array(4).fill('orca GET /tasks/01T')])
+  const [submission, ...looks] = platform.calls()
+  assert.equal(submission, 'orca POST /ops')
+  assert.deepEqual([...new Set(looks)], ['orca GET /tasks/01T'])
+  // The time is the bound: whoever is slow looks less often.
+  assert.ok(looks.length <= 4, `${looks.length} looks`)
 })
 
 test('a submission that names no task is a failure at once', async (t) => {
