@@ -429,6 +429,22 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.match(error, /WRITE on the application secret; mallory/)
   })
 
+  await t.test('a right that was lost counts no longer, neither for control nor for a restart', async () => {
+    const lend = (...EXECUTE: string[]) => ({ READ: ['mine', 'owners'], WRITE: ['owners'], EXECUTE })
+    await scene.createApplication('lent', lend('mine', 'owners'))
+    const body = plan({ application: 'lent', name: 'l', stages: [{ refId: '1', type: 'wait', waitTime: 600 }] })
+    const id = idIn(await ask('mallory', 'POST /pipelines/start', body))
+    const { stages } = (await ask('mallory', `GET /pipelines/${id}`)).json() as { stages: { id: string }[] }
+    const application = { name: 'lent', email: 'a@example.com', permissions: lend('owners') }
+    await scene.run('admin', 'lent', { type: 'updateApplication', application })
+    for (const request of ['PUT', 'PATCH'].map((method) => `${method} /pipelines/${id}/stages/${stages[0]?.id}`)) {
+      await forbidden(request.startsWith('PUT') ? `${request}/restart` : request, { skipRemainingWait: true })
+    }
+    for (const action of ['cancel', 'pause', 'resume']) await forbidden(`PUT /pipelines/${id}/${action}`)
+    await forbidden('POST /pipelines/start', body)
+    assert.equal((await ask('olga', `PUT /pipelines/${id}/cancel`)).status, 200)
+  })
+
   await t.test('nothing of it has happened', async () => {
     const names = (await ask('olga', 'GET /applications/secret/pipelineConfigs')).json() as { name: string; id: string }[]
     assert.deepEqual(

@@ -12,8 +12,8 @@ export interface TriggerIdentity {
 
 /** With authorization the trigger's `runAsUser`; otherwise nobody. */
 export async function toIdentity(context: BackendContext, pipeline: JsonObject, trigger: JsonObject): Promise<TriggerIdentity> {
-  const runAsUser = context.settings.authorization === true ? textOf(trigger['runAsUser']) : undefined
-  const user = runAsUser ?? 'anonymous'
+  const runAsUser = context.settings.authorization === true ? textOf(trigger['runAsUser'])?.trim() : undefined
+  const user = runAsUser || 'anonymous'
   const access = await loadAccess(context, user)
   const identity: Record<string, string> = {
     'x-spinnaker-user': user,
