@@ -15,6 +15,8 @@ import { isAllowed, parseResourceType, type ResourceType, toView, type View, typ
 
 /** Whoever is not logged in. Has no roles, so sees exactly what is unrestricted. */
 const anonymous = 'anonymous'
+/** Accounts and what runs change without notice. */
+const sharedMs = 500
 
 interface Service {
   context: BackendContext
@@ -44,11 +46,29 @@ export const permissionsBackend: Backend = {
   },
 }
 
+/** One reading for all who ask between two changes of permissions, and within a moment of each other. */
+function shareWhileUnchanged<T>({ permissionVersion, now }: BackendContext, load: () => Promise<T>): () => Promise<T> {
+  let shared: { loaded: Promise<T>; version: number; untilMs: number } | undefined
+  if (permissionVersion === undefined) return load
+  return () => {
+    const version = permissionVersion()
+    if (shared?.version === version && shared.untilMs > now()) return shared.loaded
+    const loaded = load()
+    const reading = { loaded, version, untilMs: now() + sharedMs }
+    shared = reading
+    loaded.catch(() => {
+      if (shared === reading) shared = undefined
+    })
+    return loaded
+  }
+}
+
 function mountViews(app: FastifyInstance, service: Service): void {
   const { context, settings } = service
   const rules: ViewRules = { ...settings, adminRoles: context.settings.adminRoles }
+  const load = shareWhileUnchanged(context, () => loadResources(context, settings))
   const viewOf = async (request: FastifyRequest): Promise<{ view: View; resources: Resources }> => {
-    const [resources] = await Promise.all([loadResources(context, settings), service.sync.ready])
+    const [resources] = await Promise.all([load(), service.sync.ready])
     const name = toKey(pathValue(request, 'user'))
     return { view: toView(name, knownRoles(service, resources, name), resources, rules), resources }
   }
