@@ -114,7 +114,7 @@ test('a switched-off fiat is not called: every check allows, nobody is administr
 /** What POST /tasks with a createApplication job is answered. */
 async function create(t: test.TestContext, answers: Answers, options: Options = {}) {
   const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' } })
-  const permissions = { enforce: 'gateway', lookupTimeoutMs: 300, ...(options.settings?.['permissions'] as object | undefined) }
+  const permissions = { enforce: 'gateway', lookupTimeoutMs: 1000, ...(options.settings?.['permissions'] as object | undefined) }
   const started = await start(t, answers, {
     ...options,
     settings: { ...options.settings, permissions },

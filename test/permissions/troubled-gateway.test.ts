@@ -137,7 +137,7 @@ for (const [what, answer] of [
   ['answers 503', new Reply(503, { message: 'empty' })],
 ] as const) {
   test(`auth-scenario 234: a permission service that ${what} logs nobody out, and counts again as soon as it is back`, async (t) => {
-    const { fiat, logIn } = await start(t, { permissions: { lookupTimeoutMs: 300 } })
+    const { fiat, logIn } = await start(t, { permissions: { lookupTimeoutMs: 1000 } })
     const bob = await logIn('bob')
     await logIn('alice')
     fiat.answer(troubled(answer))
