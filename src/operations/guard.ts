@@ -9,7 +9,7 @@ import type { ServiceName } from '../upstreams/services.ts'
 import { readJson } from '../upstreams/upstreams.ts'
 import { isDecided, loadView } from './application-access.ts'
 import { checksAtGateway, type Demand, type FilterField } from './demands.ts'
-import { type JobNeeds, needsOfDefinition, needsOfJobs, needsOfStages } from './job-needs.ts'
+import { type JobNeeds, needsOfDefinition, needsOfJobs, needsOfStart } from './job-needs.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { loadTemplates, needsOfTemplateChange, needsOfTemplateRead } from './template-scopes.ts'
@@ -126,7 +126,7 @@ export class Guard {
     const fields = isFields(body) ? body : {}
     switch (demand.kind) {
       case 'application': {
-        if (demand.of === 'started') return this.#refuseUnless(needsOfStages(fields), request, view)
+        if (demand.of === 'started') return this.#refuseUnless(needsOfStart(fields), request, view)
         return requireAll(view, named(texts(fields['application']), 'application', demand.authorization))
       }
       case 'account':

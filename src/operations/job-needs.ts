@@ -49,8 +49,16 @@ export function needsOfDefinition(definition: Fields): JobNeeds {
 }
 
 /** Needs of a definition that runs without being stored. @throws {GatewayError} PERMISSION_DENIED */
-export function needsOfStages(definition: Fields): JobNeeds {
+function needsOfStages(definition: Fields): JobNeeds {
   return needsOfJobs(stagesOf(definition).filter(isPrivileged))
+}
+
+/** Needs of a definition that is started as it is given: under the id of a stored one it counts as a run of that. */
+export function needsOfStart(definition: Fields): JobNeeds {
+  const found = needsOfStages(definition)
+  const { id, application } = definition
+  if (typeof id === 'string' && id !== '' && application !== undefined) found.definitions.push({ id, authorization: 'EXECUTE' })
+  return found
 }
 
 function isPrivileged(stage: Fields): boolean {

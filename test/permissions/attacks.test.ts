@@ -381,6 +381,21 @@ test('attacks on an application that somebody has no right on', async (t) => {
     }
   })
 
+  await t.test('nothing runs under the id of a pipeline of others', async () => {
+    const expectedArtifacts = [{ id: 'a', usePriorArtifact: true, matchArtifact: { type: 'x' } }]
+    for (const id of [secretId, secretId.toUpperCase()]) {
+      const body = plan({
+        application: 'mine',
+        name: 'main',
+        id,
+        stages: [wait],
+        expectedArtifacts,
+        initialConfig: { enabled: true },
+      })
+      await forbidden('POST /pipelines/start', body)
+    }
+  })
+
   await t.test('tasks of others are cancelled neither alone nor among one’s own', async () => {
     const own = idIn(await ask('mallory', 'POST /tasks', { application: 'mine', job: [{ type: 'wait', waitTime: 600 }] }))
     const theirs = idIn(await ask('olga', 'POST /tasks', { application: 'secret', job: [{ type: 'wait', waitTime: 600 }] }))

@@ -34,7 +34,9 @@ function openOrchestration(context: BackendContext): OpenBackend {
   const store = openExecutionStore(db)
   const nextId = createUlids(now)
   const accessOf = (user: string | undefined) => requireAccess(context, user || 'anonymous')
+  const judges = context.settings.authorization === true
   const sources: SubmissionSources = {
+    judges,
     accessOf,
     now,
     nextId,
@@ -53,7 +55,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     nextId,
     call,
     log,
-    judges: context.settings.authorization === true,
+    judges,
     accessOf,
     prepareExecution: (definition, parent, headers) => prepareChild(definition, parent, headers, sources),
     publish: (events) => publisher.publish(events),

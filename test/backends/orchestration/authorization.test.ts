@@ -179,6 +179,17 @@ test('a made-up parent is neither shown nor restarted', async (t) => {
   assert.equal((await engine.execution(secret)).startTime, before.startTime)
 })
 
+test('a run under the id of a stored or deleted pipeline needs EXECUTE on its application', async (t) => {
+  const engine = await startGuarded(t)
+  await engine.store(main)
+  await engine.ends(await engine.run({ ...main }, 'olga'), 'SUCCEEDED')
+  const posing = { application: 'mine', name: 'main', id: 's1', stages: [W('1', 0)], initialConfig: { enabled: true } }
+  assert.equal((await engine.ask('POST', '/orchestrate', posing, 'mallory')).status, 403)
+  await engine.backends.ask('front50', 'DELETE', '/pipelines/secret/main')
+  assert.equal((await engine.ask('POST', '/orchestrate', posing, 'mallory')).status, 403)
+  assert.equal((await engine.ask('POST', '/orchestrate', { ...posing, id: 'nobodys' }, 'mallory')).status, 200)
+})
+
 test('orchestration 1.4: control needs EXECUTE and deletion WRITE, and what does not exist is missing first', async (t) => {
   const engine = await startGuarded(t)
   const run = await engine.run({ application: 'secret', stages: [W('1', 600)] }, 'olga')

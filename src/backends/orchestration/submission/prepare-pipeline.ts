@@ -1,5 +1,7 @@
 /** Turns the body of a start request into an execution, in the processing order of the orchestration contract, 2.2. */
+import { checkOnApplication } from '../../access.ts'
 import { BackendError, type Caller } from '../../backend.ts'
+import { foldName } from '../../definitions/document-store.ts'
 import { evaluateDefinition } from '../expressions/definition-evaluation.ts'
 import type { Execution, JsonObject, Trigger } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
@@ -22,6 +24,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
   const submitted = checkDefinition(body)
   await checkParentReadable(submitted['trigger'], caller, sources)
   const normalised = normaliseTrigger(submitted['trigger'], { user: caller.user, findExecution: sources.findExecution })
+  await checkOwner(submitted, caller, sources)
   let given = submitted
   try {
     if (isTemplateInstance(submitted)) given = await expandTemplate(submitted, caller.identity, sources)
@@ -55,6 +58,28 @@ function checkDefinition(body: unknown): JsonObject {
     throw new BackendError(400, 'The definition has errors of its own.', { errors: body['errors'] })
   }
   return body
+}
+
+/**
+ * A run under the id of a stored pipeline is one of its runs: it is given what the last one left, and starts what follows. So
+ * whoever starts something of another application under that id needs EXECUTE where the pipeline belongs.
+ *
+ * @throws {BackendError} 403; 503 while the store or the permission service cannot be asked
+ */
+async function checkOwner(submitted: JsonObject, caller: Caller, sources: SubmissionSources): Promise<void> {
+  const id = textOf(submitted['id'])
+  if (!sources.judges || id === undefined) return
+  const owner = (await ownerOf(id, caller, sources)) ?? sources.newestRun(id)?.application
+  if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? ''))) return
+  checkOnApplication(await sources.accessOf(caller.user), owner, 'EXECUTE')
+}
+
+async function ownerOf(id: string, { identity }: Caller, { call }: SubmissionSources): Promise<string | undefined> {
+  const request = { method: 'GET', path: `/pipelines/${encodeURIComponent(id)}/get`, headers: identity }
+  const { status, body } = await call('front50', request).catch(() => ({ status: 503, body: undefined }))
+  if (status >= 500)
+    throw new BackendError(503, 'The pipeline cannot be started now: the definition store cannot be asked whose it is.')
+  return isJsonObject(body) && status === 200 ? textOf(body['application']) : undefined
 }
 
 /** @throws {ArtifactError} */

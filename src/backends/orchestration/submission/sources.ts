@@ -8,6 +8,8 @@ export interface SubmissionSources {
   /** Milliseconds since the epoch. */
   now: () => number
   nextId: () => string
+  /** Whether a permission service decides what users may do. */
+  judges: boolean
   /** What a user may do. @throws {BackendError} 503 while the permission service cannot be asked */
   accessOf: (user: string | undefined) => Promise<Access>
   findExecution: (id: string) => Execution | undefined
