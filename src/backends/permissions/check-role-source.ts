@@ -1,6 +1,6 @@
 /** Looks at a source of roles before anything starts, so that a mistake is told with all others. */
 import type { SettingsReport } from '../../setting.ts'
-import type { RoleSourceSettings } from './role-source.ts'
+import type { RoleSourceSettings } from './settings.ts'
 
 /** Loaded late: most installations have no source but the login. The directory itself is not asked: it may be silent for a while. */
 export async function checkRoleSource(source: RoleSourceSettings | undefined, report: SettingsReport): Promise<void> {

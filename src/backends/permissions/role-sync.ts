@@ -5,8 +5,10 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BackendContext } from '../backend.ts'
-import { type LoadedRoles, openRoleSource, originOf, type RoleSource, type RoleSourceSettings } from './role-source.ts'
+import { openRoleSource } from './open-role-source.ts'
+import { type LoadedRoles, originOf, type RoleSource } from './role-source.ts'
 import type { Role } from './roles.ts'
+import type { RoleSourceSettings } from './settings.ts'
 import type { UserRoles } from './user-roles.ts'
 
 export interface SyncOutcome {

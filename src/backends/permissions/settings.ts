@@ -1,11 +1,10 @@
 /** What an operator may set about the embedded permission service; the keys are Fiat's. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { belowPrefix, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
+import { belowPrefix, type DirectorySettings, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
 import { milliseconds, type SettingsReport, withoutEffect } from '../../setting.ts'
 import { type ApplicationRules, toApplicationRule } from './application-rules.ts'
 import { type Authorization, authorizations, type Permissions } from './authorizations.ts'
-import type { RoleSourceSettings } from './role-source.ts'
 import { toRoles } from './roles.ts'
 
 const ldap = 'auth.group-membership.ldap'
@@ -101,6 +100,9 @@ export const PermissionServiceKeys = z.strictObject({
   'fiat.getAllEnabled': withoutEffect('A rule of an external fiat.'),
 })
 export type PermissionServiceKeys = z.infer<typeof PermissionServiceKeys>
+
+/** Plain data. */
+export type RoleSourceSettings = { kind: 'file'; path: string } | { kind: 'ldap'; directory: DirectorySettings }
 
 /** Plain data. */
 export interface PermissionServiceSettings {
