@@ -123,6 +123,7 @@ test('with the keyboard alone: name, password, Enter', async (t) => {
   t.after(() => browser.close())
   const tab = await browser.newPage()
   await tab.goto(`${url}/auth/rawUser`)
+  await tab.waitForSelector('input[name=username]:focus')
   await tab.keyboard.type('admin')
   await tab.keyboard.press('Tab')
   await tab.keyboard.type('secret')
