@@ -3,6 +3,7 @@ import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import type { RequestState } from '../http/request-state.ts'
 import { readJson } from '../upstreams/upstreams.ts'
+import { subjectsIn } from './body-subjects.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { isFields } from './upstream-shape.ts'
 
@@ -25,6 +26,9 @@ const namedByBody: ReadonlySet<string> = new Set([
   '/strategies',
   '/tasks',
 ])
+
+/** Operations of which the body may change or start definitions by their ids. */
+const holdsDefinitions: ReadonlySet<string> = new Set([...namedByBody, '/applications/{application}/tasks'])
 
 /** Paths with the id of an execution, a definition or a task, of which the service knows the application. */
 const executionPath = /^(?:\/applications\/\{application\})?\/pipelines\/\{id\}(?:\/|$)/
@@ -68,11 +72,12 @@ export function limitsBody({ token }: RequestState): boolean {
 /** @throws {GatewayError} TOKEN_LIMITED when the body is about another application, or about none although it has to name one */
 export async function checkTokenBody(operation: Operation, request: OperationRequest, body: unknown): Promise<void> {
   if (!limitsBody(request.state)) return
-  const named = [...applicationsIn(body)]
-  if (named.length === 0 && namedByBody.has(operation.path)) throw limited('the body does not name the application')
-  for (const application of named) checkTokenApplication(request.state, application)
-  if (!namedByBody.has(operation.path)) return
-  for (const id of definitionIdsIn(body)) await checkDefinition(request, id)
+  const { applications, definitions, changesShared } = subjectsIn(body)
+  if (applications.size === 0 && namedByBody.has(operation.path)) throw limited('the body does not name the application')
+  for (const application of applications) checkTokenApplication(request.state, application)
+  if (!holdsDefinitions.has(operation.path)) return
+  if (changesShared) throw limited('a job changes what belongs to no single application')
+  for (const id of definitions) await checkDefinition(request, id)
 }
 
 /** @throws {GatewayError} TOKEN_LIMITED when the token of the request is not meant for the application */
@@ -96,7 +101,10 @@ async function checkApplications(operation: Operation, request: OperationRequest
   for (const application of named) checkTokenApplication(state, application)
   const id = path['id'] ?? ''
   if (executionPath.test(operation.path) && !isDefinitionUpdate(operation)) {
-    return checkFound(request, pathTo`/pipelines/${id}`, `the execution ${id}`)
+    for (const one of [id, query['executionId']].filter((each) => typeof each === 'string')) {
+      await checkFound(request, pathTo`/pipelines/${one}`, `the execution ${one}`)
+    }
+    return
   }
   if (taskPath.test(operation.path)) return checkFound(request, pathTo`/tasks/${id}`, `the task ${id}`)
   if (named.length > 0 || namedByBody.has(operation.path) || operation.path === ownRotation) return
@@ -119,32 +127,12 @@ async function checkFound(request: OperationRequest, path: string, what: string)
 
 /** A definition that is there already may be saved again by its own application only. */
 async function checkDefinition(request: OperationRequest, id: string): Promise<void> {
+  if (id.includes('${')) throw limited('an expression names a pipeline')
   const answer = await request.call('front50', { path: pathTo`/pipelines/${id}/get` })
   if (answer.status === 404) return
   const found = readJson(answer, 'front50')
   const application = isFields(found) ? found['application'] : undefined
   if (typeof application === 'string') checkTokenApplication(request.state, application)
-}
-
-/** Every `application`, at any depth: of the definition, of its stages and clusters, of the jobs of a task. */
-function* applicationsIn(value: unknown): Generator<string> {
-  const open = [value]
-  while (open.length > 0) {
-    const next = open.pop()
-    for (const [key, inner] of Object.entries(next ?? {})) {
-      if (key === 'application' && typeof inner === 'string') yield inner
-      else if (key === 'application' && isFields(inner) && typeof inner['name'] === 'string') yield inner['name']
-      if (typeof inner === 'object') open.push(inner)
-    }
-  }
-}
-
-function definitionIdsIn(body: unknown): string[] {
-  const definitions = Array.isArray(body) ? body : [body]
-  return definitions.flatMap((definition) => {
-    const id = isFields(definition) ? definition['id'] : undefined
-    return typeof id === 'string' && id !== '' ? [id] : []
-  })
 }
 
 function limited(problem: string): GatewayError {

@@ -1,0 +1,82 @@
+/** Ways around the applications to which an API token is limited, for somebody who may do more than the token. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { startSeeded } from './support.ts'
+
+const plan = (fields: Record<string, unknown>) => ({ name: 'main', stages: [], triggers: [], ...fields })
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+
+test('a token of one application reaches no other, although its owner does', async (t) => {
+  const { add, ask, createApplication } = await startSeeded(t)
+  await add('olga', ['owners', 'writers'])
+  for (const application of ['web', 'shop']) {
+    await createApplication(application, { READ: ['owners'], WRITE: ['owners'], EXECUTE: ['owners'] })
+    assert.equal((await ask('olga', 'POST /pipelines', plan({ application }))).status, 200)
+  }
+  const [shop] = (await ask('olga', 'GET /applications/shop/pipelineConfigs')).json() as { id: string }[]
+  const idOf = async (application: string) =>
+    ((await ask('olga', `POST /pipelines/${application}/main`, {})).json() as { ref: string }).ref.split('/').at(-1) as string
+  const runs = { web: await idOf('web'), shop: await idOf('shop') }
+  const created = await ask('olga', 'POST /auth/apiTokens', { name: 'ci', applications: ['web'] })
+  const { token } = created.json() as { token: string }
+  const withToken = (request: string, body?: unknown) => ask(undefined, request, body, { authorization: `Bearer ${token}` })
+  const refused = async (request: string, body?: unknown) => {
+    const { status, text } = await withToken(request, body)
+    assert.equal(status, 403, `${request} ${JSON.stringify(body)}: ${text}`)
+    assert.match(text, /TOKEN_LIMITED/)
+  }
+  const child = { refId: '1', type: 'pipeline', application: 'web', pipeline: shop?.id }
+
+  await t.test('by no job, whatever carries the definition', async () => {
+    const saves = (value: unknown) => ({ type: 'savePipeline', pipeline: value })
+    const jobs = [
+      saves(encoded(plan({ application: 'shop' }))),
+      saves(plan({ application: 'shop' })),
+      saves(encoded(plan({ application: 'web', id: shop?.id }))),
+      saves(encoded(plan({ application: 'web', stages: [{ ...saves(encoded(plan({ application: 'shop' }))), refId: '1' }] }))),
+      { type: 'savePipeline', isBulkSavingPipelines: true, pipelines: encoded([plan({ application: 'shop' })]) },
+      { type: 'deletePipeline', pipeline: encoded({ application: 'shop', name: 'main' }) },
+      { type: 'reorderPipelines', application: encoded('shop'), idsToIndices: encoded({}) },
+      { type: 'reorderPipelines', application: encoded('web'), idsToIndices: encoded({ [String(shop?.id)]: 1 }) },
+      { type: 'pipeline', pipeline: shop?.id },
+      { type: 'wait', alias: ' Pipeline', pipeline: shop?.id },
+      { type: 'deleteManifest', moniker: { app: 'shop' } },
+      { type: 'createV2PipelineTemplate', pipelineTemplate: encoded({ id: 't', metadata: { scopes: ['shop'] } }) },
+      { type: 'deleteProject', project: { id: 'p' } },
+    ]
+    for (const job of jobs) {
+      await refused('POST /tasks', { application: 'web', job: [job] })
+      await refused('POST /applications/web/tasks', { application: 'web', job: [job] })
+    }
+  })
+
+  await t.test('by no stage that starts a pipeline of another application', async () => {
+    const hidden = { ...child, pipeline: `\${'${shop?.id}'}` }
+    for (const stage of [child, hidden]) {
+      await refused('POST /pipelines/start', plan({ application: 'web', stages: [stage] }))
+      await refused('POST /pipelines', plan({ application: 'web', name: 'parent', stages: [stage] }))
+      await refused('POST /pipelines/bulksave', [plan({ application: 'web', name: 'parent', stages: [stage] })])
+    }
+  })
+
+  await t.test('by no execution that the query names besides the path', async () => {
+    const variables = [{ key: 'a', value: 'x' }]
+    await refused(`POST /pipelines/${runs.web}/evaluateVariables?executionId=${runs.shop}`, variables)
+    assert.equal((await withToken(`POST /pipelines/${runs.web}/evaluateVariables`, variables)).status, 200)
+  })
+
+  await t.test('while its own application is served', async () => {
+    const [web] = (await ask('olga', 'GET /applications/web/pipelineConfigs')).json() as { id: string }[]
+    const own = { ...child, pipeline: web?.id }
+    for (const job of [
+      { type: 'savePipeline', pipeline: encoded(plan({ application: 'web', name: 'made by a job' })) },
+      { type: 'reorderPipelines', application: encoded('web'), idsToIndices: encoded({ [String(web?.id)]: 0 }) },
+      own,
+    ]) {
+      const { status, text } = await withToken('POST /tasks', { application: 'web', job: [job] })
+      assert.equal(status, 200, text)
+    }
+    assert.equal((await withToken('POST /pipelines', plan({ application: 'web', name: 'parent', stages: [own] }))).status, 200)
+    assert.doesNotMatch((await ask('olga', 'GET /applications/shop/pipelineConfigs')).text, /parent|made by/)
+  })
+})
