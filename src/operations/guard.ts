@@ -17,10 +17,21 @@ import { type Fields, isFields } from './upstream-shape.ts'
 
 const maxRemembered = 10_000
 
+/** What has to be done for each request of an operation. */
+interface Plan {
+  /** Whether the gateway itself checks, as far as permissions decide at all; otherwise the service behind it does. */
+  readonly atGateway: boolean
+  /** Those that are known without the body. */
+  readonly ahead: readonly Demand[]
+  readonly aboutBody: readonly Demand[]
+  readonly fields: readonly FilterField[]
+}
+
 export class Guard {
   readonly #platform: Platform
   /** Applications of executions and tasks, which never move, by service path. */
   readonly #owners = new Map<string, string>()
+  readonly #plans = new WeakMap<Operation, Plan>()
 
   constructor(platform: Platform) {
     this.#platform = platform
@@ -28,23 +39,20 @@ export class Guard {
 
   /** Whether the gateway itself checks this operation; otherwise the service behind it does. */
   checks(operation: Operation): boolean {
-    const { permissions, upstreams } = this.#platform
-    const isEmbedded = (service: ServiceName) => upstreams.isEmbedded(service)
-    return isDecided(this.#platform) && checksAtGateway(operation, { enforcement: permissions.enforcement, isEmbedded })
+    return this.#planFor(operation).atGateway && isDecided(this.#platform)
   }
 
   /** Whether the body has to be read, because it says what is needed. */
   readsBody(operation: Operation): boolean {
-    return this.checks(operation) && operation.demands.some(isAboutBody)
+    return this.#planFor(operation).aboutBody.length > 0 && this.checks(operation)
   }
 
   /** Everything but the body. @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE */
   async check(operation: Operation, request: OperationRequest): Promise<void> {
-    if (!this.checks(operation)) return
-    const demands = operation.demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter')
-    if (demands.length === 0) return
+    const { ahead } = this.#planFor(operation)
+    if (ahead.length === 0 || !this.checks(operation)) return
     const view = await loadView(request.state, this.#platform)
-    for (const demand of demands) {
+    for (const demand of ahead) {
       requireAll(view, await this.#needsOf(demand, request, view))
     }
   }
@@ -53,15 +61,31 @@ export class Guard {
   async checkBody(operation: Operation, request: OperationRequest, body: unknown): Promise<void> {
     if (!this.readsBody(operation)) return
     const view = await loadView(request.state, this.#platform)
-    for (const demand of operation.demands.filter(isAboutBody)) await this.#checkBodyOf(demand, request, body, view)
+    for (const demand of this.#planFor(operation).aboutBody) await this.#checkBodyOf(demand, request, body, view)
   }
 
   /** A function that leaves out what the caller may not read; undefined when nothing has to be left out. */
   async filterOf(operation: Operation, request: OperationRequest): Promise<((answer: unknown) => unknown) | undefined> {
-    const fields = operation.demands.flatMap((demand) => (demand.kind === 'filter' ? demand.by : []))
+    const { fields } = this.#planFor(operation)
     if (fields.length === 0 || !this.checks(operation)) return undefined
     const view = await loadView(request.state, this.#platform)
     return view?.admin === true ? undefined : (answer) => filterAnswer(answer, fields, view)
+  }
+
+  #planFor(operation: Operation): Plan {
+    const known = this.#plans.get(operation)
+    if (known !== undefined) return known
+    const { permissions, upstreams } = this.#platform
+    const { demands } = operation
+    const isEmbedded = (service: ServiceName) => upstreams.isEmbedded(service)
+    const plan: Plan = {
+      atGateway: checksAtGateway(operation, { enforcement: permissions.enforcement, isEmbedded }),
+      ahead: demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter'),
+      aboutBody: demands.filter(isAboutBody),
+      fields: demands.flatMap((demand) => (demand.kind === 'filter' ? demand.by : [])),
+    }
+    this.#plans.set(operation, plan)
+    return plan
   }
 
   async #needsOf(demand: Demand, request: OperationRequest, view: PermissionView | undefined): Promise<Need[]> {

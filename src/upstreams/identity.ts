@@ -15,7 +15,7 @@ export function identityOf(state: RequestState, headers: IncomingHttpHeaders): I
   const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
   const { username, allowedAccounts } = state.user ?? nobody
   identity['X-SPINNAKER-USER'] = toHeaderValue(username)
-  if (allowedAccounts.length > 0) identity['X-SPINNAKER-ACCOUNTS'] = toHeaderValue(allowedAccounts.join(','))
+  if (allowedAccounts.length > 0) identity['X-SPINNAKER-ACCOUNTS'] = listAccounts(allowedAccounts)
   identity['X-SPINNAKER-USER-ORIGIN'] = String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'deck' : 'api'
   const executionId = headers['x-spinnaker-execution-id']
   if (typeof executionId === 'string') identity['X-SPINNAKER-EXECUTION-ID'] = executionId
@@ -25,7 +25,21 @@ export function identityOf(state: RequestState, headers: IncomingHttpHeaders): I
   return identity
 }
 
+/** Hundreds of names, for every call of one who may use many accounts; the list of a session stays the same. */
+const accountLists = new WeakMap<readonly string[], string>()
+
+function listAccounts(accounts: readonly string[]): string {
+  const known = accountLists.get(accounts)
+  if (known !== undefined) return known
+  const list = toHeaderValue(accounts.join(','))
+  accountLists.set(accounts, list)
+  return list
+}
+
+const printable = /^[\x20-\x7e]*$/
+
 /** Header values are printable ASCII; anything else is percent-encoded so that it arrives readable and unsplit. */
 function toHeaderValue(value: string): string {
+  if (printable.test(value)) return value
   return value.replace(/[^\x20-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()))
 }
