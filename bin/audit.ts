@@ -9,7 +9,7 @@ import { readAuditFile } from '../src/telemetry/audit/sqlite-sink.ts'
 import { type Verification, verifyChain } from '../src/telemetry/audit/verify.ts'
 import { readConfig } from './read-config.ts'
 
-const usage = `Usage: fairlead audit verify FILE…             files of audit.sink: file, the oldest first
+export const usage = `Usage: fairlead audit verify FILE…             files of audit.sink: file, the oldest first
        fairlead audit verify --sqlite [FILE]     the database; by default that of the data directory
        fairlead audit verify --redis             the stream in the Redis of the configuration
 

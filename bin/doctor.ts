@@ -7,7 +7,7 @@ import { type Finding, findingsOn } from '../src/doctor/finding.ts'
 import { formatExamination } from '../src/doctor/format-examination.ts'
 import { findMistake } from '../src/doctor/public-address.ts'
 
-const usage = `Usage: fairlead doctor [options]
+export const usage = `Usage: fairlead doctor [options]
 
   --public-url URL   address of the gateway as browsers see it (default: http.publicUrl, or what redirect addresses say)
   --proxy ADDRESS    address from which the proxy in front connects (default: 10.0.0.1)

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { type AccessQuestion, explainAccess } from '../src/doctor/explain-access.ts'
 import { readConfig } from './read-config.ts'
 
-const usage = `Usage: fairlead explain access --user NAME --operation OPERATION [options]
+export const usage = `Usage: fairlead explain access --user NAME --operation OPERATION [options]
 
   --user NAME              whose access
   --operation OPERATION    an id such as savePipelineUsingPOST, or a request such as "POST /pipelines"

@@ -6,7 +6,7 @@ import { type Explanation, explainLogin } from '../src/doctor/explain-login.ts'
 import { formatExplanation } from '../src/doctor/format-explanation.ts'
 import { findMistake, findPublicAddress } from '../src/doctor/public-address.ts'
 import type { Presented } from '../src/login/trace.ts'
-import { explainAccessCommand } from './explain-access.ts'
+import { usage as accessUsage, explainAccessCommand } from './explain-access.ts'
 import { readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
@@ -27,6 +27,9 @@ const usage = `Usage: fairlead explain login <what somebody presents> [options]
 
 Nobody is logged in by it and nothing is used up. Ends with 1 when nobody would be let in.
 `
+
+/** Of both explanations. */
+export const explainUsage = `${usage}\n${accessUsage}`
 
 const options = {
   user: { type: 'string' },
@@ -70,7 +73,7 @@ type Values = ReturnType<typeof readArguments>
 function readArguments(args: readonly string[]) {
   const { values, positionals } = parse(args)
   if (positionals.length !== 1 || positionals[0] !== 'login')
-    throw new Misuse('What shall be explained? There is: fairlead explain login, and fairlead explain access')
+    throw new Misuse('Say what shall be explained: fairlead explain login, or fairlead explain access.')
   const ways = ['user', 'token', 'certificate', 'saml-response', 'id-token', 'claims'] as const
   const given = ways.filter((way) => values[way] !== undefined)
   if (given.length !== 1) throw new Misuse(`Say what somebody presents, with one of --${ways.join(', --')}.`)

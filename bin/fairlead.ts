@@ -20,7 +20,7 @@ const usage = `Usage: fairlead <command> [options]
 
 Options
   --config FILE              another configuration file; may be repeated, later wins
-  --help                     this text
+  --help                     this text, or the options of a command: fairlead token --help
 
 Settings come from spinnaker.yml, gate.yml and fairlead.yml in config/ and ~/.spinnaker, and from the environment:
 SERVER_PORT=8084 fairlead serve. The directory docs/ describes all of them.
@@ -29,16 +29,22 @@ SERVER_PORT=8084 fairlead serve. The directory docs/ describes all of them.
 /** Each command answers with the exit status of the process; undefined while it goes on working. */
 export type Command = (args: readonly string[]) => Promise<number | undefined>
 
-const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve.ts')).serve,
-  check: async () => (await import('./check.ts')).check,
-  doctor: async () => (await import('./doctor.ts')).doctor,
-  explain: async () => (await import('./explain.ts')).explain,
-  openapi: async () => (await import('./openapi.ts')).openapi,
-  user: async () => (await import('./user.ts')).user,
-  token: async () => (await import('./token.ts')).token,
-  audit: async () => (await import('./audit.ts')).audit,
-  version: async () => (await import('./version.ts')).version,
+interface Loaded {
+  readonly run: Command
+  /** Of a command with options of its own. */
+  readonly usage?: string
+}
+
+const commands: Readonly<Record<string, () => Promise<Loaded>>> = {
+  serve: async () => ({ run: (await import('./serve.ts')).serve }),
+  check: async () => ({ run: (await import('./check.ts')).check }),
+  doctor: async () => import('./doctor.ts').then(({ doctor: run, usage }) => ({ run, usage })),
+  explain: async () => import('./explain.ts').then(({ explain: run, explainUsage: usage }) => ({ run, usage })),
+  openapi: async () => ({ run: (await import('./openapi.ts')).openapi }),
+  user: async () => import('./user.ts').then(({ user: run, usage }) => ({ run, usage })),
+  token: async () => import('./token.ts').then(({ token: run, usage }) => ({ run, usage })),
+  audit: async () => import('./audit.ts').then(({ audit: run, usage }) => ({ run, usage })),
+  version: async () => ({ run: (await import('./version.ts')).version }),
 }
 
 // Who pipes into `head` has seen enough.
@@ -48,17 +54,22 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 async function main([name = '', ...args]: readonly string[]): Promise<number | undefined> {
-  if (name === '--help' || name === '-h' || name === 'help' || args.includes('--help')) {
+  if (name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(usage)
     return 0
   }
-  const load = commands[name === '--version' ? 'version' : name]
+  const wanted = name === '--version' ? 'version' : name
+  const load = Object.hasOwn(commands, wanted) ? commands[wanted] : undefined
   if (load === undefined) {
     process.stderr.write(name === '' ? usage : `There is no command "${name}".\n\n${usage}`)
     return 2
   }
   const command = await load()
-  return command(args)
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(command.usage ?? usage)
+    return 0
+  }
+  return command.run(args)
 }
 
 const status = await main(process.argv.slice(2))

@@ -11,7 +11,7 @@ import { openRedis } from '../src/redis/open-redis.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { readConfig } from './read-config.ts'
 
-const usage = `Usage: fairlead token <action> [options]
+export const usage = `Usage: fairlead token <action> [options]
 
   create NAME --user USER              create a token with which a program is USER
   create NAME --service-account NAME   create a token with which a program is a service account

@@ -6,7 +6,7 @@ import { openUsers, type Users } from '../src/login/form/users.ts'
 import { readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
-const usage = `Usage: fairlead user <action> [NAME] [options]
+export const usage = `Usage: fairlead user <action> [NAME] [options]
 
   add NAME [--role ROLE]…     create a user; the password is read from standard input
   passwd NAME                 set a new password, read from standard input
@@ -43,26 +43,22 @@ const actions: Readonly<Record<string, Action>> = {
   },
 }
 
+const options = { role: { type: 'string', multiple: true }, config: { type: 'string', multiple: true } } as const
+
 export async function user(args: readonly string[]): Promise<number> {
-  const { positionals, values } = parseArgs({
-    args: [...args],
-    options: { role: { type: 'string', multiple: true }, config: { type: 'string', multiple: true } },
-    allowPositionals: true,
-    strict: false,
-  })
-  const [action = '', name = ''] = positionals
-  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-  if (act === undefined || (name === '' && action !== 'list')) {
-    process.stderr.write(usage)
+  const given = readArguments(args)
+  if (typeof given === 'string') {
+    process.stderr.write(`${given}\n\n${usage}`)
     return 2
   }
+  const { act, name, roles } = given
   const loaded = await readConfig(args)
   if (loaded === undefined) return 1
   const { dataDir } = loaded.config.backends
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const users = openUsers(dataDir)
   try {
-    process.stdout.write(`${await act(users, name, (values['role'] ?? []).map(String))}\n`)
+    process.stdout.write(`${await act(users, name, roles)}\n`)
     return 0
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
@@ -70,5 +66,20 @@ export async function user(args: readonly string[]): Promise<number> {
     return 1
   } finally {
     users.close()
+  }
+}
+
+/** What was given, or what is wrong with it: an option that is passed over would be a role that nobody gets. */
+function readArguments(args: readonly string[]) {
+  try {
+    const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true })
+    const [action = '', name = '', ...more] = positionals
+    const act = Object.hasOwn(actions, action) ? actions[action] : undefined
+    if (act === undefined) return `Say what to do: ${Object.keys(actions).join(', ')}.`
+    if (name === '' && action !== 'list') return 'Say the name of the user.'
+    if (more.length > 0) return `One user at a time; "${more.join(' ')}" is too much. Roles are given with --role.`
+    return { act, name, roles: values.role ?? [] }
+  } catch (error) {
+    return `${(error as Error).message.split('. ')[0]}.`
   }
 }

@@ -80,7 +80,7 @@ test('section 3: users, with a password on standard input or without', async (t)
 })
 
 const misuses = [
-  [['explain'], /What shall be explained/],
+  [['explain'], /Say what shall be explained/],
   [['explain', 'login'], /Say what somebody presents/],
   [['explain', 'login', '--user', 'a', '--token', 'b'], /with one of --user/],
   [['explain', 'login', '--user', 'a', '--at', 'soon'], /--at must be a time/],
