@@ -9,7 +9,9 @@ export async function check(args: readonly string[]): Promise<number> {
   }
   const loaded = await readConfig(args)
   if (loaded === undefined) return 1
-  for (const notice of loaded.notices) process.stdout.write(`note: ${notice}\n`)
+  for (const notice of loaded.notices) {
+    process.stdout.write(notice.startsWith('Warning: ') ? `w${notice.slice(1)}\n` : `note: ${notice}\n`)
+  }
   process.stdout.write(`${loaded.summary}\n`)
   return 0
 }

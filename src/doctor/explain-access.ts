@@ -94,7 +94,8 @@ async function ask({ permissions, upstreams, operation, username, subject }: Ask
 }
 
 function describeUser(username: string, view: PermissionView | undefined): string[] {
-  if (view === undefined) return [`The permission service does not know ${username}: users become known when they log in.`]
+  if (view === undefined)
+    return [`The permission service does not know the user "${username}": users become known when they log in.`]
   const roles = explainRoles(view, undefined).map(({ name, from }) => `${name} (${from})`)
   return [`Roles of ${username}: ${roles.length === 0 ? 'none' : roles.join(', ')}${view.admin ? '; an administrator' : ''}`]
 }

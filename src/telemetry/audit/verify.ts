@@ -66,7 +66,8 @@ function findGap(record: { sequence: number; previous: string }, last: ChainHead
     return sequence === 1 && previous !== chainStart.hash ? 'is the first record and refers to one before it' : undefined
   }
   if (sequence > last.sequence + 1) {
-    return `comes after a gap: records ${last.sequence + 1} to ${sequence - 1} are missing`
+    const [from, to] = [last.sequence + 1, sequence - 1]
+    return `comes after a gap: ${from === to ? `record ${from} is` : `records ${from} to ${to} are`} missing`
   }
   if (sequence <= last.sequence) return `holds record ${sequence}, which cannot follow record ${last.sequence}`
   return previous === last.hash ? undefined : `does not follow from record ${last.sequence}: that one was replaced`
