@@ -40,7 +40,9 @@ function applicationsOf(key: string, value: unknown): string[] {
 }
 
 function definitionsOf(key: string, value: unknown, types: readonly string[]): string[] {
-  if (key === 'pipeline' && typeof value === 'string') return types.includes('pipeline') && value !== '' ? [value] : []
+  if ((key === 'pipeline' || key === 'pipelineId') && typeof value === 'string') {
+    return types.includes('pipeline') && value !== '' ? [value] : []
+  }
   if (key === 'pipeline' || key === 'pipelines') return ownIds(value)
   return key === 'idsToIndices' && isFields(value) ? Object.keys(value) : []
 }

@@ -33,6 +33,11 @@ const privilegedStages = new Set([
 /** Documents that a job carries, in which other keys with these names may stand. */
 const documents = new Set(['manifest', 'manifests', 'pipeline', 'pipelines', 'attributes', 'parameters', 'context', 'trigger'])
 const accountKeys = new Set(['account', 'credentials', 'accountName'])
+/** Texts for people, and conditions: whatever an expression makes of them names nothing. */
+const plainTexts = new Set(['name', 'description', 'comments', 'reason', 'expression'])
+/** Plugins belong to an application of their own, whatever way they are changed. */
+const pluginJobs = new Set(['upsertplugininfo', 'deleteplugininfo'])
+const pluginApplication = 'spinnakerplugins'
 
 /** @throws {GatewayError} PERMISSION_DENIED when a job hides behind an expression what it is about */
 export function needsOfJobs(jobs: readonly unknown[]): JobNeeds {
@@ -56,8 +61,14 @@ function needsOfStages(definition: Fields): JobNeeds {
 /** Needs of a definition that is started as it is given: under the id of a stored one it counts as a run of that. */
 export function needsOfStart(definition: Fields): JobNeeds {
   const found = needsOfStages(definition)
-  const { id, application } = definition
-  if (typeof id === 'string' && id !== '' && application !== undefined) found.definitions.push({ id, authorization: 'EXECUTE' })
+  const { application, config } = definition
+  const inner = isFields(config) && isFields(config['pipeline']) ? config['pipeline'] : {}
+  checkKeys(definition)
+  checkKeys(inner)
+  if (application === undefined && inner['application'] === undefined) return found
+  for (const id of [...textOf(definition, 'id'), ...textOf(inner, 'pipelineConfigId')]) {
+    found.definitions.push({ id: checkPlain(id), authorization: 'EXECUTE' })
+  }
   return found
 }
 
@@ -74,9 +85,11 @@ function stagesOf({ stages }: Fields): Fields[] {
   return Array.isArray(stages) ? stages.filter(isFields) : []
 }
 
-function addDefinition(found: JobNeeds, { application, id, triggers }: Fields): void {
-  if (typeof application === 'string') addApplication(found, application, 'WRITE')
-  if (typeof id === 'string' && id !== '') found.definitions.push({ id, authorization: 'WRITE' })
+function addDefinition(found: JobNeeds, definition: Fields): void {
+  const { triggers } = definition
+  checkKeys(definition)
+  for (const name of textOf(definition, 'application')) addApplication(found, name, 'WRITE')
+  for (const id of textOf(definition, 'id')) found.definitions.push({ id: checkPlain(id), authorization: 'WRITE' })
   for (const trigger of Array.isArray(triggers) ? triggers.filter(isFields) : []) {
     const name = trigger['runAsUser']
     if (typeof name !== 'string' || name.trim() === '') continue
@@ -84,8 +97,15 @@ function addDefinition(found: JobNeeds, { application, id, triggers }: Fields): 
   }
 }
 
+/** A number is stored as the text of it; nothing else may stand in for a text. @throws {GatewayError} BAD_ARGUMENT */
+function textOf(fields: Fields, key: string): string[] {
+  const value = fields[key] ?? ''
+  if (typeof value === 'object') throw new GatewayError('BAD_ARGUMENT', `"${key}" of a definition has to be a text.`)
+  return value === '' ? [] : [String(value)]
+}
+
 function addJob(found: JobNeeds, job: Fields): void {
-  if (Object.keys(job).some((key) => key.includes('${'))) throw hidden()
+  checkKeys(job)
   const types = typesOf(job)
   if (types.some((type) => type.includes('${'))) throw hidden()
   if (types.length === 0) addOther(found, job)
@@ -94,7 +114,9 @@ function addJob(found: JobNeeds, job: Fields): void {
     else if (type === 'reorderpipelines') addReorder(found, job)
     else if (changesApplication.has(type)) addApplicationChange(found, type, job)
     else if (changesTemplate.test(type)) addTemplate(found, job)
+    else if (pluginJobs.has(type)) addApplication(found, pluginApplication, 'WRITE')
     else addOther(found, job)
+    if (type === 'deleteentitytags') addTagged(found, job)
   }
 }
 
@@ -108,10 +130,17 @@ function addOther(found: JobNeeds, job: Fields): void {
   addNames(found, job)
 }
 
-function addStart(found: JobNeeds, { application, pipeline }: Fields): void {
+function addStart(found: JobNeeds, { application, pipeline, pipelineId }: Fields): void {
   if (typeof application === 'string') addApplication(found, application, 'EXECUTE')
-  if (typeof pipeline === 'string' && pipeline !== '')
-    found.definitions.push({ id: checkPlain(pipeline), authorization: 'EXECUTE' })
+  for (const id of [pipeline, pipelineId]) {
+    if (typeof id === 'string' && id !== '') found.definitions.push({ id: checkPlain(id), authorization: 'EXECUTE' })
+  }
+}
+
+/** `provider:type:id:account:region`; the id in the middle may have colons itself. */
+function addTagged(found: JobNeeds, { id }: Fields): void {
+  const account = typeof id === 'string' ? (checkPlain(id).split(':').at(-2) ?? '') : ''
+  if (account !== '' && account !== '*') found.needs.push({ kind: 'account', name: account, authorization: 'WRITE' })
 }
 
 function addTemplate(found: JobNeeds, job: Fields): void {
@@ -133,6 +162,7 @@ function addReorder(found: JobNeeds, job: Fields): void {
 
 function addApplicationChange(found: JobNeeds, type: string, job: Fields): void {
   const { application } = job
+  if (isFields(application)) checkKeys(application)
   const name = isFields(application) ? application['name'] : application
   if (typeof name !== 'string' || name.trim() === '') {
     throw new GatewayError('PERMISSION_DENIED', `A job of the type ${type} has to name its application.`)
@@ -146,8 +176,10 @@ function addNames(found: JobNeeds, job: Fields): void {
   const open: unknown[] = [job]
   while (open.length > 0) {
     const next = open.pop()
+    checkKeys(next ?? {})
     for (const [key, inner] of Object.entries(next ?? {})) {
       if (typeof inner === 'string') addName(found, key, inner)
+      else if (accountKeys.has(key) && Array.isArray(inner)) for (const name of inner.map(String)) addName(found, key, name)
       else if (key === 'application' && isFields(inner) && typeof inner['name'] === 'string')
         addApplication(found, inner['name'], 'WRITE')
       else if (key === 'moniker' && isFields(inner) && typeof inner['app'] === 'string')
@@ -159,6 +191,8 @@ function addNames(found: JobNeeds, job: Fields): void {
 
 function addName(found: JobNeeds, key: string, value: string): void {
   if (value.trim() === '') return
+  // A text that is an expression and nothing else may become an object, with names of its own.
+  if (/^\$\{.*\}$/s.test(value) && !plainTexts.has(key) && !documents.has(key)) throw hidden()
   if (key === 'application') addApplication(found, value, 'WRITE')
   if (accountKeys.has(key)) found.needs.push({ kind: 'account', name: checkPlain(value), authorization: 'WRITE' })
 }
@@ -189,6 +223,11 @@ function decode(value: unknown): unknown {
 function checkPlain(name: string): string {
   if (name.includes('${')) throw hidden()
   return name
+}
+
+/** Keys are evaluated, too, and a later one replaces what was checked. @throws {GatewayError} PERMISSION_DENIED */
+function checkKeys(fields: object): void {
+  if (Object.keys(fields).some((key) => key.includes('${'))) throw hidden()
 }
 
 function hidden(): GatewayError {

@@ -145,7 +145,12 @@ async function checkMayStart(request: OperationRequest, platform: Platform, defi
   const inner = isFields(config['pipeline']) ? config['pipeline'] : {}
   const applications = [definition['application'], inner['application']].filter((name) => name !== undefined && name !== null)
   if (applications.length === 0) throw new GatewayError('BAD_ARGUMENT', 'Name the application of the pipeline in "application".')
-  for (const application of applications) await checkMayExecute(request, platform, String(application))
+  for (const application of applications.map(String)) {
+    // The orchestrator would replace it after the check.
+    if (application.includes('${'))
+      throw new GatewayError('BAD_ARGUMENT', 'Name the application in plain text, without expressions.')
+    await checkMayExecute(request, platform, application)
+  }
 }
 
 /** Everything that the orchestrator says about a template is for its author, who reads it from the error itself. */

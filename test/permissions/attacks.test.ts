@@ -428,6 +428,35 @@ test('attacks on an application that somebody has no right on', async (t) => {
     }
   })
 
+  await t.test('neither a template nor an expression says to which application or pipeline a run belongs', async () => {
+    const template = (id: string, pipeline: object) => ({ id, schema: 'v2', metadata: { name: id, scopes: ['mine'] }, pipeline })
+    const instance = (id: string, more: object) => ({
+      type: 'templatedPipeline',
+      schema: 'v2',
+      name: 'p',
+      template: { reference: `spinnaker://${id}` },
+      variables: {},
+      ...more,
+    })
+    await ask('mallory', 'POST /v2/pipelineTemplates/create', template('borrows-id', { id: secretId, stages: [] }))
+    await ask('mallory', 'POST /v2/pipelineTemplates/create', template('borrows-place', { application: 'secret', stages: [] }))
+    const inner = { config: { pipeline: { application: 'mine' } } }
+    for (const body of [
+      instance('borrows-id', { application: 'mine' }),
+      instance('borrows-id', inner),
+      instance('borrows-place', inner),
+    ]) {
+      const started = await ask('mallory', 'POST /pipelines/start', body)
+      assert.equal(started.status, 200, started.text)
+      const run = await ask('admin', `GET /pipelines/${idIn(started)}`)
+      assert.doesNotMatch(run.text, new RegExp(`"application":"secret"|"pipelineConfigId":"${secretId}"`))
+    }
+    await refused('POST /pipelines/start', plan({ application: `\${'sec' + 'ret'}` }))
+    await forbidden('POST /pipelines/start', plan({ application: 'mine', id: `\${'${secretId}'}` }))
+    await forbidden('POST /pipelines/start', { ...plan({ application: 'mine' }), [`\${'application'}`]: 'secret' })
+    await forbidden('POST /pipelines', { ...plan({ application: 'mine' }), [`\${'application'}`]: 'secret' })
+  })
+
   await t.test('a stage that somebody has changed in a run of an administrator acts for that somebody', async () => {
     const stages = [
       { refId: '1', type: 'manualJudgment', requisiteStageRefIds: [] },

@@ -27,7 +27,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
   await checkOwner(submitted, caller, sources)
   let given = submitted
   try {
-    if (isTemplateInstance(submitted)) given = await expandTemplate(submitted, caller.identity, sources)
+    if (isTemplateInstance(submitted)) given = withPlaceOf(submitted, await expandTemplate(submitted, caller.identity, sources))
   } catch (error) {
     if (!(error instanceof ArtifactError)) throw error
     const execution = failedExecution({ ...submitted, stages: [], trigger: normalised }, error.message, caller, sources)
@@ -46,6 +46,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
   }
   checkGraph(stages)
   const definition = evaluateDefinition({ ...given, stages, trigger }, sources.now())
+  checkUnchanged(given, definition)
   if (isTrue(given['plan'])) return { kind: 'plan', definition }
   const execution = executionFrom(definition, caller, sources)
   await checkStoredDefinition(execution, caller.identity, sources)
@@ -72,6 +73,17 @@ async function checkOwner(submitted: JsonObject, caller: Caller, sources: Submis
   const owner = (await ownerOf(id, caller, sources)) ?? sources.newestRun(id)?.application
   if (owner === undefined || foldName(owner) === foldName(String(submitted['application'] ?? ''))) return
   checkOnApplication(await sources.accessOf(caller.user), owner, 'EXECUTE')
+}
+
+/** To which application a run belongs, and of which pipeline it is one, its instance says and never the template. */
+function withPlaceOf({ application, id }: JsonObject, expanded: JsonObject): JsonObject {
+  return { ...expanded, application, id }
+}
+
+/** @throws {BackendError} 400 when an expression says where the run belongs: that was judged before */
+function checkUnchanged(given: JsonObject, evaluated: JsonObject): void {
+  const changed = ['application', 'id'].find((key) => given[key] !== evaluated[key])
+  if (changed !== undefined) throw new BackendError(400, `"${changed}" of a pipeline cannot be an expression.`)
 }
 
 async function ownerOf(id: string, { identity }: Caller, { call }: SubmissionSources): Promise<string | undefined> {
