@@ -1,6 +1,7 @@
 /** What the caller may do on applications, for the few rules that no service behind the gateway enforces. */
 import { GatewayError } from '../errors.ts'
 import type { RequestState } from '../http/request-state.ts'
+import { decide, describeNeed, type Need } from '../permissions/decide.ts'
 import { grantsOnApplication } from '../permissions/permission-view.ts'
 import type { PermissionView } from '../permissions/permissions.ts'
 import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
@@ -54,4 +55,29 @@ export async function checkMayExecute(request: OperationRequest, platform: Platf
     'PERMISSION_DENIED',
     `You may not start pipelines of ${application}: that needs EXECUTE on the application.`,
   )
+}
+
+/**
+ * For what an operation finds out on its way: WRITE on everything that is named, where the gateway decides.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+ */
+export async function checkMayWrite(
+  request: OperationRequest,
+  platform: Platform,
+  named: readonly { application?: unknown; account?: unknown }[],
+): Promise<void> {
+  if (!isDecided(platform) || platform.permissions.enforcement === 'services') return
+  const view = await loadView(request.state, platform)
+  for (const need of named.flatMap(toWriteNeeds)) {
+    if (decide(view, need).allowed) continue
+    throw new GatewayError('PERMISSION_DENIED', `You may not do this: it needs ${describeNeed(need)}.`)
+  }
+}
+
+function toWriteNeeds(named: { application?: unknown; account?: unknown }): Need[] {
+  return (['application', 'account'] as const).flatMap((kind) => {
+    const name = named[kind]
+    return typeof name === 'string' && name.trim() !== '' ? [{ kind, name, authorization: 'WRITE' }] : []
+  })
 }

@@ -252,7 +252,9 @@ function valuesOf({ path, query }: OperationRequest, names: readonly string[]): 
 }
 
 function texts(value: unknown): string[] {
-  return typeof value === 'string' && value.trim() !== '' ? [value] : []
+  // Services read a number as the text of it.
+  const text = typeof value === 'number' ? String(value) : value
+  return typeof text === 'string' && text.trim() !== '' ? [text] : []
 }
 
 async function flat(lists: readonly Promise<string[]>[]): Promise<string[]> {
@@ -297,7 +299,7 @@ function denied(need: Need): GatewayError {
   return new GatewayError('PERMISSION_DENIED', `You may not do this: it needs ${describeNeed(need)}.`)
 }
 
-/** Pages of a search have their entries in `results`. */
+/** Pages of a search have their entries in `results`; a map has lists of them at any depth. */
 function filterAnswer(answer: unknown, fields: readonly FilterField[], view: PermissionView | undefined): unknown {
   if (fields.includes('key-account') && isFields(answer)) {
     return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(view, 'account', account)))
@@ -305,6 +307,9 @@ function filterAnswer(answer: unknown, fields: readonly FilterField[], view: Per
   if (fields.includes('scopes') && isFields(answer)) {
     const lists = Object.entries(answer).map(([id, list]) => [id, filterAnswer(list, fields, view)] as const)
     return Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0))
+  }
+  if (fields.includes('application') && isFields(answer)) {
+    return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, filterAnswer(value, fields, view)]))
   }
   if (!Array.isArray(answer)) return answer
   return answer.flatMap((entry: unknown) => {

@@ -2,8 +2,10 @@
 
 import { z } from 'zod'
 import { encodeSegments } from '../../http/encode-path.ts'
-import { application, decidedByService, filteredByAccount } from '../demands.ts'
+import { checkMayWrite } from '../application-access.ts'
+import { application, decidedByService, demandsNothing, filteredByAccount } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import type { Platform } from '../platform.ts'
 import { AnyObject, flag, ObjectList, Ref, text } from '../schemas.ts'
 import { submitTask } from '../task-polling.ts'
 
@@ -57,7 +59,9 @@ export const entityTagOperations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: '/tags/{id}/{tag}',
-    demands: decidedByService,
+    demands: demandsNothing(
+      'what the entity belongs to is known when it has been read; then it needs WRITE there, and the service decides besides',
+    ),
     summary: 'Submits the removal of tags, comma-separated, from one entity.',
     handle: removeTags,
     success: 202,
@@ -83,9 +87,10 @@ function tagsPath(id: string): string {
   return `/tags/${encodeSegments(id.toLowerCase())}`
 }
 
-function addTags(request: OperationRequest): Promise<unknown> {
+async function addTags(request: OperationRequest, platform: Platform): Promise<unknown> {
   const { isPartial, ...given } = request.query
   const entityRef = { ...given }
+  await checkMayWrite(request, platform, [entityRef])
   const application = (given['application'] as string | undefined) ?? 'spinnaker'
   const description = `Update entity tags on ${given['entityId'] as string}`
   const job = [{ type: 'upsertEntityTags', application, isPartial, entityRef, tags: request.body }]
@@ -93,11 +98,12 @@ function addTags(request: OperationRequest): Promise<unknown> {
 }
 
 /** An entity without tags is a 404 of the infrastructure service, and no task. */
-async function removeTags(request: OperationRequest): Promise<unknown> {
+async function removeTags(request: OperationRequest, platform: Platform): Promise<unknown> {
   const { id, tag } = request.path as { id: string; tag: string }
   const stored = (await request.json('clouddriver', { path: tagsPath(id) })) as
-    | { id?: string; entityRef?: { application?: unknown } }
+    | { id?: string; entityRef?: { application?: unknown; account?: unknown } }
     | undefined
+  if (stored?.entityRef !== undefined) await checkMayWrite(request, platform, [stored.entityRef])
   const named = stored?.entityRef?.application
   const application = typeof named === 'string' ? named : 'spinnaker'
   const tags = tag.split(',').filter((name) => name !== '')
@@ -105,7 +111,13 @@ async function removeTags(request: OperationRequest): Promise<unknown> {
   return submitTask(request, { application, description: `Delete entity tags ${tags.join(', ')} of ${id}`, job })
 }
 
-function addManyTags(request: OperationRequest): Promise<unknown> {
+async function addManyTags(request: OperationRequest, platform: Platform): Promise<unknown> {
+  const entities = request.body as z.infer<typeof EntityTags>[]
+  await checkMayWrite(
+    request,
+    platform,
+    entities.map(({ entityRef }) => entityRef),
+  )
   const application = request.query['application'] as string
   const job = [{ type: 'bulkUpsertEntityTags', application, entityTags: request.body }]
   return submitTask(request, { application, description: 'Bulk update of entity tags', job })

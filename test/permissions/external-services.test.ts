@@ -1,0 +1,91 @@
+/** Ways around the permissions of services behind the gateway that do not check themselves, while the gateway decides. */
+import assert from 'node:assert/strict'
+import test, { type TestContext } from 'node:test'
+import { openUsers } from '../../src/login/form/users.ts'
+import { basic } from '../login/support.ts'
+import { runGateway } from '../support/gateway.ts'
+import { Reply, startUpstream } from '../support/upstream.ts'
+
+const password = 'correct horse'
+const all = ['READ', 'WRITE', 'EXECUTE']
+const view = {
+  name: 'rita',
+  admin: false,
+  accounts: [{ name: 'test', authorizations: all }],
+  applications: [
+    { name: 'web', authorizations: all },
+    { name: '7', authorizations: [] },
+  ],
+  serviceAccounts: [],
+  roles: [],
+  allowAccessToUnknownApplications: false,
+}
+const tagged = { id: 'aws:servergroup:x:prod:eu', entityRef: { application: 'web', account: 'prod' } }
+const runs = {
+  'orca-1': {
+    count: 2,
+    executions: [
+      { id: 'a', application: 'web' },
+      { id: 'b', application: 'secret' },
+    ],
+  },
+}
+
+async function startScene(t: TestContext) {
+  const fiat = await startUpstream(t, { 'GET /authorize/rita': view, 'PUT /roles/rita': new Reply(200) })
+  const clouddriver = await startUpstream(t, { [`GET /tags/${encodeURIComponent(tagged.id)}`]: tagged })
+  const front50 = await startUpstream(t, { 'POST /pipelines/move': new Reply(200) })
+  const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' }, 'GET /executions/activeByInstance': runs })
+  const { url, dataDir } = await runGateway(t, {
+    fairlead: { admin: { password } },
+    permissions: { enforce: 'gateway' },
+    services: Object.fromEntries(
+      Object.entries({ fiat, clouddriver, front50, orca }).map(([name, { url: baseUrl }]) => [name, { enabled: true, baseUrl }]),
+    ),
+  })
+  const users = openUsers(dataDir)
+  await users.add('rita', password, ['dev'])
+  users.close()
+  const ask = async (request: string, body?: unknown) => {
+    const [method = 'GET', path = '/'] = request.split(' ')
+    const headers = { ...basic('rita', password), 'content-type': 'application/json' }
+    const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    return { status: answer.status, text: await answer.text() }
+  }
+  return { ask, orca, front50 }
+}
+
+test('while the gateway decides, services that check nothing are reached by nobody who may not', async (t) => {
+  const { ask, orca, front50 } = await startScene(t)
+  const changes = () => [...orca.requests, ...front50.requests].filter(({ method }) => method !== 'GET').length
+
+  await t.test('tags are changed only where the entity belongs to somebody who may write there', async () => {
+    const tags = [{ name: 'a', value: 1 }]
+    const entity = 'entityId=x&entityType=servergroup&cloudProvider=aws'
+    for (const [request, body] of [
+      [`POST /tags?${entity}&application=web&account=prod`, tags],
+      [`POST /tags?${entity}&account=prod`, tags],
+      ['POST /batch/tags?application=web', [{ entityRef: { application: 'secret', account: 'test' }, tags }]],
+      ['POST /batch/tags?application=web', [{ entityRef: { application: 'web', account: 'prod' }, tags }]],
+      [`DELETE /tags/${tagged.id}/a`, undefined],
+    ] as const) {
+      const { status, text } = await ask(request, body)
+      assert.equal(status, 403, `${request}: ${text}`)
+    }
+    assert.equal(changes(), 0)
+    assert.equal((await ask(`POST /tags?${entity}&application=web&account=test`, tags)).status, 202)
+    assert.equal(changes(), 1)
+  })
+
+  await t.test('a map of lists shows what the caller may read', async () => {
+    const { text } = await ask('GET /executions/activeByInstance')
+    assert.deepEqual(JSON.parse(text)['orca-1'].executions, [{ id: 'a', application: 'web' }])
+  })
+
+  await t.test('a number is the application that has this name', async () => {
+    const before = changes()
+    assert.equal((await ask('POST /pipelines/move', { application: 7, from: 'a', to: 'b' })).status, 403)
+    assert.equal((await ask('POST /strategies', { application: 7, name: 'a' })).status, 403)
+    assert.equal(changes(), before)
+  })
+})
