@@ -108,7 +108,8 @@ export function checksAtGateway(
 
 /** One line for the documents: "EXECUTE on the application of the execution". */
 export function formatDemands(demands: Demands): string {
-  return demands.map(formatDemand).join('; ')
+  const lines = [...new Set(demands.map(formatDemand))]
+  return (demands.every(({ kind }) => kind === 'filter') ? ['nothing', ...lines] : lines).join('; ')
 }
 
 function formatDemand(demand: Demand): string {
@@ -136,7 +137,7 @@ function formatDemand(demand: Demand): string {
     case 'jobs':
       return 'what each job needs: WRITE on its applications and accounts, CREATE for a new application'
     case 'filter':
-      return `nothing; entries that the caller may not READ are left out (by ${demand.by.join(' and ').replaceAll('key-account', 'account')})`
+      return `entries that the caller may not READ are left out (by ${demand.by.join(' and ').replaceAll('key-account', 'account').replaceAll('-', ' ')})`
   }
 }
 

@@ -1,6 +1,7 @@
 /** Prints the OpenAPI 3.1 document from the list of operations. */
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
+import { formatDemands } from './demands.ts'
 import type { Operation } from './operation.ts'
 import { createQueryRules } from './parse-query.ts'
 import { parameterNames } from './path-pattern.ts'
@@ -58,7 +59,7 @@ function toEntry(operation: Operation, names: readonly string[]): JsonObject {
     operationId: operation.id,
     tags: [tagOf(operation)],
     summary: operation.summary,
-    ...(operation.section === 'beyond' ? {} : { description: `Section ${operation.section} of the specification.` }),
+    description: `Needs ${formatDemands(operation.demands)}.`,
     'x-fairlead-demands': operation.demands,
     parameters: [
       ...names.map((name) => ({

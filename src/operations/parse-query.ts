@@ -55,7 +55,7 @@ export function parseQuery(rules: readonly QueryRule[], search: URLSearchParams)
       throw new GatewayError('MISSING_PARAMETER', `The query parameter "${rule.name}" is required.`)
     }
     const checked = rule.schema.safeParse(given)
-    if (!checked.success) throw mistyped(rule, search.getAll(rule.name).join(','), checked.error.issues[0]?.message)
+    if (!checked.success) throw mistyped(rule, search.getAll(rule.name).join(','), checked.error.issues[0])
     query[rule.name] = checked.data as QueryValue
   }
   for (const [name, value] of search) {
@@ -101,10 +101,12 @@ const wanted: Readonly<Record<Kind, string>> = {
   list: 'a list, repeated or comma-separated',
 }
 
-function mistyped(rule: QueryRule, given: string, detail?: string): GatewayError {
+function mistyped(rule: QueryRule, given: string, issue?: z.core.$ZodIssue): GatewayError {
   const shown = given.length > 100 ? `${given.slice(0, 100)}…` : given
+  const choice = issue?.code === 'invalid_value' ? `one of ${issue.values.join(', ')}` : undefined
+  const detail = issue === undefined || choice !== undefined ? '' : ` ${issue.message}.`
   return new GatewayError(
     'MISTYPED_PARAMETER',
-    `The query parameter "${rule.name}" must be ${wanted[rule.kind]}, not "${shown}".${detail === undefined ? '' : ` ${detail}.`}`,
+    `The query parameter "${rule.name}" must be ${choice ?? wanted[rule.kind]}, not "${shown}".${detail}`,
   )
 }

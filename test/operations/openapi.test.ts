@@ -10,6 +10,7 @@ import { startGateway } from '../support/gateway.ts'
 
 interface Entry {
   operationId: string
+  description: string
   parameters: { name: string; in: string; required: boolean }[]
   responses: Record<string, unknown>
 }
@@ -35,6 +36,17 @@ test('the document is valid OpenAPI 3.1', async () => {
   assert.deepEqual(result.errors ?? [], [])
   assert.equal(result.valid, true)
   assert.equal(validator.version, '3.1')
+})
+
+test('the description of an operation says in words what its caller needs', () => {
+  const descriptionOf = (id: string) => entries.find(({ entry }) => entry.operationId === id)?.entry.description
+  assert.equal(descriptionOf('getApplicationUsingGET'), 'Needs READ on the application in the path.')
+  assert.equal(
+    descriptionOf('getPipelinesUsingGET'),
+    'Needs READ on the application in the path; entries that the caller may not READ are left out (by application).',
+  )
+  assert.match(descriptionOf('getAllApplicationsUsingGET') ?? '', /^Needs nothing; entries that /)
+  assert.equal(descriptionOf('evaluateVariablesUsingPOST'), 'Needs READ on the application of the execution.')
 })
 
 test('every operation of the specification is described once, with its path and method', () => {

@@ -189,6 +189,8 @@ test('administrators page through the log by its filters, others may not', async
   for (const query of ['from=yesterday', 'cursor=x', 'limit=0', 'limit=5000', 'decision=maybe']) {
     assert.equal((await fetch(`${url}/audit/events?${query}`, { headers: admin })).status, 400, query)
   }
+  const unknownKind = (await (await fetch(`${url}/audit/events?kind=x`, { headers: admin })).json()) as { message: string }
+  assert.match(unknownKind.message, /^The query parameter "kind" must be one of change, read, .*, not "x"\.$/)
   assert.equal((await fetch(`${url}/audit/events`, { redirect: 'manual' })).status, 302)
   fiat.answer({})
   const stranger = await startAudited(t)
