@@ -44,7 +44,12 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
   server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
     const error = toStorageError(thrown)
     const status = error instanceof BackendError ? error.status : (error.statusCode ?? 500)
-    if (status >= 500) options.log.error({ err: thrown }, 'an embedded back end failed')
+    // What a back end says itself, such as that a directory is away, is told to whoever asked, and logged there as a failure.
+    if (thrown instanceof BackendError) {
+      if (status >= 500) options.log.info({ status, problem: thrown.message }, 'an embedded back end refused what it was asked')
+    } else if (status >= 500) {
+      options.log.error({ err: thrown }, 'an embedded back end failed')
+    }
     return reply
       .code(status)
       .send(errorBody(status, error.message, { exception: error.name, ...(error instanceof BackendError ? error.fields : {}) }))

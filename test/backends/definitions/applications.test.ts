@@ -108,6 +108,21 @@ test('definitions-scenario 8: permissions are shown on an application only while
   assert.deepEqual(refreshed, Array(2).fill({ service: 'fiat', path: '/roles/sync', body: ['ops'] }))
 })
 
+test('that nobody has the roles of a new permission yet is no warning', async (t) => {
+  const lines: Record<string, unknown>[] = []
+  const store = await startStore(t, {
+    others: async () => ({ status: 503, body: undefined }),
+    log: (line) => lines.push(line),
+  })
+  await store.ok('POST', '/v2/applications', demo)
+  await store.ok('PUT', '/permissions/applications/demo', { permissions: { READ: ['ops'] } })
+  assert.deepEqual(
+    lines.filter(({ roles }) => roles !== undefined).map(({ level, roles }) => ({ level, roles })),
+    [{ level: 30, roles: ['ops'] }],
+  )
+  assert.ok(lines.every(({ level }) => Number(level) <= 30))
+})
+
 test('definitions-scenario 9: deleting an application removes what belongs to it', async (t) => {
   const store = await startStore(t)
   await store.ok('POST', '/v2/applications', demo)
