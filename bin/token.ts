@@ -54,6 +54,7 @@ const actions: Readonly<Record<string, (tokens: Tokens, asked: Asked) => Promise
   async create(tokens, { subject, values, config }) {
     const principal = toPrincipal(values)
     if (principal === undefined) throw new GatewayError('BAD_ARGUMENT', 'Say whom the token is for: --user or --service-account.')
+    if (principal.type === 'SERVICE_ACCOUNT') checkListed(principal.id, config)
     const days = toNumber('days', values.days)
     const { token, text } = await tokens.create({
       name: subject,
@@ -169,6 +170,13 @@ function methodOf(username: string, { login, backends }: Config): string | undef
     users.close()
   }
   throw new GatewayError('NOT_FOUND', `There is no user "${username.slice(0, 100)}". fairlead user list shows all of them.`)
+}
+
+/** An external front50 lists them itself, and may not be reachable from here. @throws {GatewayError} NOT_FOUND */
+function checkListed(account: string, { upstreams, backends }: Config): void {
+  if (upstreams.services.front50.kind !== 'embedded' || backends.serviceAccounts.some(({ name }) => name === account)) return
+  const known = backends.serviceAccounts.map(({ name }) => name).join(', ') || 'nobody'
+  throw new GatewayError('NOT_FOUND', `There is no service account "${account.slice(0, 100)}". service-accounts lists ${known}.`)
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT for an id that no operation has */

@@ -65,6 +65,7 @@ test('a mistyped option, an unknown user and an unknown operation create no toke
     'create ci --user alice --operation nothing',
     'create ci --user alice --days soon',
     'create ci --user alice --service-account ci',
+    'create ci --service-account nobody',
     'create ci',
     'create --user alice',
     'revoke unknown',
