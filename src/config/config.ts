@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
 import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
+import type { RateLimitSettings } from '../http/limits/settings.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
 import { hasCertificateHeader } from '../login/x509/settings.ts'
@@ -141,6 +142,9 @@ function summarize(config: Config, sources: readonly string[]): string {
     `Login: ${describeLogin(config.login)}`,
     `Sessions: ${config.redis === undefined ? 'in the data directory' : 'in Redis, shared with other replicas'}`,
     `Data directory: ${config.backends.dataDir}`,
+    `Permissions: ${describePermissions(config)}`,
+    `Rate limits: ${describeLimits(config.http.rateLimit)}`,
+    `Audit log: ${describeAudit(config.audit)}`,
     'Services:',
     ...services,
   ].join('\n')
@@ -167,6 +171,30 @@ function describeLogin({ anonymous, form, oauth2, saml, ldap, header, iap, x509 
     x509 && 'client certificates',
   ]
   return methods.filter((method) => typeof method === 'string').join('; ')
+}
+
+function describePermissions({ upstreams, permissions, login, backends }: Config): string {
+  const { kind } = upstreams.services.fiat
+  if (kind === 'disabled' || login.anonymous || (kind === 'external' && !permissions.enabled)) return 'nobody is restricted'
+  if (kind === 'external') {
+    const checkers = { services: 'the services', gateway: 'the gateway', both: 'the gateway and the services' }
+    return `those of fiat, checked by ${checkers[permissions.enforcement]}`
+  }
+  const source = backends.permissions?.roleSource
+  if (source === undefined) return 'embedded, with the roles of the login'
+  const place = source.kind === 'file' ? source.path : source.directory.servers.map(({ url }) => url).join(', ')
+  return `embedded, with the roles of the login and of ${place}`
+}
+
+function describeLimits({ enabled, learning, enforcing, capacity, periodMs }: RateLimitSettings): string {
+  if (!enabled) return 'none'
+  const mode = learning ? `learning, nobody is refused${enforcing.length > 0 ? ` but ${enforcing.join(', ')}` : ''}` : 'enforced'
+  return `${capacity} requests in ${periodMs / 1000} seconds, ${mode}`
+}
+
+function describeAudit(audit: AuditSettings | undefined): string {
+  if (audit === undefined) return 'none'
+  return 'file' in audit.sink ? audit.sink.file : { stdout: 'standard output', redis: 'in Redis' }[audit.sink.kind]
 }
 
 interface Surroundings {

@@ -159,3 +159,23 @@ test('the check says what was read and what it amounts to, or every problem', as
     text: 'config/gate.yml:1: a: is not a known key; remove it, or correct it\n1 problem; nothing was started.',
   })
 })
+
+const summarized = [
+  { given: '', lines: ['Permissions: embedded, with the roles of the login', 'Rate limits: none'] },
+  {
+    given: 'services.fiat.baseUrl: http://f:1\npermissions.enforce: gateway\naudit.enabled: false\n',
+    lines: ['Permissions: those of fiat, checked by the gateway', 'Audit log: none'],
+  },
+  { given: 'services.fiat.enabled: false\n', lines: ['Permissions: nobody is restricted'] },
+  {
+    given: 'rate-limit: {enabled: true, enforcing: [mallory]}\naudit.sink: stdout\n',
+    lines: ['Rate limits: 60 requests in 10 seconds, learning, nobody is refused but mallory', 'Audit log: standard output'],
+  },
+  { given: 'rate-limit: {enabled: true, learning: false}\n', lines: ['Rate limits: 60 requests in 10 seconds, enforced'] },
+]
+for (const { given, lines } of summarized) {
+  test(`the check tells who may do what, how much, and where it is recorded: ${lines.join('; ')}`, async (t) => {
+    const { text } = await checkConfig(write(t, { 'config/gate.yml': given }))
+    for (const line of lines) assert.ok(text.split('\n').includes(line), `${line} is not in:\n${text}`)
+  })
+}
