@@ -509,3 +509,42 @@ test('attacks on an application that somebody has no right on', async (t) => {
     await forbidden(`GET /pipelineConfigs/${own.id}/history`)
   })
 })
+
+test('what is left of a deleted application stays with whom it belonged to', async (t) => {
+  const { ask, secretId, executionId, run, createApplication } = await startScene(t)
+  await run('olga', 'secret', { type: 'deleteApplication', application: { name: 'secret' } })
+  const statusOf = async (who: string, request: string, body?: unknown) => (await ask(who, request, body)).status
+  const create = { type: 'createApplication', application: { name: 'SECRET', email: 'm@example.com' } }
+  for (const request of [
+    `GET /pipelines/${executionId}`,
+    'GET /applications/secret/executions/search',
+    'GET /applications/secret/tasks',
+    'GET /applications/secret/history',
+    `GET /pipelineConfigs/${secretId}/history`,
+  ]) {
+    assert.equal(await statusOf('mallory', request), 403, request)
+    assert.equal(await statusOf('olga', request), 200, request)
+  }
+  assert.deepEqual((await ask('mallory', `GET /executions?executionIds=${executionId}`)).json(), [])
+  assert.equal(await statusOf('mallory', 'POST /tasks', { application: 'secret', job: [create] }), 403)
+
+  const template = { id: 'taker', schema: 'v2', metadata: { name: 'taker', scopes: ['mine'] } }
+  const pipeline = { stages: [{ refId: '1', ...create }] }
+  assert.equal(await statusOf('mallory', 'POST /v2/pipelineTemplates/create', { ...template, pipeline }), 202)
+  const instance = {
+    type: 'templatedPipeline',
+    schema: 'v2',
+    application: 'mine',
+    name: 'takes',
+    template: { reference: 'spinnaker://taker' },
+    variables: {},
+  }
+  const { error } = await outcomeOf(ask, await ask('mallory', 'POST /pipelines/start', instance))
+  assert.match(error, /WRITE on the application secret; mallory/)
+
+  await run('olga', 'secret', { type: 'createApplication', application: { name: 'secret', email: 'o@example.com' } })
+  assert.equal(await statusOf('mallory', 'GET /applications/secret'), 200)
+  await createApplication('never-restricted')
+  await run('admin', 'never-restricted', { type: 'deleteApplication', application: { name: 'never-restricted' } })
+  assert.equal(await statusOf('mallory', 'GET /applications/never-restricted/tasks'), 200)
+})

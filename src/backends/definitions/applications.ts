@@ -8,7 +8,7 @@ import { accessOf, checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { applicationKey } from './notifications.ts'
-import { isRestricted } from './permissions.ts'
+import { isRestricted, removedRestrictions } from './permissions.ts'
 import { removePipeline } from './pipeline-removal.ts'
 import {
   checkArray,
@@ -104,9 +104,13 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
 }
 
 /** Roles may have been given for the name before; beyond them, the permission service says who creates applications. */
-async function checkCreator({ context, applications }: Definitions, request: FastifyRequest, name: string): Promise<void> {
+async function checkCreator(definitions: Definitions, request: FastifyRequest, name: string): Promise<void> {
+  const { context, applications } = definitions
   const access = accessOf(request)
-  if (access === undefined || name.trim() === '' || applications.has(foldName(name))) return
+  const key = foldName(name)
+  if (access === undefined || key === '' || applications.has(key)) return
+  // Who takes the name of a deleted application takes what has run in it.
+  if (removedRestrictions(definitions).some((record) => foldName(String(record['name'])) === key)) checkWriter(request, key)
   if (await mayCreateApplication(context, access, name.trim())) return
   throw new BackendError(403, `${access.user} may not create the application ${name.trim()}. An administrator can permit it.`, {
     exception: 'AccessDenied',

@@ -120,6 +120,11 @@ export class DocumentStore {
     return textsOf(this.#statements.history, this.#collection.kind, key, limit)
   }
 
+  /** The newest version of every document that was removed. */
+  removed(): JsonObject[] {
+    return textsOf(this.#statements.removed, this.#collection.kind).map(parseDocument)
+  }
+
   /** Makes the newest version of a removed document live again. */
   revive(key: string): void {
     const row = this.#statements.history.get(this.#collection.kind, key, 1)
@@ -149,6 +154,11 @@ function prepareStatements(db: DatabaseSync) {
     remove: db.prepare('DELETE FROM definitions_documents WHERE kind = ? AND key = ?'),
     lastMs: db.prepare('SELECT max(modified_ms) AS last_ms FROM definitions_history WHERE kind = ? AND key = ?'),
     remember: db.prepare('INSERT INTO definitions_history (kind, key, modified_ms, document) VALUES (?, ?, ?, ?)'),
+    removed: db.prepare(
+      `SELECT document, max(modified_ms) FROM definitions_history AS past WHERE kind = ? AND NOT EXISTS
+         (SELECT 1 FROM definitions_documents AS live WHERE live.kind = past.kind AND live.key = past.key)
+       GROUP BY key ORDER BY key`,
+    ),
     history: db.prepare(
       'SELECT document, modified_ms FROM definitions_history WHERE kind = ? AND key = ? ORDER BY modified_ms DESC LIMIT ?',
     ),

@@ -31,6 +31,8 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
     return [...records, ...open.map((application) => generatedRecord(application['name']))]
   })
 
+  app.get('/permissions/removedApplications', () => removedRestrictions(definitions))
+
   app.get('/permissions/applications/:name', (request, reply) =>
     sendText(reply, permissions.text(foldName(param(request, 'name'))), `permission record of "${param(request, 'name')}"`),
   )
@@ -59,6 +61,17 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
     definitions.write(() => permissions.remove(key))
     if (before !== undefined) await refreshRoles(definitions, rolesOf(before))
     return reply.send()
+  })
+}
+
+/**
+ * The last permissions of applications that were deleted. What ran in them is kept, and so are their revisions: without this
+ * the deletion would open all of it to everybody, or give it to whoever takes the name.
+ */
+export function removedRestrictions({ permissions, applications }: Definitions): JsonObject[] {
+  return permissions.removed().filter((record) => {
+    const key = foldName(String(record['name']))
+    return isRestricted(record) && !applications.has(key) && applications.history(key, 1).length > 0
   })
 }
 

@@ -57,7 +57,8 @@ export async function loadServiceAccounts(context: BackendContext): Promise<Serv
 
 /**
  * An application that nobody has heard of is open to everybody or to nobody, and no rule is about it. Where that matters,
- * those that are defined without permissions and those that only run somewhere are asked for, too.
+ * those that are defined without permissions and those that only run somewhere are asked for, too. A deleted application
+ * keeps its last permissions, because what ran in it is kept.
  */
 async function loadApplications(
   context: BackendContext,
@@ -65,13 +66,14 @@ async function loadApplications(
 ): Promise<Pick<Resources, 'applications' | 'unknownApplications'>> {
   const allowsUnknown = settings.allowAccessToUnknownApplications
   const matters = !allowsUnknown || settings.applicationRules.rules.length > 0
-  const [restricted, defined, running] = await Promise.all([
+  const [removed, restricted, defined, running] = await Promise.all([
+    loadNeeded(context, '/permissions/removedApplications'),
     loadNeeded(context, '/permissions/applications'),
     matters ? loadNeeded(context, '/v2/applications?restricted=false') : [],
     matters ? loadOptional(context, 'clouddriver', '/applications?restricted=false&expand=false') : [],
   ])
   const byName = new Map<string, Resource>()
-  for (const { name, permissions } of restricted.flatMap(toResource)) {
+  for (const { name, permissions } of [...removed, ...restricted].flatMap(toResource)) {
     byName.set(foldName(name), { name, permissions: settings.applicationsOwn ? permissions : {} })
   }
   for (const { name } of [...defined, ...(running ?? [])].flatMap(toResource)) {
@@ -91,7 +93,7 @@ function withRules({ name, permissions }: Resource, { applicationRules, executeF
   return { name, permissions: sum.EXECUTE === undefined && fallback !== undefined ? { ...sum, EXECUTE: fallback } : sum }
 }
 
-/** Some definition stores have no service accounts and say 404. */
+/** Some definition stores have no service accounts, or forget what was removed, and say 404. */
 async function loadNeeded(context: BackendContext, path: string): Promise<JsonObject[]> {
   let status = 0
   try {
