@@ -57,7 +57,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const server = Fastify({
     ...(serverFactory && { serverFactory }),
     loggerInstance: options.log,
-    logController: new LogController({ disableRequestLogging: true }),
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     http: { maxHeaderSize: options.maxHeaderBytes },
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveMs,

@@ -127,3 +127,16 @@ test('errors of clients are no errors of the log', async (t) => {
     [],
   )
 })
+
+test('every line about one request names it in the same field', async (t) => {
+  const { url, lines, requests } = await startLogged(t, {
+    anonymous: { enabled: false },
+    security: { basicform: { enabled: true } },
+  })
+  const authorization = `Basic ${Buffer.from('nobody:wrong-password').toString('base64')}`
+  await (await fetch(`${url}/applications`, { headers: { authorization, 'x-spinnaker-request-id': 'asked' } })).text()
+  while (requests().length === 0) await pause(10)
+  const refused = lines.find(({ msg }) => msg === 'credentials were refused')
+  assert.deepEqual([refused?.['requestId'], requests()[0]?.['requestId']], ['asked', 'asked'])
+  assert.ok(lines.every((line) => !('reqId' in line)))
+})
