@@ -59,7 +59,7 @@ function toEntry(operation: Operation, names: readonly string[]): JsonObject {
     operationId: operation.id,
     tags: [tagOf(operation)],
     summary: operation.summary,
-    description: `Needs ${formatDemands(operation.demands)}.`,
+    description: `Needs ${formatDemands(operation.demands)}. Its id is \`${operation.id}\`.`,
     'x-fairlead-demands': operation.demands,
     parameters: [
       ...names.map((name) => ({

@@ -38,15 +38,18 @@ test('the document is valid OpenAPI 3.1', async () => {
   assert.equal(validator.version, '3.1')
 })
 
-test('the description of an operation says in words what its caller needs', () => {
+test('the description of an operation says in words what its caller needs, and names its id', () => {
   const descriptionOf = (id: string) => entries.find(({ entry }) => entry.operationId === id)?.entry.description
-  assert.equal(descriptionOf('getApplicationUsingGET'), 'Needs READ on the application in the path.')
+  assert.equal(
+    descriptionOf('getApplicationUsingGET'),
+    'Needs READ on the application in the path. Its id is `getApplicationUsingGET`.',
+  )
   assert.equal(
     descriptionOf('getPipelinesUsingGET'),
-    'Needs READ on the application in the path; entries that the caller may not READ are left out (by application).',
+    'Needs READ on the application in the path; entries that the caller may not READ are left out (by application). Its id is `getPipelinesUsingGET`.',
   )
   assert.match(descriptionOf('getAllApplicationsUsingGET') ?? '', /^Needs nothing; entries that /)
-  assert.equal(descriptionOf('evaluateVariablesUsingPOST'), 'Needs READ on the application of the execution.')
+  assert.match(descriptionOf('evaluateVariablesUsingPOST') ?? '', /^Needs READ on the application of the execution\. Its id/)
 })
 
 test('every operation of the specification is described once, with its path and method', () => {
