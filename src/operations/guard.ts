@@ -299,9 +299,18 @@ function denied(need: Need): GatewayError {
   return new GatewayError('PERMISSION_DENIED', `You may not do this: it needs ${describeNeed(need)}.`)
 }
 
-/** Pages of a search have their entries in `results`; a map has lists of them at any depth. */
+/**
+ * Pages of a search have their entries in `results`; a map has lists of them at any depth.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED for a single resource instead of a map by account
+ */
 function filterAnswer(answer: unknown, fields: readonly FilterField[], view: PermissionView | undefined): unknown {
   if (fields.includes('key-account') && isFields(answer)) {
+    const { accountName } = answer
+    if (typeof accountName === 'string') {
+      refuseUnless(view, { kind: 'account', name: accountName, authorization: 'READ' })
+      return answer
+    }
     return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(view, 'account', account)))
   }
   if (fields.includes('scopes') && isFields(answer)) {

@@ -4,7 +4,7 @@ import test, { type TestContext } from 'node:test'
 import { openUsers } from '../../src/login/form/users.ts'
 import { basic } from '../login/support.ts'
 import { runGateway } from '../support/gateway.ts'
-import { Reply, startUpstream } from '../support/upstream.ts'
+import { InTurn, Reply, startUpstream } from '../support/upstream.ts'
 
 const password = 'correct horse'
 const all = ['READ', 'WRITE', 'EXECUTE']
@@ -31,9 +31,20 @@ const runs = {
   },
 }
 
+/** What a search for the id of a security group finds. */
+function hitIn(account: string) {
+  return { results: [{ url: `/securityGroups/${account}/aws/web?region=eu` }] }
+}
+
 async function startScene(t: TestContext) {
   const fiat = await startUpstream(t, { 'GET /authorize/rita': view, 'PUT /roles/rita': new Reply(200) })
-  const clouddriver = await startUpstream(t, { [`GET /tags/${encodeURIComponent(tagged.id)}`]: tagged })
+  const clouddriver = await startUpstream(t, {
+    [`GET /tags/${encodeURIComponent(tagged.id)}`]: tagged,
+    'GET /search': new InTurn([hitIn('test')], [hitIn('prod')]),
+    'GET /securityGroups': { test: { aws: {} }, prod: { aws: {} } },
+    'GET /securityGroups/test/aws/eu/web': { id: 'sg-1', name: 'web', accountName: 'test' },
+    'GET /securityGroups/prod/aws/eu/web': { id: 'sg-2', name: 'web', accountName: 'prod' },
+  })
   const front50 = await startUpstream(t, { 'POST /pipelines/move': new Reply(200) })
   const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' }, 'GET /executions/activeByInstance': runs })
   const { url, dataDir } = await runGateway(t, {
@@ -88,4 +99,14 @@ test('while the gateway decides, services that check nothing are reached by nobo
     assert.equal((await ask('POST /strategies', { application: 7, name: 'a' })).status, 403)
     assert.equal(changes(), before)
   })
+})
+
+test('a security group that is found by its id is shown to whoever may read its account', async (t) => {
+  const { ask } = await startScene(t)
+
+  assert.deepEqual(JSON.parse((await ask('GET /securityGroups')).text), { test: { aws: {} } })
+  assert.deepEqual(JSON.parse((await ask('GET /securityGroups?id=sg-1')).text), { id: 'sg-1', name: 'web', accountName: 'test' })
+  const { status, text } = await ask('GET /securityGroups?id=sg-2')
+  assert.equal(status, 403)
+  assert.match(text, /READ on the account prod/)
 })
