@@ -1,7 +1,8 @@
 /** What the caller may do on applications, for the few rules that no service behind the gateway enforces. */
 import { GatewayError } from '../errors.ts'
 import type { RequestState } from '../http/request-state.ts'
-import { decide, describeNeed, type Need } from '../permissions/decide.ts'
+import { decide, type Need } from '../permissions/decide.ts'
+import { permissionDenied } from '../permissions/permission-denied.ts'
 import { grantsOnApplication } from '../permissions/permission-view.ts'
 import type { PermissionView } from '../permissions/permissions.ts'
 import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
@@ -71,7 +72,7 @@ export async function checkMayWrite(
   const view = await loadView(request.state, platform)
   for (const need of named.flatMap(toWriteNeeds)) {
     if (decide(view, need).allowed) continue
-    throw new GatewayError('PERMISSION_DENIED', `You may not do this: it needs ${describeNeed(need)}.`)
+    throw permissionDenied(need)
   }
 }
 

@@ -1,8 +1,8 @@
 /** Checks, before anything is changed, that the caller has what an operation demands, and filters what is listed. */
-import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
-import { decide, describeNeed, type Need } from '../permissions/decide.ts'
+import { decide, type Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
+import { permissionDenied } from '../permissions/permission-denied.ts'
 import { isListed } from '../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
@@ -205,7 +205,7 @@ export class Guard {
     }
     if (view.admin || view.legacyFallback === true) return
     if (await this.#platform.permissions.mayCreateApplication(user, name)) return
-    throw denied({ kind: 'application', name, authorization: 'CREATE' })
+    throw permissionDenied({ kind: 'application', name, authorization: 'CREATE' })
   }
 }
 
@@ -292,11 +292,7 @@ function requireAll(view: PermissionView | undefined, needs: readonly Need[]): v
 
 /** @throws {GatewayError} PERMISSION_DENIED */
 function refuseUnless(view: PermissionView | undefined, need: Need): void {
-  if (!decide(view, need).allowed) throw denied(need)
-}
-
-function denied(need: Need): GatewayError {
-  return new GatewayError('PERMISSION_DENIED', `You may not do this: it needs ${describeNeed(need)}.`)
+  if (!decide(view, need).allowed) throw permissionDenied(need)
 }
 
 /**

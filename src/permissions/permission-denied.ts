@@ -1,0 +1,21 @@
+/** The refusal of somebody who lacks a right. */
+import { GatewayError } from '../errors.ts'
+import { describeNeed, type Need } from './decide.ts'
+
+/** The message says what is needed, and who may help. */
+export function permissionDenied(need: Need): GatewayError {
+  const message = `You may not do this: it needs ${describeNeed(need)}. ${adviceFor(need)}; GET /auth/explain says more.`
+  return new GatewayError('PERMISSION_DENIED', message)
+}
+
+function adviceFor({ kind }: Need): string {
+  switch (kind) {
+    case 'admin':
+    case 'account-manager':
+      return 'Ask one to do it'
+    case 'application':
+      return 'Ask an owner of the application for it'
+    default:
+      return 'Ask an administrator for it'
+  }
+}
