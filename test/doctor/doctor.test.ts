@@ -231,7 +231,8 @@ test('a clock that is wrong is noticed at the Date header of others', async (t) 
   assert.equal(good?.verdict, 'ok')
   const [bad] = about(await examineSettings(t, settings, { now: () => Date.now() + 600_000 }), 'Clock')
   assert.equal(bad?.verdict, 'problem')
-  assert.match(bad?.found ?? '', /600 s ahead/)
+  // The Date header has whole seconds, and is some time old when it is read.
+  assert.match(bad?.found ?? '', /(?:599|60\d) s ahead/)
 })
 
 test('certificates of listeners, trusted authorities and revocation lists are read and dated', async (t) => {
