@@ -1,5 +1,6 @@
 /** What a body is about, wherever it says so: its applications and the definitions that it changes or starts, by id. */
-import { type Fields, isFields } from './upstream-shape.ts'
+import { decodeDocument, typesOf } from './job-form.ts'
+import { isFields } from './upstream-shape.ts'
 
 export interface BodySubjects {
   readonly applications: ReadonlySet<string>
@@ -24,7 +25,7 @@ export function subjectsIn(body: unknown): BodySubjects {
     const types = isFields(next) ? typesOf(next) : []
     if (types.some((type) => changesSharedThings.test(type))) changesShared = true
     for (const [key, value] of Object.entries(next ?? {})) {
-      const inner = encodedFields.has(key) ? decode(value) : value
+      const inner = encodedFields.has(key) ? decodeDocument(value) : value
       for (const name of applicationsOf(key, inner)) applications.add(name)
       for (const id of definitionsOf(key, inner, types)) definitions.add(id)
       if (typeof inner === 'object') open.push(inner)
@@ -53,18 +54,4 @@ function ownIds(body: unknown): string[] {
     const id = isFields(definition) ? definition['id'] : undefined
     return typeof id === 'string' && id !== '' ? [id] : []
   })
-}
-
-/** A job may bear one type and be carried out as another. */
-function typesOf({ type, alias }: Fields): string[] {
-  return [type, alias].filter((name) => typeof name === 'string').map((name) => name.trim().toLowerCase())
-}
-
-function decode(value: unknown): unknown {
-  if (typeof value !== 'string') return value
-  try {
-    return JSON.parse(Buffer.from(value, 'base64').toString())
-  } catch {
-    return value
-  }
 }

@@ -2,6 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import type { Need } from '../permissions/decide.ts'
 import type { Authorization } from '../permissions/permissions.ts'
+import { decodeDocument, typesOf } from './job-form.ts'
 import { type Fields, isFields } from './upstream-shape.ts'
 
 /** What is needed beyond plain names; ids have to be looked up. */
@@ -74,11 +75,6 @@ export function needsOfStart(definition: Fields): JobNeeds {
 
 function isPrivileged(stage: Fields): boolean {
   return typesOf(stage).some((type) => privilegedStages.has(type) || changesTemplate.test(type))
-}
-
-/** A job may bear one type and be carried out as another. */
-function typesOf({ type, alias }: Fields): string[] {
-  return [type, alias].filter((name) => typeof name === 'string').map((name) => name.trim().toLowerCase())
 }
 
 function stagesOf({ stages }: Fields): Fields[] {
@@ -208,15 +204,10 @@ function merge(found: JobNeeds, other: JobNeeds): void {
   found.templates.push(...other.templates)
 }
 
-/** JSON in base64, as jobs carry documents, or the value itself. @throws {GatewayError} PERMISSION_DENIED */
+/** @throws {GatewayError} PERMISSION_DENIED */
 function decode(value: unknown): unknown {
-  if (typeof value !== 'string') return value
-  checkPlain(value)
-  try {
-    return JSON.parse(Buffer.from(value, 'base64').toString())
-  } catch {
-    return value
-  }
+  if (typeof value === 'string') checkPlain(value)
+  return decodeDocument(value)
 }
 
 /** The orchestrator would replace an expression after the check. @throws {GatewayError} PERMISSION_DENIED */
