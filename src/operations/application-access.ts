@@ -1,8 +1,8 @@
 /** What the caller may do on applications, for the few rules that no service behind the gateway enforces. */
 import { GatewayError } from '../errors.ts'
 import type { RequestState } from '../http/request-state.ts'
-import { decide, type Need } from '../permissions/decide.ts'
-import { permissionDenied } from '../permissions/permission-denied.ts'
+import type { Need } from '../permissions/decide.ts'
+import { requireAll } from '../permissions/permission-denied.ts'
 import { grantsOnApplication } from '../permissions/permission-view.ts'
 import type { PermissionView } from '../permissions/permissions.ts'
 import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
@@ -69,11 +69,7 @@ export async function checkMayWrite(
   named: readonly { application?: unknown; account?: unknown }[],
 ): Promise<void> {
   if (!isDecided(platform) || platform.permissions.enforcement === 'services') return
-  const view = await loadView(request.state, platform)
-  for (const need of named.flatMap(toWriteNeeds)) {
-    if (decide(view, need).allowed) continue
-    throw permissionDenied(need)
-  }
+  requireAll(await loadView(request.state, platform), named.flatMap(toWriteNeeds))
 }
 
 function toWriteNeeds(named: { application?: unknown; account?: unknown }): Need[] {

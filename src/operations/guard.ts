@@ -2,7 +2,7 @@
 import { pathTo } from '../http/encode-path.ts'
 import { decide, type Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
-import { permissionDenied } from '../permissions/permission-denied.ts'
+import { permissionDenied, requireAll } from '../permissions/permission-denied.ts'
 import { isListed } from '../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
@@ -201,7 +201,7 @@ export class Guard {
   async #checkCreation(request: OperationRequest, name: string, view: PermissionView | undefined): Promise<void> {
     const { user } = request.state
     if (view === undefined || user === undefined || isListed(view, name)) {
-      return refuseUnless(view, { kind: 'application', name, authorization: 'WRITE' })
+      return requireAll(view, [{ kind: 'application', name, authorization: 'WRITE' }])
     }
     if (view.admin || view.legacyFallback === true) return
     if (await this.#platform.permissions.mayCreateApplication(user, name)) return
@@ -286,15 +286,6 @@ async function ownerAt(request: OperationRequest, service: ServiceName, path: st
   return isFields(entry) ? texts(entry['application']) : []
 }
 
-function requireAll(view: PermissionView | undefined, needs: readonly Need[]): void {
-  for (const need of needs) refuseUnless(view, need)
-}
-
-/** @throws {GatewayError} PERMISSION_DENIED */
-function refuseUnless(view: PermissionView | undefined, need: Need): void {
-  if (!decide(view, need).allowed) throw permissionDenied(need)
-}
-
 /**
  * Pages of a search have their entries in `results`; a map has lists of them at any depth.
  *
@@ -304,7 +295,7 @@ function filterAnswer(answer: unknown, fields: readonly FilterField[], view: Per
   if (fields.includes('key-account') && isFields(answer)) {
     const { accountName } = answer
     if (typeof accountName === 'string') {
-      refuseUnless(view, { kind: 'account', name: accountName, authorization: 'READ' })
+      requireAll(view, [{ kind: 'account', name: accountName, authorization: 'READ' }])
       return answer
     }
     return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(view, 'account', account)))

@@ -1,6 +1,12 @@
 /** The refusal of somebody who lacks a right. */
 import { GatewayError } from '../errors.ts'
-import { describeNeed, type Need } from './decide.ts'
+import { decide, describeNeed, type Need } from './decide.ts'
+import type { PermissionView } from './permissions.ts'
+
+/** @throws {GatewayError} PERMISSION_DENIED for the first that is not met */
+export function requireAll(view: PermissionView | undefined, needs: readonly Need[]): void {
+  for (const need of needs) if (!decide(view, need).allowed) throw permissionDenied(need)
+}
 
 /** The message says what is needed, and who may help. */
 export function permissionDenied(need: Need): GatewayError {
