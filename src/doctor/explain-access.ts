@@ -16,7 +16,8 @@ import type { Permissions, PermissionView } from '../permissions/permissions.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import { type UpstreamCall, Upstreams } from '../upstreams/upstreams.ts'
+import type { UpstreamCall, Upstreams } from '../upstreams/upstreams.ts'
+import { openQuestions } from './open-questions.ts'
 
 export interface AccessQuestion extends AccessSubject {
   readonly username: string
@@ -42,7 +43,7 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
     const why = config.login.anonymous ? 'anonymous.enabled serves everybody' : 'there is no permission service'
     return { decision: 'allowed', lines: [demands, `Allowed: ${why}.`] }
   }
-  const upstreams = openUpstreams(services)
+  const upstreams = openQuestions(services, timeoutMs)
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const permissions = openPermissions({ settings, upstreams, log: pino({ level: 'silent' }) })
   const subject = toSubject(found, { ...question })
@@ -112,17 +113,4 @@ function toOption(what: string): string {
 
 function toUser(username: string): User {
   return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'explained' }
-}
-
-function openUpstreams(services: ReturnType<typeof toAddresses>): Upstreams {
-  return new Upstreams({
-    services,
-    connectTimeoutMs: timeoutMs,
-    readTimeoutMs: timeoutMs,
-    keepAliveMs: 1000,
-    maxConnections: 10,
-    maxPending: 100,
-    maxAnswerBytes: 128 * 1024 * 1024,
-    retry: false,
-  })
 }

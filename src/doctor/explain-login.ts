@@ -17,10 +17,10 @@ import type { PermissionAnswer, Permissions } from '../permissions/permissions.t
 import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
 import { openRedis } from '../redis/open-redis.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
-import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
-import { Upstreams } from '../upstreams/upstreams.ts'
+import type { Upstreams } from '../upstreams/upstreams.ts'
 import { isListening } from './check-services.ts'
 import { observePermissions } from './observe-permissions.ts'
+import { openQuestions } from './open-questions.ts'
 
 export interface Step {
   readonly verdict: StepVerdict
@@ -106,7 +106,7 @@ async function openSurroundings({ config, notes, now, closings }: Opening & { no
   const all = toAddresses(config.upstreams, socketPath)
   const services = Object.fromEntries(Object.entries(all).filter(([, { kind }]) => kind === 'external' || runs))
   const log = pino({ level: 'warn' }, { write: (line: string) => void notes.push(toNote(line)) })
-  const upstreams = openUpstreams(services)
+  const upstreams = openQuestions(services, timeoutMs)
   closings.push(() => upstreams.close())
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
   const real = openPermissions({ settings, upstreams, log, now })
@@ -116,19 +116,6 @@ async function openSurroundings({ config, notes, now, closings }: Opening & { no
   if (isAbsent) notes.push('the embedded permission service runs with the gateway, which is not running here')
   const permissions = observePermissions(real, { isAbsent, onReport: (text) => listener.tell('note', text) })
   return { upstreams, permissions, listener, log, dataDir: findDataDir(config, closings) }
-}
-
-function openUpstreams(services: Partial<Record<ServiceName, ServiceAddress>>): Upstreams {
-  return new Upstreams({
-    services,
-    connectTimeoutMs: timeoutMs,
-    readTimeoutMs: timeoutMs,
-    keepAliveMs: 1000,
-    maxConnections: 10,
-    maxPending: 100,
-    maxAnswerBytes: 128 * 1024 * 1024,
-    retry: false,
-  })
 }
 
 /** Where there is none yet nothing is known, and explaining does not create it. */

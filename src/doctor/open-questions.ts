@@ -1,0 +1,16 @@
+/** Calls to services for somebody who waits for one answer and explains it: few connections, no repetition. */
+import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
+import { Upstreams } from '../upstreams/upstreams.ts'
+
+export function openQuestions(services: Partial<Record<ServiceName, ServiceAddress>>, timeoutMs: number): Upstreams {
+  return new Upstreams({
+    services,
+    connectTimeoutMs: timeoutMs,
+    readTimeoutMs: timeoutMs,
+    keepAliveMs: 1000,
+    maxConnections: 10,
+    maxPending: 100,
+    maxAnswerBytes: 128 * 1024 * 1024,
+    retry: false,
+  })
+}
