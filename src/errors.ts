@@ -32,6 +32,10 @@ export const errorCodes = {
   LOGIN_REQUIRED: { status: 401, meaning: 'The request carries no session or credentials.' },
   CREDENTIALS_REFUSED: { status: 401, meaning: 'The credentials are wrong, expired or revoked.' },
   PERMISSION_DENIED: { status: 403, meaning: 'The user is known but may not do this.' },
+  USER_NAME_REFUSED: {
+    status: 403,
+    meaning: 'The credentials are right, but Fairlead accepts no user of that name; the message says what is wrong with it.',
+  },
   CERTIFICATE_REQUIRED: {
     status: 403,
     meaning: 'The request comes without a client certificate that is accepted, and there is no other way to log in here.',

@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.ts'
 import { readBytes } from '../http/read-body.ts'
 import type { User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
+import { findNameObjection } from '../user-name.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
 import { GuessLimit } from './form/guess-limit.ts'
 import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from './login-method.ts'
@@ -164,7 +165,7 @@ export class PasswordLogin implements LoginMethod {
   }
 
   async #verifyForm(credentials: Credentials, address: string): Promise<FormOutcome> {
-    if (credentials.username === '' || credentials.password === '') return 'refused'
+    if (!isUsable(credentials)) return 'refused'
     if (this.#guesses.begin(credentials.username, address) > 0) return 'wait'
     try {
       const known = await this.#ask(credentials, address)
@@ -191,7 +192,7 @@ export class PasswordLogin implements LoginMethod {
 
   /** @throws {GatewayError} RATE_LIMITED, and what the source and the preparation of the user throw */
   async #verifyBasic(credentials: Credentials, address: string): Promise<Known | undefined> {
-    if (credentials.username === '' || credentials.password === '') return undefined
+    if (!isUsable(credentials)) return undefined
     const waitMs = this.#guesses.begin(credentials.username, address)
     if (waitMs > 0) {
       throw new GatewayError('RATE_LIMITED', 'Too many wrong passwords. Wait, or ask an administrator.', {
@@ -206,6 +207,11 @@ export class PasswordLogin implements LoginMethod {
   #refusal(reason: string): Extract<LoginOutcome, { kind: 'refused' }> {
     return { kind: 'refused', reason, evenOnOpenPaths: this.#source.refusesOnOpenPaths }
   }
+}
+
+/** What no source can accept is not passed to one: neither it nor the limit of guesses sees two spellings of one name. */
+function isUsable({ username, password }: Credentials): boolean {
+  return password !== '' && findNameObjection(username) === undefined
 }
 
 function isTooMany(error: unknown): boolean {

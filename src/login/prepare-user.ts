@@ -1,8 +1,10 @@
 /** What every login does once it is known who it is: the permission service is told, then asked which accounts are allowed. */
 import { setTimeout as wait } from 'node:timers/promises'
+import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
 import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { LoginReport, Permissions } from '../permissions/permissions.ts'
+import { findNameObjection } from '../user-name.ts'
 
 /** The cached accounts of the infrastructure. */
 export interface Accounts {
@@ -10,7 +12,11 @@ export interface Accounts {
   refresh(): Promise<void>
 }
 
-/** The user with accounts. @throws {GatewayError} LOGIN_UNAVAILABLE when the permission service cannot be told */
+/**
+ * The user with accounts. Every login of every method ends here.
+ *
+ * @throws {GatewayError} USER_NAME_REFUSED; LOGIN_UNAVAILABLE when the permission service cannot be told
+ */
 export type PrepareUser = (user: User, report: LoginReport | undefined) => Promise<User>
 
 /** Just after a start the accounts may not be known yet; a login waits for them, but not for long. */
@@ -19,6 +25,7 @@ const maxWaitMs = 3000
 /** @see authentication contract, sections 2.0 (steps 3 to 5) and 4.10 */
 export function createUserPreparation(permissions: Permissions, accounts: Accounts): PrepareUser {
   return async (user, report) => {
+    checkUserName(user.username)
     if (permissions.enabled) {
       if (report !== undefined) await permissions.reportLogin(user, report)
       const view = await permissions.viewOf(user)
@@ -29,4 +36,11 @@ export function createUserPreparation(permissions: Permissions, accounts: Accoun
     }
     return { ...user, allowedAccounts: allowedAccounts('off', accounts.list(), user.roles) }
   }
+}
+
+/** For methods that use the name before the user is prepared, too. @throws {GatewayError} USER_NAME_REFUSED */
+export function checkUserName(name: string): void {
+  const objection = findNameObjection(name)
+  if (objection === undefined) return
+  throw new GatewayError('USER_NAME_REFUSED', `The user name ${objection}. Ask an administrator for a plain name.`)
 }

@@ -6,6 +6,7 @@ import { pathTo } from '../http/encode-path.ts'
 import type { User } from '../http/request-state.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson, type UpstreamAnswer, type UpstreamCall, type Upstreams, upstreamFailed } from '../upstreams/upstreams.ts'
+import { toUserKey } from '../user-name.ts'
 import { fallbackView, grantsOnApplication, parsePermissionView } from './permission-view.ts'
 import type { Authorization, Enforcement, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
 import { permissionsUnavailable } from './permissions-unavailable.ts'
@@ -89,7 +90,7 @@ class FiatPermissions implements Permissions {
 
   async lookUp(user: User): Promise<PermissionAnswer> {
     if (!this.enabled) return { kind: 'unknown' }
-    const key = toUserId(user.username)
+    const key = toUserKey(user.username)
     const version = this.#version()
     const remembered = this.#views.get(key)
     if (remembered !== undefined && remembered.untilMs > this.#now() && remembered.version === version)
@@ -228,7 +229,7 @@ class FiatPermissions implements Permissions {
   /** While the service is known to be in trouble, a short question tells whether it is worth reporting anything to it. */
   async #checkNotTroubled({ username }: User): Promise<void> {
     if (!this.#lookups.isTroubled) return
-    const answer = await this.#lookups.find(toUserId(username), { username, version: this.#version() })
+    const answer = await this.#lookups.find(toUserKey(username), { username, version: this.#version() })
     if (answer.kind === 'unavailable') throw answer.cause
   }
 
@@ -268,7 +269,7 @@ class FiatPermissions implements Permissions {
   }
 
   #forget(username: string): void {
-    const key = toUserId(username)
+    const key = toUserKey(username)
     this.#views.delete(key)
     this.#lookups.forget(key)
   }
@@ -281,9 +282,4 @@ export function openPermissions(options: PermissionsOptions): Permissions {
 
 function hasAnswered(error: unknown): boolean {
   return error instanceof GatewayError && error.details.upstream?.status !== undefined
-}
-
-/** The permission service does not tell upper from lower case in user ids either. */
-function toUserId(username: string): string {
-  return username.toLowerCase()
 }

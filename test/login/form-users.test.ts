@@ -59,7 +59,7 @@ test('users are added, listed, changed and removed; names are compared without c
   const clock = createClock()
   const users = openUsers(dataDir, clock.now)
   t.after(() => users.close())
-  const added = await users.add(' Alice ', 'correct horse', ['Dev', 'ops', 'dev', ' '])
+  const added = await users.add('Alice', 'correct horse', ['Dev', 'ops', 'dev', ' '])
   assert.deepEqual([added.name, added.roles, users.list().map(({ name }) => name)], ['alice', ['dev', 'ops'], ['alice']])
   assert.equal((await users.verify('ALICE', 'correct horse'))?.name, 'alice')
   await assert.rejects(users.add('alice', 'another horse', []), { code: 'CONFLICT' })
@@ -83,7 +83,23 @@ test('users are added, listed, changed and removed; names are compared without c
 test('names, passwords and roles that would cause trouble elsewhere are refused with a reason', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
-  for (const name of ['', ' ', 'a b', 'a,b', 'a\r\nb', 'ü', 'anonymous', 'anonymousUser', '.', '-a', 'x'.repeat(129), "a'--"]) {
+  for (const name of [
+    '',
+    ' ',
+    'a b',
+    'a,b',
+    'a\r\nb',
+    'ü',
+    'anonymous',
+    'anonymousUser',
+    '.',
+    '-a',
+    'x'.repeat(129),
+    "a'--",
+    ' alice',
+    'alice\u200b',
+    '\uff41lice',
+  ]) {
     await assert.rejects(users.add(name, 'correct horse', []), { code: 'BAD_ARGUMENT' }, name)
   }
   await assert.rejects(users.add('alice', 'short', []), /8 to 1024/)

@@ -1,5 +1,6 @@
 /** The embedded permission service: remembers the roles of users and says what they may do. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { type Backend, type BackendContext, BackendError } from '../backend.ts'
 import { foldName } from '../definitions/document-store.ts'
 import { fieldOf, textOf } from '../json-values.ts'
@@ -8,7 +9,7 @@ import { grantedBy } from './authorizations.ts'
 import { loadResources, loadServiceAccounts, type Resources } from './resources.ts'
 import { originOf } from './role-source.ts'
 import { RoleSync } from './role-sync.ts'
-import { mergeRoles, type Role, toKey, toRoles } from './roles.ts'
+import { mergeRoles, type Role, toRoles } from './roles.ts'
 import { defaultPermissionService, type PermissionServiceSettings } from './settings.ts'
 import { UserRoles, userRolesMigrations } from './user-roles.ts'
 import { isAllowed, parseResourceType, type ResourceType, toView, type View, type ViewRules } from './view.ts'
@@ -69,7 +70,7 @@ function mountViews(app: FastifyInstance, service: Service): void {
   const load = shareWhileUnchanged(context, () => loadResources(context, settings))
   const viewOf = async (request: FastifyRequest): Promise<{ view: View; resources: Resources }> => {
     const [resources] = await Promise.all([load(), service.sync.ready])
-    const name = toKey(pathValue(request, 'user'))
+    const name = toUserKey(pathValue(request, 'user'))
     return { view: toView(name, knownRoles(service, resources, name), resources, rules), resources }
   }
 
@@ -88,7 +89,7 @@ function mountViews(app: FastifyInstance, service: Service): void {
       )
     }
     return view.serviceAccounts.map(({ name, memberOf }) =>
-      toView(toKey(name), mergeRoles(memberOf, [], undefined), resources, rules),
+      toView(toUserKey(name), mergeRoles(memberOf, [], undefined), resources, rules),
     )
   })
 
@@ -140,7 +141,7 @@ function knownRoles({ users, settings }: Service, resources: Resources, name: st
   if (name === anonymous) return []
   const roles = users.rolesOf(name)
   if (roles !== undefined) return roles
-  const account = resources.serviceAccounts.find((one) => toKey(one.name) === name)
+  const account = resources.serviceAccounts.find((one) => toUserKey(one.name) === name)
   if (account !== undefined) return mergeRoles(account.memberOf, [], undefined)
   if (settings.defaultToUnrestrictedUser) return []
   throw new BackendError(404, `The user "${name}" is not known; users become known when they log in.`)
@@ -184,11 +185,13 @@ function mountRoles(app: FastifyInstance, { context, users, sync }: Service): vo
   })
 }
 
-/** @throws {BackendError} 400 when the name is blank. */
+/** @throws {BackendError} 400 when no user can have the name. */
 function userOf(request: FastifyRequest): string {
-  const user = toKey(pathValue(request, 'user'))
-  if (user === '') throw new BackendError(400, 'The user name is blank.')
-  return user
+  const name = pathValue(request, 'user')
+  if (toUserKey(name) === anonymous) return anonymous
+  const objection = findNameObjection(name)
+  if (objection !== undefined) throw new BackendError(400, `The user name ${objection}.`)
+  return toUserKey(name)
 }
 
 /** @throws {BackendError} 400 when the body is not a list of texts. */

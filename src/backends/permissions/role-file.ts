@@ -2,8 +2,9 @@
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { parseYaml } from '../../http/yaml.ts'
+import { toUserKey } from '../../user-name.ts'
 import type { LoadedRoles, RoleSource } from './role-source.ts'
-import { toKey, toRoles } from './roles.ts'
+import { toRoles } from './roles.ts'
 
 /** Tens of thousands of users; reading more would keep others waiting. */
 const maxBytes = 4 * 1024 * 1024
@@ -45,7 +46,8 @@ function parseRoleFile(text: string, path: string): Map<string, string[]> {
   }
   const byUser = new Map<string, string[]>()
   for (const { username, roles } of listed.data.users) {
-    byUser.set(toKey(username), toRoles([...(byUser.get(toKey(username)) ?? []), ...(roles ?? [])]))
+    const key = toUserKey(username.trim())
+    byUser.set(key, toRoles([...(byUser.get(key) ?? []), ...(roles ?? [])]))
   }
   return byUser
 }

@@ -5,7 +5,7 @@ import type { RoleSourceSettings } from './settings.ts'
 export interface RoleSource {
   /** Whether what is known of everybody may be outdated, as far as one can tell at once. */
   hasChanged(): boolean
-  /** Never fails: what cannot be said is left out. @param users In lower case */
+  /** Never fails: what cannot be said is left out. @param users By their keys */
   load(users: readonly string[]): Promise<LoadedRoles>
   close(): void
 }

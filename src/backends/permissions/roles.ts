@@ -18,8 +18,8 @@ export function mergeRoles(external: readonly string[], provided: readonly strin
   return [...merged.values()]
 }
 
-/** Names of users, roles and resources are compared without case. */
-export function toKey(name: string): string {
+/** Names of roles are compared without case. */
+function toKey(name: string): string {
   return name.trim().toLowerCase()
 }
 

@@ -1,7 +1,8 @@
 /** Which roles each user has: those brought along at the last login, and those of the provider; kept across restarts. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { toUserKey } from '../../user-name.ts'
 import { inTransaction } from '../database.ts'
-import { mergeRoles, type ProvidedOrigin, type Role, toKey, toRoles } from './roles.ts'
+import { mergeRoles, type ProvidedOrigin, type Role, toRoles } from './roles.ts'
 
 export const userRolesMigrations = [
   `CREATE TABLE permissions_users (
@@ -14,7 +15,7 @@ export const userRolesMigrations = [
    ALTER TABLE permissions_users ADD COLUMN provider TEXT NOT NULL DEFAULT ''`,
 ]
 
-/** Names of users and roles are compared without case, so both are kept in lower case. */
+/** Users are kept by their key, roles in lower case. */
 export class UserRoles {
   readonly #db: DatabaseSync
   readonly #now: () => number
@@ -46,7 +47,7 @@ export class UserRoles {
 
   /** The roles of a login. Writes only what is new, so that people who are known get in while the disk is full. */
   put(user: string, roles: readonly string[]): void {
-    this.#put.run(toKey(user), JSON.stringify(toRoles(roles)), this.#now())
+    this.#put.run(toUserKey(user), JSON.stringify(toRoles(roles)), this.#now())
   }
 
   /** The roles of the provider, by user; whoever has logged out meanwhile stays out. @returns whether somebody has others now */
@@ -56,7 +57,7 @@ export class UserRoles {
       let changed = false
       for (const [user, names] of byUser) {
         const roles = JSON.stringify(toRoles(names).sort())
-        changed = Number(this.#provide.run({ name: toKey(user), roles, provider, now }).changes) > 0 || changed
+        changed = Number(this.#provide.run({ name: toUserKey(user), roles, provider, now }).changes) > 0 || changed
       }
       return changed
     })
@@ -64,7 +65,7 @@ export class UserRoles {
 
   /** Undefined when the user never logged in, or was removed since. */
   rolesOf(user: string): Role[] | undefined {
-    const row = this.#get.get(toKey(user))
+    const row = this.#get.get(toUserKey(user))
     return row === undefined ? undefined : this.#toRoles(row)
   }
 
@@ -74,7 +75,7 @@ export class UserRoles {
   }
 
   remove(user: string): void {
-    this.#remove.run(toKey(user))
+    this.#remove.run(toUserKey(user))
   }
 
   #toRoles(row: Record<string, unknown>): Role[] {

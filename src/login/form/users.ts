@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { openDatabase } from '../../backends/database.ts'
 import { migrate } from '../../backends/migrations.ts'
 import { GatewayError } from '../../errors.ts'
+import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { hashPassword, isOutdated, isPassword, maxPasswordLength } from './password-hash.ts'
 
 /** Released steps are never edited. `version` goes up with every change that ends the sessions of the user. */
@@ -60,7 +61,7 @@ export class Users {
 
   /** Names are compared without case. */
   find(name: string): StoredUser | undefined {
-    const key = toKey(name)
+    const key = toUserKey(name)
     this.#forgetIfChanged()
     const known = this.#known.get(key)
     if (known !== undefined) return known
@@ -85,10 +86,10 @@ export class Users {
 
   /** The user, if the password is right. Takes the same time when there is no such user. @throws {GatewayError} RATE_LIMITED */
   async verify(name: string, password: string): Promise<StoredUser | undefined> {
-    const row = this.#statements.find.get(toKey(name))
+    const row = this.#statements.find.get(toUserKey(name))
     const stored = row === undefined ? undefined : String(row['password_hash'])
     if (!(await isPassword(password, stored)) || row === undefined || stored === undefined) return undefined
-    if (isOutdated(stored)) this.#statements.rehash.run(await hashPassword(password), toKey(name), stored)
+    if (isOutdated(stored)) this.#statements.rehash.run(await hashPassword(password), toUserKey(name), stored)
     return toUser(row)
   }
 
@@ -114,19 +115,19 @@ export class Users {
   async setPassword(name: string, password: string): Promise<void> {
     const hash = await hashPassword(checkPassword(password))
     this.#known.clear()
-    checkFound(name, this.#statements.setPassword.run(hash, this.#now(), toKey(name)).changes)
+    checkFound(name, this.#statements.setPassword.run(hash, this.#now(), toUserKey(name)).changes)
   }
 
   /** Ends the sessions of the user; the next login reports the new roles. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
   setRoles(name: string, roles: readonly string[]): void {
     this.#known.clear()
-    checkFound(name, this.#statements.setRoles.run(formatRoles(roles), this.#now(), toKey(name)).changes)
+    checkFound(name, this.#statements.setRoles.run(formatRoles(roles), this.#now(), toUserKey(name)).changes)
   }
 
   /** @throws {GatewayError} NOT_FOUND */
   remove(name: string): void {
     this.#known.clear()
-    checkFound(name, this.#statements.remove.run(toKey(name)).changes)
+    checkFound(name, this.#statements.remove.run(toUserKey(name)).changes)
   }
 
   close(): void {
@@ -174,17 +175,10 @@ function toUser(row: Record<string, unknown>): StoredUser {
   }
 }
 
-function toKey(name: string): string {
-  return name.trim().toLowerCase()
-}
-
 const nameForm = /^[a-z0-9](?:[a-z0-9._@+-]{0,126}[a-z0-9])?$/
-/** Names that mean "nobody" to services. */
-const reserved = new Set(['anonymous', 'anonymoususer'])
-
 function checkName(name: string): string {
-  const key = toKey(name)
-  if (!nameForm.test(key) || reserved.has(key)) {
+  const key = toUserKey(name)
+  if (!nameForm.test(key) || findNameObjection(name) !== undefined) {
     throw new GatewayError(
       'BAD_ARGUMENT',
       `"${name.slice(0, 100)}" cannot be the name of a user. Use letters, digits, dots, hyphens, underscores, plus and @, up to 128 characters.`,
@@ -213,5 +207,5 @@ function parseRoles(text: string): string[] {
 }
 
 function checkFound(name: string, changes: number | bigint): void {
-  if (Number(changes) === 0) throw new GatewayError('NOT_FOUND', `There is no user "${toKey(name).slice(0, 100)}".`)
+  if (Number(changes) === 0) throw new GatewayError('NOT_FOUND', `There is no user "${toUserKey(name).slice(0, 100)}".`)
 }

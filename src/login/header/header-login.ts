@@ -5,6 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
 import type { User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
+import { findNameObjection } from '../../user-name.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { PreparedUsers } from '../prepared-users.ts'
@@ -21,7 +22,7 @@ export interface HeaderLoginOptions {
 }
 
 const headerName = 'x-spinnaker-user'
-const usable = /^[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?$/
+const printable = /^[\x20-\x7e]*$/
 const maxRememberedNames = 10_000
 
 export class HeaderLogin implements LoginMethod {
@@ -54,9 +55,9 @@ export class HeaderLogin implements LoginMethod {
     if (!isTrustedPeer(raw, { ...this.#options.origin, trustForwarded: true })) {
       return { kind: 'refused', reason: `X-SPINNAKER-USER came from ${raw.socket.remoteAddress}, which is no trusted proxy` }
     }
-    if (names.length > 1 || !usable.test(name)) {
-      return { kind: 'refused', reason: 'X-SPINNAKER-USER stands there twice, or is no name' }
-    }
+    if (names.length > 1) return { kind: 'refused', reason: 'X-SPINNAKER-USER stands there twice' }
+    const objection = findObjection(name)
+    if (objection !== undefined) return { kind: 'refused', reason: objection }
     return { kind: 'user', user: await this.#prepared.get(name, () => this.#prepare(name)) }
   }
 
@@ -64,7 +65,8 @@ export class HeaderLogin implements LoginMethod {
   async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
     if (presented.kind !== 'password') return { kind: 'not-mine' }
     const { username } = presented
-    if (!usable.test(username)) return { kind: 'refused', reason: 'this name cannot stand in X-SPINNAKER-USER' }
+    const objection = findObjection(username)
+    if (objection !== undefined) return { kind: 'refused', reason: objection }
     trace('yes', `a trusted proxy that sends X-SPINNAKER-USER: ${username} is believed, and nobody else is`)
     trace('note', 'the header brings no roles; the permission service knows them')
     return { kind: 'user', user: await this.#prepare(username) }
@@ -89,6 +91,13 @@ export class HeaderLogin implements LoginMethod {
     this.#serviceAccounts.set(name, { isOne, untilMs: nowMs + this.#options.settings.serviceAccountsMs })
     return isOne
   }
+}
+
+/** Nothing tells in which encoding other characters were sent. */
+function findObjection(name: string): string | undefined {
+  if (!printable.test(name)) return 'X-SPINNAKER-USER holds more than printable ASCII'
+  const objection = findNameObjection(name)
+  return objection && `the user name in X-SPINNAKER-USER ${objection}`
 }
 
 /** @see authentication contract, section 2.7 */

@@ -1,14 +1,12 @@
 /** Makes a user of what the provider says. */
 import type { User } from '../../http/request-state.ts'
+import { findNameObjection } from '../../user-name.ts'
 import { listOf, type Trace } from '../trace.ts'
 import { LoginFailure } from './login-failure.ts'
 import type { UserMapping } from './presets.ts'
 import { type Attributes, findAttribute, hasTwoDomains, toText } from './requirements.ts'
 
 export const methodName = 'oauth2'
-
-/** Longer names are no names of people, and every call to a service would carry them. */
-const maxNameLength = 512
 
 /**
  * The user, without accounts.
@@ -24,9 +22,8 @@ export function toUser(attributes: Attributes, mapping: UserMapping, trace?: Tra
   if (!username) {
     throw new LoginFailure('refused', `the provider names nobody: it gives neither ${mapping.username} nor ${mapping.email}`)
   }
-  if (username.length > maxNameLength || hasControlCharacter(username)) {
-    throw new LoginFailure('refused', 'the provider gives a name that is too long or holds control characters')
-  }
+  const objection = findNameObjection(username)
+  if (objection !== undefined) throw new LoginFailure('refused', `the user name that the provider gives ${objection}`)
   const roles = mapping.roles === undefined ? [] : toRoles(findAttribute(attributes, mapping.roles))
   trace?.('note', `user name ${username}, from ${field(mapping.username) ? mapping.username : mapping.email}`)
   trace?.('note', `e-mail address ${email ?? 'none'}, from ${mapping.email ?? 'nothing: it is not mapped'}`)

@@ -1,5 +1,6 @@
 /** Makes a user of an accepted assertion: names from attributes, roles from values that may hold several, or whole DNs. */
 import type { User } from '../../http/request-state.ts'
+import { findNameObjection } from '../../user-name.ts'
 import { listOf, type Trace } from '../trace.ts'
 import { refuseUnless } from './refusal.ts'
 import type { AcceptedAssertion } from './response.ts'
@@ -33,7 +34,8 @@ export function toUser(
   trace?.('note', `the assertion has NameID ${nameId} and the attributes ${listOf([...attributes.keys()])}`)
   trace?.('note', `user name ${username}, from ${source(mapping.attributes.username)}`)
   trace?.('note', `e-mail address ${email}, from ${source(mapping.attributes.email)}`)
-  refuseUnless(!/\p{Cc}/u.test(username) && username.length <= 1000, 'the user name is too long or has control characters')
+  const objection = findNameObjection(username)
+  refuseUnless(objection === undefined, `the user name ${objection}`)
   const roles = toRoles(attributes.get(mapping.attributes.roles) ?? [], mapping, onSkipped)
   const { requiredRoles } = mapping
   const values = attributes.get(mapping.attributes.roles) ?? []

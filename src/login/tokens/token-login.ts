@@ -4,6 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import type { ListenerKind, User } from '../../http/request-state.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
+import { findNameObjection } from '../../user-name.ts'
 import type { CurrentUser, EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { listOf, type Presented, type Trace } from '../trace.ts'
@@ -93,6 +94,8 @@ export class TokenLogin implements LoginMethod {
 
   async #admit(token: StoredToken): Promise<LoginOutcome> {
     const { permissions, prepareUser, tokens } = this.#options
+    const objection = findNameObjection(token.principal.id)
+    if (objection !== undefined) return refusal(`the API token ${token.id} speaks for a user whose name ${objection}`)
     const user = await this.#findUser(token)
     if (user === undefined) return refusal(`the user of the API token ${token.id} does not exist any more`)
     if (permissions.enabled) {

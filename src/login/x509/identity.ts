@@ -3,7 +3,6 @@ import type { Certificate } from '../../http/tls/certificate.ts'
 import { DerError, readDer, readText } from '../../http/tls/der.ts'
 import { commonName, formatJavaName } from '../../http/tls/distinguished-name.ts'
 
-const maxIdentityLength = 256
 const maxSubjectLength = 4096
 const controlCharacter = /\p{Cc}/u
 
@@ -15,11 +14,7 @@ const controlCharacter = /\p{Cc}/u
  * @see authentication contract, section 2.4
  */
 export function identityOf(certificate: Certificate, pattern: RegExp | undefined): string | undefined {
-  const found =
-    certificate.emails[0] ?? (pattern === undefined ? findCommonName(certificate) : findByPattern(certificate, pattern))
-  const identity = found?.trim()
-  if (identity === undefined || identity === '' || identity.length > maxIdentityLength) return undefined
-  return controlCharacter.test(identity) ? undefined : identity
+  return certificate.emails[0] ?? (pattern === undefined ? findCommonName(certificate) : findByPattern(certificate, pattern))
 }
 
 /**

@@ -42,7 +42,16 @@ test('a name that stands there twice, is empty or holds what no name holds is no
       asked.on('error', reject).end()
     })
   assert.equal(await statusWith(['bob']), 200)
-  for (const values of [['bob', 'root'], [''], ['   '], ['b\u00f6b'], ['x'.repeat(300)]]) {
+  for (const values of [
+    ['bob', 'root'],
+    [''],
+    ['   '],
+    ['b\u00f6b'],
+    ['x'.repeat(513)],
+    ['bob  root'],
+    ['anonymous'],
+    ['__unrestricted_user__'],
+  ]) {
     assert.equal(await statusWith(values), 401, JSON.stringify(values))
   }
 })

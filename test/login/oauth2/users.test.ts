@@ -65,6 +65,21 @@ test('a user without user name has the e-mail address as name, and an empty mapp
   assert.deepEqual([username, firstName, lastName], ['a@x.io', null, 'B'])
 })
 
+test('a name that only looks like that of a user is refused, and the log says why', async (t) => {
+  const provider = await startIdentityProvider(t)
+  const log: Record<string, unknown>[] = []
+  const gateway = await startOAuth2(t, currentSettings(provider), { log: (line) => log.push(line) })
+  for (const email of ['\u00a0a@x.io', 'a@x.io\u200b', '\uff41@x.io', '\u212a@x.io', 'anonymous', '__unrestricted_user__']) {
+    provider.person = { ...provider.person, email }
+    const browser = gateway.open()
+    await assertRefused(browser, await logIn(browser))
+    assert.match(
+      String(log.findLast(({ msg }) => msg === 'a login was refused')?.['reason']),
+      /the user name .* (U\+|is reserved)/,
+    )
+  }
+})
+
 for (const [roles, call] of [
   [[], { method: 'POST', body: '' }],
   [['a', 'b'], { method: 'PUT', body: '["a","b"]' }],

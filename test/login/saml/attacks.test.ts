@@ -261,7 +261,10 @@ const contentAttacks: readonly Attack[] = [
   },
   { name: 'auth-scenario 139: nobody is named', answer: { nameIdXml: '' }, reason: /no NameID/ },
   { name: 'an empty name', answer: { nameId: ' ' }, reason: /no NameID/ },
-  { name: 'a name with a line break', answer: { nameId: 'alice&#13;&#10;X-SPINNAKER-USER: root' }, reason: /control characters/ },
+  { name: 'a name with a line break', answer: { nameId: 'alice&#13;&#10;X-SPINNAKER-USER: root' }, reason: /U\+000D/ },
+  { name: 'a name with an invisible character', answer: { nameId: 'alice\u200b' }, reason: /U\+200B/ },
+  { name: 'a name in letters that Unicode takes for others', answer: { nameId: '\uff41lice' }, reason: /U\+FF41/ },
+  { name: 'a reserved name', answer: { nameId: 'Anonymous' }, reason: /is reserved/ },
   {
     name: 'no conditions',
     answer: { signed: 'neither' },

@@ -69,6 +69,19 @@ test('a certificate that names no user leaves the other login to decide', async 
   assert.equal((await ask(`${url}/credentials`, { client })).status, 302)
 })
 
+test('a name that only looks like that of a user is refused, and the log says why', async (t) => {
+  const messages: unknown[] = []
+  const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'), { log: (line) => messages.push(line) })
+  const names = ['\\ svc', 'svc\\ ', '\uff53vc', 'svc\u200b', 'svc\u202e', 'anonymous', '__unrestricted_user__']
+
+  for (const name of names) {
+    const client = await authority.issue({ subject: `CN=${name}` })
+    assert.deepEqual(await userOf(url, { client }), {}, JSON.stringify(name))
+    assert.equal((await ask(`${url}/credentials`, { client })).status, 403)
+  }
+  for (const reason of [/blank/, /U\+FF53/, /U\+200B/, /U\+202E/, /is reserved/]) assert.match(JSON.stringify(messages), reason)
+})
+
 test('a name inside another part of the subject is not taken for the user', async (t) => {
   const settings = settingsWith(createFiles(t), 'want')
   const x509 = { enabled: true, 'subject-principal-regex': 'CN=(.*?)(?:,|$)' }
