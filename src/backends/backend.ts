@@ -1,6 +1,7 @@
 /** What an embedded back end is: an HTTP application with the contract of the service that it stands in for. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
@@ -57,6 +58,7 @@ export interface ServiceCall {
   path: string
   /** Sent as JSON unless undefined. */
   body?: unknown
+  /** Names in them are encoded when they are sent. */
   headers?: Record<string, string>
 }
 
@@ -74,14 +76,14 @@ export interface Caller {
   user: string | undefined
   accounts: string[]
   origin: string | undefined
-  /** Every X-SPINNAKER-* header as received, lower-case names, for passing on. */
+  /** Every X-SPINNAKER-* header, lower-case names, decoded: for passing on to `CallService`, which encodes. */
   identity: Record<string, string>
 }
 
 export function callerOf(request: FastifyRequest): Caller {
   const identity: Record<string, string> = {}
   for (const [name, value] of Object.entries(request.headers)) {
-    if (name.startsWith('x-spinnaker-') && typeof value === 'string') identity[name] = value
+    if (name.startsWith('x-spinnaker-') && typeof value === 'string') identity[name] = fromHeaderText(value)
   }
   return {
     user: identity['x-spinnaker-user'],

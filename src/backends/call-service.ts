@@ -2,6 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { formatJson, parseJson } from '../http/json.ts'
+import { toHeaderText } from '../upstreams/header-text.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { CallService, ServiceAnswer } from './backend.ts'
 
@@ -48,7 +49,7 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
         accept: 'application/json',
         ...(headers['x-spinnaker-user'] === undefined && { 'x-spinnaker-anonymous': 'anonymous' }),
         ...(text !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) }),
-        ...headers,
+        ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)])),
       },
       ...(address.kind === 'embedded' ? { socketPath: address.socketPath } : { hostname: url.hostname, port: url.port }),
     }

@@ -9,7 +9,7 @@ import { concealSecrets } from './conceal-secrets.ts'
 import { toErrorAnswer } from './error-answer.ts'
 import { formatJson } from './json.ts'
 import { RepeatedRefusals } from './repeated-refusals.ts'
-import type { AuditNote } from './request-state.ts'
+import type { AuditNote, RequestState } from './request-state.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -206,7 +206,7 @@ export class AuditedAnswers {
       requestId: concealSecrets(state.requestId),
       method,
       operation: operationOf(request),
-      application: resource['application'] ?? decode(state.application),
+      application: resource['application'] ?? applicationOf(state),
       ...(Object.keys(resource).length > 0 && { resource }),
       ...(upstream.length > 0 && { upstream }),
       ...(state.errorCode !== undefined && { error: state.errorCode }),
@@ -263,10 +263,10 @@ function toResource({ params }: FastifyRequest): Record<string, string> {
   )
 }
 
-function decode(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
+function applicationOf({ application, applicationSegment }: RequestState): string | undefined {
   try {
-    return concealSecrets(decodeURIComponent(text)).slice(0, maxLength)
+    const name = application ?? (applicationSegment && decodeURIComponent(applicationSegment))
+    return name && concealSecrets(name).slice(0, maxLength)
   } catch {
     return undefined
   }

@@ -60,8 +60,10 @@ export interface RequestState {
   auditNote?: AuditNote
   /** Code of the error that is answered. */
   errorCode?: string
-  /** Application that the request is about, for the identity header; the path segment is used as it stands in the URL. */
+  /** Application that the request is about, for the identity header, where an operation has found out. */
   application: string | undefined
+  /** Otherwise the segment after `/applications/` says it, as it stands in the URL. */
+  readonly applicationSegment: string | undefined
   /** Id of the operation that answers, once routed. */
   operation: string | undefined
   /** Calls made to services, in order, for the access log. */

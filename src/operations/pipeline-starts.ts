@@ -69,7 +69,7 @@ export const pipelineStartOperations: Operation[] = [
 
 async function startStored(request: OperationRequest, platform: Platform, nameOrId: string): Promise<unknown> {
   const application = request.path['application'] as string
-  request.state.application ??= application
+  request.state.application = application
   const trigger = toTrigger(request)
   const prefix = `Pipeline "${nameOrId}" of ${application} could not be started: `
   const definition = await withPrefix(prefix, () => findDefinition(request, application, nameOrId))

@@ -1,6 +1,7 @@
 /** The identity and tracing headers of a call to a service; nothing else of a client's request is passed on. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RequestState } from '../http/request-state.ts'
+import { toHeaderText } from './header-text.ts'
 
 export type IdentityHeaders = Readonly<Record<string, string>>
 
@@ -14,14 +15,15 @@ const nobody = { username: 'anonymous', allowedAccounts: [] as readonly string[]
 export function identityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
   const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
   const { username, allowedAccounts } = state.user ?? nobody
-  identity['X-SPINNAKER-USER'] = toHeaderValue(username)
+  identity['X-SPINNAKER-USER'] = toHeaderText(username)
   if (allowedAccounts.length > 0) identity['X-SPINNAKER-ACCOUNTS'] = listAccounts(allowedAccounts)
   identity['X-SPINNAKER-USER-ORIGIN'] = String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'deck' : 'api'
   const executionId = headers['x-spinnaker-execution-id']
   if (typeof executionId === 'string') identity['X-SPINNAKER-EXECUTION-ID'] = executionId
   const executionType = state.path === '/tasks' ? 'orchestration' : headers['x-spinnaker-execution-type']
   if (typeof executionType === 'string') identity['X-SPINNAKER-EXECUTION-TYPE'] = executionType
-  if (state.application !== undefined) identity['X-SPINNAKER-APPLICATION'] = toHeaderValue(state.application)
+  const application = state.application === undefined ? state.applicationSegment : toHeaderText(state.application)
+  if (application !== undefined) identity['X-SPINNAKER-APPLICATION'] = application
   return identity
 }
 
@@ -31,15 +33,7 @@ const accountLists = new WeakMap<readonly string[], string>()
 function listAccounts(accounts: readonly string[]): string {
   const known = accountLists.get(accounts)
   if (known !== undefined) return known
-  const list = toHeaderValue(accounts.join(','))
+  const list = toHeaderText(accounts.join(','))
   accountLists.set(accounts, list)
   return list
-}
-
-const printable = /^[\x20-\x7e]*$/
-
-/** Header values are printable ASCII; anything else is percent-encoded so that it arrives readable and unsplit. */
-function toHeaderValue(value: string): string {
-  if (printable.test(value)) return value
-  return value.replace(/[^\x20-\x7e]/gu, (character) => encodeURIComponent(character.toWellFormed()))
 }

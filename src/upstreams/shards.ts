@@ -1,5 +1,6 @@
 /** Chooses among several instances of one service by who asks for what (HTTP conventions, section 6). */
 import { parseJavaPattern } from '../setting.ts'
+import { fromHeaderText } from './header-text.ts'
 import type { IdentityHeaders } from './identity.ts'
 
 /** One instance, as configured: `config.selectorClass` says which rule reads the rest of `config`. */
@@ -21,8 +22,8 @@ export interface Criteria {
 
 export function criteriaOf(identity: IdentityHeaders, location?: string): Criteria {
   return {
-    application: identity['X-SPINNAKER-APPLICATION']?.toLowerCase(),
-    user: identity['X-SPINNAKER-USER'],
+    application: fromHeaderText(identity['X-SPINNAKER-APPLICATION'])?.toLowerCase(),
+    user: fromHeaderText(identity['X-SPINNAKER-USER']),
     origin: identity['X-SPINNAKER-USER-ORIGIN'],
     executionType: identity['X-SPINNAKER-EXECUTION-TYPE']?.toLowerCase(),
     location,

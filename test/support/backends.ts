@@ -8,6 +8,7 @@ import type { Backend, BackendSettings, CallService, ServiceAnswer } from '../..
 import { openDatabase } from '../../src/backends/database.ts'
 import { createBackendServer } from '../../src/backends/server.ts'
 import { formatJson, parseJson } from '../../src/http/json.ts'
+import { toHeaderText } from '../../src/upstreams/header-text.ts'
 import type { ServiceName } from '../../src/upstreams/services.ts'
 
 export interface BackendsOptions {
@@ -58,7 +59,8 @@ export async function startBackends(
   }
   const call: CallService = (service, request) => {
     if (backends.some((backend) => backend.service === service)) {
-      return ask(service, request.method, request.path, request.body, request.headers)
+      const headers = Object.entries(request.headers ?? {}).map(([name, value]) => [name, toHeaderText(value)])
+      return ask(service, request.method, request.path, request.body, Object.fromEntries(headers))
     }
     if (options.others === undefined) throw new Error(`${service} is not reachable in this test`)
     return options.others(service, request)

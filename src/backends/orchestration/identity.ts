@@ -46,7 +46,7 @@ export function identityHeaders(execution: Execution, stage?: Stage): Record<str
     'x-spinnaker-accounts': allowedAccounts.join(','),
     'x-spinnaker-execution-id': execution.id,
     'x-spinnaker-execution-type': execution.type.toLowerCase(),
-    'x-spinnaker-application': encodeURIComponent(execution.application),
+    'x-spinnaker-application': execution.application,
   }
   // Without a user a call would pass for one of the engine itself.
   headers['x-spinnaker-user'] = user || 'anonymous'

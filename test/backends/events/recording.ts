@@ -12,7 +12,7 @@ export interface Recording {
   reads: number
   /** Answers of any service, before the defaults: return undefined to fall through. */
   answer?: (service: ServiceName, call: ServiceCall) => ServiceAnswer | undefined
-  /** Resolves once that many starts have arrived; fails after five seconds. */
+  /** Resolves once that many starts have arrived; fails after half a minute. */
   untilStarts(count: number): Promise<void>
 }
 
@@ -27,10 +27,10 @@ export function createRecording(pipelines: JsonObject[]): Recording {
   return recording
 }
 
-/** Waits for something that happens in the background; fails after five seconds. */
-export async function until(isSo: () => boolean, what: string): Promise<void> {
-  const end = Date.now() + 5_000
-  while (!isSo()) {
+/** Waits for something that happens in the background; fails after half a minute. */
+export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const end = Date.now() + 30_000
+  while (!(await isSo())) {
     if (Date.now() > end) throw new Error(`Waited in vain for ${what}.`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

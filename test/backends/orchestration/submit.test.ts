@@ -153,6 +153,15 @@ test('orchestration-scenario 11: a run without a trigger gets one with the calle
   assert.deepEqual([trigger.rebake, trigger.dryRun, trigger.strategy], [false, false, false])
 })
 
+test('a run belongs to its user under the name behind the header', async (t) => {
+  const { run, execution } = await startEngine(t)
+
+  const { authentication, trigger } = await execution(await run({ stages: [] }, 'J%C3%B6rg %2541'))
+
+  assert.equal(authentication.user, 'Jörg %41')
+  assert.equal(trigger.user, 'Jörg %41')
+})
+
 test('orchestration-scenario 12: missing parameters take their defaults, empty and undeclared ones are kept', async (t) => {
   const { run, execution } = await startEngine(t)
 
