@@ -20,6 +20,8 @@ const root = resolve(import.meta.dirname, '..')
 const concurrency = 3
 /** One file that takes longer has a handle that it does not close, or waits for something that never comes. */
 const fileTimeoutMs = 180_000
+/** Compiled modules are shared by all test files, and by the processes and threads that they start. */
+process.env['NODE_COMPILE_CACHE'] ??= resolve(root, 'node_modules/.cache/compiled')
 /** What the runner reports about itself; everything else of this kind is what a test wants to be seen. */
 const countOfRunner = /^(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /
 
