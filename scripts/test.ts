@@ -4,10 +4,12 @@
  * With patterns (`npm test -- sessions saml`) only the test files whose path contains one of them run, without the checks.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { inspect } from 'node:util'
+import { buildPackage } from './build.ts'
 
 interface Results {
   passed: number
@@ -20,8 +22,10 @@ const root = resolve(import.meta.dirname, '..')
 const concurrency = 3
 /** One file that takes longer has a handle that it does not close, or waits for something that never comes. */
 const fileTimeoutMs = 180_000
+const cache = resolve(root, 'node_modules/.cache')
+const bundleMaxAgeMs = 3_600_000
 /** Compiled modules are shared by all test files, and by the processes and threads that they start. */
-process.env['NODE_COMPILE_CACHE'] ??= resolve(root, 'node_modules/.cache/compiled')
+process.env['NODE_COMPILE_CACHE'] ??= join(cache, 'compiled')
 /** What the runner reports about itself; everything else of this kind is what a test wants to be seen. */
 const countOfRunner = /^(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /
 
@@ -38,6 +42,7 @@ async function main(patterns: string[]): Promise<boolean> {
     await runCheck('types', ['tsc', '--noEmit'], results)
     await runCheck('lint', ['biome', 'ci', '--colors=off'], results)
   }
+  process.env['TESTED_BUNDLE'] = await bundleProgram()
   const tests = files.length === 0 ? 0 : await runTests(files, results)
   if (tests === 0) {
     results.failed += 1
@@ -50,6 +55,27 @@ async function main(patterns: string[]): Promise<boolean> {
 /** A failed installation does not stop the run: the tests that need the packages say so themselves. */
 function installPackages(): void {
   if (process.platform === 'linux') spawnSync('bash', ['scripts/install-test-packages.sh'], { cwd: root, stdio: 'inherit' })
+}
+
+/**
+ * Bundles the program for the tests that start it as a process, for less than half of the processor time of its sources.
+ *
+ * @returns a folder that is named by its content, so that runs side by side do not disturb each other
+ */
+async function bundleProgram(): Promise<string> {
+  mkdirSync(cache, { recursive: true })
+  const fresh = join(cache, `bundle-${process.pid}`)
+  await buildPackage(join(fresh, 'dist'))
+  cpSync(join(root, 'package.json'), join(fresh, 'package.json'))
+  const hash = createHash('sha256')
+  for (const file of globSync('**/*.{js,json}', { cwd: fresh }).sort()) hash.update(file).update(readFileSync(join(fresh, file)))
+  const folder = join(cache, `bundle-${hash.digest('hex').slice(0, 16)}`)
+  for (const old of globSync('bundle-*', { cwd: cache }).map((name) => join(cache, name))) {
+    if (old !== folder && Date.now() - statSync(old).mtimeMs > bundleMaxAgeMs) rmSync(old, { recursive: true, force: true })
+  }
+  if (existsSync(folder)) rmSync(fresh, { recursive: true })
+  else renameSync(fresh, folder)
+  return folder
 }
 
 /** Runs a tool of the project; its output is shown when it fails. */

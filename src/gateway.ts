@@ -59,6 +59,8 @@ export interface GatewayOptions {
   reread?: () => Promise<Config>
   /** How often; twice a minute unless given. */
   rereadMs?: number
+  /** The program of the embedded back ends, unless it lies where the package has it. */
+  workerFile?: URL
   /** Milliseconds since the epoch. */
   now?: () => number
 }
@@ -75,7 +77,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const lock = lockDataDir(dataDir)
   const socketPath = socketPathFor(dataDir)
   const services = toAddresses(config.upstreams, socketPath)
-  const embedded = embedServices(config, services, socketPath, log)
+  const embedded = embedServices(options, services, socketPath)
 
   const metrics = createMetrics()
   const upstreams = openUpstreams(config.upstreams, services, metrics.upstreamAnswered)
@@ -278,10 +280,9 @@ function isSound(redis: Redis | undefined, relaxed: boolean | undefined): boolea
 
 /** Starts the worker of the embedded back ends, if there are any. */
 function embedServices(
-  config: Config,
+  { config, log, workerFile }: GatewayOptions,
   services: Partial<Record<ServiceName, ServiceAddress>>,
   socketPath: string,
-  log: Logger,
 ): Embedded | undefined {
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
@@ -289,7 +290,7 @@ function embedServices(
   // Where nobody logs in nobody is judged, here as in the gateway.
   const authorization = services.fiat !== undefined && !config.login.anonymous
   const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions }
-  return startEmbedded({ dataDir, socketPath, embedded, services, settings, log })
+  return startEmbedded({ dataDir, socketPath, embedded, services, settings, log, workerFile })
 }
 
 /** The start-up line: per listener, which login methods guard it. */

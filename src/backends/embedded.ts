@@ -17,6 +17,8 @@ export interface EmbeddedOptions {
   services: Partial<Record<ServiceName, ServiceAddress>>
   settings: BackendSettings
   log: FastifyBaseLogger
+  /** The program of the worker thread, unless it is the one beside this file. */
+  workerFile?: URL | undefined
 }
 
 export interface Embedded {
@@ -55,7 +57,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     logLevel: options.log.level ?? 'info',
     permissionVersion: createPermissionVersion(),
   }
-  const file = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+  const file = options.workerFile ?? new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
   const first = Promise.withResolvers<void>()
   first.promise.catch(() => {})
   let worker: Worker

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { program } from '../support/program.ts'
 
 const run = promisify(execFile)
 
 test('a command whose output nobody reads to the end says nothing about that', async () => {
-  const line = `set -o pipefail; '${process.execPath}' bin/fairlead.ts openapi | head -c 20`
+  const line = `set -o pipefail; '${process.execPath}' '${program}' openapi | head -c 20`
   const { stdout, stderr } = await run('bash', ['-c', line], { cwd: `${import.meta.dirname}/../..` })
   assert.match(stdout, /openapi/)
   assert.equal(stderr, '')
@@ -19,7 +20,7 @@ const misused = [['--confg', 'gate.yml'], ['--config'], ['gate.yml']]
 for (const command of ['check', 'serve']) {
   for (const args of misused) {
     test(`${command} ${args.join(' ')} is misuse, and nothing is read`, async () => {
-      const started = run(process.execPath, ['bin/fairlead.ts', command, ...args], { cwd: `${import.meta.dirname}/../..` })
+      const started = run(process.execPath, [program, command, ...args], { cwd: `${import.meta.dirname}/../..` })
       await assert.rejects(started, (error: { code: number; stdout: string; stderr: string }) => {
         assert.equal(error.code, 2)
         assert.equal(error.stdout, '')
@@ -33,7 +34,7 @@ for (const command of ['check', 'serve']) {
 const optionsOf = { user: '--role ROLE', token: '--read-only', audit: '--expect HASH', doctor: '--public-url URL' }
 for (const [command, option] of Object.entries(optionsOf)) {
   test(`${command} --help shows the options of that command`, async () => {
-    const { stdout } = await run(process.execPath, ['bin/fairlead.ts', command, '--help'], {
+    const { stdout } = await run(process.execPath, [program, command, '--help'], {
       cwd: `${import.meta.dirname}/../..`,
     })
     assert.match(stdout, new RegExp(option))
@@ -41,7 +42,7 @@ for (const [command, option] of Object.entries(optionsOf)) {
 }
 
 test('explain --help shows the options of both explanations', async () => {
-  const { stdout } = await run(process.execPath, ['bin/fairlead.ts', 'explain', 'access', '--help'], {
+  const { stdout } = await run(process.execPath, [program, 'explain', 'access', '--help'], {
     cwd: `${import.meta.dirname}/../..`,
   })
   assert.match(stdout, /fairlead explain login/)
@@ -58,7 +59,7 @@ for (const { args, says } of misusedUsers) {
   test(`user ${args.join(' ')} is misuse, and no user is made without the roles that were meant`, async (t) => {
     const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-user-'))
     t.after(() => rmSync(dataDir, { recursive: true }))
-    const started = run(process.execPath, ['bin/fairlead.ts', 'user', ...args], {
+    const started = run(process.execPath, [program, 'user', ...args], {
       cwd: `${import.meta.dirname}/../..`,
       env: { ...process.env, FAIRLEAD_DATA_DIR: dataDir },
     })

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startIdentityProvider } from '../support/identity-provider.ts'
+import { program } from '../support/program.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const guide = readFileSync(join(root, 'docs/guides/doctor.md'), 'utf8')
@@ -21,7 +22,7 @@ function run(cwd: string, args: readonly string[], input = ''): Promise<Result> 
   return new Promise((done) => {
     const child = execFile(
       process.execPath,
-      [join(root, 'bin/fairlead.ts'), ...args],
+      [program, ...args],
       { cwd, env: { PATH: process.env['PATH'], HOME: cwd, NODE_NO_WARNINGS: '1' }, timeout: 30_000 },
       (error, output, errors) => done({ status: error === null ? 0 : Number(error.code), output, errors }),
     )

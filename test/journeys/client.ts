@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Instance, startInstance } from '../support/instance.ts'
+import { program } from '../support/program.ts'
 
 export const uiOrigin = 'http://localhost:9000'
 export const password = 'all-hands-on-deck'
 
 export function startStandalone(t: TestContext): Promise<Instance> {
   return startInstance(t, {
-    command: 'exec node_modules/.bin/node bin/fairlead.ts serve',
+    command: `exec '${process.execPath}' '${program}' serve`,
     cwd: `${import.meta.dirname}/../..`,
     env: { FAIRLEAD_ADMIN_PASSWORD: password },
   })

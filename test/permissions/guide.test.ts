@@ -9,6 +9,7 @@ import { parse } from 'yaml'
 import { basic } from '../login/support.ts'
 import { createClock } from '../sessions/support.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
+import { program } from '../support/program.ts'
 import { type RecordedRequest, Reply, startUpstream } from '../support/upstream.ts'
 import { startSeeded } from './support.ts'
 
@@ -105,7 +106,7 @@ test('somebody learns why he may not, and so do administrators and whoever sits 
   const [, command = ''] = /^fairlead (explain access .*)$/m.exec(chapter('Why may I')) ?? []
   const args = [...command.matchAll(/"([^"]+)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
   const env = { ...process.env, FAIRLEAD_DATA_DIR: dataDir }
-  const run = promisify(execFile)(process.execPath, [join(root, 'bin/fairlead.ts'), ...args], { env, cwd: dataDir })
+  const run = promisify(execFile)(process.execPath, [program, ...args], { env, cwd: dataDir })
   await assert.rejects(run, (error: { code: number; stdout: string }) => {
     assert.equal(error.code, 1)
     assert.match(error.stdout, /no {2}WRITE on the application web: no role of the user has WRITE on the application/)

@@ -6,6 +6,7 @@ import pino from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
+import { worker } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 
 /** Configuration keys of Gate, nested as in a `gate.yml`. */
@@ -56,7 +57,13 @@ export async function runGateway(
     env: {},
     homeDir: home,
   })
-  const started = await createGateway({ config, log: createTestLog(options.log), version: '0.0.0-test', now: options.now })
+  const started = await createGateway({
+    config,
+    log: createTestLog(options.log),
+    version: '0.0.0-test',
+    now: options.now,
+    workerFile: worker,
+  })
   gateway = started
   const address = await started.listen()
   return { url: `${address}${config.http.origin.contextPath}`, gateway: started, dataDir, stop }

@@ -2,13 +2,12 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import type { GatewaySettings } from './gateway.ts'
-
-const program = resolve(import.meta.dirname, '../../bin/fairlead.ts')
+import { program } from './program.ts'
 
 export interface ServeOptions {
   /** A directory that outlives the process, for restarts; by default a temporary one. It holds settings and data. */

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import test from 'node:test'
 import { crc32 } from 'node:zlib'
 import { parse } from 'yaml'
+import { program } from '../../support/program.ts'
 import { createHome, startServe } from '../../support/serve.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
@@ -79,7 +80,7 @@ test('a mistyped option, an unknown user and an unknown operation create no toke
 function inBash(commands: string, home: string, variables: Record<string, string> = {}): Promise<Ran> {
   const env = { ...process.env, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data'), ...variables }
   const settings = join(home, 'gate-under-test.yml')
-  const command = `fairlead() { '${process.execPath}' '${join(root, 'bin/fairlead.ts')}' "$@" $CONFIG; }
+  const command = `fairlead() { '${process.execPath}' '${program}' "$@" $CONFIG; }
     [ -e '${settings}' ] && CONFIG='--config ${settings}'
     ${commands}`
   return new Promise((done) => {

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { basic } from '../../login/support.ts'
 import { runGateway } from '../../support/gateway.ts'
+import { program } from '../../support/program.ts'
 import { documentedUser, startRedis } from '../../support/redis.ts'
 import { startUpstream } from '../../support/upstream.ts'
 import { askEvents, temporaryFolder } from './support.ts'
@@ -19,7 +20,7 @@ const users = { spring: { security: { user: { name: 'operator', password: 'secre
 
 async function verify(args: readonly string[], env: Record<string, string> = {}): Promise<{ status: number; text: string }> {
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'bin/fairlead.ts'), 'audit', 'verify', ...args], {
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'audit', 'verify', ...args], {
       env: { ...process.env, ...env },
     })
     return { status: 0, text: stdout }

@@ -2,17 +2,16 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import pino from 'pino'
 import { openRedis } from '../../../src/redis/open-redis.ts'
 import { listAuditFiles, openFileSink } from '../../../src/telemetry/audit/file-sink.ts'
 import { createRedisSink } from '../../../src/telemetry/audit/redis-sink.ts'
+import { program } from '../../support/program.ts'
 import { documentedUser, startRedis } from '../../support/redis.ts'
 import { eventsOf, temporaryFolder } from './support.ts'
-
-const program = resolve(import.meta.dirname, '../../../bin/fairlead.ts')
 
 async function verify(args: readonly string[], home?: string): Promise<{ status: number; text: string }> {
   try {

@@ -1,0 +1,14 @@
+/** The program under test: the bundle that `npm test` has built of these sources, which starts faster, or the sources themselves. */
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const sources = resolve(import.meta.dirname, '../..')
+const bundle = process.env['TESTED_BUNDLE']
+
+/** The command line. */
+export const program = bundle === undefined ? resolve(sources, 'bin/fairlead.ts') : resolve(bundle, 'dist/fairlead.js')
+
+/** The thread of the embedded back ends. */
+export const worker = pathToFileURL(
+  bundle === undefined ? resolve(sources, 'src/backends/worker.ts') : resolve(bundle, 'dist/worker.js'),
+)
