@@ -1,7 +1,7 @@
 /** Login with user name and password, in a form or as HTTP Basic, against whatever knows the passwords. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { readBytes } from '../http/read-body.ts'
+import { readForm } from '../http/read-form.ts'
 import type { User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
 import { findNameObjection } from '../user-name.ts'
@@ -146,7 +146,7 @@ export class PasswordLogin implements LoginMethod {
 
   async #takeForm(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
     const { state } = request
-    const credentials = await readForm(request)
+    const credentials = await readCredentials(request)
     const outcome = credentials === undefined ? 'refused' : await this.#verifyForm(credentials, state.clientAddress)
     if (typeof outcome === 'object') {
       await ending.complete(request, reply, outcome)
@@ -222,12 +222,10 @@ function isUnavailable(error: unknown): error is GatewayError {
   return error instanceof GatewayError && error.code === 'LOGIN_UNAVAILABLE'
 }
 
-/** User name and password of a posted form; undefined when the body is something else. Query parameters do not count. */
-async function readForm(request: FastifyRequest): Promise<Credentials | undefined> {
-  const type = String(request.headers['content-type'] ?? '').replace(/\s*;.*$/, '')
-  if (type.toLowerCase() !== 'application/x-www-form-urlencoded') return undefined
-  const form = new URLSearchParams((await readBytes(request.raw, maxFormBytes)).toString('utf8'))
-  return { username: (form.get('username') ?? '').trim(), password: form.get('password') ?? '' }
+/** User name and password of a posted form; undefined when the body is something else. */
+async function readCredentials(request: FastifyRequest): Promise<Credentials | undefined> {
+  const form = await readForm(request, maxFormBytes)
+  return form && { username: (form.get('username') ?? '').trim(), password: form.get('password') ?? '' }
 }
 
 function noticeOf(query: URLSearchParams): Notice | undefined {

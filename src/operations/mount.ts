@@ -6,12 +6,10 @@ import type { QueryValue } from '../http/encode-path.ts'
 import { formatJson } from '../http/json.ts'
 import { acceptsGzip, parseAccept } from '../http/parse-accept.ts'
 import { bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../http/read-body.ts'
-import type { AnswerForm } from '../upstreams/answer-form.ts'
 import { identityOf } from '../upstreams/identity.ts'
 import { passOn } from '../upstreams/pass-on.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import { checkDone, readJson, type UpstreamCall } from '../upstreams/upstreams.ts'
-import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
+import { readJson, type UpstreamCall } from '../upstreams/upstreams.ts'
 import { Guard } from './guard.ts'
 import { DirectAnswer, type Forward, type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { checkServicePresent } from './optional-service.ts'
@@ -38,9 +36,8 @@ export function mountOperations(
   for (const operation of operations) {
     const url = toRoute(operation.path)
     const rules = createQueryRules(operation.query)
-    const form = answerFormOf(operation.answer)
     const handler = (request: FastifyRequest, reply: FastifyReply) =>
-      answer({ operation, rules, form, request, reply, platform, settings, guard })
+      answer({ operation, rules, request, reply, platform, settings, guard })
     const method = operation.method === 'GET' && !own.has(url) ? ['GET', 'HEAD'] : operation.method
     server.route({ method, url, handler, config: { cost: operation.cost ?? 1, operation: operation.id } })
   }
@@ -49,7 +46,6 @@ export function mountOperations(
 interface Asked {
   operation: Operation
   rules: readonly QueryRule[]
-  form: AnswerForm
   request: FastifyRequest
   reply: FastifyReply
   platform: Platform
@@ -202,16 +198,16 @@ function asItIs(answer: unknown): unknown {
 }
 
 async function answerParsed(
-  { operation, form, request, reply }: Asked,
+  { operation, request, reply }: Asked,
   { service, call, filter = asItIs }: { service: ServiceName; call: UpstreamCall; filter: Filter | undefined },
   operationRequest: OperationRequest,
 ): Promise<FastifyReply> {
   const answered = await operationRequest.call(service, call)
   if (operation.answer === nothing && operation.pick === undefined) {
-    checkDone(answered, service)
+    if (answered.status >= 300) readJson(answered, service)
     return sendValue(request, reply, operation.success ?? 200, undefined)
   }
-  const body = filter(readJson(answered, service, operation.pick === undefined ? form : undefined))
+  const body = filter(readJson(answered, service))
   return sendValue(
     request,
     reply,
@@ -259,7 +255,7 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, opera
 
 /** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */
 async function stream(
-  { operation, form, request, reply, platform, settings }: Asked,
+  { operation, request, reply, platform, settings }: Asked,
   service: ServiceName,
   call: UpstreamCall,
 ): Promise<FastifyReply> {
@@ -269,7 +265,6 @@ async function stream(
       service,
       call: { ...call, method: call.method === 'HEAD' ? 'GET' : call.method },
       identity: identityOf(request.state, request.headers),
-      form: formOfCall(form, call),
       client: reply.raw,
       beforeAnswer: (status) => platform.audited?.beforeStream(request, operation.success ?? status),
       begin: () => {
@@ -294,15 +289,14 @@ async function stream(
 }
 
 async function answerValue(asked: Asked, value: unknown, filter?: Filter): Promise<FastifyReply> {
-  const { operation, form, request, reply } = asked
+  const { operation, request, reply } = asked
   if (value instanceof StreamedAnswer) {
     if (filter === undefined && !wantsYaml(request)) return stream(asked, value.service, value.call)
     const answered = await callAs(asked, value.service, value.call)
-    const body = readJson(answered, value.service, formOfCall(form, value.call))
+    const body = readJson(answered, value.service)
     return sendValue(request, reply, operation.success ?? 200, filter === undefined ? body : filter(body))
   }
   if (!(value instanceof DirectAnswer)) {
-    checkValue(form, value, request.state.upstreamCalls.at(-1)?.service as ServiceName | undefined)
     return sendValue(request, reply, operation.success ?? 200, filter === undefined ? value : filter(value))
   }
   reply.headers(value.headers)

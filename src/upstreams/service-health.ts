@@ -1,11 +1,10 @@
 /** How a service says it is. */
-import { isPage } from './answer-form.ts'
 import { anonymousIdentity } from './identity.ts'
 import type { ServiceName } from './services.ts'
 import type { Upstreams } from './upstreams.ts'
 
-/** The status with which it answers the question; undefined when it does not answer, or something else does. */
+/** The status with which it answers the question; undefined when it does not answer. */
 export async function askHealth(upstreams: Upstreams, service: ServiceName): Promise<number | undefined> {
   const answer = await upstreams.call(service, { path: '/health' }, anonymousIdentity).catch(() => undefined)
-  return answer !== undefined && isPage(answer.text) ? undefined : answer?.status
+  return answer?.status
 }

@@ -12,6 +12,9 @@ const ciphers = [
 ]
 const keyTransports = ['http://www.w3.org/2001/04/xmlenc#rsa-oaep-mgf1p', 'http://www.w3.org/2009/xmlenc11#rsa-oaep']
 
+/** One for each recipient of the same assertion. */
+const maxWrappedKeys = 10
+
 /** What the identity provider may use, for our metadata. */
 export const encryptionMethods: readonly string[] = [...ciphers, ...keyTransports]
 
@@ -22,7 +25,9 @@ export function decryptAssertion(encrypted: XmlElement, keys: readonly KeyObject
   refuseUnless(content !== undefined, 'the encrypted assertion is empty')
   const cipher = methodOf(content)
   refuseUnless(ciphers.includes(cipher), `the cipher ${show(cipher)} is not supported`)
-  for (const key of descendantsOf(encrypted).filter((element) => isElement(element, 'encryption', 'EncryptedKey'))) {
+  const wrapped = descendantsOf(encrypted).filter((element) => isElement(element, 'encryption', 'EncryptedKey'))
+  refuseUnless(wrapped.length <= maxWrappedKeys, 'the encrypted assertion has too many keys')
+  for (const key of wrapped) {
     const transport = methodOf(key)
     refuseUnless(keyTransports.includes(transport), `the key transport ${show(transport)} is not supported`)
   }

@@ -1,6 +1,7 @@
 /** What the metadata of an identity provider says: its name, its keys, and where logins start. */
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import { attributeOf, childrenOf, descendantsOf, isElement, parseXml, textOf, type XmlElement } from './xml.ts'
+import { fileLimits, localNameOf, messageLimits, scanTags, type Tag, type XmlLimits } from './xml-scanner.ts'
 
 export interface IdentityProvider {
   readonly entityId: string
@@ -25,20 +26,64 @@ export const bindings = {
  * @throws {Error} when it does not describe exactly one usable identity provider; the message says why
  */
 export function parseIdpMetadata(text: string, wanted: string | undefined): IdentityProvider {
-  const { root } = parseXml(text.replace(/^\ufeff/, ''), 'trusted')
-  const entities = descendantsOf(root).filter((element) => isElement(element, 'metadata', 'EntityDescriptor'))
-  const providers = entities.filter((entity) => childrenOf(entity, 'metadata', 'IDPSSODescriptor').length > 0)
-  const chosen = wanted === undefined ? providers : providers.filter((entity) => attributeOf(entity, 'entityID') === wanted)
-  const [entity] = chosen
+  const entities: XmlElement[] = []
+  // Of the thousands in the file of a federation, only those are parsed that may be meant.
+  for (const xml of cutProviders(text.replace(/^\ufeff/, ''), wanted)) {
+    const found = descendantsOf(parseXml(xml, entityLimits).root).find((element) => isProvider(element, wanted))
+    if (found !== undefined) entities.push(found)
+    if (entities.length > 1) break
+  }
+  const [entity, other] = entities
   if (entity === undefined) {
     throw new Error(
       wanted === undefined ? 'it describes no identity provider' : `it describes no identity provider named "${wanted}"`,
     )
   }
-  if (chosen.length > 1) {
+  if (other !== undefined) {
     throw new Error('it describes several identity providers; name one with assertingparty.entity-id')
   }
   return toIdentityProvider(entity)
+}
+
+/** The description of one entity is not longer than the longest message. */
+const entityLimits: XmlLimits = { ...messageLimits, instructions: true, tagLength: fileLimits.tagLength }
+
+/** Each description of an entity that may be the wanted one, alone within the tags around it. @throws {SamlRefused} */
+function cutProviders(text: string, wanted: string | undefined): string[] {
+  const found: string[] = []
+  const around: { start: string; name: string }[] = []
+  let entity: Tag | undefined
+  let hasRole = false
+  scanTags(text, fileLimits, (tag) => {
+    const { kind, start, end, depth, name } = tag
+    if (entity !== undefined) {
+      hasRole ||= localNameOf(tag) === 'IDPSSODescriptor'
+      if (kind !== 'end' || depth !== entity.depth) return
+      if (hasRole && mayName(text.slice(entity.start, entity.end), wanted)) {
+        const closing = around.map((one) => `</${one.name}>`).reverse()
+        found.push([...around.map((one) => one.start), text.slice(entity.start, end), ...closing].join(''))
+      }
+      entity = undefined
+    } else if (kind === 'start' && localNameOf(tag) === 'EntityDescriptor') {
+      entity = tag
+      hasRole = false
+    } else if (kind === 'start') around.push({ start: text.slice(start, end), name })
+    else if (kind === 'end') around.pop()
+  })
+  return found
+}
+
+/** An ampersand is written as a reference. */
+function mayName(tag: string, wanted: string | undefined): boolean {
+  if (wanted === undefined) return true
+  const value = wanted.replaceAll('&', '&amp;')
+  return tag.includes(`"${value}"`) || tag.includes(`'${value}'`)
+}
+
+function isProvider(element: XmlElement, wanted: string | undefined): boolean {
+  if (!isElement(element, 'metadata', 'EntityDescriptor')) return false
+  if (wanted !== undefined && attributeOf(element, 'entityID') !== wanted) return false
+  return childrenOf(element, 'metadata', 'IDPSSODescriptor').length > 0
 }
 
 function toIdentityProvider(entity: XmlElement): IdentityProvider {

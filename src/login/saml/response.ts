@@ -4,13 +4,14 @@ import type { Trace } from '../trace.ts'
 import { decryptAssertion } from './decrypt-assertion.ts'
 import type { IdentityProvider } from './idp-metadata.ts'
 import { refuseUnless, SamlRefused, show } from './refusal.ts'
-import { checkIdentifiers, readSigned, type Trust } from './signed-bytes.ts'
+import { checkIdentifiers, findSigner, readSigned, type Trust } from './signed-bytes.ts'
 import {
   attributeOf,
   childOf,
   childrenOf,
   elementsOf,
   isElement,
+  parseOutline,
   parseXml,
   textOf,
   type XmlElement,
@@ -49,25 +50,34 @@ const clockSkewMs = 5 * 60_000
 /** Base64 of a response of somebody in very many groups; a multiple of what any provider sends. */
 export const maxResponseLength = 1_500_000
 
+const notSigned = 'neither the response nor the assertion is signed'
+const encryptedNotSigned = 'an encrypted assertion is accepted in a signed response only'
 const success = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 const bearer = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
 const knownConditions = ['AudienceRestriction', 'OneTimeUse', 'ProxyRestriction']
 
+/** A response of which only the outline has been built. */
+export interface ReceivedResponse {
+  readonly text: string
+  readonly outline: XmlElement
+}
+
 /** The text of a `SAMLResponse` parameter as XML. @throws {SamlRefused} */
-export function decodeResponse(parameter: string): XmlText {
-  const base64 = parameter.replace(/[\r\n\t ]/g, '')
+export function decodeResponse(parameter: string): ReceivedResponse {
+  const base64 = parameter.replace(/[\r\n\t ]+/g, '')
   refuseUnless(base64 !== '', 'there is no SAMLResponse')
   refuseUnless(base64.length <= maxResponseLength, 'the SAMLResponse is too long')
   refuseUnless(/^[A-Za-z0-9+/]+={0,2}$/.test(base64) && base64.length % 4 === 0, 'the SAMLResponse is not base64')
-  const document = parseXml(decodeUtf8(Buffer.from(base64, 'base64')))
-  refuseUnless(isElement(document.root, 'protocol', 'Response'), 'the SAMLResponse is no Response')
-  return document
+  const text = decodeUtf8(Buffer.from(base64, 'base64'))
+  const { root: outline } = parseOutline(text)
+  refuseUnless(isElement(outline, 'protocol', 'Response'), 'the SAMLResponse is no Response')
+  return { text, outline }
 }
 
 /** Whom the response claims to come from; decides nothing but whose keys are tried. */
-export function claimedIssuer({ root }: XmlText): string {
-  const assertion = childrenOf(root, 'assertion', 'Assertion')[0]
-  return textOf(childrenOf(root, 'assertion', 'Issuer')[0] ?? (assertion && childrenOf(assertion, 'assertion', 'Issuer')[0]))
+export function claimedIssuer({ outline }: ReceivedResponse): string {
+  const assertion = childrenOf(outline, 'assertion', 'Assertion')[0]
+  return textOf(childrenOf(outline, 'assertion', 'Issuer')[0] ?? (assertion && childrenOf(assertion, 'assertion', 'Issuer')[0]))
 }
 
 /**
@@ -76,9 +86,11 @@ export function claimedIssuer({ root }: XmlText): string {
  * @throws {SamlRefused}
  * @see authentication contract, section 2.2; SAML 2.0 Profiles, section 4.1.4.3
  */
-export function checkResponse(document: XmlText, expected: Expectation): AcceptedAssertion {
-  checkIdentifiers(document)
+export function checkResponse(received: ReceivedResponse, expected: Expectation): AcceptedAssertion {
   const trust: Trust = { keys: expected.identityProvider.keys, sha1: expected.sha1 }
+  checkSigners(received.outline, trust)
+  const document = parseXml(received.text)
+  checkIdentifiers(document)
   const signedResponse = readSigned(document, document.root, trust)
   expected.trace?.(
     'note',
@@ -91,6 +103,24 @@ export function checkResponse(document: XmlText, expected: Expectation): Accepte
   const assertion = readAssertion({ document, response, isSigned: signedResponse !== undefined, trust }, expected)
   expected.trace?.('yes', 'there is one assertion, and what it says was signed by the identity provider')
   return checkAssertion(assertion, inResponseTo, expected)
+}
+
+/** Refuses what a stranger has sent before anything but its outline is looked at. What this accepts is checked again, as a whole. */
+function checkSigners(outline: XmlElement, trust: Trust): void {
+  const isSigned = findSigner(outline, trust) !== undefined
+  const assertion = findAssertion(outline)
+  if (assertion.localName === 'Assertion') {
+    refuseUnless(findSigner(assertion, trust) !== undefined || isSigned, notSigned)
+  } else refuseUnless(isSigned, encryptedNotSigned)
+}
+
+/** The one assertion, plain or encrypted. More than one is more than a login needs, and room for confusion. */
+function findAssertion(response: XmlElement): XmlElement {
+  const names = ['Assertion', 'EncryptedAssertion']
+  const found = names.flatMap((name) => childrenOf(response, 'assertion', name))
+  const [assertion] = found
+  refuseUnless(assertion !== undefined && found.length === 1, `there are ${found.length} assertions instead of one`)
+  return assertion
 }
 
 function decodeUtf8(bytes: Buffer): string {
@@ -138,18 +168,16 @@ interface Received {
   trust: Trust
 }
 
-/** The one assertion, as signed. More than one is more than a login needs, and room for confusion. */
+/** The one assertion, as signed. */
 function readAssertion({ document, response, isSigned, trust }: Received, { decryptionKeys }: Expectation): XmlElement {
-  const plain = childrenOf(document.root, 'assertion', 'Assertion')
-  const encrypted = childrenOf(document.root, 'assertion', 'EncryptedAssertion')
-  refuseUnless(plain.length + encrypted.length === 1, `there are ${plain.length + encrypted.length} assertions instead of one`)
-  if (plain[0] !== undefined) {
-    const signed = readSigned(document, plain[0], trust)
+  const assertion = findAssertion(document.root)
+  if (assertion.localName === 'Assertion') {
+    const signed = readSigned(document, assertion, trust)
     if (signed !== undefined) return signed.root
-    refuseUnless(isSigned, 'neither the response nor the assertion is signed')
+    refuseUnless(isSigned, notSigned)
     return onlyChild(response.root, 'Assertion')
   }
-  refuseUnless(isSigned, 'an encrypted assertion is accepted in a signed response only')
+  refuseUnless(isSigned, encryptedNotSigned)
   const decrypted = decryptAssertion(onlyChild(response.root, 'EncryptedAssertion'), decryptionKeys)
   refuseUnless(isElement(decrypted.root, 'assertion', 'Assertion'), 'what was encrypted is no assertion')
   checkIdentifiers(decrypted)

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { readBytes } from '../../http/read-body.ts'
+import { readForm } from '../../http/read-form.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
@@ -14,11 +14,17 @@ import { toUser } from './identity.ts'
 import { createChoicePage, createPostPage, createRefusalPage, type RefusalNotice, refusalText } from './pages.ts'
 import { refuseUnless, SamlRefused } from './refusal.ts'
 import type { Registration } from './registration.ts'
-import { type AcceptedAssertion, checkResponse, claimedIssuer, decodeResponse, maxResponseLength } from './response.ts'
+import {
+  type AcceptedAssertion,
+  checkResponse,
+  claimedIssuer,
+  decodeResponse,
+  maxResponseLength,
+  type ReceivedResponse,
+} from './response.ts'
 import type { SamlSettings } from './settings.ts'
 import { formatSpMetadata, metadataType } from './sp-metadata.ts'
 import { toAssertionKey, type UsedAssertions } from './used-assertions.ts'
-import type { XmlText } from './xml.ts'
 
 export interface SamlLoginOptions {
   settings: SamlSettings
@@ -82,15 +88,15 @@ export class SamlLogin implements LoginMethod {
     if (presented.kind !== 'saml-response') return { kind: 'not-mine' }
     const { text, baseUrl } = presented
     try {
-      const document = decodeResponse(text.trimStart().startsWith('<') ? Buffer.from(text).toString('base64') : text)
-      const issuer = claimedIssuer(document)
+      const received = decodeResponse(text.trimStart().startsWith('<') ? Buffer.from(text).toString('base64') : text)
+      const issuer = claimedIssuer(received)
       const { registrations, settings } = this.#options
       const registration = registrations.find((one) => one.identityProvider.entityId === issuer) ?? this.#first
       trace(
         'note',
         `judged by the registration ${registration.id}, for ${baseUrl}; it says that it comes from ${issuer || 'nobody'}`,
       )
-      const assertion = this.#check(registration, document, { baseUrl }, trace)
+      const assertion = this.#check(registration, received, { baseUrl }, trace)
       const user = toUser(
         assertion,
         settings.mapping,
@@ -204,15 +210,15 @@ export class SamlLogin implements LoginMethod {
     return sendPage(reply, 200, createPostPage(destination, toPostFields(xml, relayState, registration.signer)))
   }
 
-  /** @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE, BODY_TOO_LARGE */
+  /** @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE, BODY_TOO_LARGE, BAD_ARGUMENT */
   async #consume(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
-    const form = await readForm(request)
+    const form = await readForm(request, maxFormBytes)
     let user: User
     let assertion: AcceptedAssertion
     try {
-      const document = decodeResponse(form.get('SAMLResponse') ?? '')
-      const registration = this.#registrationFor(request.state.path, document)
-      assertion = this.#check(registration, document, request.state)
+      const received = decodeResponse(form?.get('SAMLResponse') ?? '')
+      const registration = this.#registrationFor(request.state.path, received)
+      assertion = this.#check(registration, received, request.state)
       user = toUser(assertion, this.#options.settings.mapping, (value) => {
         this.#options.log.warn({ role: value.slice(0, 200) }, 'a role that looks like a distinguished name cannot be read')
       })
@@ -221,21 +227,26 @@ export class SamlLogin implements LoginMethod {
       if (error instanceof GatewayError) throw error
       return this.#refuse(request, reply, error)
     }
-    await ending.complete(request, reply, { user, path: this.#unsolicitedTarget(assertion, form.get('RelayState')) })
+    await ending.complete(request, reply, { user, path: this.#unsolicitedTarget(assertion, form?.get('RelayState') ?? null) })
     return reply
   }
 
   /** Several identity providers may share a path; then the one that the answer claims to come from is asked for its keys. */
-  #registrationFor(path: string, document: XmlText): Registration {
+  #registrationFor(path: string, received: ReceivedResponse): Registration {
     const { registrations } = this.#options
     const atPath = registrations.filter((one) => one.paths.includes(path))
-    const issuer = claimedIssuer(document)
+    const issuer = claimedIssuer(received)
     return atPath.find((one) => one.identityProvider.entityId === issuer) ?? (atPath[0] as Registration)
   }
 
-  #check(registration: Registration, document: XmlText, state: Pick<RequestState, 'baseUrl'>, trace?: Trace): AcceptedAssertion {
+  #check(
+    registration: Registration,
+    received: ReceivedResponse,
+    state: Pick<RequestState, 'baseUrl'>,
+    trace?: Trace,
+  ): AcceptedAssertion {
     const { settings, now } = this.#options
-    return checkResponse(document, {
+    return checkResponse(received, {
       identityProvider: registration.identityProvider,
       entityId: registration.entityId(state),
       consumerUrls: registration.consumerUrls(state),
@@ -318,13 +329,6 @@ function showMetadata(registration: Registration, request: FastifyRequest, reply
 
 function sendPage(reply: FastifyReply, status: number, { html, headers }: Page): FastifyReply {
   return reply.code(status).headers(headers).send(html)
-}
-
-/** The posted parameters; none when the body is something else. @throws {GatewayError} BODY_TOO_LARGE */
-async function readForm(request: FastifyRequest): Promise<URLSearchParams> {
-  const type = String(request.headers['content-type'] ?? '').replace(/\s*;.*$/, '')
-  if (type.toLowerCase() !== 'application/x-www-form-urlencoded') return new URLSearchParams()
-  return new URLSearchParams((await readBytes(request.raw, maxFormBytes)).toString('utf8'))
 }
 
 /** A browser that posts a form takes HTML; a program that takes anything gets the error object. */

@@ -4,7 +4,6 @@ import { refuseUnless, SamlRefused, show } from './refusal.ts'
 import {
   attributeOf,
   childOf,
-  childrenOf,
   descendantsOf,
   elementsOf,
   isElement,
@@ -48,9 +47,17 @@ const digestMethods: Readonly<Record<string, SignatureMethod['hash']>> = {
 }
 
 const enveloped = `${xmldsig}enveloped-signature`
-const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
+const { exclusive } = namespaces
 const inclusive = 'http://www.w3.org/TR/2001/REC-xml-c14n-20010315'
 const canonicalizations = [exclusive, `${exclusive}WithComments`, inclusive, `${inclusive}#WithComments`]
+
+/** Libraries write three or four; prefixes have a few characters. */
+const maxDeclarations = 8
+const maxPrefixList = 256
+
+/** @see DOM Standard, section 4.4: node types */
+const textNode = 3
+const cdataNode = 4
 
 /** Whose signatures count. */
 export interface Trust {
@@ -81,12 +88,10 @@ export function checkIdentifiers({ root }: XmlText): void {
  * @see SAML 2.0 Core, section 5.4; XML Signature, section 4
  */
 export function readSigned(document: XmlText, element: XmlElement, trust: Trust): XmlText | undefined {
-  const signature = childOf(element, 'signature', 'Signature')
-  if (signature === undefined) return undefined
-  checkForm(signature, attributeOf(element, 'ID'), trust)
-  const what = `the signature of the ${element.localName}`
-  const key = findKey(signature, trust)
-  if (key === undefined) throw new SamlRefused(`${what} was made by no key of the identity provider`)
+  const signer = findSigner(element, trust)
+  if (signer === undefined) return undefined
+  const { key, signature } = signer
+  const what = nameOf(element)
   const covered = verifyWith(key, document.text, signature)
   if (covered === undefined) throw new SamlRefused(`${what} does not fit its content, which was changed`)
   const signed = parseXml(covered)
@@ -95,27 +100,65 @@ export function readSigned(document: XmlText, element: XmlElement, trust: Trust)
   return signed
 }
 
+/**
+ * The trusted key that made the signature of `element`; undefined when the element has no signature. What the signature covers is
+ * not looked at, so this may be asked of an outline, and of a message that nobody trusts yet.
+ *
+ * @throws {SamlRefused} when there is a signature that is not exactly one of the form that SAML allows, by a trusted key
+ */
+export function findSigner(element: XmlElement, trust: Trust): { key: KeyObject; signature: XmlElement } | undefined {
+  const signature = childOf(element, 'signature', 'Signature')
+  if (signature === undefined) return undefined
+  checkForm(signature, attributeOf(element, 'ID'), trust)
+  const key = findKey(signature, trust)
+  if (key === undefined) throw new SamlRefused(`${nameOf(element)} was made by no key of the identity provider`)
+  return { key, signature }
+}
+
+function nameOf(element: XmlElement): string {
+  return `the signature of the ${element.localName}`
+}
+
 /** The one form that SAML allows, checked before a library looks for anything by name. */
 function checkForm(signature: XmlElement, id: string | undefined, trust: Trust): void {
   refuseUnless(id !== undefined && /^[^\s'"<>&]+$/.test(id), 'a signed element has no usable identifier')
-  checkChildren(signature, ['SignedInfo', 'SignatureValue', 'KeyInfo?'])
-  const [signedInfo] = elementsOf(signature) as [XmlElement]
-  checkChildren(signedInfo, ['CanonicalizationMethod', 'SignatureMethod', 'Reference'])
+  checkChildren(signature, ['SignedInfo', 'SignatureValue', 'KeyInfo?'], ['Id'])
+  const [signedInfo, value] = elementsOf(signature) as [XmlElement, XmlElement]
+  checkLeaf(value, ['Id'])
+  checkChildren(signedInfo, ['CanonicalizationMethod', 'SignatureMethod', 'Reference'], ['Id'])
   const [canonicalization, method, reference] = elementsOf(signedInfo) as [XmlElement, XmlElement, XmlElement]
-  refuseUnless(canonicalizations.includes(algorithmOf(canonicalization)), 'the canonicalization is not supported')
+  checkCanonicalization(canonicalization, 'the canonicalization is not supported')
+  checkLeaf(method, ['Algorithm'])
   checkStrength(signatureMethods[algorithmOf(method)]?.hash, `the signature method ${show(algorithmOf(method))}`, trust)
+  checkChildren(reference, ['Transforms', 'DigestMethod', 'DigestValue'], ['Id', 'URI', 'Type'])
   refuseUnless(attributeOf(reference, 'URI') === `#${id}`, 'the signature refers to another element than the one that holds it')
-  checkChildren(reference, ['Transforms', 'DigestMethod', 'DigestValue'])
-  const [transforms, digest] = elementsOf(reference) as [XmlElement, XmlElement]
+  const [transforms, digest, digestValue] = elementsOf(reference) as [XmlElement, XmlElement, XmlElement]
+  checkLeaf(digest, ['Algorithm'])
   checkStrength(digestMethods[algorithmOf(digest)], `the digest ${show(algorithmOf(digest))}`, trust)
-  const names = childrenOf(transforms, 'signature', 'Transform').map(algorithmOf)
-  refuseUnless(names.length === elementsOf(transforms).length && names.length <= 2, 'the signature has unknown transforms')
-  refuseUnless(names[0] === enveloped, 'the signature is not an enveloped one')
-  refuseUnless(names.length === 1 || canonicalizations.includes(names[1] as string), 'the signature has unknown transforms')
+  checkLeaf(digestValue, [])
+  checkChildren(transforms, ['Transform', 'Transform?'], [])
+  const [first, second] = elementsOf(transforms) as [XmlElement, XmlElement | undefined]
+  refuseUnless(algorithmOf(first) === enveloped, 'the signature is not an enveloped one')
+  checkLeaf(first, ['Algorithm'])
+  if (second !== undefined) checkCanonicalization(second, 'the signature has unknown transforms')
 }
 
-/** Exactly these children, in this order; a question mark stands for one that may be missing. */
-function checkChildren(element: XmlElement, names: readonly string[]): void {
+/** An exclusive one may name prefixes that it treats like an inclusive one does. */
+function checkCanonicalization(element: XmlElement, reason: string): void {
+  const algorithm = algorithmOf(element)
+  refuseUnless(canonicalizations.includes(algorithm), reason)
+  checkContent(element, ['Algorithm'])
+  const [list, ...others] = elementsOf(element)
+  if (list === undefined) return
+  const fits = others.length === 0 && algorithm.startsWith(exclusive) && isElement(list, 'exclusive', 'InclusiveNamespaces')
+  refuseUnless(fits, `${element.localName} of the signature has more in it than it may`)
+  checkLeaf(list, ['PrefixList'])
+  refuseUnless((attributeOf(list, 'PrefixList') ?? '').length <= maxPrefixList, 'the signature has too long a list of prefixes')
+}
+
+/** Exactly these children, in this order, and nothing else; a question mark stands for one that may be missing. */
+function checkChildren(element: XmlElement, names: readonly string[], attributes: readonly string[]): void {
+  checkContent(element, attributes)
   const children = elementsOf(element)
   for (const name of names) {
     const child = children[0]
@@ -124,6 +167,36 @@ function checkChildren(element: XmlElement, names: readonly string[]): void {
     else refuseUnless(name.endsWith('?'), `${element.localName} of the signature has no ${name} where it belongs`)
   }
   refuseUnless(children.length === 0, `${element.localName} of the signature has more in it than it may`)
+}
+
+/** No children, and no attributes but these. */
+function checkLeaf(element: XmlElement, attributes: readonly string[]): void {
+  refuseUnless(elementsOf(element).length === 0, `${element.localName} of the signature has more in it than it may`)
+  checkAttributes(element, attributes)
+}
+
+/** No text between the children, and no attributes but these. */
+function checkContent(element: XmlElement, attributes: readonly string[]): void {
+  const text = Array.from(element.childNodes).filter(({ nodeType }) => nodeType === textNode || nodeType === cdataNode)
+  refuseUnless(
+    text.every(({ textContent }) => (textContent ?? '').trim() === ''),
+    `${element.localName} of the signature has text in it`,
+  )
+  checkAttributes(element, attributes)
+}
+
+function checkAttributes(element: XmlElement, attributes: readonly string[]): void {
+  const names = Array.from(element.attributes, ({ name }) => name)
+  const [declarations, others] = [names.filter(isDeclaration), names.filter((name) => !isDeclaration(name))]
+  refuseUnless(declarations.length <= maxDeclarations, `${element.localName} of the signature declares too many namespaces`)
+  refuseUnless(
+    others.every((name) => attributes.includes(name)),
+    `${element.localName} of the signature has more attributes than it may`,
+  )
+}
+
+function isDeclaration(name: string): boolean {
+  return name === 'xmlns' || name.startsWith('xmlns:')
 }
 
 function checkStrength(hash: SignatureMethod['hash'] | undefined, what: string, trust: Trust): void {

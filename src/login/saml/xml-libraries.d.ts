@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 
 export interface XmlNode {
-  /** 1 is an element, 8 a comment. */
+  /** 1 is an element, 3 text, 4 a CDATA section, 8 a comment. */
   readonly nodeType: number
   readonly childNodes: ArrayLike<XmlNode>
   readonly parentNode: XmlNode | null

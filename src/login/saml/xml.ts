@@ -1,6 +1,7 @@
-/** Reads XML of strangers: no document type, no entities, bounded in depth and size, and nothing is repaired. */
-import { SamlRefused } from './refusal.ts'
+/** Reads XML of strangers: limits first, no document type, no entities, and nothing is repaired. */
+import { refuseUnless, SamlRefused } from './refusal.ts'
 import { DOMParser, type XmlElement, type XmlNode } from './xml-libraries.js'
+import { localNameOf, messageLimits, scanTags, type Tag, type XmlLimits } from './xml-scanner.ts'
 
 export type { XmlElement } from './xml-libraries.js'
 
@@ -10,6 +11,7 @@ export const namespaces = {
   metadata: 'urn:oasis:names:tc:SAML:2.0:metadata',
   signature: 'http://www.w3.org/2000/09/xmldsig#',
   encryption: 'http://www.w3.org/2001/04/xmlenc#',
+  exclusive: 'http://www.w3.org/2001/10/xml-exc-c14n#',
 } as const
 export type Namespace = keyof typeof namespaces
 
@@ -18,19 +20,13 @@ export interface XmlText {
   readonly root: XmlElement
 }
 
-const maxDepth = 100
-/** Somebody in thousands of groups needs two tags for each. */
-const maxTags = 10_000
-const maxTagLength = 16_384
-
 /**
- * The document as text and tree. A message may hold no processing instructions, which some libraries read as text; a
- * trusted file of an operator may, and has no bound on the number of tags.
+ * The document as text and tree, within the limits of a message: no document type, no processing instructions, bounded markup.
  *
  * @throws {SamlRefused} when the text is not well-formed XML of this kind
  */
-export function parseXml(text: string, origin: 'message' | 'trusted' = 'message'): XmlText {
-  checkShape(text, origin)
+export function parseXml(text: string, limits: XmlLimits = messageLimits): XmlText {
+  scanTags(text, limits, () => {})
   let problem: string | undefined
   const report = (message: string) => {
     problem ??= message
@@ -46,58 +42,45 @@ export function parseXml(text: string, origin: 'message' | 'trusted' = 'message'
   return { text, root }
 }
 
-/** One pass over the tags before anything is built from them. */
-function checkShape(text: string, origin: 'message' | 'trusted'): void {
-  if (/(?![\t\n\r])\p{Cc}|[\ufffe\uffff]/u.test(text)) throw new SamlRefused('the XML contains control characters')
-  let depth = 0
-  let tags = 0
-  for (let at = text.indexOf('<'); at !== -1; ) {
-    const end = endOfMarkup(text, at, origin)
-    if (end === -1) throw new SamlRefused('the XML is cut off or has a tag that is too long')
-    if (isTag(text, at)) {
-      if (text[at + 1] === '/') depth--
-      else if (text[end - 1] !== '/') depth++
-      if (depth > maxDepth) throw new SamlRefused('the XML is nested too deeply')
-      if (++tags > maxTags && origin === 'message') throw new SamlRefused('the XML has too many tags')
-    }
-    at = text.indexOf('<', end)
+/** Issuers and signatures: the frame of a message, without what it frames. */
+const outlined = ['Issuer', 'Signature']
+/** A signature has about twenty tags, with a chain of certificates perhaps thirty. */
+const outlineLimits: XmlLimits = {
+  ...messageLimits,
+  markup: 200,
+  attributes: 200,
+  attributesOfTag: 16,
+  namespaces: 32,
+  references: 100,
+}
+const maxOutlineLength = 100_000
+
+/**
+ * The root, its children, and the issuers and signatures of both, as a document of its own. It is short however long the text is: whose
+ * message this is can be found out before anything is built from the rest.
+ *
+ * @throws {SamlRefused} when the text exceeds a limit of a message, or this part of it those of an outline
+ */
+export function parseOutline(text: string): XmlText {
+  const pieces: string[] = []
+  let length = 0
+  const keep = (from: number, to: number) => {
+    length += to - from
+    refuseUnless(length <= maxOutlineLength, 'the frame of the XML is too long')
+    pieces.push(text.slice(from, to))
   }
-}
-
-function isTag(text: string, at: number): boolean {
-  return text[at + 1] !== '!' && text[at + 1] !== '?'
-}
-
-/** Index of the last character of the markup that starts here; -1 when it does not end. */
-function endOfMarkup(text: string, at: number, origin: 'message' | 'trusted'): number {
-  if (text.startsWith('<!--', at)) return after(text, '-->', at + 4)
-  if (text.startsWith('<![CDATA[', at)) return after(text, ']]>', at + 9)
-  if (text[at + 1] === '!') throw new SamlRefused('the XML has a document type')
-  if (text[at + 1] === '?') {
-    const isDeclaration = text.startsWith('<?xml ', at) && text.slice(0, at).trim() === ''
-    if (!isDeclaration && origin === 'message') throw new SamlRefused('the XML has a processing instruction')
-    return after(text, '?>', at + 2)
-  }
-  return endOfTag(text, at)
-}
-
-function after(text: string, end: string, from: number): number {
-  const found = text.indexOf(end, from)
-  return found === -1 ? -1 : found + end.length - 1
-}
-
-function endOfTag(text: string, at: number): number {
-  let quote = ''
-  const limit = Math.min(text.length, at + maxTagLength)
-  for (let index = at + 1; index < limit; index++) {
-    const character = text[index] as string
-    if (character === '<') return -1
-    if (quote !== '') {
-      if (character === quote) quote = ''
-    } else if (character === '"' || character === "'") quote = character
-    else if (character === '>') return index
-  }
-  return -1
+  let whole: Tag | undefined
+  scanTags(text, messageLimits, (tag) => {
+    const { kind, start, end, depth } = tag
+    if (whole !== undefined) {
+      if (kind !== 'end' || depth !== whole.depth) return
+      keep(whole.start, end)
+      whole = undefined
+    } else if (kind === 'start' && (depth === 2 || depth === 3) && outlined.includes(localNameOf(tag))) whole = tag
+    else if (depth <= 2) keep(start, end)
+  })
+  const outline = pieces.join('')
+  return parseXml(outline, outlineLimits)
 }
 
 export function isElement(element: XmlElement, namespace: Namespace, name: string): boolean {

@@ -1,12 +1,11 @@
 /** Timer expressions, checked while somebody types one. */
 
 import { z } from 'zod'
-import { readJson } from '../../upstreams/upstreams.ts'
+import { upstreamFailed } from '../../upstreams/upstreams.ts'
 import { aboutGateway } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { text } from '../schemas.ts'
-import { checkObject } from '../upstream-shape.ts'
 
 const CronVerdict = z.looseObject({
   valid: z.boolean(),
@@ -38,7 +37,8 @@ async function validate(request: OperationRequest, platform: Platform): Promise<
     query: { cronExpression: request.query['expression'] },
   })
   if (answer.status === 400) return { valid: false, message: messageOf(answer.text) }
-  return { ...checkObject(readJson(answer, 'echo'), 'echo'), valid: true }
+  if (answer.status >= 400) throw upstreamFailed('echo', answer.status, answer.text)
+  return { ...parseObject(answer.text), valid: true }
 }
 
 function messageOf(body: string): string {

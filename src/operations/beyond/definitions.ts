@@ -3,8 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { misfit, noPage } from '../../upstreams/answer-form.ts'
-import { checkDone, readJson } from '../../upstreams/upstreams.ts'
+import { upstreamFailed } from '../../upstreams/upstreams.ts'
 import {
   filteredByApplication,
   readsDefinition,
@@ -17,7 +16,6 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
 import { callerOf, runTask, type Task, toBase64Json, variableOf } from '../task-polling.ts'
-import { checkObject } from '../upstream-shape.ts'
 
 const Order = z.looseObject({
   application: z.string().min(1),
@@ -207,14 +205,13 @@ async function convertToTemplate(request: OperationRequest): Promise<string> {
   const id = request.path['pipelineConfigId'] as string
   const stored = await request.call('front50', { path: pathTo`/pipelines/${id}/get` })
   if (stored.status === 404) throw new GatewayError('NOT_FOUND', `There is no pipeline definition with the id ${id}.`)
-  checkObject(readJson(stored, 'front50'), 'front50')
+  if (stored.status >= 400) throw upstreamFailed('front50', stored.status, stored.text)
   const converted = await request.call('orca', {
     method: 'POST',
     path: '/convertPipelineToTemplate',
     rawBody: stored.text,
     headers: { 'content-type': 'application/json; charset=UTF-8' },
   })
-  checkDone(converted, 'orca')
-  if (converted.text === '') throw misfit(noPage, 'orca', 'nothing')
+  if (converted.status >= 400) throw upstreamFailed('orca', converted.status, converted.text)
   return converted.text
 }

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { checkConfig } from '../../../src/config/config.ts'
+import { parseIdpMetadata } from '../../../src/login/saml/idp-metadata.ts'
+import { DOMParser } from '../../../src/login/saml/xml-libraries.js'
 import { runGateway } from '../../support/gateway.ts'
 import {
   formatMetadata,
@@ -250,6 +252,23 @@ test('the metadata may be a file, a file address, or stand in the configuration'
     }),
   })
   await checkLogin(chosen.open, provider, { entityId: 'spinnaker', consumer: `${gatewayUrl}/saml/SSO` })
+})
+
+test('of the file of a federation only what is meant is parsed', (t) => {
+  const { mock } = t.mock.method(DOMParser.prototype, 'parseFromString')
+  const names = Array.from({ length: 1000 }, (_, index) => `https://idp.example.com/?tenant=${index}&amp;x`)
+  const keys = [keyPairOf('idp')]
+  const entities = names.map((name) => formatMetadata(name, keys).replace(/^<\?xml.*\?>/, ''))
+  const service = entities[0]?.replaceAll('IDPSSODescriptor', 'SPSSODescriptor').replace(/entityID="[^"]*"/, 'entityID="service"')
+  const file = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"><?x?>${service}<md:EntitiesDescriptor>${entities.join('')}</md:EntitiesDescriptor></md:EntitiesDescriptor>`
+  assert.equal(parseIdpMetadata(file, 'https://idp.example.com/?tenant=7&x').entityId, 'https://idp.example.com/?tenant=7&x')
+  assert.throws(() => parseIdpMetadata(file, undefined), /several identity providers/)
+  assert.throws(() => parseIdpMetadata(file, 'https://idp.example.com/?tenant=7'), /no identity provider named/)
+  assert.throws(() => parseIdpMetadata(file, 'service'), /no identity provider named/)
+  assert.deepEqual(
+    mock.calls.map(({ arguments: [text] }) => text.length < 10_000),
+    [true, true, true],
+  )
 })
 
 test('a key store may also be PEM', async (t) => {
