@@ -68,7 +68,7 @@ export interface ServiceAnswer {
   body: unknown
 }
 
-/** @throws {Error} when the service cannot be reached. An error status is an answer, not an exception. */
+/** @throws {Error} when the service cannot be reached, or a page for people comes instead. An error status is an answer, not an exception. */
 export type CallService = (service: ServiceName, call: ServiceCall) => Promise<ServiceAnswer>
 
 /** Who is calling, as the identity headers of the gateway say. */

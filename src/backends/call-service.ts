@@ -2,6 +2,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { formatJson, parseJson } from '../http/json.ts'
+import { isPage } from '../upstreams/answer-form.ts'
 import { toHeaderText } from '../upstreams/header-text.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { CallService, ServiceAnswer } from './backend.ts'
@@ -53,7 +54,13 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
       },
       ...(address.kind === 'embedded' ? { socketPath: address.socketPath } : { hostname: url.hostname, port: url.port }),
     }
-    return send(protocol === 'https:' ? httpsRequest : httpRequest, options, text, settings.maxAnswerBytes)
+    const answer = await send(protocol === 'https:' ? httpsRequest : httpRequest, options, text, settings.maxAnswerBytes)
+    if (answer.status < 300 && typeof answer.body === 'string' && isPage(answer.body)) {
+      throw new Error(
+        `${service} answered with a page of HTML; check services.${service}.baseUrl and the proxies on the way there.`,
+      )
+    }
+    return answer
   }
   const close = () => {
     for (const agent of Object.values(agents)) agent.destroy()

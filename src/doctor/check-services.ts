@@ -5,6 +5,7 @@ import { socketPathFor } from '../backends/embedded.ts'
 import type { Config } from '../config/config.ts'
 import { hideCredentials } from '../config/problems.ts'
 import { GatewayError } from '../errors.ts'
+import { isPage } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../upstreams/services.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
@@ -53,11 +54,15 @@ async function checkHealth(
   const tried = `GET /health of ${name}`
   const startedAtMs = performance.now()
   try {
-    const { status } = await upstreams.call(service, { path: '/health' }, anonymousIdentity)
+    const { status, text } = await upstreams.call(service, { path: '/health' }, anonymousIdentity)
     const tookMs = Math.round(performance.now() - startedAtMs)
     const found = `it answers ${status} after ${tookMs} ms`
     if (status >= 400)
       return [report.problem(tried, found, 'see its log; a 404 may mean that the address belongs to something else')]
+    if (isPage(text))
+      return [
+        report.problem(tried, `${found} with a page of HTML`, 'the address belongs to something else, such as a login page'),
+      ]
     if (tookMs > slowMs) return [report.warning(tried, found, 'every request of a user waits for it: see what keeps it busy')]
     return [report.ok(tried, found)]
   } catch (error) {

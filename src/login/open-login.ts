@@ -1,6 +1,8 @@
 /** Puts the login together: the methods that the settings activate, the steps of a request, login page and logout. */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
 import { setCookie } from '../http/cookies.ts'
 import type { OriginSettings } from '../http/origin.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
@@ -8,6 +10,7 @@ import type { Permissions } from '../permissions/permissions.ts'
 import type { Redis } from '../redis/redis.ts'
 import { emptySession, type PendingLogin, withoutPendingLogin, withPendingLogin } from '../sessions/session.ts'
 import type { Sessions, UserSession } from '../sessions/sessions.ts'
+import { toUserKey } from '../user-name.ts'
 import { createAnonymousUser } from './anonymous.ts'
 import { createFirstAdministrator } from './form/first-administrator.ts'
 import { createFormSource } from './form/form-source.ts'
@@ -17,7 +20,7 @@ import type { LoginEnding, LoginMethod } from './login-method.ts'
 import { createFarewellPage, type Page, type PageOptions } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
 import { PasswordLogin, type PasswordSource } from './password-login.ts'
-import { type Accounts, createUserPreparation, type PrepareUser } from './prepare-user.ts'
+import { type Accounts, createNameRule, createUserPreparation, type ObjectionTo, type PrepareUser } from './prepare-user.ts'
 import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
@@ -73,11 +76,13 @@ export async function openLogin(options: LoginOptions): Promise<Login> {
 
 /** The methods that the settings activate. Whoever opens them closes them, and the tokens. */
 export async function openMethods(options: MethodOptions): Promise<OpenMethods> {
-  const prepareUser = createUserPreparation(options.permissions, options.accounts)
+  const { permissions, accounts } = options
+  const objectionTo = createNameRule(options.settings)
+  const prepareUser = createUserPreparation({ objectionTo, permissions, accounts })
   const methods = [
     ...(await openBrowserMethods(options, prepareUser)),
     ...(await openProxyMethods(options, prepareUser)),
-    ...(await openCertificateMethods(options, prepareUser)),
+    ...(await openCertificateMethods(options, prepareUser, objectionTo)),
   ]
   const forTokens = await openTokenLogin(options, methods, prepareUser)
   if (forTokens === undefined) return { methods, prepareUser, tokens: undefined }
@@ -113,12 +118,16 @@ async function openTokenLogin(
   return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
 }
 
-async function openCertificateMethods(options: MethodOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+async function openCertificateMethods(
+  options: MethodOptions,
+  prepareUser: PrepareUser,
+  objectionTo: ObjectionTo,
+): Promise<LoginMethod[]> {
   const { settings, origin, certificates: trust, permissions, log, now = Date.now } = options
   if (settings.x509 === undefined) return []
   if (trust === undefined) throw new Error('login by client certificate needs trusted authorities')
   const { X509Login } = await import('./x509/x509-login.ts')
-  return [new X509Login({ settings: settings.x509, origin, trust, permissions, prepareUser, log, now })]
+  return [new X509Login({ settings: settings.x509, origin, trust, permissions, prepareUser, objectionTo, log, now })]
 }
 
 async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
@@ -152,7 +161,7 @@ function createServiceAccountCheck({ permissions, serviceAccounts, log }: Method
   return async (name: string): Promise<boolean> => {
     if (!permissions.enabled) return false
     try {
-      return (await serviceAccounts()).some((known) => known.toLowerCase() === name.toLowerCase())
+      return (await serviceAccounts()).some((known) => toUserKey(known) === toUserKey(name))
     } catch (error) {
       log.warn({ err: error }, 'the service accounts are not known; the one that logs in counts as a person')
       return false
@@ -273,6 +282,7 @@ class OpenLogin implements Login, LoginEnding {
     const { state } = request
     const report = this.#methods.find(({ name }) => name === login.user.method)?.reportOf(login.user)
     const user = await this.#prepareUser(login.user, report).catch((error: unknown) => {
+      noteRefusal(state, login.user.method, error)
       throw withPage(error, { ...toPageOptions(this.#options), requestId: state.requestId })
     })
     const old = await sessions.find(request.headers.cookie)
@@ -312,6 +322,12 @@ class OpenLogin implements Login, LoginEnding {
     for (const method of this.#methods) await method.close?.()
     await this.tokens?.close()
   }
+}
+
+/** The method has accepted the login, so nothing but the name of the user can be refused. */
+function noteRefusal(state: RequestState, method: string, error: unknown): void {
+  if (error instanceof GatewayError && error.code === 'USER_NAME_REFUSED')
+    state.auditNote = { kind: 'refused', method, reason: error.message }
 }
 
 /** What helps a person to tell the sessions apart; the rest of the headers is nobody's business. */

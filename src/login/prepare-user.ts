@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
 import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { LoginReport, Permissions } from '../permissions/permissions.ts'
-import { findNameObjection } from '../user-name.ts'
+import { findNameObjection, toUserKey } from '../user-name.ts'
 
 /** The cached accounts of the infrastructure. */
 export interface Accounts {
@@ -22,10 +22,22 @@ export type PrepareUser = (user: User, report: LoginReport | undefined) => Promi
 /** Just after a start the accounts may not be known yet; a login waits for them, but not for long. */
 const maxWaitMs = 3000
 
+/** Why a name is refused, to follow the words "the user name". For methods that use it before the user is prepared, too. */
+export type ObjectionTo = (name: string) => string | undefined
+
+export interface PreparationOptions {
+  objectionTo: ObjectionTo
+  permissions: Permissions
+  accounts: Accounts
+}
+
 /** @see authentication contract, sections 2.0 (steps 3 to 5) and 4.10 */
-export function createUserPreparation(permissions: Permissions, accounts: Accounts): PrepareUser {
+export function createUserPreparation({ objectionTo, permissions, accounts }: PreparationOptions): PrepareUser {
   return async (user, report) => {
-    checkUserName(user.username)
+    const objection = objectionTo(user.username)
+    if (objection !== undefined) {
+      throw new GatewayError('USER_NAME_REFUSED', `The user name ${objection}. Ask an administrator for another name.`)
+    }
     if (permissions.enabled) {
       if (report !== undefined) await permissions.reportLogin(user, report)
       const view = await permissions.viewOf(user)
@@ -38,9 +50,10 @@ export function createUserPreparation(permissions: Permissions, accounts: Accoun
   }
 }
 
-/** For methods that use the name before the user is prepared, too. @throws {GatewayError} USER_NAME_REFUSED */
-export function checkUserName(name: string): void {
-  const objection = findNameObjection(name)
-  if (objection === undefined) return
-  throw new GatewayError('USER_NAME_REFUSED', `The user name ${objection}. Ask an administrator for a plain name.`)
+/** @param lowerCaseNames Whether names with other letters are refused, because the provider tells upper from lower case */
+export function createNameRule({ lowerCaseNames }: { lowerCaseNames: boolean }): ObjectionTo {
+  return (name) => {
+    const isRefused = lowerCaseNames && toUserKey(name) !== name
+    return findNameObjection(name) ?? (isRefused ? 'holds upper-case letters, which login.lowerCaseNames refuses' : undefined)
+  }
 }

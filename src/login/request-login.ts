@@ -104,7 +104,7 @@ export class RequestLogin {
   async #askMethods(request: FastifyRequest, findings: Findings, beforeSession: boolean): Promise<void> {
     for (const method of this.#guards[request.state.listener].methods) {
       if (method.beforeSession !== beforeSession) continue
-      const outcome = await method.authenticate(request)
+      const outcome = await authenticate(method, request)
       if (outcome.kind === 'not-mine') continue
       if (outcome.kind === 'user') {
         request.state.user = outcome.user
@@ -239,6 +239,16 @@ export class RequestLogin {
     const started = await sessions.start(change(emptySession))
     findings.session = started.session
     setCookie(state, sessions.cookie(started.id, state.scheme === 'https'))
+  }
+}
+
+/** A user whose name is refused is nobody, on open paths too. */
+async function authenticate(method: LoginMethod, request: FastifyRequest): Promise<LoginOutcome> {
+  try {
+    return await method.authenticate(request)
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'USER_NAME_REFUSED') throw error
+    return { kind: 'refused', reason: error.message, error }
   }
 }
 

@@ -32,6 +32,12 @@ export const LoginKeys = z.strictObject({
     .boolean()
     .optional()
     .describe('Login with a form or HTTP Basic. Default: on, unless another login or `anonymous.enabled` is configured.'),
+  'login.lowerCaseNames': z
+    .boolean()
+    .default(false)
+    .describe(
+      'Refuse user names with upper-case letters, where `mark` and `MARK` are two people at the provider. Default: they are one, as for Fiat.',
+    ),
   'fairlead.admin.user': z.string().min(1).default('admin').describe('Name of the administrator that the first start creates.'),
   'fairlead.admin.password': z
     .string()
@@ -61,6 +67,7 @@ export type LoginKeys = z.infer<typeof LoginKeys>
 export interface LoginSettings {
   /** Everyone is served as the user `anonymous`; no login method is active then. */
   anonymous: boolean
+  lowerCaseNames: boolean
   form: {
     enabled: boolean
     /** The one user of the configuration file, besides those of the user store. */
@@ -139,6 +146,7 @@ export function toLoginSettings(
   const name = keys['security.user.name'] ?? keys['spring.security.user.name']
   return {
     anonymous,
+    lowerCaseNames: keys['login.lowerCaseNames'],
     form: {
       enabled: keys['security.basicform.enabled'] ?? (!anonymous && ![oauth2, saml, ldap, header, iap, x509].some(Boolean)),
       configuredUser: password === undefined ? undefined : { name, password },

@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import { checkList } from './upstream-shape.ts'
 
 /** One account as clouddriver reports it; names of roles in `permissions` are lower case. */
 export type Account = Readonly<Record<string, unknown>> & { readonly name: string }
@@ -25,8 +26,7 @@ export function createAccountCache(upstreams: Upstreams, refreshMs: number, log:
     if (!upstreams.isEnabled('clouddriver')) return
     try {
       const answer = await upstreams.call('clouddriver', { path: '/credentials', query: { expand: 'true' } }, anonymousIdentity)
-      const body = readJson(answer, 'clouddriver')
-      if (Array.isArray(body)) accounts = body.filter(isAccount)
+      accounts = checkList(readJson(answer, 'clouddriver'), 'clouddriver').filter(isAccount)
     } catch (error) {
       if (!closed) log.warn({ err: error, service: 'clouddriver' }, 'the account list could not be refreshed')
     }

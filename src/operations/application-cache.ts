@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import { checkList } from './upstream-shape.ts'
 
 /** Flat attributes of an application; `name` is lower-case. */
 export type Attributes = Record<string, unknown> & { name: string }
@@ -51,8 +52,7 @@ export function createApplicationCache(
     if (!upstreams.isEnabled(source)) return
     try {
       const answer = await upstreams.call(source, { path, query }, anonymousIdentity)
-      const body = answer.status === 404 ? [] : readJson(answer, source)
-      halves[source] = Array.isArray(body) ? body : []
+      halves[source] = answer.status === 404 ? [] : checkList(readJson(answer, source), source)
     } catch (error) {
       // A failed refresh keeps the old half: a stale list serves the page, an empty one looks like lost data.
       if (!closed) log.warn({ err: error, service: source }, 'the application list could not be refreshed')

@@ -2,14 +2,14 @@
 
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
-import { readJson, upstreamFailed } from '../upstreams/upstreams.ts'
+import { readJson, type UpstreamAnswer, upstreamFailed } from '../upstreams/upstreams.ts'
 import { createReadFilter } from './application-access.ts'
 import { type Attributes, accountsOf, mergeRunning, toAttributes } from './application-cache.ts'
 import { filteredByApplication, readsApplication } from './demands.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, flag, integer, ObjectList, text } from './schemas.ts'
-import { type Fields, isFields } from './upstream-shape.ts'
+import { checkObject, type Fields, isFields } from './upstream-shape.ts'
 
 export const applicationOperations: Operation[] = [
   {
@@ -119,11 +119,16 @@ async function askDefinitions(request: OperationRequest, platform: Platform): Pr
   const answer = await request.call('front50', { path: pathTo`/v2/applications/${name}` }).catch(() => undefined)
   if (answer?.status === 401 || answer?.status === 403) throw upstreamFailed('front50', answer.status, answer.text)
   if (answer?.status === 404) return undefined
-  if (answer === undefined || answer.status >= 300) return checkReadable(platform.applications.find(name), request, platform)
+  const stored = answer && readObject(answer)
+  if (stored === undefined) return checkReadable(platform.applications.find(name), request, platform)
+  const attributes = toAttributes(stored)
+  if (attributes !== undefined) platform.applications.learn(attributes)
+  return attributes
+}
+
+function readObject(answer: UpstreamAnswer): Fields | undefined {
   try {
-    const attributes = toAttributes(readJson(answer, 'front50'))
-    if (attributes !== undefined) platform.applications.learn(attributes)
-    return attributes
+    return checkObject(readJson(answer, 'front50'), 'front50')
   } catch {
     return undefined
   }

@@ -1,14 +1,14 @@
 /** Executions, the runs of pipelines: lists, one of them, and what can be done to it while it runs. */
 
 import { pathTo } from '../http/encode-path.ts'
-import { readJson } from '../upstreams/upstreams.ts'
+import { checkDone, readJson } from '../upstreams/upstreams.ts'
 import { executesExecution, filteredByApplication, readsApplication, readsExecution, writesExecution } from './demands.ts'
 import { findByName, listDefinitions } from './find-definition.ts'
 import { learnApplication } from './learn-application.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyList, AnyObject, flag, integer, nothing, ObjectList, text } from './schemas.ts'
-import { checkDone, checkObject } from './upstream-shape.ts'
+import { checkObject } from './upstream-shape.ts'
 
 const statuses = text.optional().describe('Execution statuses, comma-separated; all unless given.')
 const unknownExecution = { 404: 'There is no execution with this id.' }

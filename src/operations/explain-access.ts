@@ -1,7 +1,9 @@
 /** Explains whether somebody may use an operation: the decision with its rules, who enforces it, and where the roles come from. */
+
 import { z } from 'zod'
 import type { User } from '../http/request-state.ts'
 import type { Permissions, PermissionView } from '../permissions/permissions.ts'
+import { toUserKey } from '../user-name.ts'
 import { applicationExists, loadResourcePermissions } from './access-resources.ts'
 import { checkAdmin } from './administrators.ts'
 import { isDecided, loadView } from './application-access.ts'
@@ -79,7 +81,7 @@ async function explainAccess(
   const { query, state } = request
   const own = state.user?.username ?? 'anonymous'
   const username = textOf(query['username']) ?? own
-  const isOwn = username.toLowerCase() === own.toLowerCase()
+  const isOwn = toUserKey(username) === toUserKey(own)
   if (!isOwn) await checkAdmin(request, platform)
   const found = findOperation(operations, String(query['operation']))
   const { operation } = found

@@ -5,6 +5,7 @@ import { foldName } from '../permissions/fold-name.ts'
 import { permissionDenied, requireAll } from '../permissions/permission-denied.ts'
 import { isListed } from '../permissions/permission-view.ts'
 import type { Authorization, PermissionView } from '../permissions/permissions.ts'
+import { jsonList, objectOrList } from '../upstreams/answer-form.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { readJson } from '../upstreams/upstreams.ts'
 import { isDecided, loadView } from './application-access.ts'
@@ -270,7 +271,7 @@ async function ownerOfDefinition(request: OperationRequest, id: string, deleted 
 async function ownerOfStrategy(request: OperationRequest, id: string, deleted = true): Promise<string[]> {
   if (deleted) return ownerAt(request, 'front50', pathTo`/strategies/${id}/history`)
   const answer = await request.call('front50', { path: '/strategies' })
-  const strategies = answer.status === 404 ? [] : readJson(answer, 'front50')
+  const strategies = answer.status === 404 ? [] : readJson(answer, 'front50', jsonList)
   const wanted = foldName(id)
   const found = (Array.isArray(strategies) ? strategies : []).filter(
     (one) => isFields(one) && foldName(String(one['id'])) === wanted,
@@ -281,7 +282,7 @@ async function ownerOfStrategy(request: OperationRequest, id: string, deleted = 
 async function ownerAt(request: OperationRequest, service: ServiceName, path: string): Promise<string[]> {
   const answer = await request.call(service, { path })
   if (answer.status === 404) return []
-  const body = readJson(answer, service)
+  const body = readJson(answer, service, objectOrList)
   const entry = Array.isArray(body) ? body[0] : body
   return isFields(entry) ? texts(entry['application']) : []
 }

@@ -6,10 +6,12 @@ import type { QueryValue } from '../http/encode-path.ts'
 import { formatJson } from '../http/json.ts'
 import { acceptsGzip, parseAccept } from '../http/parse-accept.ts'
 import { bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../http/read-body.ts'
+import type { AnswerForm } from '../upstreams/answer-form.ts'
 import { identityOf } from '../upstreams/identity.ts'
 import { passOn } from '../upstreams/pass-on.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import { readJson, type UpstreamCall } from '../upstreams/upstreams.ts'
+import { checkDone, readJson, type UpstreamCall } from '../upstreams/upstreams.ts'
+import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
 import { Guard } from './guard.ts'
 import { DirectAnswer, type Forward, type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { checkServicePresent } from './optional-service.ts'
@@ -36,8 +38,9 @@ export function mountOperations(
   for (const operation of operations) {
     const url = toRoute(operation.path)
     const rules = createQueryRules(operation.query)
+    const form = answerFormOf(operation.answer)
     const handler = (request: FastifyRequest, reply: FastifyReply) =>
-      answer({ operation, rules, request, reply, platform, settings, guard })
+      answer({ operation, rules, form, request, reply, platform, settings, guard })
     const method = operation.method === 'GET' && !own.has(url) ? ['GET', 'HEAD'] : operation.method
     server.route({ method, url, handler, config: { cost: operation.cost ?? 1, operation: operation.id } })
   }
@@ -46,6 +49,7 @@ export function mountOperations(
 interface Asked {
   operation: Operation
   rules: readonly QueryRule[]
+  form: AnswerForm
   request: FastifyRequest
   reply: FastifyReply
   platform: Platform
@@ -198,16 +202,16 @@ function asItIs(answer: unknown): unknown {
 }
 
 async function answerParsed(
-  { operation, request, reply }: Asked,
+  { operation, form, request, reply }: Asked,
   { service, call, filter = asItIs }: { service: ServiceName; call: UpstreamCall; filter: Filter | undefined },
   operationRequest: OperationRequest,
 ): Promise<FastifyReply> {
   const answered = await operationRequest.call(service, call)
   if (operation.answer === nothing && operation.pick === undefined) {
-    if (answered.status >= 300) readJson(answered, service)
+    checkDone(answered, service)
     return sendValue(request, reply, operation.success ?? 200, undefined)
   }
-  const body = filter(readJson(answered, service))
+  const body = filter(readJson(answered, service, operation.pick === undefined ? form : undefined))
   return sendValue(
     request,
     reply,
@@ -255,7 +259,7 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, opera
 
 /** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */
 async function stream(
-  { operation, request, reply, platform, settings }: Asked,
+  { operation, form, request, reply, platform, settings }: Asked,
   service: ServiceName,
   call: UpstreamCall,
 ): Promise<FastifyReply> {
@@ -265,6 +269,7 @@ async function stream(
       service,
       call: { ...call, method: call.method === 'HEAD' ? 'GET' : call.method },
       identity: identityOf(request.state, request.headers),
+      form: formOfCall(form, call),
       client: reply.raw,
       beforeAnswer: (status) => platform.audited?.beforeStream(request, operation.success ?? status),
       begin: () => {
@@ -289,14 +294,15 @@ async function stream(
 }
 
 async function answerValue(asked: Asked, value: unknown, filter?: Filter): Promise<FastifyReply> {
-  const { operation, request, reply } = asked
+  const { operation, form, request, reply } = asked
   if (value instanceof StreamedAnswer) {
     if (filter === undefined && !wantsYaml(request)) return stream(asked, value.service, value.call)
     const answered = await callAs(asked, value.service, value.call)
-    const body = readJson(answered, value.service)
+    const body = readJson(answered, value.service, formOfCall(form, value.call))
     return sendValue(request, reply, operation.success ?? 200, filter === undefined ? body : filter(body))
   }
   if (!(value instanceof DirectAnswer)) {
+    checkValue(form, value, request.state.upstreamCalls.at(-1)?.service as ServiceName | undefined)
     return sendValue(request, reply, operation.success ?? 200, filter === undefined ? value : filter(value))
   }
   reply.headers(value.headers)

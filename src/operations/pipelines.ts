@@ -71,7 +71,7 @@ export const pipelineOperations: Operation[] = [
     summary: 'Updates a pipeline definition, its name included, and answers with what is stored then.',
     body: { schema: Definition, required: true },
     handle: updateDefinition,
-    answer: AnyObject,
+    answer: AnyObject.optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
   },
   {

@@ -5,6 +5,7 @@ import { pathTo } from '../http/encode-path.ts'
 import { formatJson } from '../http/json.ts'
 import type { OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
+import { checkObject, type Fields } from './upstream-shape.ts'
 
 /** What is submitted; each job is one stage. */
 export interface TaskSubmission {
@@ -45,9 +46,10 @@ export function callerOf(request: OperationRequest): string {
 }
 
 /** Submits a task without waiting. @throws {GatewayError} the orchestrator's refusal */
-export function submitTask(request: OperationRequest, task: TaskSubmission): Promise<unknown> {
+export async function submitTask(request: OperationRequest, task: TaskSubmission): Promise<Fields> {
   request.state.application = task.application
-  return request.json('orca', { method: 'POST', path: '/ops', body: task, headers: submissionType })
+  const answer = await request.json('orca', { method: 'POST', path: '/ops', body: task, headers: submissionType })
+  return checkObject(answer, 'orca')
 }
 
 /**
@@ -86,8 +88,7 @@ async function awaitTask(
 }
 
 /** The last segment of `ref`, which is the path of the task. */
-function idOf(answer: unknown): string | undefined {
-  const ref = (answer as { ref?: unknown } | undefined | null)?.ref
+function idOf({ ref }: Fields): string | undefined {
   const id = typeof ref === 'string' ? ref.split('/').at(-1) : undefined
   return id === '' ? undefined : id
 }

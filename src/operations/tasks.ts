@@ -2,13 +2,14 @@
 
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { checkDone } from '../upstreams/upstreams.ts'
 import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from './demands.ts'
 import { withDisplayedUser } from './displayed-user.ts'
 import { learnApplication } from './learn-application.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, integer, list, nothing, ObjectList, Ref, text } from './schemas.ts'
-import { checkDone, checkObject, type Fields, isFields } from './upstream-shape.ts'
+import { checkObject, type Fields, isFields } from './upstream-shape.ts'
 
 /** The orchestrator's object form of POST /ops is chosen by this content type. */
 const submissionType = { 'content-type': 'application/context+json' }

@@ -2,6 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import type { RequestState } from '../http/request-state.ts'
+import { jsonObject } from '../upstreams/answer-form.ts'
 import { readJson } from '../upstreams/upstreams.ts'
 import { subjectsIn } from './body-subjects.ts'
 import type { Operation, OperationRequest } from './operation.ts'
@@ -130,7 +131,7 @@ async function checkDefinition(request: OperationRequest, id: string): Promise<v
   if (id.includes('${')) throw limited('an expression names a pipeline')
   const answer = await request.call('front50', { path: pathTo`/pipelines/${id}/get` })
   if (answer.status === 404) return
-  const found = readJson(answer, 'front50')
+  const found = readJson(answer, 'front50', jsonObject)
   const application = isFields(found) ? found['application'] : undefined
   if (typeof application === 'string') checkTokenApplication(request.state, application)
 }

@@ -1,7 +1,6 @@
 /** What an operation that looks into the answer of a service may rely on, so that a surprise is the service's fault and not a crash. */
 import { GatewayError } from '../errors.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import { readJson, type UpstreamAnswer } from '../upstreams/upstreams.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -15,11 +14,6 @@ export function checkObject(answer: unknown, service: ServiceName): Fields {
 export function checkList(answer: unknown, service: ServiceName): Fields[] {
   if (Array.isArray(answer)) return answer.filter(isFields)
   throw unreadable(service, 'a list')
-}
-
-/** For calls whose answer nobody reads. @throws {GatewayError} UPSTREAM_FAILED with the status of the service */
-export function checkDone(answer: UpstreamAnswer, service: ServiceName): void {
-  if (answer.status >= 300) readJson(answer, service)
 }
 
 export function isFields(value: unknown): value is Fields {

@@ -5,7 +5,14 @@ import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import type { User } from '../http/request-state.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
-import { readJson, type UpstreamAnswer, type UpstreamCall, type Upstreams, upstreamFailed } from '../upstreams/upstreams.ts'
+import {
+  checkDone,
+  readJson,
+  type UpstreamAnswer,
+  type UpstreamCall,
+  type Upstreams,
+  upstreamFailed,
+} from '../upstreams/upstreams.ts'
 import { toUserKey } from '../user-name.ts'
 import { fallbackView, grantsOnApplication, parsePermissionView } from './permission-view.ts'
 import type { Authorization, Enforcement, LoginReport, PermissionAnswer, Permissions, PermissionView } from './permissions.ts'
@@ -134,7 +141,7 @@ class FiatPermissions implements Permissions {
       throw permissionsUnavailable(cause)
     }
     if (answer.status === 404) return false
-    if (answer.status >= 300) throw upstreamFailed('fiat', answer.status, answer.text)
+    checkDone(answer, 'fiat')
     return true
   }
 
@@ -206,7 +213,7 @@ class FiatPermissions implements Permissions {
     const call = { method: 'POST', path: '/roles/sync', body: [], signal, readTimeoutMs: syncTimeoutMs } as const
     try {
       const answer = await this.#loginUpstreams.call('fiat', call, anonymousIdentity)
-      if (answer.status >= 300) throw upstreamFailed('fiat', answer.status, answer.text)
+      checkDone(answer, 'fiat')
     } finally {
       // A failed one may have changed some users before it failed.
       this.#views.clear()
@@ -238,8 +245,7 @@ class FiatPermissions implements Permissions {
     for (let attempt = 1; ; attempt++) {
       try {
         const answer = await this.#loginUpstreams.call('fiat', { ...call, signal }, anonymousIdentity)
-        if (answer.status < 300) return
-        throw upstreamFailed('fiat', answer.status, answer.text)
+        return checkDone(answer, 'fiat')
       } catch (error) {
         if (attempt >= attempts || signal.aborted) throw error
       }

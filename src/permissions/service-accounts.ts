@@ -1,5 +1,6 @@
 /** Which service accounts there are, and which of a user's may be used for an application. */
 import { setTimeout as wait } from 'node:timers/promises'
+import { jsonList } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson, type UpstreamAnswer, type Upstreams } from '../upstreams/upstreams.ts'
 import { parsePermissionView } from './permission-view.ts'
@@ -23,7 +24,7 @@ export async function loadServiceAccounts(
     try {
       const answer = await load()
       if (answer.status >= 400 && answer.status < 500) return undefined
-      return fittingAccounts(readJson(answer, 'fiat'), application.trim().toLowerCase(), authorizations)
+      return fittingAccounts(readJson(answer, 'fiat', jsonList), application.trim().toLowerCase(), authorizations)
     } catch {
       if (attempt < attempts) await wait(pauseMs)
     }
@@ -48,7 +49,7 @@ function fittingAccounts(body: unknown, application: string, authorizations: rea
 export async function loadServiceAccountNames(upstreams: Upstreams): Promise<string[]> {
   if (!upstreams.isEnabled('front50')) return []
   const answer = await upstreams.call('front50', { path: '/serviceAccounts' }, anonymousIdentity)
-  const accounts = readJson(answer, 'front50')
+  const accounts = readJson(answer, 'front50', jsonList)
   if (!Array.isArray(accounts)) return []
   return accounts.map((account) => (account as { name?: unknown } | null)?.name).filter((name) => typeof name === 'string')
 }

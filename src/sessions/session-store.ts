@@ -4,7 +4,7 @@ export interface StoredSession {
   readonly content: string
   /** Milliseconds since the epoch; the store may forget the session from then on. */
   readonly expiresAtMs: number
-  /** Name of the user who is logged in; undefined while nobody is. Those are forgotten first when there are too many. */
+  /** Key of the user who is logged in; undefined while nobody is. Those are forgotten first when there are too many. */
   readonly owner: string | undefined
 }
 

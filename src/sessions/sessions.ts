@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { Redis } from '../redis/redis.ts'
+import { toUserKey } from '../user-name.ts'
 import { createRedisSessionStore } from './redis-session-store.ts'
 import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
 import { type CookieRules, formatClearedCookie, formatSessionCookie, parseSessionCookie } from './session-cookie.ts'
@@ -118,13 +119,13 @@ export class Sessions {
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async end(session: Session): Promise<void> {
-    await ask(() => this.#store.remove(session.key, session.content.user?.username))
+    await ask(() => this.#store.remove(session.key, ownerOf(session.content)))
     this.#remember(session.key, undefined)
   }
 
   /** The live sessions of a user, the one used last first. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async listOf(username: string): Promise<UserSession[]> {
-    const stored = await ask(() => this.#store.listOf(username))
+    const stored = await ask(() => this.#store.listOf(toUserKey(username)))
     return [...stored].flatMap(([key, { content: text, expiresAtMs }]) => {
       const content = parseSession(text)
       if (content === undefined || expiresAtMs <= this.#now() || this.#isTooOld(content)) return []
@@ -142,7 +143,7 @@ export class Sessions {
   async endOf(username: string, which: (session: UserSession) => boolean): Promise<number> {
     const ended = (await this.listOf(username)).filter(which)
     for (const { key } of ended) {
-      await ask(() => this.#store.remove(key, username))
+      await ask(() => this.#store.remove(key, toUserKey(username)))
       this.#remember(key, undefined)
     }
     return ended.length
@@ -259,7 +260,11 @@ function toKey(id: string): string {
 }
 
 function toStored({ content, text, expiresAtMs }: Session): StoredSession {
-  return { content: text, expiresAtMs, owner: content.user?.username }
+  return { content: text, expiresAtMs, owner: ownerOf(content) }
+}
+
+function ownerOf({ user }: SessionContent): string | undefined {
+  return user && toUserKey(user.username)
 }
 
 async function ask<T>(question: () => Promise<T>): Promise<T> {

@@ -4,15 +4,26 @@ import { Readable, type Transform } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
+import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceName } from './services.ts'
-import { mayRetry, toGatewayError, type UpstreamCall, type Upstreams, type UpstreamTarget, upstreamFailed } from './upstreams.ts'
+import {
+  isEmptyByStatus,
+  mayRetry,
+  toGatewayError,
+  type UpstreamCall,
+  type Upstreams,
+  type UpstreamTarget,
+  upstreamFailed,
+} from './upstreams.ts'
 
 export interface PassOnOptions {
   service: ServiceName
   call: UpstreamCall
   identity: IdentityHeaders
+  /** What the answer has to be; judged before the client sees anything of it. */
+  form: AnswerForm
   /** The raw answer to the client. Untouched when the promise is rejected. */
   client: ServerResponse
   /** What has to be done before the client sees anything of a good answer; the service waits meanwhile. May reject. */
@@ -40,7 +51,7 @@ const stalledClientMs = 120_000
  * Resolves when the answer has been handed over completely or the client has gone away.
  *
  * @throws {GatewayError} before anything was written: SERVICE_DISABLED, UPSTREAM_OVERLOADED, UPSTREAM_UNREACHABLE,
- * UPSTREAM_TIMEOUT, or UPSTREAM_FAILED with the error status of the service.
+ * UPSTREAM_TIMEOUT, UPSTREAM_UNREADABLE for an answer of another form, or UPSTREAM_FAILED with the error status of the service.
  */
 export async function passOn(upstreams: Upstreams, options: PassOnOptions): Promise<void> {
   const release = upstreams.enter(options.service)
@@ -104,6 +115,13 @@ function dispatchOnce(upstreams: Upstreams, options: PassOnOptions): Promise<str
 
 type Finished = (call: { method: string; status: number | undefined; durationMs: number; bytes: number }) => void
 
+interface Head {
+  status: number
+  headers: IncomingHttpHeaders
+  /** The first bytes of the body. */
+  bytes: Buffer
+}
+
 /** Receives one answer from undici and writes it to the client. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: PassOnOptions
@@ -116,6 +134,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #transform: Transform | undefined
   #errorBody: Buffer[] | undefined
   #redirect: string | undefined
+  /** Of a good answer whose form is not known yet. */
+  #head: Head | undefined
   #status: number | undefined
   #bytes = 0
   /** Announced length of the body, when it is written as it comes. */
@@ -167,29 +187,47 @@ class Exchange implements Dispatcher.DispatchHandler {
       if (this.#redirect === undefined) controller.abort(unfollowed(this.#options.service))
       return
     }
-    const preparing = this.#options.beforeAnswer?.(status)
-    if (preparing === undefined) this.#beginAnswer(controller, status, headers)
-    else this.#holdAnswer(preparing, controller, () => this.#beginAnswer(controller, status, headers))
+    const head = { status, headers, bytes: Buffer.alloc(0) }
+    if (isEmptyByStatus(status)) this.#begin(controller, head)
+    else this.#judge(controller, head)
   }
 
-  #holdAnswer(preparing: Promise<void>, controller: Dispatcher.DispatchController, begin: () => void): void {
+  /** Begins the answer as soon as its first bytes say what it is. */
+  #judge(controller: Dispatcher.DispatchController, head: Head): void {
+    this.#head = head
+    const { form, service } = this.#options
+    const verdict = judgeAnswer(form, head.headers, head.bytes, false)
+    if (verdict.kind === 'misfit') this.#refuse(controller, misfit(form, service, verdict.found))
+    else if (verdict.kind === 'fits') this.#begin(controller, head)
+  }
+
+  #refuse(controller: Dispatcher.DispatchController, error: unknown): void {
+    this.#refusal = error
+    controller.abort(new Error('the answer was refused'))
+  }
+
+  #begin(controller: Dispatcher.DispatchController, head: Head): void {
+    this.#head = undefined
+    const preparing = this.#options.beforeAnswer?.(head.status)
+    if (preparing === undefined) {
+      this.#write(controller, head)
+      return
+    }
     controller.pause()
     preparing.then(
       () => {
         if (this.#ended) return
-        begin()
-        controller.resume()
+        this.#write(controller, head)
+        if (this.#stalled === undefined) controller.resume()
       },
-      (error: unknown) => {
-        this.#refusal = error
-        controller.abort(new Error('the answer was refused'))
-      },
+      (error: unknown) => this.#refuse(controller, error),
     )
   }
 
-  #beginAnswer(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  #write(controller: Dispatcher.DispatchController, { status, headers, bytes }: Head): void {
     this.#writeHead(status, headers)
     if (this.#options.headersOnly) controller.abort(new Error('headers are enough'))
+    else if (bytes.length > 0) this.#writeBody(controller, bytes)
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -199,7 +237,12 @@ class Exchange implements Dispatcher.DispatchHandler {
       else controller.abort(new Error('enough of the error'))
       return
     }
-    if (this.#redirect !== undefined || this.#options.headersOnly) return
+    if (this.#redirect !== undefined || this.#refusal !== undefined) return
+    if (this.#head !== undefined) this.#judge(controller, { ...this.#head, bytes: Buffer.concat([this.#head.bytes, chunk]) })
+    else if (!this.#options.headersOnly) this.#writeBody(controller, chunk)
+  }
+
+  #writeBody(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length
     this.#options.progress(this.#status ?? 0, this.#bytes)
     const sink = this.#transform ?? this.#options.client
@@ -213,6 +256,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#stalled = setTimeout(() => this.#options.client.destroy(), stalledClientMs)
       sink.once('drain', () => {
         clearTimeout(this.#stalled)
+        this.#stalled = undefined
         controller.resume()
       })
     }
@@ -228,8 +272,30 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve(this.#redirect)
       return
     }
+    if (this.#head !== undefined) this.#endHead(this.#head)
+    else this.#end()
+  }
+
+  /** The whole answer is there, and so short that it was not judged before, or empty. */
+  #endHead(head: Head): void {
+    const { form, service, beforeAnswer, client, headersOnly } = this.#options
+    const verdict = judgeAnswer(form, head.headers, head.bytes, true)
+    const write = () => {
+      if (client.destroyed) return void this.#resolve()
+      this.#bytes = head.bytes.length
+      this.#options.progress(head.status, this.#bytes)
+      this.#writeHead(head.status, head.headers)
+      this.#end(headersOnly ? undefined : head.bytes)
+    }
+    const preparing = verdict.kind === 'misfit' ? undefined : beforeAnswer?.(head.status)
+    if (verdict.kind === 'misfit') this.#reject(misfit(form, service, verdict.found))
+    else if (preparing === undefined) write()
+    else preparing.then(write, this.#reject)
+  }
+
+  #end(last?: Buffer): void {
     const sink = this.#transform ?? this.#options.client
-    sink.end()
+    sink.end(last)
     this.#resolve()
   }
 

@@ -5,6 +5,7 @@ import { type Dispatcher, Pool } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
 import { formatJson, parseJson } from '../http/json.ts'
+import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceAddress, ServiceName } from './services.ts'
@@ -316,22 +317,44 @@ async function readBounded(
 /**
  * The JSON of a successful answer; undefined when it is empty.
  *
+ * @param form What the answer has to be, where nobody looks into it.
  * @throws {GatewayError} UPSTREAM_FAILED with the status of the service, UPSTREAM_UNREADABLE
  */
-export function readJson(answer: UpstreamAnswer, service: ServiceName): unknown {
-  if (answer.status >= 400) throw upstreamFailed(service, answer.status, answer.text)
-  if (answer.status >= 300) {
-    throw new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with a redirect, which is not followed.`, {
-      upstream: { service, status: answer.status },
-    })
-  }
+export function readJson(answer: UpstreamAnswer, service: ServiceName, form?: AnswerForm): unknown {
+  checkSuccess(answer, service)
+  if (form !== undefined && !isEmptyByStatus(answer.status)) checkForm(form, service, answer.text)
   if (answer.text.trim() === '') return undefined
   try {
     return parseJson(answer.text)
   } catch (cause) {
+    checkForm(objectOrList, service, answer.text)
     throw new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with something that is not JSON.`, {
       upstream: { service, status: answer.status },
       cause,
+    })
+  }
+}
+
+/**
+ * For a call whose answer nobody reads, or reads as a text: a page for people comes from something else than the service.
+ *
+ * @throws {GatewayError} UPSTREAM_FAILED with the status of the service, UPSTREAM_UNREADABLE
+ */
+export function checkDone(answer: UpstreamAnswer, service: ServiceName): void {
+  checkSuccess(answer, service)
+  checkForm(noPage, service, answer.text)
+}
+
+/** Whether the status says that there is no body. */
+export function isEmptyByStatus(status: number): boolean {
+  return status === 204 || status === 205
+}
+
+function checkSuccess({ status, text }: UpstreamAnswer, service: ServiceName): void {
+  if (status >= 400) throw upstreamFailed(service, status, text)
+  if (status >= 300) {
+    throw new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with a redirect, which is not followed.`, {
+      upstream: { service, status },
     })
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { createServiceCalls } from '../../src/backends/call-service.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import { Reply, startUpstream } from '../support/upstream.ts'
 
 test('calls that make further calls are answered, however many there are at once', { timeout: 20_000 }, async (t) => {
   const folder = createFolder('calls')
@@ -30,4 +31,21 @@ test('calls that make further calls are answered, however many there are at once
   })
   const answers = await Promise.all(Array.from({ length: 200 }, () => call('orca', { method: 'GET', path: '/task' })))
   assert.ok(answers.every(({ status }) => status === 200))
+})
+
+test('a page instead of an answer is the failure of a call', async (t) => {
+  const front50 = await startUpstream(t, {
+    'GET /page': new Reply(200, '<html>Log in</html>', { 'content-type': 'text/html' }),
+    'GET /refused': new Reply(403, '<html>No</html>', { 'content-type': 'text/html' }),
+    'GET /text': new Reply(200, 'bare text'),
+  })
+  const { call, close } = createServiceCalls({
+    services: { front50: { kind: 'external', baseUrl: front50.url } },
+    timeoutMs: 60_000,
+    maxAnswerBytes: 1000,
+  })
+  t.after(close)
+  await assert.rejects(call('front50', { method: 'GET', path: '/page' }), /front50 answered with a page of HTML/)
+  assert.deepEqual(await call('front50', { method: 'GET', path: '/refused' }), { status: 403, body: '<html>No</html>' })
+  assert.deepEqual(await call('front50', { method: 'GET', path: '/text' }), { status: 200, body: 'bare text' })
 })

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer, get, type IncomingMessage, type RequestListener, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { startGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { memoryOf, startServe } from '../support/serve.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 
 const mebibyte = 1024 * 1024
-const piece = Buffer.alloc(64 * 1024, '"0123456789abcde"')
+const piece = Buffer.alloc(64 * 1024, '{"n":"01234567"}')
 
 /** A service that writes its answers piece by piece. Everything but `GET /networks` and what is posted is empty. */
 async function startService(t: TestContext, listener: RequestListener): Promise<string> {
@@ -111,7 +113,7 @@ test('a client that goes away in the middle of an answer ends the call to the se
   const { promise: closed, resolve: isClosed } = Promise.withResolvers<void>()
   const clouddriver = await startService(t, (incoming, outgoing) => {
     incoming.socket.once('close', isClosed)
-    outgoing.write('[1,')
+    outgoing.write('{"aws":[')
   })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver } } })
   const answer = await open(`${gateway}/networks`)
@@ -193,11 +195,81 @@ for (const { name, headers, accept } of cuts) {
 
 test('an answer that a service compressed and cut off is not unpacked to a shorter one', async (t) => {
   const clouddriver = await startUpstream(t, {
-    'GET /networks': new Reply(200, Buffer.from('H4sIAAAAAAAAA4uuVkrOSCxSsjLQAQBvP', 'base64'), { 'content-encoding': 'gzip' }),
+    'GET /instanceTypes': new Reply(200, Buffer.from('H4sIAAAAAAAAA4uuVkrOSCxSsjLQAQBvP', 'base64'), {
+      'content-encoding': 'gzip',
+    }),
   })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
-  const answer = await open(`${gateway}/networks`, { 'accept-encoding': 'identity' }).catch(() => undefined)
+  const answer = await open(`${gateway}/instanceTypes`, { 'accept-encoding': 'identity' }).catch(() => undefined)
   if (answer !== undefined) await assert.rejects(readAll(answer), { code: 'ECONNRESET' })
+})
+
+const loginPage = '<!DOCTYPE html><html><title>Log in</title></html>'
+/** What a service, or something in between, answers to `GET /networks` with status 200, and what the client is told. */
+const misfits: { name: string; reply: Reply; says: RegExp }[] = [
+  { name: 'a page', reply: new Reply(200, loginPage, { 'content-type': 'text/html' }), says: /with a page of HTML/ },
+  { name: 'a page under the name of JSON', reply: new Reply(200, loginPage), says: /with a page of HTML/ },
+  {
+    name: 'a compressed page',
+    reply: new Reply(200, gzipSync(loginPage), { 'content-encoding': 'gzip', 'content-type': 'text/html' }),
+    says: /with a page of HTML/,
+  },
+  { name: 'nothing', reply: new Reply(200), says: /with nothing instead of a JSON object/ },
+  { name: 'a list', reply: new Reply(200, []), says: /with a JSON list instead of a JSON object/ },
+  { name: 'a word', reply: new Reply(200, 'OK', { 'content-type': 'text/plain' }), says: /with something that is not JSON/ },
+]
+test('an answer of another form than the operation promises is 502 and names the service', async (t) => {
+  const clouddriver = await startUpstream(t, {})
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  for (const { name, reply, says } of misfits) {
+    clouddriver.answer({ 'GET /networks': reply })
+    for (const [header, value] of [
+      ['accept', 'application/json'],
+      ['accept', 'application/x-yaml'],
+      ['accept-encoding', 'identity'],
+    ] as const) {
+      const answer = await fetch(`${gateway}/networks`, { headers: { [header]: value } })
+      const text = await answer.text()
+      assert.equal(answer.status, 502, `${name}: ${text}`)
+      assert.match(text, /UPSTREAM_UNREADABLE/)
+      assert.match(text, says)
+      assert.match(text, /clouddriver/)
+      assert.ok(!text.includes(new URL(clouddriver.url).host), text)
+    }
+    assert.equal((await fetch(`${gateway}/networks`, { method: 'HEAD' })).status, 502, name)
+  }
+})
+
+test('JSON is passed on under whatever type the service gives it, and an answer with status 204 is empty', async (t) => {
+  const clouddriver = await startUpstream(t, {})
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  for (const type of ['text/plain', 'application/vnd.spinnaker+json', 'text/html', 'application/octet-stream']) {
+    clouddriver.answer({ 'GET /networks': new Reply(200, '\n {"aws":[]}', { 'content-type': type }) })
+    const answer = await fetch(`${gateway}/networks`)
+    assert.deepEqual([answer.status, await answer.text()], [200, '\n {"aws":[]}'], type)
+    assert.equal((await fetch(`${gateway}/networks`, { method: 'HEAD' })).status, 200, type)
+  }
+  clouddriver.answer({ 'GET /networks': new Reply(204) })
+  const empty = await fetch(`${gateway}/networks`)
+  assert.deepEqual([empty.status, await empty.text()], [200, ''])
+})
+
+test('the beginning of an answer reaches the client while the service is still sending', async (t) => {
+  const { promise: read, resolve: haveRead } = Promise.withResolvers<void>()
+  const clouddriver = await startService(t, async (_incoming, outgoing) => {
+    outgoing.write(' ')
+    await pause(20)
+    outgoing.write('{"aws":')
+    await read
+    outgoing.end('[]}')
+  })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver } } })
+  const answer = await open(`${gateway}/networks`)
+  const [first] = (await once(answer, 'data')) as [Buffer]
+  haveRead()
+  let rest = first.toString()
+  for await (const chunk of answer) rest += String(chunk)
+  assert.equal(rest, ' {"aws":[]}')
 })
 
 test('an error of a service that never ends is answered with what can be read of it', async (t) => {

@@ -268,7 +268,7 @@ for (const { name, open } of stores) {
     const second = await sessions.start({ ...alice, loggedInAtMs: place.clock.nowMs })
     await sessions.start(emptySession)
 
-    const listed = await sessions.listOf('alice')
+    const listed = await sessions.listOf('Alice')
     assert.deepEqual(
       listed.map(({ key, lastUseMs }) => [key, Math.round((place.clock.nowMs - lastUseMs) / minuteMs)]),
       [
@@ -278,7 +278,7 @@ for (const { name, open } of stores) {
     )
     for (const { id } of listed) assert.equal(await sessions.find(`SESSION=${id}`), undefined)
 
-    assert.equal(await sessions.endOf('alice', ({ key }) => key !== second.session.key), 1)
+    assert.equal(await sessions.endOf('ALICE', ({ key }) => key !== second.session.key), 1)
     assert.equal(await sessions.find(`SESSION=${first.id}`), undefined)
     assert.ok(await sessions.find(`SESSION=${second.id}`))
   })

@@ -1,15 +1,16 @@
 /** Manual starts: somebody asked for one pipeline, by name or id. */
-import { type BackendContext, BackendError, type Caller } from '../backend.ts'
-import { type JsonObject, objectOf, objectsOf, textOf } from '../json-values.ts'
+import type { BackendContext, Caller } from '../backend.ts'
+import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../json-values.ts'
 import type { Event } from './event.ts'
+import { isExecutionId } from './execution-id.ts'
 import { loadPipeline } from './pipelines.ts'
 import type { Start } from './start.ts'
 
 /**
- * The start that a manual event asks for; none when the pipeline is unknown or disabled, which is no error
- * (events contract, sections 1.2 and 4.2).
+ * The start that a manual event asks for. A pipeline that is unknown or disabled is no error (events contract, sections 1.2 and
+ * 4.2): a failed execution under the id that the person was given says so.
  *
- * @throws {BackendError} 503 when the definitions cannot be read: the sender may send the event again.
+ * @throws {BackendError} when the definitions cannot be read
  */
 export async function toManualStart(context: BackendContext, event: Event, caller: Caller): Promise<Start | undefined> {
   const application = textOf(event.content['application'])
@@ -20,11 +21,8 @@ export async function toManualStart(context: BackendContext, event: Event, calle
   }
   const user = caller.user ?? textOf(event.content['user']) ?? 'anonymous'
   const identity = { ...caller.identity, 'x-spinnaker-user': user, 'x-spinnaker-application': application }
-  const pipeline = await readable(loadPipeline(context.call, application, nameOrId, identity))
-  if (pipeline === undefined) {
-    context.log.info({ eventId: event.id, application, nameOrId }, 'No enabled pipeline matches a manual event.')
-    return undefined
-  }
+  const pipeline = await loadPipeline(context.call, application, nameOrId, identity)
+  const problem = findProblem(pipeline, application, nameOrId)
   const given = objectOf(event.content['trigger'])
   const trigger: JsonObject = {
     ...given,
@@ -34,14 +32,20 @@ export async function toManualStart(context: BackendContext, event: Event, calle
     eventId: event.id,
     parameters: objectOf(given['parameters']),
   }
-  return { pipeline, trigger, artifacts: objectsOf(given['artifacts']), identity }
+  if (problem !== undefined && !isExecutionId(trigger['executionId'])) {
+    context.log.info({ eventId: event.id, application, nameOrId, problem }, 'A manual event starts nothing.')
+    return undefined
+  }
+  return {
+    pipeline: pipeline ?? { application, name: nameOrId },
+    trigger,
+    artifacts: objectsOf(given['artifacts']),
+    identity,
+    ...(problem !== undefined && { problem }),
+  }
 }
 
-/** Turns "the store cannot be read" into an answer that makes the sender try again; accepting the event would lose it. */
-export async function readable<T>(definitions: Promise<T>): Promise<T> {
-  try {
-    return await definitions
-  } catch (error) {
-    throw new BackendError(503, `The event was not accepted, send it again: ${(error as Error).message}`)
-  }
+function findProblem(pipeline: JsonObject | undefined, application: string, nameOrId: string): string | undefined {
+  if (pipeline === undefined) return `The application ${application} has no pipeline "${nameOrId}".`
+  return isTrue(pipeline['disabled']) ? `The pipeline "${pipeline['name']}" is disabled. Enable it to start it.` : undefined
 }

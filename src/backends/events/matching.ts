@@ -10,7 +10,6 @@ import type { TriggerKind } from './kinds/kind.ts'
 import { messageKinds } from './kinds/message.ts'
 import { registryKinds } from './kinds/registry.ts'
 import { cdeventsKind, webhookKind } from './kinds/webhook.ts'
-import { readable } from './manual.ts'
 import { loadTriggeredPipelines } from './pipelines.ts'
 import type { Start } from './start.ts'
 
@@ -19,12 +18,12 @@ const kinds: readonly TriggerKind[] = [webhookKind, gitKind, buildKind, cdevents
 /**
  * One start for each trigger that the event fires. Life-cycle events and unknown types fire none.
  *
- * @throws {BackendError} 503 when the definitions cannot be read: the sender may send the event again.
+ * @throws {BackendError} when the definitions cannot be read, 503 when the sender may send the event again
  */
 export async function toTriggeredStarts(context: BackendContext, event: Event): Promise<Start[]> {
   const kind = kinds.find(({ eventType }) => eventType === event.type)
   if (kind === undefined || kind.accepts?.(event) === false) return []
-  const pipelines = await readable(loadTriggeredPipelines(context.call, kind.triggerTypes))
+  const pipelines = await loadTriggeredPipelines(context.call, kind.triggerTypes)
   const starts: Start[] = []
   for (const pipeline of pipelines) {
     for (const start of await startsOf(context, kind, pipeline, event)) starts.push(start)

@@ -1,14 +1,14 @@
 /** Reads pipeline definitions from the definition store, always the current ones. */
-import type { CallService } from '../backend.ts'
-import { isObject, isTrue, type JsonObject, objectsOf } from '../json-values.ts'
+import { BackendError, type CallService } from '../backend.ts'
+import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../json-values.ts'
 
 /** Definitions are read for matching by the service itself, on behalf of nobody. */
 const asNobody = { 'x-spinnaker-user': 'anonymous', 'x-spinnaker-anonymous': 'anonymous' }
 
 /**
- * The pipeline that a manual request names, by id or else by name, both exact; disabled ones cannot be found.
+ * The pipeline that a manual request names, by id or else by name, both exact; enabled ones come first.
  *
- * @throws {Error} when the store cannot be read.
+ * @throws {BackendError} when the store cannot be read.
  */
 export async function loadPipeline(
   call: CallService,
@@ -17,19 +17,17 @@ export async function loadPipeline(
   identity: Record<string, string>,
 ): Promise<JsonObject | undefined> {
   const path = `/pipelines/${encodeURIComponent(application)}`
-  const listed = objectsOf(await readList(call, path, identity)).filter(
-    (pipeline) => pipeline['application'] === application && !isTrue(pipeline['disabled']),
-  )
+  const listed = objectsOf(await readList(call, path, identity))
+    .filter((pipeline) => pipeline['application'] === application)
+    .sort((one, other) => Number(isTrue(one['disabled'])) - Number(isTrue(other['disabled'])))
   const found = listed.find((pipeline) => pipeline['id'] === nameOrId) ?? listed.find((pipeline) => pipeline['name'] === nameOrId)
-  if (found === undefined) return undefined
-  const fresh = await loadFreshPipeline(call, found, identity)
-  return isTrue(fresh?.['disabled']) ? undefined : fresh
+  return found === undefined ? undefined : loadFreshPipeline(call, found, identity)
 }
 
 /**
  * The enabled pipelines that have an enabled trigger of one of these types.
  *
- * @throws {Error} when the store cannot be read.
+ * @throws {BackendError} when the store cannot be read.
  */
 export async function loadTriggeredPipelines(call: CallService, triggerTypes: readonly string[]): Promise<JsonObject[]> {
   const query = new URLSearchParams({
@@ -63,9 +61,21 @@ export async function loadFreshPipeline(
   }
 }
 
+/** @throws {BackendError} 503 when the sender of an event may send it again, else why that would not help. */
 async function readList(call: CallService, path: string, headers: Record<string, string>): Promise<unknown> {
-  const answer = await call('front50', { method: 'GET', path, headers })
+  const answer = await call('front50', { method: 'GET', path, headers }).catch((error: unknown) => {
+    throw notAccepted(503, (error as Error).message)
+  })
+  if (answer.status === 200) return answer.body
   if (answer.status === 404) return []
-  if (answer.status !== 200) throw new Error(`The definition store answered ${answer.status} when pipelines were read.`)
-  return answer.body
+  const reason = `it answered ${answer.status}, ${textOf(fieldOf(answer.body, 'message')) ?? 'without a message'}`
+  throw notAccepted(answer.status >= 500 || answer.status === 429 ? 503 : 502, reason)
+}
+
+function notAccepted(status: 502 | 503, reason: string): BackendError {
+  const advice = status === 503 ? ' Send it again.' : ''
+  return new BackendError(
+    status,
+    `The event was not accepted: the pipelines cannot be read from the definition store: ${reason}.${advice}`,
+  )
 }

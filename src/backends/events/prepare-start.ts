@@ -40,6 +40,13 @@ export async function prepareStart(
   return { path: '/orchestrate', body }
 }
 
+/** What is left of a start that failed: nothing in it can make the orchestrator refuse to record it. */
+export function toFailedStart(executionId: string, { pipeline, trigger }: Start, problem: string): JsonObject {
+  const { payload: _payload, parentPipelineId: _parent, ...kept } = trigger
+  const { application, name, id, type, schema } = pipeline
+  return { application, name, id, type, schema, stages: [], trigger: kept, executionId, errorMessage: problem }
+}
+
 /** Artifacts that name a registry's package are replaced by what the registry knows of it; they stay as given when it knows nothing. */
 async function completeArtifacts(call: CallService, artifacts: JsonObject[]): Promise<JsonObject[]> {
   return Promise.all(

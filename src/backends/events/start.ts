@@ -1,4 +1,4 @@
-/** The start of a pipeline that an event, a time or a person decided on. */
+/** A run that an event, a time or a person decided on. */
 import type { JsonObject } from '../json-values.ts'
 
 export interface Start {
@@ -7,4 +7,6 @@ export interface Start {
   artifacts: JsonObject[]
   /** Identity headers with which the orchestrator is asked. */
   identity: Record<string, string>
+  /** Why it cannot run: only a failed execution is left, for people to see. */
+  problem?: string
 }

@@ -1,10 +1,13 @@
-/** Starts of pipelines: each is stored before its cause is answered, then sent to the orchestrator until that accepts it. */
+/**
+ * Starts of pipelines: each is stored before its cause is answered, then sent to the orchestrator until that accepts it. One
+ * that cannot be started leaves a failed execution that says why.
+ */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { parseJson } from '../../http/json.ts'
-import type { BackendContext, ServiceAnswer } from '../backend.ts'
-import { fieldOf } from '../json-values.ts'
+import { type BackendContext, BackendError, type ServiceAnswer, type ServiceCall } from '../backend.ts'
+import { fieldOf, textOf } from '../json-values.ts'
 import { createExecutionId, isExecutionId } from './execution-id.ts'
-import { prepareStart } from './prepare-start.ts'
+import { prepareStart, toFailedStart } from './prepare-start.ts'
 import type { Start } from './start.ts'
 
 export const startMigrations = [
@@ -16,6 +19,7 @@ export const startMigrations = [
      identity TEXT NOT NULL,
      accepted_ms INTEGER NOT NULL
    ) STRICT`,
+  'ALTER TABLE events_starts ADD COLUMN problem TEXT',
 ]
 
 /** Pauses between tries, in milliseconds, so that tests need not wait. */
@@ -29,10 +33,18 @@ const maxTries = 5
 /** A start that a crash interrupted is resumed unless it is older: by then somebody has looked and started again. */
 const maxAgeMs = 10 * 60_000
 
+/** How long a failed execution is tried to be recorded, while the orchestrator cannot be reached. */
+const maxRecordingMs = 24 * 60 * 60_000
+const longestPauseMs = 5 * 60_000
+
+/** While the orchestrator does not keep up, more than this is refused, so that senders know. */
+const maxWaiting = 10_000
+
 export class Starts {
   readonly #context: BackendContext
   readonly #pauses: StartPauses
   readonly #insert: StatementSync
+  readonly #fail: StatementSync
   readonly #remove: StatementSync
   readonly #list: StatementSync
   readonly #timers = new Set<NodeJS.Timeout>()
@@ -43,7 +55,8 @@ export class Starts {
     this.#context = context
     this.#pauses = pauses
     const db: DatabaseSync = context.db
-    this.#insert = db.prepare('INSERT OR IGNORE INTO events_starts VALUES (?, ?, ?, ?, ?, ?)')
+    this.#insert = db.prepare('INSERT OR IGNORE INTO events_starts VALUES (?, ?, ?, ?, ?, ?, ?)')
+    this.#fail = db.prepare('UPDATE events_starts SET problem = ? WHERE execution_id = ?')
     this.#remove = db.prepare('DELETE FROM events_starts WHERE execution_id = ?')
     this.#list = db.prepare('SELECT * FROM events_starts ORDER BY accepted_ms')
   }
@@ -53,12 +66,19 @@ export class Starts {
    * is sent again after a crash or a lost answer runs once.
    *
    * @returns the execution's id.
+   * @throws {BackendError} 503 while too many wait for the orchestrator
    */
   store(start: Start): string {
+    if (this.#running.size >= maxWaiting) {
+      throw new BackendError(
+        503,
+        `${maxWaiting} pipelines wait to be started, because the orchestrator does not answer. Try again.`,
+      )
+    }
     const given = start.trigger['executionId']
     const id = isExecutionId(given) ? given : createExecutionId(this.#context.now())
     const texts = [start.pipeline, start.trigger, start.artifacts, start.identity].map((part) => JSON.stringify(part))
-    this.#insert.run(id, ...texts, this.#context.now())
+    this.#insert.run(id, ...texts, this.#context.now(), start.problem ?? null)
     return id
   }
 
@@ -66,23 +86,20 @@ export class Starts {
   send(executionId: string, start: Start): void {
     if (this.#running.has(executionId)) return
     this.#running.add(executionId)
-    void this.#try(executionId, start, 1)
+    void this.#carryOut(executionId, start)
   }
 
   /** Takes up what was stored when the process ended. */
   resume(): void {
     for (const row of this.#list.all()) {
-      const id = String(row['execution_id'])
-      if (this.#context.now() - Number(row['accepted_ms']) > maxAgeMs) {
-        this.#context.log.error({ executionId: id }, 'A pipeline start was interrupted long ago and is dropped; start it again.')
-        this.#remove.run(id)
-        continue
-      }
-      this.send(id, {
+      const isOld = this.#context.now() - Number(row['accepted_ms']) > maxAgeMs
+      this.send(String(row['execution_id']), {
         pipeline: stored(row['pipeline']),
         trigger: stored(row['trigger']),
         artifacts: stored(row['artifacts']),
         identity: stored(row['identity']),
+        problem:
+          textOf(row['problem']) ?? (isOld ? 'The start was interrupted too long ago. Start the pipeline again.' : undefined),
       })
     }
   }
@@ -92,43 +109,66 @@ export class Starts {
     for (const timer of this.#timers) clearTimeout(timer)
   }
 
-  async #try(executionId: string, start: Start, attempt: number): Promise<void> {
-    let problem: string
-    try {
-      const { path, body } = await prepareStart(
-        this.#context.call,
-        executionId,
-        start,
-        (ms) => this.#pause(ms),
-        this.#pauses.buildMs,
-      )
-      if (this.#closed) return
-      const headers = { ...start.identity, 'x-spinnaker-execution-id': executionId }
-      const answer = await this.#context.call('orca', { method: 'POST', path, body, headers })
-      if (answer.status < 400) return this.#finish(executionId)
-      problem = describe(answer)
-      if (isFinal(answer)) {
-        this.#context.log.warn(
-          { executionId, pipeline: start.pipeline['id'], problem },
-          'The orchestrator refused a pipeline start.',
-        )
-        return this.#finish(executionId)
-      }
-    } catch (error) {
-      problem = (error as Error).message
-    }
-    if (this.#closed) return
-    if (attempt >= maxTries) {
-      this.#context.log.error({ executionId, pipeline: start.pipeline['id'], problem }, 'A pipeline could not be started.')
-      return this.#finish(executionId)
-    }
-    await this.#pause(this.#pauses.orchestratorMs)
-    if (!this.#closed) await this.#try(executionId, start, attempt + 1)
-  }
-
-  #finish(executionId: string): void {
+  async #carryOut(executionId: string, start: Start): Promise<void> {
+    const problem = start.problem ?? (await this.#start(executionId, start))
+    if (problem !== undefined && !this.#closed) await this.#recordFailure(executionId, start, problem)
     this.#running.delete(executionId)
     if (!this.#closed) this.#remove.run(executionId)
+  }
+
+  /** Tries until the orchestrator decides. @returns why the pipeline cannot be started, unless it was. */
+  async #start(executionId: string, start: Start): Promise<string | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#try(executionId, start)
+      if (outcome === undefined || outcome.isFinal || attempt === maxTries || this.#closed) return outcome?.problem
+      await this.#pause(this.#pauses.orchestratorMs)
+    }
+  }
+
+  async #try(executionId: string, start: Start): Promise<Outcome | undefined> {
+    try {
+      const pause = (ms: number) => this.#pause(ms)
+      const { path, body } = await prepareStart(this.#context.call, executionId, start, pause, this.#pauses.buildMs)
+      return toOutcome(await this.#ask(executionId, start, { method: 'POST', path, body }))
+    } catch (error) {
+      return { problem: `The orchestrator cannot be reached: ${(error as Error).message}`, isFinal: false }
+    }
+  }
+
+  /** Goes on until the execution is there, also when the orchestrator comes back only after hours. */
+  async #recordFailure(executionId: string, start: Start, problem: string): Promise<void> {
+    const { log, now } = this.#context
+    const facts = { executionId, pipeline: start.pipeline['id'], problem }
+    log.warn(facts, 'A pipeline could not be started.')
+    if (start.problem === undefined) this.#fail.run(problem, executionId)
+    const begunMs = now()
+    for (let pauseMs = this.#pauses.orchestratorMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const outcome = await this.#tryToRecord(executionId, start, problem)
+      if (outcome === undefined || this.#closed) return
+      if (outcome.isFinal || now() - begunMs > maxRecordingMs) {
+        log.error({ ...facts, refusal: outcome.problem }, 'The failure of a start could not be recorded as an execution.')
+        return
+      }
+      await this.#pause(pauseMs)
+    }
+  }
+
+  /** What exists under the id is kept: the start may have arrived although its answer did not. */
+  async #tryToRecord(executionId: string, start: Start, problem: string): Promise<Outcome | undefined> {
+    try {
+      const known = await this.#ask(executionId, start, { method: 'GET', path: `/pipelines/${executionId}` })
+      if (known.status === 200) return undefined
+      if (known.status >= 500) return toOutcome(known)
+      const body = toFailedStart(executionId, start, problem)
+      return toOutcome(await this.#ask(executionId, start, { method: 'POST', path: '/fail', body }))
+    } catch (error) {
+      return { problem: (error as Error).message, isFinal: false }
+    }
+  }
+
+  #ask(executionId: string, start: Start, request: ServiceCall): Promise<ServiceAnswer> {
+    const headers = { ...start.identity, 'x-spinnaker-execution-id': executionId }
+    return this.#context.call('orca', { ...request, headers })
   }
 
   /** Never resolves once the service is closed: what waits is resumed at the next start of the process. */
@@ -148,11 +188,15 @@ function stored<T>(text: unknown): T {
   return parseJson(String(text)) as T
 }
 
-/** Only answers that asking again cannot change; the orchestrator being busy or broken is not one. */
-function isFinal(answer: ServiceAnswer): boolean {
-  return answer.status < 500 && answer.status !== 408 && answer.status !== 429
+interface Outcome {
+  problem: string
+  /** Asking again cannot change it; the orchestrator being busy or broken may pass. */
+  isFinal: boolean
 }
 
-function describe(answer: ServiceAnswer): string {
-  return `The orchestrator answered ${answer.status}: ${fieldOf(answer.body, 'message') ?? 'no message'}`
+/** @returns undefined when the orchestrator has done what it was asked. */
+function toOutcome({ status, body }: ServiceAnswer): Outcome | undefined {
+  if (status < 400) return undefined
+  const problem = `The orchestrator answered ${status}: ${fieldOf(body, 'message') ?? 'no message'}`
+  return { problem, isFinal: status < 500 && status !== 408 && status !== 429 }
 }

@@ -1,4 +1,5 @@
 /** Starts the pipelines that a stored trigger ties to the end of another one (orchestration contract, 4.11). */
+import { BackendError } from '../backend.ts'
 import { foldName } from '../definitions/document-store.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
@@ -6,35 +7,82 @@ import { identityHeaders } from './identity.ts'
 import type { Execution, JsonObject } from './model.ts'
 import { isJsonObject, isTrue } from './model.ts'
 
+export interface Dependents {
+  /** Not stored yet: runs, and failed executions of those that cannot run. */
+  prepared: Execution[]
+  /** What could not be prepared now, but may be later; by `pipeline id:position of the trigger`. */
+  postponed: string[]
+}
+
 /**
- * The runs that the end of `parent` entails, not yet stored: the caller stores all of them in the transaction that notes that
- * this is done, so a crash leaves none or all.
+ * The runs that the end of `parent` entails: the caller stores all of them in the transaction that notes that this is done, so a
+ * crash leaves none or all. One that cannot be prepared does not stop the others.
  *
- * @throws {Error} when the definition store cannot be asked; one child that cannot be prepared does not stop the others.
+ * @param open Only these are to be started; all unless given.
+ * @param isLast What may be prepared later counts as failed.
+ * @throws {Error} when the definition store cannot be asked
  */
-export async function prepareDependents(engine: EngineParts, parent: Execution): Promise<Execution[]> {
-  const { call, log, prepareExecution } = engine.options
+export async function prepareDependents(
+  engine: EngineParts,
+  parent: Execution,
+  { open, isLast }: { open: readonly string[] | undefined; isLast: boolean },
+): Promise<Dependents> {
   const word = completionWord(parent)
-  const headers = identityHeaders(parent)
-  const path = `/pipelines/triggeredBy/${encodeURIComponent(parent.pipelineConfigId as string)}/${word}?restricted=false`
-  const answer = await call('front50', { method: 'GET', path, headers })
-  if (answer.status === 404) return []
-  if (answer.status >= 400) throw new Error(`front50 answered ${answer.status} when asked for dependent pipelines.`)
-  const children: Execution[] = []
-  for (const definition of Array.isArray(answer.body) ? answer.body : []) {
-    if (!isJsonObject(definition)) continue
+  const dependents: Dependents = { prepared: [], postponed: [] }
+  for (const definition of await loadDependents(engine, parent, word)) {
     for (const [position, trigger] of matchingTriggers(definition, parent, word).entries()) {
-      const starter = await starterOf(engine, parent, definition, trigger)
-      if (starter === undefined) continue
+      const key = `${definition['id']}:${position}`
+      if (open?.includes(key) === false) continue
       try {
-        const child = childDefinition(definition, trigger, parent, position, starter.user)
-        children.push(await prepareExecution(child, parent, starter.headers))
+        const child = await prepareDependent(engine, parent, definition, trigger, position)
+        if (child !== undefined) dependents.prepared.push(child)
       } catch (error) {
-        log.warn({ err: error, pipeline: definition['id'], parent: parent.id }, 'a dependent pipeline could not be started')
+        engine.options.log.warn({ err: error, dependent: key, parent: parent.id }, 'a dependent pipeline could not be started')
+        if (isLast) dependents.prepared.push(failedDependent(engine, parent, definition, trigger, position, error as Error))
+        else dependents.postponed.push(key)
       }
     }
   }
-  return children
+  return dependents
+}
+
+async function loadDependents({ options }: EngineParts, parent: Execution, word: string): Promise<JsonObject[]> {
+  const path = `/pipelines/triggeredBy/${encodeURIComponent(parent.pipelineConfigId as string)}/${word}?restricted=false`
+  const answer = await options.call('front50', { method: 'GET', path, headers: identityHeaders(parent) })
+  if (answer.status === 404) return []
+  if (answer.status >= 400) throw new Error(`front50 answered ${answer.status} when asked for dependent pipelines.`)
+  return Array.isArray(answer.body) ? answer.body.filter(isJsonObject) : []
+}
+
+/** @throws {Error} what may pass; a definition that can never be run becomes a failed execution. */
+async function prepareDependent(
+  engine: EngineParts,
+  parent: Execution,
+  definition: JsonObject,
+  trigger: JsonObject,
+  position: number,
+): Promise<Execution | undefined> {
+  const starter = await starterOf(engine, parent, definition, trigger)
+  if (starter === undefined) return undefined
+  const child = childDefinition(definition, trigger, parent, position, starter.user)
+  try {
+    return await engine.options.prepareExecution(child, parent, starter.headers)
+  } catch (error) {
+    if (!(error instanceof BackendError) || error.status >= 500) throw error
+    return engine.options.failedExecution(child, error.message, parent, starter.headers)
+  }
+}
+
+function failedDependent(
+  { options }: EngineParts,
+  parent: Execution,
+  definition: JsonObject,
+  trigger: JsonObject,
+  position: number,
+  { message }: Error,
+): Execution {
+  const child = childDefinition(definition, trigger, parent, position, parent.trigger.user)
+  return options.failedExecution(child, message, parent, identityHeaders(parent))
 }
 
 interface Starter {

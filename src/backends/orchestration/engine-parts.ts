@@ -25,6 +25,8 @@ export interface EngineOptions {
   accessOf: (user: string | undefined) => Promise<Access>
   /** Builds a run that `parent` starts; `headers` are the identity to use. */
   prepareExecution: (definition: JsonObject, parent: Execution, headers: Record<string, string>) => Promise<Execution>
+  /** A run that `parent` should have started and could not, kept so that people see why. */
+  failedExecution: (definition: JsonObject, message: string, parent: Execution, headers: Record<string, string>) => Execution
   /** Told after the transaction in which the events happened. */
   publish: (events: readonly LifeCycleEvent[]) => void
 }

@@ -1,7 +1,8 @@
 /** Work that a state change leaves behind and that must survive a crash: it is noted with the execution until it is done. */
-import { prepareDependents } from './dependents.ts'
+import { type Dependents, prepareDependents } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'
 import type { Execution, FollowUp } from './model.ts'
+import { isComplete } from './statuses.ts'
 import { createTaskContext } from './task-context.ts'
 
 /** With growing pauses this is more than an hour. */
@@ -9,41 +10,51 @@ const mostAttempts = 24
 const shortestPauseMs = 5000
 const longestPauseMs = 5 * 60_000
 
-/** Does it and strikes it off; after a failure it is tried again later, in the end it is given up with a line in the log. */
+/**
+ * Does it and strikes it off; after a failure it is tried again later. In the end it is given up: pipelines that should have
+ * started leave failed executions, the rest a line in the log.
+ */
 export async function runFollowUp(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
+  const isLast = followUp.attempts + 1 >= mostAttempts
   try {
-    const started = followUp.kind === 'start-dependents' ? await prepareDependents(engine, execution) : []
-    if (followUp.kind === 'cancel-stage') await cancelStageEffects(engine, execution, followUp)
-    strikeOff(engine, execution.id, followUp.id, started)
+    if (followUp.kind === 'start-dependents') await startDependents(engine, execution, followUp, isLast)
+    else await cancelStageEffects(engine, execution, followUp)
   } catch (error) {
-    const isLast = followUp.attempts + 1 >= mostAttempts
     engine.options.log.warn(
       { err: error, execution: execution.id, kind: followUp.kind, isLast },
       'a follow-up of an execution failed',
     )
-    if (isLast) strikeOff(engine, execution.id, followUp.id)
-    else postpone(engine, execution.id, followUp.id)
+    settle(engine, execution.id, followUp.id, isLast ? 'done' : 'again')
   }
+}
+
+async function startDependents(engine: EngineParts, parent: Execution, followUp: FollowUp, isLast: boolean): Promise<void> {
+  const { prepared, postponed } = await prepareDependents(engine, parent, { open: followUp.dependents, isLast })
+  settle(engine, parent.id, followUp.id, postponed.length === 0 ? 'done' : 'again', { prepared, postponed })
 }
 
 async function cancelStageEffects(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
   const stage = execution.stages.find((each) => each.id === followUp.stageId)
-  if (stage === undefined) return
+  if (stage === undefined) return settle(engine, execution.id, followUp.id, 'done')
   await engine.options.stageTypes.get(stage.type)?.onCancel?.(createTaskContext(engine, execution, stage))
+  settle(engine, execution.id, followUp.id, 'done')
 }
 
-function strikeOff(engine: EngineParts, executionId: string, id: string, started: readonly Execution[] = []): void {
+/** Strikes a follow-up off or puts it off, in the transaction that stores what it has prepared. */
+function settle(engine: EngineParts, executionId: string, id: string, when: 'done' | 'again', dependents?: Dependents): void {
   engine.transact((unit) => {
-    for (const child of started) unit.submit(child)
+    for (const child of dependents?.prepared ?? []) {
+      if (isComplete(child.status)) unit.record(child)
+      else unit.submit(child)
+    }
     const execution = unit.load(executionId)
-    if (execution !== undefined) execution.engine.followUps = execution.engine.followUps.filter((each) => each.id !== id)
-  })
-}
-
-function postpone(engine: EngineParts, executionId: string, id: string): void {
-  engine.transact((unit) => {
-    const followUp = unit.load(executionId)?.engine.followUps.find((each) => each.id === id)
-    if (followUp === undefined) return
+    const followUp = execution?.engine.followUps.find((each) => each.id === id)
+    if (execution === undefined || followUp === undefined) return
+    if (when === 'done') {
+      execution.engine.followUps = execution.engine.followUps.filter((each) => each.id !== id)
+      return
+    }
+    if (dependents !== undefined) followUp.dependents = dependents.postponed
     followUp.dueAt = unit.turn.now + Math.min(shortestPauseMs * 2 ** followUp.attempts, longestPauseMs)
     followUp.attempts++
   })

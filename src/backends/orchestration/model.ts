@@ -114,6 +114,8 @@ export interface FollowUp {
   id: string
   kind: 'start-dependents' | 'cancel-stage'
   stageId?: string
+  /** Dependents that are still to be started, when others of them were already. */
+  dependents?: string[]
   /** Milliseconds since the epoch. */
   dueAt: number
   attempts: number

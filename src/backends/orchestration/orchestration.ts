@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { parseJson } from '../../http/json.ts'
 import { requireAccess } from '../access.ts'
-import { type Backend, type BackendContext, BackendError, type OpenBackend } from '../backend.ts'
+import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend } from '../backend.ts'
 import { toStorageError } from '../database.ts'
 import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
@@ -20,7 +20,7 @@ import { taskRoutes } from './routes/tasks.ts'
 import { orchestrationMigrations } from './schema.ts'
 import { stageTypes } from './stages/registry.ts'
 import { openExecutionStore } from './store.ts'
-import { preparePipeline } from './submission/prepare-pipeline.ts'
+import { preparePipeline, recordFailure } from './submission/prepare-pipeline.ts'
 import type { SubmissionSources } from './submission/sources.ts'
 
 export const orchestrationBackend: Backend = {
@@ -57,7 +57,9 @@ function openOrchestration(context: BackendContext): OpenBackend {
     log,
     judges,
     accessOf,
-    prepareExecution: (definition, parent, headers) => prepareChild(definition, parent, headers, sources),
+    prepareExecution: (definition, parent, headers) => prepareChild(definition, callerAs(headers, parent), sources),
+    failedExecution: (definition, message, parent, headers) =>
+      recordFailure(definition, message, callerAs(headers, parent), sources),
     publish: (events) => publisher.publish(events),
   })
   return {
@@ -79,15 +81,14 @@ function openOrchestration(context: BackendContext): OpenBackend {
   }
 }
 
-async function prepareChild(
-  definition: JsonObject,
-  parent: Execution,
-  headers: Record<string, string>,
-  sources: SubmissionSources,
-): Promise<Execution> {
-  const user = headers['x-spinnaker-user']
+/** Whom a run acts for that another one starts. */
+function callerAs(headers: Record<string, string>, { origin }: Execution): Caller {
   const accounts = (headers['x-spinnaker-accounts'] ?? '').split(',').filter((account) => account !== '')
-  const prepared = await preparePipeline(definition, { user, accounts, origin: parent.origin, identity: headers }, sources)
+  return { user: headers['x-spinnaker-user'], accounts, origin, identity: headers }
+}
+
+async function prepareChild(definition: JsonObject, caller: Caller, sources: SubmissionSources): Promise<Execution> {
+  const prepared = await preparePipeline(definition, caller, sources)
   if (prepared.kind === 'run') return prepared.execution
   throw new BackendError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
 }

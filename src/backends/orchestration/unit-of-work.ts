@@ -38,6 +38,11 @@ export class UnitOfWork {
     throw new BackendError(404, `There is no ${type === 'ORCHESTRATION' ? 'task' : 'execution'} with the id ${id}.`)
   }
 
+  /** Keeps an execution that failed before it could start, unless its id is taken. */
+  record(failed: Execution): void {
+    if (this.load(failed.id) === undefined) this.insert(failed)
+  }
+
   insert(execution: Execution): void {
     this.#store.insert(execution, undefined)
     this.#executions.set(execution.id, execution)

@@ -1,6 +1,7 @@
 /** Whose requests are counted together, how many there may be, and whether too many are refused. */
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { toUserKey } from '../../user-name.ts'
 import { networkOf } from '../network.ts'
 import type { PresentedToken } from '../request-state.ts'
 import type { Count } from './counters.ts'
@@ -90,7 +91,9 @@ export function identifyCaller(request: FastifyRequest): Identified {
   const programs = app === undefined ? [] : [...new Set([`app:${app}`, `app:${app.toLowerCase()}`])]
   if (user !== undefined && user.method !== 'anonymous') {
     const { username } = user
-    return { kind: 'user', name: username, key: username, names: [username, ...programs], isUi }
+    const key = toUserKey(username)
+    const names = key === username ? [username] : [username, key]
+    return { kind: 'user', name: username, key, names: [...names, ...programs], isUi }
   }
   if (user !== undefined && app !== undefined) {
     return { kind: 'app', name: app, key: app, names: [app, user.username, ...programs], isUi }

@@ -1,9 +1,10 @@
 /**
  * API tokens in Redis or Valkey, for all replicas: `<prefix>:id:<uuid>` holds a token, `:hash:<hex>` leads to it, and
- * `:principal:<TYPE>:<id>` lists whose it is. A value that cannot be read is no token. See authentication contract, 2.8.
+ * `:principal:<TYPE>:<key of the user>` lists whose it is. A value that cannot be read is no token. See authentication contract, 2.8.
  */
 import { z } from 'zod'
 import { createRedisScript, isWrongType, type Redis } from '../../redis/redis.ts'
+import { toUserKey } from '../../user-name.ts'
 import type { Principal, PrincipalType, StoredToken, TokenSecret, TokenStore } from './token-store.ts'
 
 export interface RedisTokenStoreOptions {
@@ -195,11 +196,11 @@ class RedisTokenStore implements TokenStore {
   }
 
   #principalKey({ type, id }: Principal): string {
-    return `${this.#prefix}:principal:${type}:${id}`
+    return `${this.#prefix}:principal:${type}:${toUserKey(id)}`
   }
 
   #nameKey({ type, id }: Principal, name: string): string {
-    return `${this.#prefix}:name:${type}:${encodeURIComponent(id)}:${encodeURIComponent(name)}`
+    return `${this.#prefix}:name:${type}:${encodeURIComponent(toUserKey(id))}:${encodeURIComponent(name)}`
   }
 }
 

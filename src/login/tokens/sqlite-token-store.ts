@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
 import { openDatabase } from '../../backends/database.ts'
 import { migrate } from '../../backends/migrations.ts'
+import { toUserKey } from '../../user-name.ts'
 import type { Principal, PrincipalType, StoredToken, TokenSecret, TokenStore } from './token-store.ts'
 
 /** Released steps are never edited. */
@@ -24,12 +25,16 @@ const migrations = [
      former_until_ms INTEGER,
      UNIQUE (principal_type, principal_id, name)
    ) STRICT`,
+  `ALTER TABLE tokens ADD COLUMN principal_key TEXT NOT NULL DEFAULT '';
+   UPDATE tokens SET principal_key = user_key(principal_id);
+   CREATE INDEX tokens_by_principal ON tokens (principal_type, principal_key)`,
 ]
 
 /** Opens the store, also while another process has it open. */
 export function openSqliteTokenStore(file: string): TokenStore {
   const db = openDatabase(file)
   try {
+    db.function('user_key', (name) => toUserKey(String(name)))
     migrate(db, 'tokens', migrations)
     return new SqliteTokenStore(db)
   } catch (error) {
@@ -54,6 +59,7 @@ class SqliteTokenStore implements TokenStore {
       token.name,
       principal.type,
       principal.id,
+      toUserKey(principal.id),
       token.method ?? null,
       token.createdBy,
       token.createdAtMs,
@@ -61,6 +67,9 @@ class SqliteTokenStore implements TokenStore {
       JSON.stringify(token.limits),
       secret.hash,
       secret.sinceMs,
+      token.name,
+      principal.type,
+      toUserKey(principal.id),
     )
     return Number(changes) > 0
   }
@@ -74,7 +83,7 @@ class SqliteTokenStore implements TokenStore {
   }
 
   async listOf({ type, id }: Principal): Promise<StoredToken[]> {
-    return this.#statements.listOf.all(type, id).flatMap((row) => toToken(row) ?? [])
+    return this.#statements.listOf.all(type, toUserKey(id)).flatMap((row) => toToken(row) ?? [])
   }
 
   async listAll(type: PrincipalType): Promise<StoredToken[]> {
@@ -111,13 +120,14 @@ class SqliteTokenStore implements TokenStore {
 function prepare(db: DatabaseSync) {
   return {
     insert: db.prepare(
-      `INSERT INTO tokens (id, name, principal_type, principal_id, method, created_by, created_at_ms, expires_at_ms, limits, hash,
-         hash_since_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (principal_type, principal_id, name) DO NOTHING`,
+      `INSERT INTO tokens (id, name, principal_type, principal_id, principal_key, method, created_by, created_at_ms, expires_at_ms,
+         limits, hash, hash_since_ms) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+         WHERE NOT EXISTS (SELECT 1 FROM tokens WHERE name = ? AND principal_type = ? AND principal_key = ?)`,
     ),
     findByHash: db.prepare('SELECT * FROM tokens WHERE hash = ? UNION ALL SELECT * FROM tokens WHERE former_hash = ? LIMIT 1'),
     find: db.prepare('SELECT * FROM tokens WHERE id = ?'),
-    listOf: db.prepare('SELECT * FROM tokens WHERE principal_type = ? AND principal_id = ? ORDER BY name'),
-    listAll: db.prepare('SELECT * FROM tokens WHERE principal_type = ? ORDER BY principal_id, name'),
+    listOf: db.prepare('SELECT * FROM tokens WHERE principal_type = ? AND principal_key = ? ORDER BY name'),
+    listAll: db.prepare('SELECT * FROM tokens WHERE principal_type = ? ORDER BY principal_key, name'),
     replaceSecret: db.prepare(
       `UPDATE tokens SET hash = ?, hash_since_ms = ?, former_hash = ?, former_until_ms = ?, expires_at_ms = ?
          WHERE id = ? AND hash = ?`,

@@ -2,7 +2,7 @@
 
 export type PrincipalType = 'USER' | 'SERVICE_ACCOUNT'
 
-/** Whom a token speaks for. */
+/** Whom a token speaks for; found under every spelling of the name that has the same key (`src/user-name.ts`). */
 export interface Principal {
   readonly type: PrincipalType
   readonly id: string

@@ -10,9 +10,8 @@ import { DerError } from '../../http/tls/der.ts'
 import { formatJavaName } from '../../http/tls/distinguished-name.ts'
 import { findRevocation } from '../../http/tls/revocation.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
-import { findNameObjection } from '../../user-name.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
-import type { PrepareUser } from '../prepare-user.ts'
+import type { ObjectionTo, PrepareUser } from '../prepare-user.ts'
 import { listOf, type Presented, type Trace } from '../trace.ts'
 import { identityOf, rolesOf } from './identity.ts'
 import { LoginReports } from './login-reports.ts'
@@ -26,6 +25,7 @@ export interface X509LoginOptions {
   trust: ProxyTrust
   permissions: Permissions
   prepareUser: PrepareUser
+  objectionTo: ObjectionTo
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now: () => number
@@ -114,7 +114,7 @@ export class X509Login implements LoginMethod {
     if (revoked !== undefined) return revoked
     const identity = identityOf(certificate, settings.principalPattern)
     if (identity === undefined) return 'the certificate names no user'
-    const objection = findNameObjection(identity)
+    const objection = this.#options.objectionTo(identity)
     if (objection !== undefined) return `the user name in the certificate ${objection}`
     trace?.('note', `user name and e-mail address ${identity}, from ${sourceOf(certificate, settings.principalPattern)}`)
     const user = this.#toUser(identity, certificate)

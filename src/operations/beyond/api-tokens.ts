@@ -5,6 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
 import type { Tokens } from '../../login/tokens/tokens.ts'
+import { toUserKey } from '../../user-name.ts'
 import { checkAdmin } from '../administrators.ts'
 import { adminOnly, ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
@@ -192,7 +193,7 @@ async function toPrincipal(request: OperationRequest, platform: Platform, wanted
   }
   if (type !== 'USER') throw new GatewayError('BAD_ARGUMENT', '"principalType" is USER or SERVICE_ACCOUNT.')
   const { username } = callerOf(request)
-  if (wanted.principalId && wanted.principalId !== username) {
+  if (wanted.principalId && toUserKey(wanted.principalId) !== toUserKey(username)) {
     throw new GatewayError('BAD_ARGUMENT', 'You can create tokens for yourself only. Leave "principalId" out.')
   }
   if (await mayMintTokens(request.state, platform)) return { type, id: username }
@@ -212,7 +213,7 @@ async function rotate(request: OperationRequest, platform: Platform): Promise<z.
   const overlapMs = typeof overlapSeconds === 'number' ? overlapSeconds * 1000 : undefined
   // Somebody who got hold of a token must not keep it alive with itself.
   const renews = request.state.token === undefined
-  if (renews && token.principal.type === 'USER' && token.principal.id !== by) {
+  if (renews && token.principal.type === 'USER' && toUserKey(token.principal.id) !== toUserKey(by)) {
     throw new GatewayError(
       'PERMISSION_DENIED',
       `Only ${token.principal.id} may have the secret of this token. You may revoke it.`,
@@ -228,7 +229,7 @@ async function findManaged(request: OperationRequest, platform: Platform) {
   const caller = callerOf(request)
   const token = await tokens.find(request.path['id'] as string)
   const { state } = request
-  const own = token.principal.type === 'USER' && token.principal.id === caller.username
+  const own = token.principal.type === 'USER' && toUserKey(token.principal.id) === toUserKey(caller.username)
   const allowed = state.token === undefined ? own || (await platform.permissions.isAdmin(caller)) : state.token.id === token.id
   if (allowed) return { tokens, token, by: caller.username }
   throw new GatewayError('PERMISSION_DENIED', 'This token belongs to somebody else.')

@@ -1,11 +1,12 @@
 /** Timer expressions, checked while somebody types one. */
 
 import { z } from 'zod'
-import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import { readJson } from '../../upstreams/upstreams.ts'
 import { aboutGateway } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { text } from '../schemas.ts'
+import { checkObject } from '../upstream-shape.ts'
 
 const CronVerdict = z.looseObject({
   valid: z.boolean(),
@@ -37,8 +38,7 @@ async function validate(request: OperationRequest, platform: Platform): Promise<
     query: { cronExpression: request.query['expression'] },
   })
   if (answer.status === 400) return { valid: false, message: messageOf(answer.text) }
-  if (answer.status >= 400) throw upstreamFailed('echo', answer.status, answer.text)
-  return { ...parseObject(answer.text), valid: true }
+  return { ...checkObject(readJson(answer, 'echo'), 'echo'), valid: true }
 }
 
 function messageOf(body: string): string {

@@ -3,7 +3,8 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import { misfit, noPage } from '../../upstreams/answer-form.ts'
+import { checkDone, readJson } from '../../upstreams/upstreams.ts'
 import {
   filteredByApplication,
   readsDefinition,
@@ -16,6 +17,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
 import { callerOf, runTask, type Task, toBase64Json, variableOf } from '../task-polling.ts'
+import { checkObject } from '../upstream-shape.ts'
 
 const Order = z.looseObject({
   application: z.string().min(1),
@@ -205,13 +207,14 @@ async function convertToTemplate(request: OperationRequest): Promise<string> {
   const id = request.path['pipelineConfigId'] as string
   const stored = await request.call('front50', { path: pathTo`/pipelines/${id}/get` })
   if (stored.status === 404) throw new GatewayError('NOT_FOUND', `There is no pipeline definition with the id ${id}.`)
-  if (stored.status >= 400) throw upstreamFailed('front50', stored.status, stored.text)
+  checkObject(readJson(stored, 'front50'), 'front50')
   const converted = await request.call('orca', {
     method: 'POST',
     path: '/convertPipelineToTemplate',
     rawBody: stored.text,
     headers: { 'content-type': 'application/json; charset=UTF-8' },
   })
-  if (converted.status >= 400) throw upstreamFailed('orca', converted.status, converted.text)
+  checkDone(converted, 'orca')
+  if (converted.text === '') throw misfit(noPage, 'orca', 'nothing')
   return converted.text
 }

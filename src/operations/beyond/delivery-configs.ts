@@ -1,7 +1,8 @@
 /** Delivery configurations of managed delivery (keel). */
 
 import { parseJson } from '../../http/json.ts'
-import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import { jsonObject, misfit } from '../../upstreams/answer-form.ts'
+import { checkDone, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { decidedByService } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
@@ -53,7 +54,7 @@ export const deliveryConfigOperations: Operation[] = [
     demands: decidedByService,
     summary: 'Deletes a delivery configuration.',
     forward: { service: 'keel', path: '/delivery-configs/{name}' },
-    answer: AnyObject,
+    answer: AnyObject.optional(),
   },
   {
     id: 'validateDeliveryConfigUsingPOST',
@@ -94,7 +95,9 @@ export const deliveryConfigOperations: Operation[] = [
 async function validate(request: OperationRequest, platform: Platform): Promise<unknown> {
   checkServicePresent(platform, 'keel')
   const answer = await request.call('keel', { method: 'POST', path: '/delivery-configs/validate', body: request.body })
-  const found = answer.status < 300 || answer.status === 400 ? parseFindings(answer.text) : undefined
+  if (answer.status !== 400) checkDone(answer, 'keel')
+  const found = parseFindings(answer.text)
+  if (found === undefined && answer.status !== 400) throw misfit(jsonObject, 'keel', 'something that is not JSON')
   if (found === undefined) throw upstreamFailed('keel', answer.status, answer.text)
   return new DirectAnswer(answer.status, found)
 }

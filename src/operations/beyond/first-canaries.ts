@@ -40,7 +40,7 @@ export const firstCanaryOperations: Operation[] = [
     body: { schema: AnyObject.describe('`result` and `reason`.'), required: false },
     forward: { service: 'mine', path: '/canaries/{id}/end' },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: AnyObject.optional(),
   },
   {
     id: 'showCanaryAnalysisHistoryUsingGET',

@@ -2,7 +2,8 @@
 
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
-import { upstreamFailed } from '../../upstreams/upstreams.ts'
+import { misfit, noPage } from '../../upstreams/answer-form.ts'
+import { checkDone } from '../../upstreams/upstreams.ts'
 import { decidedByService, provedBySender, readsApplication, writesApplication } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
@@ -57,7 +58,7 @@ const applications: Operation[] = [
     demands: writesApplication,
     summary: 'Deletes the delivery configuration of an application.',
     forward: { service: 'keel', path: '/application/{application}/config' },
-    answer: AnyObject,
+    answer: AnyObject.optional(),
   },
   {
     ...managed,
@@ -353,8 +354,10 @@ export function streamNamed(platform: Platform, folder: string, name: string): S
 async function resourceStatus(request: OperationRequest, platform: Platform): Promise<{ status: string }> {
   checkServicePresent(platform, 'keel')
   const answer = await request.call('keel', { path: pathTo`/resources/${request.path['resourceId'] as string}/status` })
-  if (answer.status >= 400) throw upstreamFailed('keel', answer.status, answer.text)
-  return { status: answer.text.trim().replace(/^"(.*)"$/, '$1') }
+  checkDone(answer, 'keel')
+  const status = answer.text.trim().replace(/^"(.*)"$/, '$1')
+  if (status === '') throw misfit(noPage, 'keel', 'nothing')
+  return { status }
 }
 
 function streamReport(platform: Platform, path: string): StreamedAnswer {

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
-import { readJson, upstreamFailed } from '../../upstreams/upstreams.ts'
+import { checkDone, readJson } from '../../upstreams/upstreams.ts'
 import { isDecided } from '../application-access.ts'
 import { aboutGateway, writesPlugins } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -142,7 +142,7 @@ async function publish(request: OperationRequest, platform: Platform): Promise<v
     rawBody: request.body as Buffer,
     headers: { 'content-type': contentType },
   })
-  if (answer.status >= 300) throw upstreamFailed('front50', answer.status, answer.text)
+  checkDone(answer, 'front50')
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT */

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import type { JsonObject } from '../../../src/backends/json-values.ts'
 import { startBackends } from '../../support/backends.ts'
-import { createRecording } from './recording.ts'
+import { createRecording, type Recording, until } from './recording.ts'
 
 const eventId = '7d1cbbd2-6c5b-4b3c-9a9c-1f2f7f1f9f10'
 const executionId = '01JC0000000000000000000001'
@@ -53,18 +53,21 @@ for (const [scenario, nameOrId] of [
   })
 }
 
-test('events-scenario 3: a manual event for an unknown pipeline is accepted and starts nothing', async (t) => {
-  const { recording, startManually } = await startEvents(t, [build])
-  assert.equal((await startManually('nope')).status, 200)
-  assert.equal((await startManually('BUILD')).status, 200)
-  assert.deepEqual(recording.starts, [])
-})
-
-test('events-scenario 4: a manual event for a disabled pipeline starts nothing', async (t) => {
-  const { recording, startManually } = await startEvents(t, [{ ...build, disabled: true }])
-  assert.equal((await startManually('build')).status, 200)
-  assert.deepEqual(recording.starts, [])
-})
+for (const [scenario, what, pipeline, nameOrId, reason] of [
+  [3, 'an unknown pipeline', build, 'nope', /no pipeline "nope"/],
+  [3, 'a name in other letters', build, 'BUILD', /no pipeline "BUILD"/],
+  [4, 'a disabled pipeline', { ...build, disabled: true }, 'build', /"build" is disabled/],
+] as const) {
+  test(`events-scenario ${scenario}: ${what} leaves only a failed execution that says why`, async (t) => {
+    const { recording, startManually } = await startEvents(t, [pipeline])
+    assert.equal((await startManually(nameOrId)).status, 200)
+    await recording.untilStarts(1)
+    const [{ path, body, headers } = assert.fail(), ...others] = recording.starts
+    assert.deepEqual([path, others], ['/fail', []])
+    assert.match(String(body['errorMessage']), reason)
+    assert.deepEqual([body['application'], body['executionId'], headers['x-spinnaker-user']], ['demo', executionId, 'ann'])
+  })
+}
 
 test('events-scenario 5: a manual start uses the definition as it is at that moment', async (t) => {
   const { recording, startManually } = await startEvents(t, [build])
@@ -149,17 +152,70 @@ test('a start that the orchestrator cannot take yet is sent again until it is ta
   assert.equal(asked, 3)
 })
 
-test('a start that the orchestrator refuses for good is not sent again', async (t) => {
+/** Answers attempts to start with one status, and records everything else. */
+function refuseStarts(recording: Recording, status: number): { attempts(): number } {
+  let attempts = 0
+  recording.answer = (_service, { path }) => {
+    if (path !== '/orchestrate') return undefined
+    attempts++
+    return { status, body: { message: 'the stages require each other' } }
+  }
+  return { attempts: () => attempts }
+}
+
+for (const [status, attempts] of [
+  [400, 1],
+  [403, 1],
+  [413, 1],
+  [429, 5],
+  [500, 5],
+] as const) {
+  test(`a start answered with ${status} is tried ${attempts} times and leaves a failed execution`, async (t) => {
+    const { recording, startManually } = await startEvents(t, [{ ...build, stages: [{ type: 'wait' }] }])
+    const refused = refuseStarts(recording, status)
+    await startManually('build', { payload: { large: true }, parentPipelineId: 'x' })
+    await recording.untilStarts(1)
+    assert.equal(refused.attempts(), attempts)
+    const { path, body } = recording.starts[0]!
+    assert.equal(path, '/fail')
+    assert.match(String(body['errorMessage']), new RegExp(`${status}.*the stages require each other`))
+    assert.deepEqual([body['id'], body['executionId'], body['stages']], ['p1', executionId, []])
+    assert.deepEqual(body['trigger'], { type: 'manual', user: 'ann', eventId, executionId, parameters: {} })
+  })
+}
+
+test('a start whose execution exists is not recorded as failed', async (t) => {
   const { recording, startManually } = await startEvents(t, [build])
-  let asked = 0
-  recording.answer = (service) => {
+  const asked: string[] = []
+  recording.answer = (service, { method, path }) => {
     if (service !== 'orca') return undefined
-    asked++
-    return { status: 400, body: { message: 'disabled' } }
+    asked.push(`${method} ${path}`)
+    return method === 'GET' ? { status: 200, body: { id: executionId } } : { status: 504, body: {} }
   }
   await startManually('build')
-  await new Promise((resolve) => setTimeout(resolve, 60))
-  assert.equal(asked, 1)
+  await until(() => asked.includes(`GET /pipelines/${executionId}`), 'the execution to be looked up')
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  assert.deepEqual(asked, [...Array.from({ length: 5 }, () => 'POST /orchestrate'), `GET /pipelines/${executionId}`])
+})
+
+test('a failure is recorded once the orchestrator is there again, also after a restart', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-events-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const before = await startEvents(t, [build], dataDir)
+  let asked = 0
+  before.recording.answer = (service, { path }) => {
+    if (service !== 'orca') return undefined
+    if (path !== '/orchestrate') asked++
+    throw new Error('connection refused')
+  }
+  await before.startManually('build')
+  await until(() => asked > 1, 'attempts to record the failure')
+  await before.backends.stop()
+
+  const after = await startEvents(t, [build], dataDir)
+  await after.recording.untilStarts(1)
+  assert.equal(after.recording.starts[0]!.path, '/fail')
+  assert.match(String(after.recording.starts[0]!.body['errorMessage']), /cannot be reached: connection refused/)
 })
 
 test('a start that was accepted survives a restart and keeps its execution id', async (t) => {
@@ -175,11 +231,18 @@ test('a start that was accepted survives a restart and keeps its execution id', 
   assert.equal(after.recording.starts[0]!.body['executionId'], executionId)
 })
 
-test('an event is refused, not lost, while the definitions cannot be read', async (t) => {
-  const { recording, startManually } = await startEvents(t, [build])
-  recording.answer = (service) => (service === 'front50' ? { status: 500, body: {} } : undefined)
-  assert.equal((await startManually('build')).status, 503)
-})
+for (const [status, answered, message] of [
+  [500, 503, /answered 500, down\. Send it again/],
+  [403, 502, /answered 403, down\.$/],
+] as const) {
+  test(`an event is refused, not lost, while definitions are answered with ${status}`, async (t) => {
+    const { recording, startManually } = await startEvents(t, [build])
+    recording.answer = (service) => (service === 'front50' ? { status, body: { message: 'down' } } : undefined)
+    const answer = await startManually('build')
+    assert.equal(answer.status, answered)
+    assert.match((answer.body as { message: string }).message, message)
+  })
+}
 
 test('events-scenario 34: lists of an installation where nothing is configured are empty', async (t) => {
   const { backends } = await startEvents(t, [])

@@ -6,7 +6,7 @@ import type { ServiceName } from '../../../src/upstreams/services.ts'
 export interface Recording {
   call: CallService
   pipelines: JsonObject[]
-  /** Every request to the orchestrator, oldest first. */
+  /** Everything that was posted to the orchestrator, oldest first: starts, and failed executions to be recorded. */
   starts: { path: string; body: JsonObject; headers: Record<string, string> }[]
   /** How often the list of pipelines was read. */
   reads: number
@@ -36,7 +36,8 @@ export async function until(isSo: () => boolean | Promise<boolean>, what: string
   }
 }
 
-function answerOf(recording: Recording, service: ServiceName, { path, body, headers }: ServiceCall): ServiceAnswer {
+function answerOf(recording: Recording, service: ServiceName, { method, path, body, headers }: ServiceCall): ServiceAnswer {
+  if (service === 'orca' && method === 'GET') return { status: 404, body: {} }
   if (service === 'orca') {
     recording.starts.push({ path, body: body as JsonObject, headers: headers ?? {} })
     return { status: 200, body: { ref: '/pipelines/X' } }

@@ -195,6 +195,50 @@ test('a dependent pipeline is started once the definition store can be asked aga
   assert.equal((await runs()).length, 1)
 })
 
+test('of several dependents each starts, fails visibly, or starts later', async (t) => {
+  let templateStatus = 500
+  const triggers = [{ enabled: true, type: 'pipeline', pipeline: 'C', status: ['successful'] }]
+  const template = { pipeline: { stages: [W('1', 0)] } }
+  const circle = [W('1', 0, '2'), W('2', 0, '1')]
+  const definitions = [
+    { id: 'circle', name: 'circle', application: 'app', stages: circle, triggers },
+    ...['late', 'never'].map((id) => ({
+      ...{ id, name: id, application: 'app', type: 'templatedPipeline', schema: 'v2', triggers },
+      template: { reference: `spinnaker://${id}` },
+    })),
+    { id: 'sound', name: 'sound', application: 'app', stages: [W('1', 0)], triggers },
+  ]
+  const engine = await startEngine(t, {
+    others: async (_service, { path }) => {
+      if (path.startsWith('/pipelines/triggeredBy/C/')) return { status: 200, body: definitions }
+      if (path === '/v2/pipelineTemplates/late') return { status: templateStatus, body: template }
+      if (path === '/v2/pipelineTemplates/never') return { status: 500, body: undefined }
+      return { status: 404, body: undefined }
+    },
+  })
+  const runs = async (id: string) => (await engine.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=9`)).body as Execution[]
+  const first = (id: string) => engine.eventually(async () => (await runs(id))[0])
+  await engine.ends(await engine.run({ id: 'C', stages: [W('1', 0)] }), 'SUCCEEDED')
+  await engine.clock.settled()
+
+  assert.equal((await first('sound'))?.trigger.type, 'pipeline')
+  const failed = await first('circle')
+  assert.equal(failed?.status, 'TERMINAL')
+  assert.match(String(failed?.cancellationReason), /Failed on startup: .*in a circle/)
+  assert.deepEqual(await runs('late'), [])
+
+  templateStatus = 200
+  engine.clock.pass(6)
+  await first('late')
+  for (let attempt = 2; attempt < 24; attempt++) {
+    engine.clock.pass(301)
+    await engine.clock.settled()
+  }
+  const given = await first('never')
+  assert.match(String(given?.cancellationReason), /The pipeline template "never" could not be read/)
+  for (const { id } of definitions) assert.equal((await runs(id)).length, 1, id)
+})
+
 test('a stage can watch and depend on other executions', async (t) => {
   const engine = await startEngine(t)
   const other = await engine.run({ stages: [W('1', 20)] })

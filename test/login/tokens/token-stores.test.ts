@@ -59,6 +59,8 @@ for (const [name, open] of stores) {
     assert.equal(await one.insert(first), true)
 
     assert.equal(await other.insert(createToken({ name: 'ci' })), false)
+    assert.equal(await other.insert(createToken({ name: 'ci', principal: { type: 'USER', id: 'ALICE' } })), false)
+    assert.equal((await one.listOf({ type: 'USER', id: 'Alice' })).length, 1)
     assert.equal(await other.insert(createToken({ name: 'ci', principal: { type: 'USER', id: 'bob' } })), true)
     assert.equal(await other.insert(createToken({ name: 'ci', principal: { type: 'SERVICE_ACCOUNT', id: 'alice' } })), true)
     assert.equal((await one.listOf(first.principal)).length, 1)

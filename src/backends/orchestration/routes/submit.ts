@@ -4,11 +4,10 @@ import { BackendError, type Caller, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import type { JsonObject } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
-import { failedExecution, preparePipeline } from '../submission/prepare-pipeline.ts'
+import { preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
-import { checkStageList, referencedStages } from '../submission/references.ts'
 import type { SubmissionSources } from '../submission/sources.ts'
-import { checkParentReadable, normaliseTrigger } from '../submission/trigger.ts'
+import { checkParentReadable } from '../submission/trigger.ts'
 
 export function submitRoutes(app: FastifyInstance, engine: Engine, sources: SubmissionSources): void {
   app.post('/orchestrate', (request) => startPipeline(request.body, callerOf(request), engine, sources))
@@ -39,10 +38,8 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
     const body = bodyOf(request.body)
     const caller = callerOf(request)
     await checkParentReadable(body['trigger'], caller, sources)
-    const trigger = normaliseTrigger(body['trigger'], { user: caller.user, findExecution: sources.findExecution })
-    const stages = referencedStages(checkStageList(body['stages'], 'stages'))
-    const execution = failedExecution({ ...body, trigger, stages }, String(body['errorMessage'] ?? ''), caller, sources)
-    engine.transact((unit) => unit.load(execution.id) ?? unit.insert(execution))
+    const execution = recordFailure(body, String(body['errorMessage'] ?? ''), caller, sources)
+    engine.transact((unit) => unit.record(execution))
     return reply.send()
   })
 }
@@ -54,7 +51,7 @@ async function startPipeline(body: unknown, caller: Caller, engine: Engine, sour
   const prepared = await preparePipeline(body, caller, sources)
   if (prepared.kind === 'plan') return prepared.definition
   if (prepared.kind === 'failed') {
-    if (!isPlan(body)) engine.transact((unit) => unit.load(prepared.execution.id) ?? unit.insert(prepared.execution))
+    if (!isPlan(body)) engine.transact((unit) => unit.record(prepared.execution))
     throw new BackendError(400, prepared.message)
   }
   return { ref: `/pipelines/${engine.transact((unit) => unit.submit(prepared.execution)).id}` }

@@ -147,7 +147,21 @@ function wholeNumber(value: unknown): number {
   return Number.isInteger(number) && number > 0 ? number : 0
 }
 
-export function failedExecution(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
+/** The failed execution of a definition that nobody has checked; stages that cannot be read are left out. */
+export function recordFailure(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
+  const trigger = normaliseTrigger(definition['trigger'], { user: caller.user, findExecution: sources.findExecution })
+  return failedExecution({ ...definition, stages: readableStages(definition['stages']), trigger }, message, caller, sources)
+}
+
+function readableStages(value: unknown): JsonObject[] {
+  try {
+    return referencedStages(checkStageList(value, 'stages'))
+  } catch {
+    return []
+  }
+}
+
+function failedExecution(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
   return {
     ...executionFrom(definition, caller, sources),
     status: 'TERMINAL',

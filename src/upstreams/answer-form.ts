@@ -1,0 +1,108 @@
+/** The form of a service's answer, judged by its first bytes, so that an answer need not be read to be passed on. */
+import { constants, gunzipSync } from 'node:zlib'
+import { GatewayError } from '../errors.ts'
+import type { ServiceName } from './services.ts'
+
+/**
+ * What is expected of a successful answer: JSON of a kind (`null` is of every kind), anything but a page for people, where
+ * nobody reads the answer or it is a text, or anything at all.
+ */
+export type AnswerForm = JsonForm | { readonly kind: 'no-page' | 'anything' }
+
+/** At least one of `object` and `list` is true. */
+interface JsonForm {
+  readonly kind: 'json'
+  readonly object: boolean
+  readonly list: boolean
+  readonly mayBeEmpty: boolean
+}
+
+export const jsonObject: AnswerForm = { kind: 'json', object: true, list: false, mayBeEmpty: false }
+export const jsonList: AnswerForm = { kind: 'json', object: false, list: true, mayBeEmpty: false }
+export const objectOrList: AnswerForm = { kind: 'json', object: true, list: true, mayBeEmpty: false }
+export const noPage: AnswerForm = { kind: 'no-page' }
+
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/** `unknown`: more bytes are needed. */
+export type Verdict =
+  | { readonly kind: 'fits' }
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'misfit'; readonly found: string }
+
+const fits: Verdict = { kind: 'fits' }
+const blanks = /^(?:\ufeff)?[ \t\r\n]*/
+/** As much as is looked at; an answer that begins with so many blanks is judged by its content type. */
+const maxHeadBytes = 512
+
+/**
+ * Judges an answer by its first bytes. The content type is not believed where the bytes say more: services name JSON in
+ * several ways, and a proxy in between may answer with a page under any of them.
+ *
+ * @param head The first bytes as they came, compressed perhaps.
+ * @param isWhole There are no more bytes.
+ */
+export function judgeAnswer(form: AnswerForm, headers: AnswerHeaders, head: Buffer, isWhole: boolean): Verdict {
+  if (form.kind === 'anything') return fits
+  const text = headOf(headers, head)
+  if (text === undefined || (head.length >= maxHeadBytes && text.trim() === '')) return judgeType(headers)
+  const start = text.replace(blanks, '')
+  if (form.kind !== 'json') return start.startsWith('<') ? page : start !== '' || isWhole ? fits : { kind: 'unknown' }
+  if (start === '') {
+    if (!isWhole) return { kind: 'unknown' }
+    return form.mayBeEmpty ? fits : { kind: 'misfit', found: 'nothing' }
+  }
+  if ((form.object && start[0] === '{') || (form.list && start[0] === '[') || start.startsWith('null')) return fits
+  if (!isWhole && 'null'.startsWith(start)) return { kind: 'unknown' }
+  return start[0] === '<' ? page : { kind: 'misfit', found: nameOf(start) }
+}
+
+/** The same for an answer that was read, and unpacked. @throws {GatewayError} UPSTREAM_UNREADABLE */
+export function checkForm(form: AnswerForm, service: ServiceName, text: string): void {
+  const verdict = judgeAnswer(form, {}, Buffer.from(text.slice(0, maxHeadBytes)), text.length <= maxHeadBytes)
+  if (verdict.kind === 'misfit') throw misfit(form, service, verdict.found)
+}
+
+/** Whether a text is a page for people, which no service answers with. */
+export function isPage(text: string): boolean {
+  return judgeAnswer(noPage, {}, Buffer.from(text.slice(0, maxHeadBytes)), true).kind === 'misfit'
+}
+
+/** Names the service, what it answered and what was expected; never its address. */
+export function misfit(form: AnswerForm, service: ServiceName, found: string): GatewayError {
+  const advice = `Check services.${service}.baseUrl, and the proxies on the way there.`
+  return new GatewayError('UPSTREAM_UNREADABLE', `${service} answered with ${found} instead of ${formatForm(form)}. ${advice}`, {
+    upstream: { service },
+  })
+}
+
+const page: Verdict = { kind: 'misfit', found: 'a page of HTML' }
+
+function judgeType(headers: AnswerHeaders): Verdict {
+  return /^text\/html\b/i.test(String(headers['content-type'] ?? '')) ? page : fits
+}
+
+/** The beginning of the answer as text; undefined when it is packed in a way that cannot be undone here. */
+function headOf(headers: AnswerHeaders, head: Buffer): string | undefined {
+  const encoding = headers['content-encoding']
+  const bytes = head.subarray(0, maxHeadBytes)
+  if (encoding === undefined || encoding === 'identity') return bytes.toString('utf8')
+  if (encoding !== 'gzip') return undefined
+  try {
+    return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString('utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function nameOf(start: string): string {
+  if (start[0] === '{') return 'a JSON object'
+  if (start[0] === '[') return 'a JSON list'
+  return /^["\d-]/.test(start) ? 'a single JSON value' : 'something that is not JSON'
+}
+
+function formatForm(form: AnswerForm): string {
+  if (form.kind !== 'json') return 'its own answer'
+  if (form.object && form.list) return 'JSON'
+  return form.object ? 'a JSON object' : 'a JSON list'
+}
