@@ -1,14 +1,12 @@
 /** `fairlead token`: manages API tokens in the store of the configuration, also while the gateway runs. */
-import { mkdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
-import { openUsers } from '../src/login/form/users.ts'
 import type { Principal, StoredToken } from '../src/login/tokens/token-store.ts'
-import { openTokens, type Tokens } from '../src/login/tokens/tokens.ts'
+import type { Tokens } from '../src/login/tokens/tokens.ts'
 import { allOperations } from '../src/operations/all.ts'
-import { openRedis } from '../src/redis/open-redis.ts'
-import { createLog } from '../src/telemetry/log.ts'
+import { findNameObjection } from '../src/user-name.ts'
+import { findUser, openConfiguredTokens } from './open-tokens.ts'
 import { readConfig } from './read-config.ts'
 
 export const usage = `Usage: fairlead token <action> [options]
@@ -54,6 +52,8 @@ const actions: Readonly<Record<string, (tokens: Tokens, asked: Asked) => Promise
   async create(tokens, { subject, values, config }) {
     const principal = toPrincipal(values)
     if (principal === undefined) throw new GatewayError('BAD_ARGUMENT', 'Say whom the token is for: --user or --service-account.')
+    const objection = findNameObjection(principal.id)
+    if (objection !== undefined) throw new GatewayError('BAD_ARGUMENT', `The name that the token is for ${objection}.`)
     if (principal.type === 'SERVICE_ACCOUNT') checkListed(principal.id, config)
     const days = toNumber('days', values.days)
     const { token, text } = await tokens.create({
@@ -107,7 +107,7 @@ export async function token(args: readonly string[]): Promise<number> {
   const loaded = await readConfig(args)
   if (loaded === undefined) return 1
   try {
-    const { tokens, close } = await open(loaded.config)
+    const { tokens, close } = await openConfiguredTokens(loaded.config)
     try {
       await act(tokens, { subject, values, config: loaded.config })
       return 0
@@ -135,22 +135,6 @@ function parse(args: readonly string[]) {
   return parseArgs({ args: [...args], options, allowPositionals: true })
 }
 
-/** In Redis where replicas share it. @throws {GatewayError} NOT_FOUND while tokens are switched off */
-async function open({ login, backends, redis: settings }: Config): Promise<{ tokens: Tokens; close: () => Promise<void> }> {
-  if (login.tokens === undefined) {
-    throw new GatewayError('NOT_FOUND', 'API tokens are switched off. Set api-tokens.enabled: true, and no anonymous access.')
-  }
-  mkdirSync(backends.dataDir, { recursive: true, mode: 0o700 })
-  const log = createLog('silent')
-  const redis = settings && (await openRedis(settings, log))
-  const tokens = openTokens({ settings: login.tokens, dataDir: backends.dataDir, redis, log })
-  const close = async () => {
-    await tokens.close()
-    await redis?.close()
-  }
-  return { tokens, close }
-}
-
 function toPrincipal({ user, 'service-account': account }: Values): Principal | undefined {
   if (user !== undefined && account !== undefined) {
     throw new GatewayError('BAD_ARGUMENT', 'A token is for a user or for a service account, not for both.')
@@ -163,12 +147,7 @@ function toPrincipal({ user, 'service-account': account }: Values): Principal | 
 function methodOf(username: string, { login, backends }: Config): string | undefined {
   if (!login.form.enabled) return undefined
   if (login.form.configuredUser?.name === username) return 'form'
-  const users = openUsers(backends.dataDir)
-  try {
-    if (users.find(username)?.name === username) return 'form'
-  } finally {
-    users.close()
-  }
+  if (findUser(backends.dataDir, username) !== undefined) return 'form'
   throw new GatewayError('NOT_FOUND', `There is no user "${username.slice(0, 100)}". fairlead user list shows all of them.`)
 }
 

@@ -1,8 +1,12 @@
 /** `fairlead user`: manages the users of the login form, in the data directory of the configuration. */
 import { mkdirSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
+import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
 import { openUsers, type Users } from '../src/login/form/users.ts'
+import type { Tokens } from '../src/login/tokens/tokens.ts'
+import { openConfiguredTokens } from './open-tokens.ts'
 import { readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
@@ -10,25 +14,44 @@ export const usage = `Usage: fairlead user <action> [NAME] [options]
 
   add NAME [--role ROLE]…     create a user; the password is read from standard input
   passwd NAME                 set a new password, read from standard input
+      --revoke-tokens         and end the API tokens of the user
+      --keep-tokens           and keep them; without either, a terminal is asked, and else they are kept
   roles NAME [--role ROLE]…   replace the roles of a user
   list                        names and roles of all users
-  remove NAME                 delete a user
+  remove NAME                 delete a user, with the API tokens
 
 A running gateway sees the change at once: sessions of a user whose password, roles or account changed end.
 `
 
-type Action = (users: Users, name: string, roles: string[]) => Promise<string> | string
+interface Asked {
+  readonly name: string
+  readonly roles: string[]
+  /** Undefined: neither option is given. */
+  readonly revokesTokens: boolean | undefined
+  readonly config: Config
+}
+
+type Action = (users: Users, asked: Asked) => Promise<string> | string
+
+const revokedBy = 'command line'
 
 const actions: Readonly<Record<string, Action>> = {
-  add: async (users, name, roles) => {
+  add: async (users, { name, roles }) => {
     await users.add(name, await readPassword(), roles)
     return `user ${name} created${roles.length > 0 ? ` with ${roles.join(', ')}` : ''}`
   },
-  passwd: async (users, name) => {
-    await users.setPassword(name, await readPassword())
-    return `password of ${name} changed`
+  passwd: async (users, asked) => {
+    const { name, config } = asked
+    const count = await countTokens(asked)
+    const revokes = asked.revokesTokens ?? (await confirmRevocation(name, count))
+    await users.setPassword(name, await readPassword(), revokes ? 'withdraw' : 'keep')
+    if (revokes) return `password of ${name} changed; ${await revokeTokens(name, config)}`
+    if (count === 0) return `password of ${name} changed`
+    const kept =
+      count === undefined ? 'API tokens of the user, which cannot be listed,' : `${count} API ${tokenWord(count)} of the user`
+    return `password of ${name} changed; ${kept} still count; to end them, add --revoke-tokens`
   },
-  roles: (users, name, roles) => {
+  roles: (users, { name, roles }) => {
     users.setRoles(name, roles)
     return `${name} now has ${roles.length > 0 ? roles.join(', ') : 'no role'}`
   },
@@ -37,13 +60,18 @@ const actions: Readonly<Record<string, Action>> = {
       .list()
       .map((user) => `${user.name}\t${user.roles.join(', ')}`)
       .join('\n'),
-  remove: (users, name) => {
+  remove: async (users, { name, config }) => {
     users.remove(name)
-    return `user ${name} removed`
+    return `user ${name} removed; ${await revokeTokens(name, config)}`
   },
 }
 
-const options = { role: { type: 'string', multiple: true }, config: { type: 'string', multiple: true } } as const
+const options = {
+  role: { type: 'string', multiple: true },
+  'revoke-tokens': { type: 'boolean' },
+  'keep-tokens': { type: 'boolean' },
+  config: { type: 'string', multiple: true },
+} as const
 
 export async function user(args: readonly string[]): Promise<number> {
   const given = readArguments(args)
@@ -51,14 +79,15 @@ export async function user(args: readonly string[]): Promise<number> {
     process.stderr.write(`${given}\n\n${usage}`)
     return 2
   }
-  const { act, name, roles } = given
+  const { act, name, roles, revokesTokens } = given
   const loaded = await readConfig(args)
   if (loaded === undefined) return 1
-  const { dataDir } = loaded.config.backends
+  const { config } = loaded
+  const { dataDir } = config.backends
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const users = openUsers(dataDir)
   try {
-    process.stdout.write(`${await act(users, name, roles)}\n`)
+    process.stdout.write(`${await act(users, { name, roles, revokesTokens, config })}\n`)
     return 0
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
@@ -78,8 +107,64 @@ function readArguments(args: readonly string[]) {
     if (act === undefined) return `Say what to do: ${Object.keys(actions).join(', ')}.`
     if (name === '' && action !== 'list') return 'Say the name of the user.'
     if (more.length > 0) return `One user at a time; "${more.join(' ')}" is too much. Roles are given with --role.`
-    return { act, name, roles: values.role ?? [] }
+    const { 'revoke-tokens': revoke, 'keep-tokens': keep } = values
+    if (action !== 'passwd' && (revoke || keep)) return '--revoke-tokens and --keep-tokens belong to passwd.'
+    if (revoke && keep) return 'API tokens are either revoked or kept, not both.'
+    return { act, name, roles: values.role ?? [], revokesTokens: revoke ? true : keep ? false : undefined }
   } catch (error) {
     return `${(error as Error).message.split('. ')[0]}.`
   }
+}
+
+/** Undefined when the store of tokens cannot be asked. */
+async function countTokens({ name, revokesTokens, config }: Asked): Promise<number | undefined> {
+  if (revokesTokens !== undefined) return 0
+  try {
+    return await withTokens(config, async (tokens) => (await tokens.listOf({ type: 'USER', id: name })).length)
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return undefined
+  }
+}
+
+/** A script is not asked: programs that use tokens go on, and the output says so. */
+async function confirmRevocation(name: string, count: number | undefined): Promise<boolean> {
+  if (count === 0 || !process.stdin.isTTY) return false
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const what = count === undefined ? 'The API tokens' : `${count} API ${tokenWord(count)}`
+    return /^y(es)?$/i.test((await terminal.question(`${what} of ${name} would still count. Revoke, too? [y/N] `)).trim())
+  } finally {
+    terminal.close()
+  }
+}
+
+/** The tokens have ended already: the gateway compares them with the user. This takes them out of the lists. */
+async function revokeTokens(name: string, config: Config): Promise<string> {
+  try {
+    const count = await withTokens(config, async (tokens) => {
+      const found = await tokens.listOf({ type: 'USER', id: name })
+      for (const { id } of found) await tokens.revoke(id, revokedBy)
+      return found.length
+    })
+    return count === 0 ? 'there were no API tokens' : `${count} API ${tokenWord(count)} revoked`
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return `the API tokens have ended, but stay listed: ${error.message}`
+  }
+}
+
+/** Nothing is opened while tokens are switched off. @throws {GatewayError} TOKENS_UNAVAILABLE */
+async function withTokens(config: Config, work: (tokens: Tokens) => Promise<number>): Promise<number> {
+  if (config.login.tokens === undefined) return 0
+  const { tokens, close } = await openConfiguredTokens(config)
+  try {
+    return await work(tokens)
+  } finally {
+    await close()
+  }
+}
+
+function tokenWord(count: number): string {
+  return count === 1 ? 'token' : 'tokens'
 }

@@ -135,6 +135,7 @@ function tokenUses(store: TokenStore, name: string, nowMs: number): Use[] {
     name,
     principal: { type: 'SERVICE_ACCOUNT', id: `fairlead ${name}` },
     method: undefined,
+    era: undefined,
     createdBy: 'fairlead doctor',
     createdAtMs: nowMs,
     expiresAtMs: nowMs + lifeMs,

@@ -30,6 +30,8 @@ export interface CurrentUser {
   readonly user: User
   /** Changes with the roles. */
   readonly stamp: string
+  /** API tokens of another era do not count: those of a former user of the same name, and those that were withdrawn. */
+  readonly tokenEra?: number
 }
 
 export interface LoginMethod {

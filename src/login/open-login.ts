@@ -113,7 +113,11 @@ async function openTokenLogin(
   const { settings, permissions, dataDir, redis, log, now } = options
   if (settings.tokens === undefined || methods.length === 0) return undefined
   const [{ openTokens }, { TokenLogin }] = await Promise.all([import('./tokens/tokens.ts'), import('./tokens/token-login.ts')])
-  const tokens = openTokens({ settings: settings.tokens, dataDir, redis, log, now })
+  const eraOf = (username: string, methodName: string) => {
+    const current = methods.find(({ name }) => name === methodName)?.currentUser?.(username)
+    return current === 'gone' ? undefined : current?.tokenEra
+  }
+  const tokens = openTokens({ settings: settings.tokens, dataDir, redis, log, eraOf, now })
   const { legacyPortLogin } = settings
   return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
 }

@@ -45,7 +45,7 @@ export async function createFormSource(options: FormSourceOptions): Promise<Pass
     stillValid: (user, credentialStamp) => credentialStamp === (isConfigured(user) ? stamp : users.find(user.username)?.stamp),
     currentUser(username) {
       const stored = users.find(username)
-      if (stored !== undefined) return { user: toUser(stored), stamp: stored.stamp }
+      if (stored !== undefined) return { user: toUser(stored), stamp: stored.stamp, tokenEra: stored.tokenEra }
       const isConfiguredName = configuredUser !== undefined && stamp !== undefined && username === configuredUser.name
       return isConfiguredName ? { user: toConfiguredUser(configuredUser), stamp } : 'gone'
     },

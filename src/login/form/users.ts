@@ -17,6 +17,8 @@ const migrations = [
      created_at_ms INTEGER NOT NULL,
      changed_at_ms INTEGER NOT NULL
    ) STRICT`,
+  `ALTER TABLE users ADD COLUMN token_era INTEGER NOT NULL DEFAULT 0;
+   UPDATE users SET token_era = created_at_ms`,
 ]
 
 export interface StoredUser {
@@ -25,6 +27,8 @@ export interface StoredUser {
   readonly roles: readonly string[]
   /** Changes whenever password or roles change. */
   readonly stamp: string
+  /** API tokens of another era do not count: those of a former user of that name, and those that were withdrawn. */
+  readonly tokenEra: number
   readonly createdAtMs: number
 }
 
@@ -97,7 +101,7 @@ export class Users {
   async add(name: string, password: string, roles: readonly string[]): Promise<StoredUser> {
     const key = checkName(name)
     const hash = await hashPassword(checkPassword(password))
-    const { changes } = this.#statements.add.run(key, hash, formatRoles(roles), this.#now(), this.#now())
+    const { changes } = this.#statements.add.run(key, hash, formatRoles(roles), this.#now())
     if (Number(changes) === 0)
       throw new GatewayError('CONFLICT', `There is a user "${key}" already. Choose another name, or set its password.`)
     return this.find(key) as StoredUser
@@ -107,15 +111,21 @@ export class Users {
   async addFirst(name: string, password: string, roles: readonly string[]): Promise<StoredUser | undefined> {
     const key = checkName(name)
     const hash = await hashPassword(checkPassword(password))
-    const { changes } = this.#statements.addFirst.run(key, hash, formatRoles(roles), this.#now(), this.#now())
+    const { changes } = this.#statements.addFirst.run(key, hash, formatRoles(roles), this.#now())
     return Number(changes) === 0 ? undefined : this.find(key)
   }
 
-  /** Ends the sessions of the user. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
-  async setPassword(name: string, password: string): Promise<void> {
+  /**
+   * Ends the sessions of the user.
+   *
+   * @param tokens Whether API tokens that the user has by now still count
+   * @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND
+   */
+  async setPassword(name: string, password: string, tokens: 'keep' | 'withdraw' = 'keep'): Promise<void> {
     const hash = await hashPassword(checkPassword(password))
     this.#known.clear()
-    checkFound(name, this.#statements.setPassword.run(hash, this.#now(), toUserKey(name)).changes)
+    const eras = tokens === 'withdraw' ? 1 : 0
+    checkFound(name, this.#statements.setPassword.run(hash, this.#now(), eras, toUserKey(name)).changes)
   }
 
   /** Ends the sessions of the user; the next login reports the new roles. @throws {GatewayError} BAD_ARGUMENT, NOT_FOUND */
@@ -147,19 +157,21 @@ export function openUsers(dataDir: string, now: () => number = Date.now): Users 
   }
 }
 
-/** A new user's version is a time, so that a name given away again does not revive the sessions of its former holder. */
+/** Version and era of a new user are a time, so that a name given away again revives neither sessions nor tokens of its former holder. */
 function prepare(db: DatabaseSync) {
-  const insert = 'INSERT INTO users (name, password_hash, roles, created_at_ms, changed_at_ms, version)'
+  const insert = 'INSERT INTO users (name, password_hash, roles, created_at_ms, changed_at_ms, version, token_era)'
   return {
     any: db.prepare('SELECT 1 FROM users LIMIT 1'),
     list: db.prepare('SELECT * FROM users ORDER BY name'),
     /** Changes when another connection, such as that of a command, has written. */
     dataVersion: db.prepare('PRAGMA data_version'),
     find: db.prepare('SELECT * FROM users WHERE name = ?'),
-    add: db.prepare(`${insert} VALUES (?1, ?2, ?3, ?4, ?5, ?5) ON CONFLICT (name) DO NOTHING`),
-    addFirst: db.prepare(`${insert} SELECT ?1, ?2, ?3, ?4, ?5, ?5 WHERE NOT EXISTS (SELECT 1 FROM users)`),
+    add: db.prepare(`${insert} VALUES (?1, ?2, ?3, ?4, ?4, ?4, ?4) ON CONFLICT (name) DO NOTHING`),
+    addFirst: db.prepare(`${insert} SELECT ?1, ?2, ?3, ?4, ?4, ?4, ?4 WHERE NOT EXISTS (SELECT 1 FROM users)`),
     rehash: db.prepare('UPDATE users SET password_hash = ? WHERE name = ? AND password_hash = ?'),
-    setPassword: db.prepare('UPDATE users SET password_hash = ?, changed_at_ms = ?, version = version + 1 WHERE name = ?'),
+    setPassword: db.prepare(
+      'UPDATE users SET password_hash = ?, changed_at_ms = ?, version = version + 1, token_era = token_era + ? WHERE name = ?',
+    ),
     setRoles: db.prepare('UPDATE users SET roles = ?, changed_at_ms = ?, version = version + 1 WHERE name = ?'),
     remove: db.prepare('DELETE FROM users WHERE name = ?'),
   }
@@ -171,6 +183,7 @@ function toUser(row: Record<string, unknown>): StoredUser {
     name,
     roles: parseRoles(String(row['roles'])),
     stamp: String(row['version']),
+    tokenEra: Number(row['token_era']),
     createdAtMs: Number(row['created_at_ms']),
   }
 }

@@ -20,6 +20,7 @@ const StoredContent = z.looseObject({
   name: z.string(),
   principal: z.object({ type: z.enum(['USER', 'SERVICE_ACCOUNT']), id: z.string() }),
   method: z.string().optional(),
+  era: z.number().optional(),
   createdBy: z.string(),
   createdAtMs: z.number(),
   expiresAtMs: z.number().optional(),
@@ -213,13 +214,14 @@ function parseContent(text: string): StoredContent | undefined {
 }
 
 function toToken(content: StoredContent, lastUsedAtMs: number | undefined): StoredToken {
-  const { id, name, principal, method, createdBy, createdAtMs, expiresAtMs, limits, secret } = content
+  const { id, name, principal, method, era, createdBy, createdAtMs, expiresAtMs, limits, secret } = content
   const { readOnly, applications, operations } = limits
   return {
     id,
     name,
     principal,
     method,
+    era,
     createdBy,
     createdAtMs,
     expiresAtMs,

@@ -28,6 +28,7 @@ const migrations = [
   `ALTER TABLE tokens ADD COLUMN principal_key TEXT NOT NULL DEFAULT '';
    UPDATE tokens SET principal_key = user_key(principal_id);
    CREATE INDEX tokens_by_principal ON tokens (principal_type, principal_key)`,
+  'ALTER TABLE tokens ADD COLUMN era INTEGER',
 ]
 
 /** Opens the store, also while another process has it open. */
@@ -61,6 +62,7 @@ class SqliteTokenStore implements TokenStore {
       principal.id,
       toUserKey(principal.id),
       token.method ?? null,
+      token.era ?? null,
       token.createdBy,
       token.createdAtMs,
       token.expiresAtMs ?? null,
@@ -120,8 +122,8 @@ class SqliteTokenStore implements TokenStore {
 function prepare(db: DatabaseSync) {
   return {
     insert: db.prepare(
-      `INSERT INTO tokens (id, name, principal_type, principal_id, principal_key, method, created_by, created_at_ms, expires_at_ms,
-         limits, hash, hash_since_ms) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+      `INSERT INTO tokens (id, name, principal_type, principal_id, principal_key, method, era, created_by, created_at_ms, expires_at_ms,
+         limits, hash, hash_since_ms) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
          WHERE NOT EXISTS (SELECT 1 FROM tokens WHERE name = ? AND principal_type = ? AND principal_key = ?)`,
     ),
     findByHash: db.prepare('SELECT * FROM tokens WHERE hash = ? UNION ALL SELECT * FROM tokens WHERE former_hash = ? LIMIT 1'),
@@ -153,6 +155,7 @@ function toToken(row: Record<string, unknown> | undefined): StoredToken | undefi
     name: String(row['name']),
     principal: { type: row['principal_type'] as PrincipalType, id: String(row['principal_id']) },
     method: textOf(row['method']),
+    era: numberOf(row['era']),
     createdBy: String(row['created_by']),
     createdAtMs: Number(row['created_at_ms']),
     expiresAtMs: numberOf(row['expires_at_ms']),

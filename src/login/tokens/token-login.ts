@@ -97,7 +97,7 @@ export class TokenLogin implements LoginMethod {
     const objection = findNameObjection(token.principal.id)
     if (objection !== undefined) return refusal(`the API token ${token.id} speaks for a user whose name ${objection}`)
     const user = await this.#findUser(token)
-    if (user === undefined) return refusal(`the user of the API token ${token.id} does not exist any more`)
+    if (typeof user === 'string') return refusal(user)
     if (permissions.enabled) {
       const answer = await permissions.lookUp(user)
       if (answer.kind === 'unavailable')
@@ -111,11 +111,13 @@ export class TokenLogin implements LoginMethod {
     return { kind: 'user', user: await prepareUser(user, undefined) }
   }
 
-  async #findUser({ principal, method }: StoredToken): Promise<User | undefined> {
+  /** Whom the token speaks for, or why for nobody. */
+  async #findUser({ id, principal, method, era }: StoredToken): Promise<User | string> {
     const known = principal.type === 'USER' ? this.#options.methods.find(({ name }) => name === method) : undefined
     const current = known?.currentUser?.(principal.id)
     if (known === undefined || current === undefined) return toUser(principal.id)
-    if (current === 'gone') return undefined
+    if (current === 'gone') return `the user of the API token ${id} does not exist any more`
+    if (current.tokenEra !== era) return `the API token ${id} belongs to a former user of that name, or was withdrawn`
     await this.#reportChange(current, known.reportOf(current.user))
     return { ...current.user, method: this.name }
   }

@@ -25,6 +25,8 @@ export interface StoredToken {
   readonly principal: Principal
   /** The login method of the user when the token was created; undefined when nobody was logged in, or in tokens of Gate. */
   readonly method: string | undefined
+  /** Of the user, see `CurrentUser`; undefined for service accounts, and for users whom only their provider knows. */
+  readonly era: number | undefined
   readonly createdBy: string
   readonly createdAtMs: number
   /** Undefined: never expires. */

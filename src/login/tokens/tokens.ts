@@ -14,6 +14,8 @@ export interface TokensOptions {
   settings: TokenSettings
   store: TokenStore
   log: FastifyBaseLogger
+  /** See `CurrentUser`. Default: users have none. */
+  eraOf?: (username: string, method: string) => number | undefined
   /** Milliseconds since the epoch. */
   now?: () => number
 }
@@ -53,12 +55,14 @@ export class Tokens {
   readonly settings: TokenSettings
   readonly #store: TokenStore
   readonly #log: FastifyBaseLogger
+  readonly #eraOf: NonNullable<TokensOptions['eraOf']>
   readonly #now: () => number
 
-  constructor({ settings, store, log, now = Date.now }: TokensOptions) {
+  constructor({ settings, store, log, eraOf = () => undefined, now = Date.now }: TokensOptions) {
     this.settings = settings
     this.#store = store
     this.#log = log
+    this.#eraOf = eraOf
     this.#now = now
   }
 
@@ -89,6 +93,7 @@ export class Tokens {
       name: checkName(wanted.name),
       principal: wanted.principal,
       method: wanted.method,
+      era: wanted.method === undefined ? undefined : this.#eraOf(wanted.principal.id, wanted.method),
       createdBy: wanted.createdBy,
       createdAtMs: nowMs,
       expiresAtMs: this.#checkEnd(wanted),

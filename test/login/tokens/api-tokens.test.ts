@@ -299,7 +299,10 @@ test('whoever does not exist any more has no working token, and lost roles are l
     anonymous: false,
   })
   assert.ok(settings)
-  const tokens = openTokens({ settings, dataDir, log: pino({ level: 'silent' }) })
+  const users = openUsers(dataDir)
+  t.after(() => users.close())
+  const eraOf = (name: string) => users.find(name)?.tokenEra
+  const tokens = openTokens({ settings, dataDir, log: pino({ level: 'silent' }), eraOf })
   t.after(() => tokens.close())
   const { text } = await tokens.create({
     name: 'ci',
@@ -308,8 +311,6 @@ test('whoever does not exist any more has no working token, and lost roles are l
     createdBy: 'operator',
     limits: { readOnly: false, applications: undefined, operations: undefined },
   })
-  const users = openUsers(dataDir)
-  t.after(() => users.close())
   const reported = () => fiat.background.filter(({ method }) => method === 'PUT').map(({ body }) => body)
 
   assert.equal((await withToken(url, text).visit('/version')).status, 200)
@@ -320,6 +321,33 @@ test('whoever does not exist any more has no working token, and lost roles are l
   users.remove('alice')
   await new Promise((resolve) => setTimeout(resolve, 150))
   assert.equal((await withToken(url, text).visit('/version')).status, 401)
+})
+
+test('tokens and sessions of a removed user do not count for a new one of that name', async (t) => {
+  const { url, dataDir, logIn } = await startWithTokens(t)
+  const { openUsers } = await import('../../../src/login/form/users.ts')
+  const users = openUsers(dataDir)
+  t.after(() => users.close())
+  const former = await logIn('alice', ['dev'])
+  const { token } = await createToken(former, { name: 'ci' })
+  const seenByGateway = () => new Promise((resolve) => setTimeout(resolve, 150))
+  const status = async (text: string) => (await withToken(url, text).visit('/version')).status
+  assert.equal(await status(token), 200)
+
+  users.remove('alice')
+  const present = await logIn('alice', ['dev', 'ops'])
+  await seenByGateway()
+  assert.deepEqual([await status(token), await former.user()], [401, undefined])
+
+  const own = await createToken(present, { name: 'own' })
+  await users.setPassword('alice', 'battery staple')
+  await seenByGateway()
+  assert.deepEqual([await status(own.token), await present.user()], [200, undefined])
+  await users.setPassword('alice', 'correct horse', 'withdraw')
+  await seenByGateway()
+  assert.equal(await status(own.token), 401)
+  const rotated = await sendJson(await logIn('alice'), 'POST', `/auth/apiTokens/${own.id}/rotate`, {})
+  assert.equal(await status(String((JSON.parse(rotated.text) as { token: string }).token)), 401)
 })
 
 test('a token is 401 for somebody whom the permission service does not know, and 503 while it cannot be asked', async (t) => {

@@ -21,7 +21,7 @@ interface Ran {
 }
 
 test('every command of the guide does what the guide says', async (t) => {
-  const [create = '', use = '', account = '', replace = ''] = blocksOf('bash')
+  const [create = '', use = '', account = '', replace = '', withPassword = ''] = blocksOf('bash')
   const home = createHome(t)
   const settings = Object.assign({ anonymous: { enabled: false } }, ...blocksOf('yaml').map((block) => parse(block) as object))
   const env = { FAIRLEAD_ADMIN_PASSWORD: 'correct horse' }
@@ -52,6 +52,14 @@ test('every command of the guide does what the guide says', async (t) => {
   assert.deepEqual([await status(token), await status(rotated)], [200, 200])
   await run(revoke, { ID: id })
   assert.deepEqual([await status(token), await status(rotated)], [401, 401])
+
+  const again = JSON.parse((await run(create)).output) as Record<string, unknown>
+  const kept = await run('echo battery-staple | fairlead user passwd alice')
+  assert.match(kept.output, /1 API token of the user still count; to end them, add --revoke-tokens/)
+  assert.equal(await status(String(again['token'])), 200)
+  assert.match((await run(withPassword.replace('fairlead', 'echo battery-staple | fairlead'))).output, /1 API token revoked/)
+  assert.equal(await status(String(again['token'])), 401)
+  assert.equal((await run('fairlead token list --user ALICE')).output, '')
 
   const random = rotated.slice(4, -6)
   assert.deepEqual([random.length, fromBase62(rotated.slice(-6))], [41, crc32(random)])

@@ -222,6 +222,7 @@ function createToken(given: Partial<StoredToken> = {}): StoredToken {
     name: 'ci',
     principal: { type: 'USER', id: 'alice' },
     method: 'form',
+    era: nowMs,
     createdBy: 'alice',
     createdAtMs: nowMs,
     expiresAtMs: undefined,

@@ -1,0 +1,39 @@
+/** The store of API tokens of a configuration, for commands that run beside the gateway. */
+import { mkdirSync } from 'node:fs'
+import type { Config } from '../src/config/config.ts'
+import { GatewayError } from '../src/errors.ts'
+import { openUsers, type StoredUser } from '../src/login/form/users.ts'
+import { openTokens, type Tokens } from '../src/login/tokens/tokens.ts'
+import { openRedis } from '../src/redis/open-redis.ts'
+import { createLog } from '../src/telemetry/log.ts'
+
+/** In Redis where replicas share it. @throws {GatewayError} NOT_FOUND while tokens are switched off */
+export async function openConfiguredTokens({
+  login,
+  backends,
+  redis: settings,
+}: Config): Promise<{ tokens: Tokens; close: () => Promise<void> }> {
+  if (login.tokens === undefined) {
+    throw new GatewayError('NOT_FOUND', 'API tokens are switched off. Set api-tokens.enabled: true, and no anonymous access.')
+  }
+  mkdirSync(backends.dataDir, { recursive: true, mode: 0o700 })
+  const log = createLog('silent')
+  const redis = settings && (await openRedis(settings, log))
+  const eraOf = (username: string) => findUser(backends.dataDir, username)?.tokenEra
+  const tokens = openTokens({ settings: login.tokens, dataDir: backends.dataDir, redis, log, eraOf })
+  const close = async () => {
+    await tokens.close()
+    await redis?.close()
+  }
+  return { tokens, close }
+}
+
+/** In the store of the login form. */
+export function findUser(dataDir: string, username: string): StoredUser | undefined {
+  const users = openUsers(dataDir)
+  try {
+    return users.find(username)
+  } finally {
+    users.close()
+  }
+}
