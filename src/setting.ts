@@ -118,7 +118,7 @@ export function parseJavaPattern(text: string): RegExp {
 }
 
 /** The same for a pattern that is searched for. @param flag Holds in addition to those of the pattern @throws {Error} */
-export function parseJavaSearch(text: string, flag: 'i'): RegExp {
+export function parseJavaSearch(text: string, flag: 'i' | 'g'): RegExp {
   const { source, flags } = translateJava(text)
   return new RegExp(source, flags.replaceAll(flag, '') + flag)
 }

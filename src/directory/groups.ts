@@ -1,7 +1,7 @@
 /** The roles of a user: the groups that a directory lists, directly and through other groups. */
 import { type Filter, OrFilter } from 'ldapts'
+import { leadingValue } from '../distinguished-name.ts'
 import type { Entry, SearchRequest } from './connection.ts'
-import { leadingValue } from './distinguished-name.ts'
 import { askInChain, fillFilter, parseFilterTemplate } from './filter-template.ts'
 import type { DirectorySettings } from './settings.ts'
 

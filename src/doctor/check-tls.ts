@@ -1,8 +1,8 @@
 /** The encrypted listeners: certificate and its host name, trusted authorities, revocation lists. */
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
+import { formatJavaName } from '../distinguished-name.ts'
 import type { HttpSettings } from '../http/settings.ts'
-import { formatJavaName } from '../http/tls/distinguished-name.ts'
 import { crlKey, loadTlsMaterial, type TlsMaterial } from '../http/tls/tls-material.ts'
 import { blocksOf, judgeExpiry } from './expiry.ts'
 import { type Check, type Finding, findingsOn } from './finding.ts'

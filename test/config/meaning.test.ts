@@ -121,6 +121,11 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
     /^No login method is configured/,
   ],
   ['an integration that is not offered', { 'config/gate.yml': 'slack.token: xoxb' }, /^slack\.token has no effect/],
+  [
+    'a delimiter of roles that names of groups may hold',
+    { 'config/gate.yml': 'saml: { enabled: true, metadataUrl: x.xml, userAttributeMapping: { rolesDelimiter: "[;,]" } }' },
+    /rolesDelimiter splits roles at ","/,
+  ],
   ['limits', { 'config/gate.yml': 'rate-limit.enabled: true' }, /^rate-limit\.learning is on/],
 ]
 

@@ -1,8 +1,8 @@
 /** Names and filters, piece by piece: what is typed stays where it belongs. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../src/directory/distinguished-name.ts'
 import { askInChain, fillFilter, parseFilterTemplate } from '../../src/directory/filter-template.ts'
+import { escapeDnValue, fillDnPattern, isSameDn, leadingValue } from '../../src/distinguished-name.ts'
 
 const escaped: [typed: string, escaped: string][] = [
   ['alice', 'alice'],
@@ -32,12 +32,16 @@ test('the first value of a name is read in every way of writing it', () => {
   assert.equal(leadingValue(String.raw`CN=J\C3\BCrgen\2C Dev ,OU=x`), 'Jürgen, Dev')
   assert.equal(leadingValue('cn = Dev + sn=x,ou=y'), 'Dev')
   assert.equal(leadingValue('2.5.4.3=Dev'), 'Dev')
-  for (const nonsense of ['', 'Dev', '=x', ',cn=Dev', 'cn=,ou=x']) assert.equal(leadingValue(nonsense), undefined)
+  assert.equal(leadingValue('cn="Dev, \\"East\\"" ;ou=x'), 'Dev, "East"')
+  for (const nonsense of ['', 'Dev', '=x', ',cn=Dev', 'cn=,ou=x', 'cn=a\\', 'cn="a', 'cn=a,'])
+    assert.equal(leadingValue(nonsense), undefined)
 })
 
 test('two ways of writing one name are recognized', () => {
   assert.ok(isSameDn('uid=Alice, ou=Users,dc=x', 'UID=alice,OU=users , DC=x'))
+  assert.ok(isSameDn(String.raw`2.5.4.3=A\2C b`, 'cn="a,  b"'))
   assert.ok(!isSameDn('uid=alice,ou=users', 'uid=alice,ou=admins'))
+  assert.ok(!isSameDn(String.raw`cn=a\,ou=b`, 'cn=a,ou=b'))
 })
 
 test('what is put into a filter never becomes part of its syntax', () => {

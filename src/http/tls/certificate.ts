@@ -1,7 +1,8 @@
 /** What the gateway reads from a certificate: owner, issuer, number, validity, e-mail addresses, extensions. */
 import { X509Certificate } from 'node:crypto'
+import { type DistinguishedName, nameKey } from '../../distinguished-name.ts'
 import { childAt, type Der, DerError, derTag, readChildren, readDer, readInner, readInteger, readOid, readTime } from './der.ts'
-import { type DistinguishedName, nameKey, readName } from './distinguished-name.ts'
+import { readName } from './read-name.ts'
 
 export interface Certificate {
   readonly x509: X509Certificate

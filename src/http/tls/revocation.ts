@@ -1,8 +1,9 @@
 /** Certificates that no longer count: those on revocation lists (CRL), and those on the block list of the operator. */
 import { type KeyObject, verify } from 'node:crypto'
+import { nameKey, parseName } from '../../distinguished-name.ts'
 import type { Certificate } from './certificate.ts'
 import { childAt, type Der, DerError, derTag, readChildren, readDer, readInteger, readOid, readTime } from './der.ts'
-import { nameKey, parseName, readName } from './distinguished-name.ts'
+import { readName } from './read-name.ts'
 
 /** Issuer and serial number, which together name a certificate. */
 type CertificateKey = string
@@ -102,7 +103,8 @@ export function parseBlocklist(text: string): Set<CertificateKey> {
     if (line.trim() === '' || line.trimStart().startsWith('#')) continue
     const [, issuer, serial] = /^\s*(.+):::\s*(\d{1,60})\s*$/.exec(line) ?? []
     const name = issuer === undefined ? undefined : parseName(issuer.trim())
-    if (name === undefined || serial === undefined) {
+    const isKnown = name?.flat().every(({ type }) => /^\d/.test(type))
+    if (name === undefined || !isKnown || serial === undefined) {
       throw new DerError(`line ${index + 1} is not of the form CN=The issuer,O=Organisation:::1234567890`)
     }
     blocked.add(certificateKey(nameKey(name), BigInt(serial)))

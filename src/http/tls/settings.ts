@@ -1,9 +1,9 @@
 /** What an operator may set about encrypted and additional listeners. */
 import { createSecureContext, getCiphers } from 'node:tls'
 import { z } from 'zod'
+import { formatJavaName } from '../../distinguished-name.ts'
 import { type SettingsReport, withoutEffect } from '../../setting.ts'
 import type { Certificate } from './certificate.ts'
-import { formatJavaName } from './distinguished-name.ts'
 import { type StoreFile, TlsFileError } from './key-material.ts'
 import { crlKey, type IdentityFiles, loadTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
 

@@ -1,4 +1,5 @@
 /** Makes a user of what the provider says. */
+import { isDistinguishedName } from '../../distinguished-name.ts'
 import type { User } from '../../http/request-state.ts'
 import { findNameObjection } from '../../user-name.ts'
 import { listOf, type Trace } from '../trace.ts'
@@ -47,12 +48,15 @@ export function toUser(attributes: Attributes, mapping: UserMapping, trace?: Tra
   }
 }
 
-/** A list; a text with commas or blanks; or, as Azure does it, a list whose first element is a list in JSON. */
+/**
+ * A list; a text with commas or blanks; or, as Azure does it, a list of one text that is a list in JSON. A distinguished name is one
+ * role, as it is written: its commas and blanks divide it, not roles.
+ */
 export function toRoles(value: unknown): string[] {
-  if (typeof value === 'string') return clean(value.split(/[,\s]+/))
+  if (typeof value === 'string') return clean(isDistinguishedName(value) ? [value] : value.split(/[,\s]+/))
   if (!Array.isArray(value)) return []
   const [first] = value
-  return clean(typeof first === 'string' && first.startsWith('[') ? parseList(first) : value)
+  return clean(value.length === 1 && typeof first === 'string' && first.startsWith('[') ? parseList(first) : value)
 }
 
 function parseList(text: string): unknown[] {

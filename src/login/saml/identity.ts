@@ -1,4 +1,5 @@
 /** Makes a user of an accepted assertion: names from attributes, roles from values that may hold several, or whole DNs. */
+import { commonNameOf, isDistinguishedName, maskEscapes, parseName } from '../../distinguished-name.ts'
 import type { User } from '../../http/request-state.ts'
 import { findNameObjection } from '../../user-name.ts'
 import { listOf, type Trace } from '../trace.ts'
@@ -8,23 +9,26 @@ import type { AcceptedAssertion } from './response.ts'
 /** @see authentication contract, section 2.2: common keys */
 export interface IdentityMapping {
   attributes: { firstName: string; lastName: string; roles: string; username: string | undefined; email: string | undefined }
-  rolesDelimiter: RegExp
+  /** Undefined: each value is one role. */
+  rolesDelimiter: RegExp | undefined
   lowercaseRoles: boolean
   sortRoles: boolean
   /** At least one of them, unless there are none. */
   requiredRoles: readonly string[]
 }
 
+/** What an operator should know about the values of the roles attribute. */
+export interface RoleNotes {
+  /** A value that looks like a distinguished name and is none. */
+  skipped(value: string): void
+  /** One of several values holds the delimiter: the name of a group, rather than a list, may bring the roles. */
+  split(value: string): void
+}
+
 /**
- * @param onSkipped Told about a value that looks like a distinguished name and is none
  * @throws {SamlRefused} when no user name can be made of it, or a required role is missing
  */
-export function toUser(
-  assertion: AcceptedAssertion,
-  mapping: IdentityMapping,
-  onSkipped: (value: string) => void,
-  trace?: Trace,
-): User {
+export function toUser(assertion: AcceptedAssertion, mapping: IdentityMapping, notes: RoleNotes, trace?: Trace): User {
   const { attributes, nameId } = assertion
   const first = (name: string | undefined) =>
     name === undefined ? undefined : attributes.get(name)?.find((value) => value !== '')
@@ -36,9 +40,9 @@ export function toUser(
   trace?.('note', `e-mail address ${email}, from ${source(mapping.attributes.email)}`)
   const objection = findNameObjection(username)
   refuseUnless(objection === undefined, `the user name ${objection}`)
-  const roles = toRoles(attributes.get(mapping.attributes.roles) ?? [], mapping, onSkipped)
-  const { requiredRoles } = mapping
   const values = attributes.get(mapping.attributes.roles) ?? []
+  const roles = toRoles(values, mapping, notes)
+  const { requiredRoles } = mapping
   trace?.('note', `roles ${listOf(roles)}, from ${values.length} values of the attribute ${mapping.attributes.roles}`)
   if (requiredRoles.length > 0) {
     const held = requiredRoles.filter((role) => roles.includes(role))
@@ -59,40 +63,46 @@ export function toUser(
   }
 }
 
-function toRoles(values: readonly string[], mapping: IdentityMapping, onSkipped: (value: string) => void): string[] {
+/** Longer values are no lists of groups, and a pattern of an operator may take its time with them. */
+const maxValueLength = 65_536
+
+function toRoles(values: readonly string[], mapping: IdentityMapping, notes: RoleNotes): string[] {
   const names: string[] = []
-  for (const part of values.flatMap((value) => value.split(mapping.rolesDelimiter)).map((one) => (one ?? '').trim())) {
-    const name = /CN=/.test(part) ? parseCommonName(part) : part
-    if (name === undefined) onSkipped(part)
-    else if (name !== '') names.push(mapping.lowercaseRoles ? name.toLowerCase() : name)
+  for (const value of values) {
+    if (value.length > maxValueLength) {
+      notes.skipped(value)
+      continue
+    }
+    const parts = splitRoles(value, mapping.rolesDelimiter)
+    if (values.length > 1 && parts.length > 1) notes.split(value)
+    for (const part of parts) {
+      const name = part.includes('CN=') ? firstCommonName(part) : part
+      if (name === undefined) notes.skipped(part)
+      else if (name !== '') names.push(mapping.lowercaseRoles ? name.toLowerCase() : name)
+    }
   }
   const unique = [...new Set(names)]
   return mapping.sortRoles ? unique.sort() : unique
 }
 
-const escaped = String.raw`\\(?:[0-9a-fA-F]{2}|.)`
-const assignment = new RegExp(
-  String.raw`\s*([A-Za-z][\w.-]*|\d[\d.]*)\s*=\s*("(?:[^"\\]|${escaped})*"|(?:[^,;+"\\]|${escaped})*)\s*([,;+]|$)`,
-  'ys',
-)
-
-/** The first CN of a distinguished name (RFC 4514, with the blanks and quotes of older ones); undefined when it is none. */
-function parseCommonName(text: string): string | undefined {
-  let found: string | undefined
-  assignment.lastIndex = 0
-  while (assignment.lastIndex < text.length) {
-    const match = assignment.exec(text)
-    if (match === null) return undefined
-    if (found === undefined && match[1]?.toUpperCase() === 'CN') found = unescapeValue((match[2] ?? '').trim())
-    if (match[3] === '') break
+/**
+ * The delimiter counts where it stands between names: what is escaped or quoted in a distinguished name belongs to it, and so does
+ * the comma between its parts.
+ */
+function splitRoles(value: string, delimiter: RegExp | undefined): string[] {
+  if (delimiter === undefined || isDistinguishedName(value)) return [value.trim()]
+  const masked = value.includes('=') ? maskEscapes(value) : value
+  const parts: string[] = []
+  let start = 0
+  for (const { 0: match, index } of masked.matchAll(delimiter)) {
+    if (match === '') continue
+    parts.push(value.slice(start, index))
+    start = index + match.length
   }
-  return found
+  return [...parts, value.slice(start)].map((part) => part.trim()).filter((part) => part !== '')
 }
 
-function unescapeValue(value: string): string {
-  const bare = value.startsWith('"') ? value.slice(1, -1) : value
-  // Neighbouring escaped bytes belong to one character.
-  return bare.replace(/(?:\\[0-9a-fA-F]{2})+|\\./gs, (run) =>
-    /^\\[0-9a-fA-F]{2}/.test(run) ? Buffer.from(run.replaceAll('\\', ''), 'hex').toString('utf8') : run.slice(1),
-  )
+function firstCommonName(text: string): string | undefined {
+  const name = parseName(text)
+  return name && (commonNameOf(name) ?? '')
 }

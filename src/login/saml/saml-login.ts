@@ -10,7 +10,7 @@ import type { Page } from '../login-page.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { Presented, Trace } from '../trace.ts'
 import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request.ts'
-import { toUser } from './identity.ts'
+import { type RoleNotes, toUser } from './identity.ts'
 import { createChoicePage, createPostPage, createRefusalPage, type RefusalNotice, refusalText } from './pages.ts'
 import { refuseUnless, SamlRefused } from './refusal.ts'
 import type { Registration } from './registration.ts'
@@ -56,9 +56,11 @@ export class SamlLogin implements LoginMethod {
   readonly openPaths: readonly OpenPath[]
   readonly #options: SamlLoginOptions
   readonly #consumerPaths: readonly string[]
+  readonly #roleNotes: RoleNotes
 
   constructor(options: SamlLoginOptions) {
     this.#options = options
+    this.#roleNotes = createRoleNotes(options.log)
     this.#consumerPaths = [...new Set(options.registrations.flatMap(({ paths }) => paths))]
     const read = ['/login', startPath, ...this.#idPaths(startPath), ...this.#metadataPaths()]
     this.routes = [
@@ -100,7 +102,11 @@ export class SamlLogin implements LoginMethod {
       const user = toUser(
         assertion,
         settings.mapping,
-        (value) => trace('no', `a role cannot be read: ${value.slice(0, 200)}`),
+        {
+          skipped: (value) => trace('no', `a role cannot be read: ${value.slice(0, 200)}`),
+          split: (value) =>
+            trace('note', `one of several values holds saml.userAttributeMapping.rolesDelimiter: ${value.slice(0, 200)}`),
+        },
         trace,
       )
       if (assertion.inResponseTo === undefined) {
@@ -219,9 +225,7 @@ export class SamlLogin implements LoginMethod {
       const received = decodeResponse(form?.get('SAMLResponse') ?? '')
       const registration = this.#registrationFor(request.state.path, received)
       assertion = this.#check(registration, received, request.state)
-      user = toUser(assertion, this.#options.settings.mapping, (value) => {
-        this.#options.log.warn({ role: value.slice(0, 200) }, 'a role that looks like a distinguished name cannot be read')
-      })
+      user = toUser(assertion, this.#options.settings.mapping, this.#roleNotes)
       await this.#checkFirstUse(registration, assertion, request, ending)
     } catch (error) {
       if (error instanceof GatewayError) throw error
@@ -317,6 +321,23 @@ export class SamlLogin implements LoginMethod {
     const notice: RefusalNotice = error instanceof UnknownRequest ? 'unknown' : 'refused'
     if (!prefersHtml(request.headers.accept)) throw new GatewayError('CREDENTIALS_REFUSED', refusalText(notice))
     return sendPage(reply, 401, createRefusalPage(contextPath, notice))
+  }
+}
+
+/** A provider that sends lists does so at each login; that is worth one line. */
+function createRoleNotes(log: FastifyBaseLogger): RoleNotes {
+  let isSplitKnown = false
+  return {
+    skipped: (value) => log.warn({ role: value.slice(0, 200) }, 'a role that looks like a distinguished name cannot be read'),
+    split: (value) => {
+      if (isSplitKnown) return
+      isSplitKnown = true
+      log.warn(
+        { role: value.slice(0, 200) },
+        'one of several roles holds the delimiter and is split: a name of a group can bring roles in this way; where each value is ' +
+          'one group, set saml.userAttributeMapping.rolesDelimiter to an empty text',
+      )
+    },
   }
 }
 

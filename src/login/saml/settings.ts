@@ -1,6 +1,6 @@
 /** What the keys about SAML amount to: registrations with identity providers, and what is done with their answers. */
 import type { z } from 'zod'
-import { parseJavaPattern, type SettingsReport } from '../../setting.ts'
+import { parseJavaSearch, type SettingsReport } from '../../setting.ts'
 import type { IdentityMapping } from './identity.ts'
 import type { Credentials, Registration, SamlKeys } from './setting-keys.ts'
 import type { RequestHash } from './signed-bytes.ts'
@@ -108,14 +108,26 @@ function toMapping(keys: SamlKeys, report: SettingsReport): IdentityMapping {
   }
 }
 
+/** Characters that names of groups have. */
+const ordinary = [...' ,-_.:/@aZ0']
+
 /** A pattern that is found within a value, where others match the whole of it. */
-function toDelimiter(text: string, report: SettingsReport): RegExp {
+function toDelimiter(text: string, report: SettingsReport): RegExp | undefined {
+  const key = 'saml.userAttributeMapping.rolesDelimiter'
+  if (text === '') return undefined
   try {
-    const { source, flags } = parseJavaPattern(text)
-    return new RegExp(source.slice('^(?:'.length, -')$'.length), flags)
+    const delimiter = parseJavaSearch(text, 'g')
+    const inside = ordinary.find((character) => character.search(delimiter) !== -1)
+    if (inside !== undefined) {
+      report.notice(
+        `${key} splits roles at "${inside}", which names of groups may hold: a group "x${inside}admins" brings the role "admins". ` +
+          'Where the identity provider sends each group as a value of its own, set it to an empty text.',
+      )
+    }
+    return delimiter
   } catch (error) {
-    report.problem('saml.userAttributeMapping.rolesDelimiter', `must be a regular expression: ${(error as Error).message}`)
-    return /;/
+    report.problem(key, `must be a regular expression: ${(error as Error).message}`)
+    return undefined
   }
 }
 

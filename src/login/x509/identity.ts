@@ -1,7 +1,8 @@
 /** Who a certificate stands for, and which roles it brings. */
+
+import { commonNameOf, formatJavaName } from '../../distinguished-name.ts'
 import type { Certificate } from '../../http/tls/certificate.ts'
 import { DerError, readDer, readText } from '../../http/tls/der.ts'
-import { commonName, formatJavaName } from '../../http/tls/distinguished-name.ts'
 
 const maxSubjectLength = 4096
 const controlCharacter = /\p{Cc}/u
@@ -14,7 +15,9 @@ const controlCharacter = /\p{Cc}/u
  * @see authentication contract, section 2.4
  */
 export function identityOf(certificate: Certificate, pattern: RegExp | undefined): string | undefined {
-  return certificate.emails[0] ?? (pattern === undefined ? findCommonName(certificate) : findByPattern(certificate, pattern))
+  return (
+    certificate.emails[0] ?? (pattern === undefined ? commonNameOf(certificate.subject) : findByPattern(certificate, pattern))
+  )
 }
 
 /**
@@ -26,11 +29,6 @@ function findByPattern({ subject }: Certificate, pattern: RegExp): string | unde
   if (text.length > maxSubjectLength) return undefined
   const range = new RegExp(pattern.source, `${pattern.flags}d`).exec(masked)?.indices?.[1]
   return range && text.slice(range[0], range[1])
-}
-
-/** The most special one, which stands last. */
-function findCommonName({ subject }: Certificate): string | undefined {
-  return subject.flat().findLast(({ type }) => type === commonName)?.value
 }
 
 /** The roles of an extension, one in each line. @throws {DerError} when the extension holds no text */

@@ -1,9 +1,9 @@
 /** Client certificates that a trusted proxy hands on in a header, in the spellings that proxies have. */
 import type { IncomingMessage } from 'node:http'
+import { nameKey } from '../../distinguished-name.ts'
 import { type Certificate, readCertificate } from '../../http/tls/certificate.ts'
 import type { ConnectionCertificate } from '../../http/tls/client-certificate.ts'
 import { DerError } from '../../http/tls/der.ts'
-import { nameKey } from '../../http/tls/distinguished-name.ts'
 import { findRevocation, type Revocations } from '../../http/tls/revocation.ts'
 
 const envoyHeader = 'x-forwarded-client-cert'

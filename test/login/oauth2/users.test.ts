@@ -15,7 +15,12 @@ const roleRows: [value: unknown, roles: string[]][] = [
   ],
   ['a, b c', ['a', 'b', 'c']],
   [['["a","b"]'], ['a', 'b']],
-  [['[broken', 'a'], []],
+  [['[broken'], []],
+  [
+    ['["admins"]', 'a'],
+    ['["admins"]', 'a'],
+  ],
+  [String.raw`CN=x\, admins,OU=groups`, [String.raw`CN=x\, admins,OU=groups`]],
   [7, []],
   [undefined, []],
   [null, []],

@@ -34,7 +34,7 @@ test('after each section of the guide a login works', async (t) => {
     mail: ['alice@example.com'],
     givenName: ['Alice'],
     sn: ['L'],
-    groups: ['Spinnaker-Users,dev'],
+    groups: ['Spinnaker-Users', 'dev;x'],
   }
   assert.equal(blocks.length, 4)
   let settings: Tree = {}
@@ -51,7 +51,7 @@ test('after each section of the guide a login works', async (t) => {
       assert.equal((await post(browser, provider.answer({ inResponseTo: id, attributes }))).status, 302)
       const user = await browser.user()
       assert.equal(user?.['username'], index === 0 ? 'alice@example.com' : 'alice')
-      assert.deepEqual(user?.['roles'], index === 0 ? [] : ['spinnaker-users', 'dev'])
+      assert.deepEqual(user?.['roles'], index === 0 ? [] : ['spinnaker-users', 'dev;x'])
     })
   }
   await t.test('the page that the last section lists is where a login from the portal leads', async (step) => {

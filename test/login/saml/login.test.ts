@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { verify, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { toUser } from '../../../src/login/saml/identity.ts'
 import { readSigned } from '../../../src/login/saml/signed-bytes.ts'
 import { parseXml } from '../../../src/login/saml/xml.ts'
 import { startRedis } from '../../support/redis.ts'
@@ -196,6 +197,56 @@ test('auth-scenario 123: the mapping of names and roles is a setting', async (t)
   assert.deepEqual(
     [user?.['username'], user?.['email'], user?.['firstName'], user?.['lastName'], user?.['roles']],
     ['al', 'al@x.io', 'A', 'L', ['C', 'a', 'b']],
+  )
+})
+
+const roleRows: [what: string, delimiter: RegExp | undefined, values: string[], roles: string[]][] = [
+  ['an escaped delimiter', /;/g, [String.raw`CN=x\;CN=admins,OU=groups`], ['x;cn=admins']],
+  ['a quoted delimiter', /;/g, ['CN="x;CN=admins",OU=groups'], ['x;cn=admins']],
+  ['a delimiter in hexadecimal digits', /;/g, [String.raw`CN=x\3BCN=admins`], ['x;cn=admins']],
+  ['names in a list', /;/g, [String.raw`CN=a\;b,OU=x;CN=c,OU=y;d`], ['a;b', 'c', 'd']],
+  ['a quoted name in a list', /;/g, ['CN="a;CN=admins",OU=x;CN=c'], ['a;cn=admins', 'c']],
+  ['an escape before a list', /;/g, [String.raw`x\;CN=admins,OU=y`], []],
+  ['commas within a name', /,/g, [String.raw`CN=x\,admins,OU=admins`], ['x,admins']],
+  ['commas within a name in small letters', /[;,]/g, [String.raw`cn=x\,admins,ou=y`], [String.raw`cn=x\,admins,ou=y`]],
+  ['a delimiter with a group', /(;|,)\s*/g, ['a; b,c'], ['a', 'b', 'c']],
+  ['a delimiter that may be empty', /;*/g, ['ab;;c'], ['ab', 'c']],
+  ['names of Windows', /;/g, [String.raw`CORP\a;CORP\b`], [String.raw`corp\a`, String.raw`corp\b`]],
+  ['no delimiter', undefined, ['a;b', ' c '], ['a;b', 'c']],
+  ['a semicolon between parts', /\|/g, ['CN=a;OU=b|CN=c'], ['a', 'c']],
+  ['a value without end', /;/g, ['a;'.repeat(40_000), 'b'], ['b']],
+]
+for (const [what, rolesDelimiter, values, roles] of roleRows) {
+  test(`auth-scenario 122: roles are read from ${what}`, () => {
+    const mapping = {
+      attributes: { firstName: 'f', lastName: 'l', roles: 'r', username: undefined, email: undefined },
+      rolesDelimiter,
+      lowercaseRoles: true,
+      sortRoles: false,
+      requiredRoles: [],
+    }
+    const assertion = { id: '1', inResponseTo: '2', nameId: 'alice', attributes: new Map([['r', values]]), usableUntilMs: 0 }
+    assert.deepEqual(toUser(assertion, mapping, { skipped: () => {}, split: () => {} }).roles, roles)
+  })
+}
+
+test('accented letters before an escape are read at once', async (t) => {
+  const gateway = await startSaml(t)
+  const browser = gateway.open()
+  const name = String.raw`\C3\A9`.repeat(1000)
+  await login(gateway, browser, { attributes: { memberOf: [`CN=${name}\\;x"`, `CN=${name}`] } })
+  assert.deepEqual((await browser.user())?.['roles'], ['é'.repeat(1000)])
+})
+
+test('a value among several that holds the delimiter is logged once', async (t) => {
+  const gateway = await startSaml(t)
+  const split = () => gateway.log.filter(({ msg }) => String(msg).startsWith('one of several roles holds the delimiter'))
+  await login(gateway, gateway.open(), { attributes: { memberOf: ['a;b'] } })
+  assert.deepEqual(split(), [])
+  for (const _ of ['first', 'second']) await login(gateway, gateway.open(), { attributes: { memberOf: ['x;admins', 'b'] } })
+  assert.deepEqual(
+    split().map(({ role }) => role),
+    ['x;admins'],
   )
 })
 
