@@ -31,6 +31,8 @@ export interface BackendContext {
   readonly log: FastifyBaseLogger
   /** Calls another service over HTTP, embedded or external, just as the gateway would. */
   readonly call: CallService
+  /** Whether a service is one of the back ends of this process. */
+  readonly isEmbedded: (service: ServiceName) => boolean
   readonly settings: BackendSettings
   /** To be told when somebody may do something else, and no request has caused it. */
   readonly permissionsChanged: () => void

@@ -66,6 +66,7 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
       now: options.now ?? Date.now,
       log: options.log.child({ service: backend.service }),
       call: options.call,
+      isEmbedded: (service) => options.backends.some((each) => each.service === service),
       settings: options.settings,
       permissionsChanged: options.onPermissionsChanged ?? (() => {}),
       permissionVersion: options.permissionVersion,

@@ -28,7 +28,7 @@ export type Demand =
   /** The body holds definitions: WRITE on their applications, those they belong to now included, and their service accounts. */
   | { readonly kind: 'definitions' }
   /** A pipeline template, by the id of the path or as the body has it: its scopes say to which applications it belongs. */
-  | { readonly kind: 'template'; readonly authorization: 'READ' | 'WRITE'; readonly of: 'path' | 'body' }
+  | { readonly kind: 'template'; readonly authorization: 'READ' | 'WRITE'; readonly of: 'path' | 'body' | 'source' }
   /** The body is a task: each job needs what it does. */
   | { readonly kind: 'jobs' }
   /** A list, from which what the caller may not read is left out. */
@@ -74,6 +74,8 @@ export const submitsJobs: Demands = [{ kind: 'jobs' }]
 export const writesPlugins: Demands = [{ kind: 'named-application', authorization: 'WRITE', application: 'spinnakerplugins' }]
 
 export const readsTemplate: Demands = [{ kind: 'template', authorization: 'READ', of: 'path' }]
+/** The query parameter `source` refers to it. */
+export const readsTemplateSource: Demands = [{ kind: 'template', authorization: 'READ', of: 'source' }]
 export const createsTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'body' }]
 export const deletesTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'path' }]
 export const updatesTemplate: Demands = [...deletesTemplate, ...createsTemplate]

@@ -1,4 +1,5 @@
 /** Checks, before anything is changed, that the caller has what an operation demands, and filters what is listed. */
+import { storedTemplate } from '../backends/pipeline-templates/inheritance.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { decide, type Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
@@ -104,7 +105,7 @@ export class Guard {
         return named(await this.#applicationsOf(demand, request), 'application', demand.authorization)
       case 'template':
         return needsOfTemplates(
-          await templatesAt(request, valuesOf(request, ['id']), demand.authorization),
+          await templatesAt(request, templateIdsOf(demand, request), demand.authorization),
           demand.authorization,
           view,
         )
@@ -220,6 +221,11 @@ function isAboutBody(demand: Demand): boolean {
 function ownerNeeds(view: PermissionView | undefined, applications: readonly string[]): Need[] {
   const known = applications.filter((name) => view === undefined || isListed(view, name))
   return named(known, 'application', 'WRITE')
+}
+
+function templateIdsOf({ of }: Extract<Demand, { kind: 'template' }>, request: OperationRequest): string[] {
+  if (of !== 'source') return valuesOf(request, ['id'])
+  return valuesOf(request, ['source']).flatMap((source) => storedTemplate(source)?.name ?? [])
 }
 
 async function templatesAt(request: OperationRequest, ids: readonly string[], purpose: 'READ' | 'WRITE'): Promise<Fields[]> {

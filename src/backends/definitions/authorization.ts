@@ -6,11 +6,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Access, checkOnApplication, describeMissing, requireAccess } from '../access.ts'
 import { BackendError, callerOf } from '../backend.ts'
 import { objectOf, objectsOf } from '../json-values.ts'
+import { pipelineOf } from '../pipeline-templates/inheritance.ts'
 import type { Definitions } from './collections.ts'
 import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
+import { createTriggersOf, type TriggersOf } from './effective-triggers.ts'
 
 interface Rights {
   readonly access: Access
+  /** Triggers of a definition, also those that it inherits. */
+  readonly triggersOf: TriggersOf
   /** What the service accounts may do that triggers in the body run as, by folded name. */
   readonly serviceAccounts: ReadonlyMap<string, Access>
 }
@@ -18,16 +22,18 @@ interface Rights {
 const rights = new WeakMap<FastifyRequest, Rights>()
 
 /** Learns what the caller may do before a route runs, so that a route checks and writes in one step. */
-export function learnRights(app: FastifyInstance, { context }: Definitions): void {
+export function learnRights(app: FastifyInstance, { context, templates }: Definitions): void {
   app.addHook('preHandler', async (request) => {
     const { user } = callerOf(request)
     // Without a user it is another part of this process that asks, on its own behalf.
     if (user === undefined || context.settings.authorization !== true || !isJudged(request)) return
     const access = await requireAccess(context, user)
-    const names = runAsUsers(request.body)
+    const triggersOf = createTriggersOf(templates)
+    const names = runAsUsers(request.body, triggersOf)
     const accounts = await Promise.all(names.map((name) => requireAccess(context, name)))
     rights.set(request, {
       access,
+      triggersOf,
       serviceAccounts: new Map(names.map((name, index) => [foldName(name), accounts[index] as Access])),
     })
   })
@@ -38,13 +44,13 @@ function isJudged({ method, url }: FastifyRequest): boolean {
   return (method !== 'GET' && method !== 'HEAD') || /\/pipelineTemplates\//.test(url)
 }
 
-function runAsUsers(body: unknown): string[] {
+function runAsUsers(body: unknown, triggersOf: TriggersOf): string[] {
   const definitions = Array.isArray(body) ? objectsOf(body) : [objectOf(body)]
-  return [...new Set(definitions.flatMap(runAsUsersOf))]
+  return [...new Set(definitions.flatMap((definition) => runAsUsersOf(triggersOf(definition))))]
 }
 
-function runAsUsersOf(definition: JsonObject): string[] {
-  const names = objectsOf(definition['triggers']).map((trigger) => trigger['runAsUser'])
+function runAsUsersOf(triggers: readonly JsonObject[]): string[] {
+  const names = triggers.map((trigger) => trigger['runAsUser'])
   return names.filter((name) => typeof name === 'string').flatMap((name) => name.trim() || [])
 }
 
@@ -69,8 +75,8 @@ export function checkAdministrator(request: FastifyRequest): void {
 }
 
 /**
- * Saving a definition needs WRITE on its application and, if it is moved, on the one that it leaves. Triggers may run as a
- * service account that the caller may use, and that may execute there (contract, section 4.4, rule 9).
+ * Saving a definition needs WRITE on its application and, if it is moved, on the one that it leaves. Triggers, own and inherited,
+ * may run as a service account that the caller may use, and that may execute there (contract, section 4.4, rule 9).
  *
  * @throws {BackendError} 403
  */
@@ -80,13 +86,23 @@ export function checkSaver(request: FastifyRequest, store: DocumentStore, defini
   const { id, application } = definition
   checkWriter(request, application)
   if (typeof id === 'string' && id !== '') checkWriter(request, store.get(foldName(id))?.['application'])
-  for (const name of runAsUsersOf(definition)) {
-    if (!known.access.mayUse(name))
-      throw denied(`${known.access.user} may not use the service account ${name}: a role is missing.`)
+  for (const name of runAsUsersOf(known.triggersOf(definition))) {
+    checkServiceAccount(known.access, name)
     const account = known.serviceAccounts.get(foldName(name))
     if (account === undefined || account.mayOnApplication(String(application), 'EXECUTE')) continue
     throw denied(describeMissing(account, 'EXECUTE', String(application)))
   }
+}
+
+function checkServiceAccount(access: Access, name: string): void {
+  if (!access.mayUse(name)) throw denied(`${access.user} may not use the service account ${name}: a role is missing.`)
+}
+
+/** Instances inherit triggers, and with them the service accounts that these run as. @throws {BackendError} 403 */
+export function checkTemplateTriggers(request: FastifyRequest, template: JsonObject): void {
+  const access = accessOf(request)
+  if (access === undefined) return
+  for (const name of runAsUsersOf(objectsOf(pipelineOf(template)['triggers']))) checkServiceAccount(access, name)
 }
 
 /** Templates belong to the applications that they name as their scopes; the others to everybody, and administrators change them. */

@@ -1,6 +1,8 @@
 /** Which pipelines a filtered list keeps, and which a finished pipeline triggers (contract, sections 4.3 and 4.8). */
 import { formatJson } from '../../http/json.ts'
-import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
+import type { Definitions } from './collections.ts'
+import { foldName, type JsonObject } from './document-store.ts'
+import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
 import { isTrue } from './requests.ts'
 
 export interface TriggerFilter {
@@ -19,20 +21,25 @@ export function isFiltering(filter: TriggerFilter): boolean {
   return Object.values(filter).some((wanted) => wanted !== undefined)
 }
 
-export function passes(pipeline: JsonObject, filter: TriggerFilter): boolean {
+/** Whether a list has the pipeline; triggers that an instance of a template inherits count like its own. */
+export function passes(pipeline: JsonObject, filter: TriggerFilter, triggersOf: TriggersOf): boolean {
   if (filter.enabledPipelines !== undefined && isEnabled(pipeline) !== filter.enabledPipelines) return false
   return triggersOf(pipeline).some(
     (trigger) =>
-      (filter.enabledTriggers === undefined || isTrue(trigger['enabled']) === filter.enabledTriggers) &&
-      (filter.triggerTypes === undefined || filter.triggerTypes.includes(String(trigger['type']))),
+      (filter.enabledTriggers === undefined || mayBe(trigger['enabled'], (value) => isTrue(value) === filter.enabledTriggers)) &&
+      (filter.triggerTypes === undefined ||
+        mayBe(trigger['type'], (value) => filter.triggerTypes?.includes(String(value)) === true)),
   )
 }
 
-/** Enabled pipelines with an enabled trigger on pipeline `id` ending with `status`. */
-export function triggeredBy(pipelines: DocumentStore, id: string, status: string): JsonObject[] {
+/** Enabled pipelines with an enabled trigger, own or inherited, on pipeline `id` ending with `status`. */
+export function triggeredBy({ pipelines, templates }: Definitions, id: string, status: string): JsonObject[] {
   const parent = pipelines.get(foldName(id))?.['id'] ?? id
-  const candidates = pipelines.containing(`"pipeline":${formatJson(parent)}`)
-  return candidates.filter(
+  const triggersOf = createTriggersOf(templates)
+  const named = pipelines.containing(`"pipeline":${formatJson(parent)}`)
+  const instances = pipelines.containing('"templatedPipeline"')
+  const candidates = new Map([...named, ...instances].map((pipeline) => [pipeline['id'], pipeline]))
+  return [...candidates.values()].filter(
     (pipeline) => isEnabled(pipeline) && triggersOf(pipeline).some((trigger) => fires(trigger, parent, status)),
   )
 }
@@ -40,14 +47,9 @@ export function triggeredBy(pipelines: DocumentStore, id: string, status: string
 function fires(trigger: JsonObject, parent: unknown, status: string): boolean {
   const statuses = trigger['status']
   return (
-    isTrue(trigger['enabled']) &&
-    trigger['type'] === 'pipeline' &&
-    trigger['pipeline'] === parent &&
-    Array.isArray(statuses) &&
-    statuses.includes(status)
+    mayBe(trigger['enabled'], isTrue) &&
+    mayBe(trigger['type'], (type) => type === 'pipeline') &&
+    mayBe(trigger['pipeline'], (pipeline) => pipeline === parent) &&
+    (Array.isArray(statuses) ? statuses.some((each) => mayBe(each, (word) => word === status)) : mayBe(statuses, () => false))
   )
-}
-
-function triggersOf(pipeline: JsonObject): JsonObject[] {
-  return pipeline['triggers'] as JsonObject[]
 }

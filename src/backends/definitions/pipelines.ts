@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
+import { createTriggersOf } from './effective-triggers.ts'
 import { saveBatch } from './pipeline-batch.ts'
 import { isEnabled, isFiltering, passes, type TriggerFilter, triggeredBy } from './pipeline-filters.ts'
 import { inOrder, move, reindexed, reorder } from './pipeline-order.ts'
@@ -27,11 +28,14 @@ export function pipelineRoutes(app: FastifyInstance, definitions: Definitions): 
   pipelineWrites(app, definitions)
 }
 
-function pipelineReads(app: FastifyInstance, { pipelines }: Definitions): void {
+function pipelineReads(app: FastifyInstance, definitions: Definitions): void {
+  const { pipelines, templates } = definitions
+
   app.get('/pipelines', (request, reply) => {
     const filter = filterOf(request)
     if (!isFiltering(filter)) return sendTexts(reply, pipelines.texts())
-    return reply.send(pipelines.all().filter((pipeline) => passes(pipeline, filter)))
+    const triggersOf = createTriggersOf(templates)
+    return reply.send(pipelines.all().filter((pipeline) => passes(pipeline, filter, triggersOf)))
   })
 
   app.get('/pipelines/:application', (request) =>
@@ -47,7 +51,7 @@ function pipelineReads(app: FastifyInstance, { pipelines }: Definitions): void {
   app.get('/pipelines/:id/history', (request, reply) => sendHistory(request, reply, pipelines, foldName(param(request, 'id'))))
 
   app.get('/pipelines/triggeredBy/:id/:status', (request) =>
-    triggeredBy(pipelines, param(request, 'id'), param(request, 'status')),
+    triggeredBy(definitions, param(request, 'id'), param(request, 'status')),
   )
 }
 

@@ -1,7 +1,7 @@
 /** Pipeline templates of the first schema, and what both schemas share: scopes and the pipelines that depend on a template. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { checkTemplateReader, checkTemplateWriter } from './authorization.ts'
+import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import {
@@ -47,6 +47,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
     const body = checkBody(TemplateFields, request.body)
     const id = checkTemplateId(body)
     checkTemplateWriter(request, [body])
+    checkTemplateTriggers(request, body)
     write(() => {
       if (templates.has(foldName(id))) throw refusal(`A pipeline template with the id "${id}" exists already.`)
       templates.put(foldName(id), body, userOf(request))
@@ -63,6 +64,7 @@ export function templateRoutes(app: FastifyInstance, definitions: Definitions): 
       const stored = templates.get(foldName(id))
       if (stored === undefined) throw missing(`pipeline template "${id}"`)
       checkTemplateWriter(request, [body, stored])
+      checkTemplateTriggers(request, body)
       return templates.put(foldName(id), body, userOf(request))
     })
   })

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { formatJson } from '../../http/json.ts'
-import { checkTemplateReader, checkTemplateWriter } from './authorization.ts'
+import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { checkBody, isJsonObject, missing, param, queryTexts, refusal, userOf } from './requests.ts'
@@ -45,6 +45,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
       if (templates.has(foldName(versionId(id, tag))))
         throw refusal(`The pipeline template "${versionId(id, tag)}" exists already.`)
       checkTemplateWriter(request, [body, ...versionsOf(definitions, id)])
+      checkTemplateTriggers(request, body)
       saveVersion(definitions, { ...body, id }, tag, userOf(request))
     })
     return reply.send()
@@ -61,6 +62,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
       const versions = versionsOf(definitions, id)
       if (versions.length === 0) throw missing(`pipeline template "${id}"`)
       checkTemplateWriter(request, [body, ...versions])
+      checkTemplateTriggers(request, body)
       return saveVersion(definitions, { ...body, id }, tag, userOf(request))
     })
   })

@@ -4,6 +4,7 @@ import { maxStoredJsonDepth, parseJson } from '../../http/json.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
 import { inTransaction } from '../database.ts'
 import { fieldOf, isObject, type JsonObject, textOf } from '../json-values.ts'
+import { EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateCron } from './cron/validation.ts'
 import { type Event, toEvent } from './event.ts'
@@ -32,11 +33,12 @@ export const eventsBackend: Backend = createEventsBackend()
 
 function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
   const starts = new Starts(context, pauses)
-  const scheduler = new CronScheduler(context, starts, pauses.cronMs)
+  const pipelines = new EffectivePipelines(context)
+  const scheduler = new CronScheduler({ context, starts, pipelines, lookEveryMs: pauses.cronMs })
 
   /** Stores all starts at once before any is sent: what was answered with 200 happens, also after a crash. */
   async function handle(event: Event, caller: Caller): Promise<void> {
-    const caused = await toStarts(context, event, caller)
+    const caused = await toStarts(context, pipelines, event, caller)
     if (caused.length === 0) return
     const ids = inTransaction(context.db, () => caused.map((start) => starts.store(start)))
     for (const [index, id] of ids.entries()) starts.send(id, caused[index] as Start)
@@ -87,8 +89,8 @@ interface WebhookAnswer {
 }
 
 /** The runs that an event causes. */
-async function toStarts(context: BackendContext, event: Event, caller: Caller): Promise<Start[]> {
-  if (event.type !== 'manual') return toTriggeredStarts(context, event)
+async function toStarts(context: BackendContext, pipelines: EffectivePipelines, event: Event, caller: Caller): Promise<Start[]> {
+  if (event.type !== 'manual') return toTriggeredStarts(context, pipelines, event)
   const start = await toManualStart(context, event, caller)
   return start === undefined ? [] : [start]
 }

@@ -1,15 +1,15 @@
 /** Expected artifacts: a trigger that names some fires only when one of them arrived. Events contract, section 3.2. */
-import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../json-values.ts'
+import { type JsonObject, objectOf, textOf, textsOf } from '../json-values.ts'
 import { matchesWhole } from './patterns.ts'
 
 /** What is compared; id, provenance and account are not. */
 const compared = ['type', 'name', 'version', 'location', 'reference']
 
 /** Whether at least one received artifact is one that the trigger expects; also when it expects none. */
-export function hasExpectedArtifact(pipeline: JsonObject, trigger: JsonObject, received: JsonObject[]): boolean {
+export function hasExpectedArtifact(all: readonly JsonObject[], trigger: JsonObject, received: JsonObject[]): boolean {
   const ids = textsOf(trigger['expectedArtifactIds'])
   if (ids.length === 0) return true
-  const expected = objectsOf(pipeline['expectedArtifacts']).filter(({ id }) => typeof id === 'string' && ids.includes(id))
+  const expected = all.filter(({ id }) => typeof id === 'string' && ids.includes(id))
   return expected.some(({ matchArtifact }) => received.some((artifact) => isMatch(objectOf(matchArtifact), artifact)))
 }
 

@@ -1,6 +1,7 @@
 /** Decides which pipelines an event starts. Events contract, section 3, steps 1 to 6. */
 import type { BackendContext } from '../backend.ts'
-import { isTrue, type JsonObject, objectsOf, textOf } from '../json-values.ts'
+import { isTrue, textOf } from '../json-values.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import type { Event } from './event.ts'
 import { hasExpectedArtifact } from './expected-artifacts.ts'
 import { toIdentity } from './identity.ts'
@@ -18,39 +19,39 @@ const kinds: readonly TriggerKind[] = [webhookKind, gitKind, buildKind, cdevents
 /**
  * One start for each trigger that the event fires. Life-cycle events and unknown types fire none.
  *
- * @throws {BackendError} when the definitions cannot be read, 503 when the sender may send the event again
+ * @throws {BackendError} when the definitions or permissions cannot be read, 503 when the sender may send the event again
  */
-export async function toTriggeredStarts(context: BackendContext, event: Event): Promise<Start[]> {
+export async function toTriggeredStarts(context: BackendContext, pipelines: EffectivePipelines, event: Event): Promise<Start[]> {
   const kind = kinds.find(({ eventType }) => eventType === event.type)
   if (kind === undefined || kind.accepts?.(event) === false) return []
-  const pipelines = await loadTriggeredPipelines(context.call, kind.triggerTypes)
   const starts: Start[] = []
-  for (const pipeline of pipelines) {
+  for (const pipeline of await loadTriggeredPipelines(context.call, pipelines, kind.triggerTypes)) {
     for (const start of await startsOf(context, kind, pipeline, event)) starts.push(start)
   }
   return starts
 }
 
 /** Triggers that come out equal start the pipeline once. */
-async function startsOf(context: BackendContext, kind: TriggerKind, pipeline: JsonObject, event: Event): Promise<Start[]> {
+async function startsOf(context: BackendContext, kind: TriggerKind, pipeline: EffectivePipeline, event: Event): Promise<Start[]> {
   const starts = new Map<string, Start>()
   const artifacts = kind.artifacts(event)
-  for (const defined of objectsOf(pipeline['triggers'])) {
+  const { definition } = pipeline
+  for (const defined of pipeline.triggers) {
     if (!isTrue(defined['enabled']) || !kind.triggerTypes.includes(String(defined['type']))) continue
     if (!(await kind.matches(defined, event, context.call))) continue
-    if (!hasExpectedArtifact(pipeline, defined, artifacts)) continue
+    if (!hasExpectedArtifact(pipeline.expectedArtifacts, defined, artifacts)) continue
     // A secret stays with the definition; a run's id is never that of another run.
     const { secret: _secret, executionId: _executionId, ...kept } = defined
     const trigger = { ...kept, eventId: event.id, ...kind.fields(defined, event) }
-    const { identity, user, access } = await toIdentity(context, pipeline, trigger)
-    if (!access.mayOnApplication(textOf(pipeline['application']) ?? '', 'EXECUTE')) {
+    const { identity, user, access } = await toIdentity(context, definition, trigger)
+    if (!access.mayOnApplication(textOf(definition['application']) ?? '', 'EXECUTE')) {
       context.log.info(
-        { pipeline: pipeline['id'], trigger: defined['id'], user },
+        { pipeline: definition['id'], trigger: defined['id'], user },
         'A trigger fired, but its user may not execute.',
       )
       continue
     }
-    starts.set(JSON.stringify(trigger), { pipeline, trigger, artifacts, identity })
+    starts.set(JSON.stringify(trigger), { pipeline: definition, trigger, artifacts, identity })
   }
   return [...starts.values()]
 }

@@ -1,6 +1,7 @@
 /** Reads pipeline definitions from the definition store, always the current ones. */
 import { BackendError, type CallService } from '../backend.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../json-values.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 
 /** Definitions are read for matching by the service itself, on behalf of nobody. */
 const asNobody = { 'x-spinnaker-user': 'anonymous', 'x-spinnaker-anonymous': 'anonymous' }
@@ -25,11 +26,15 @@ export async function loadPipeline(
 }
 
 /**
- * The enabled pipelines that have an enabled trigger of one of these types.
+ * The enabled pipelines that have a trigger of one of these types, with those that they inherit; others may be among them.
  *
  * @throws {BackendError} when the store cannot be read.
  */
-export async function loadTriggeredPipelines(call: CallService, triggerTypes: readonly string[]): Promise<JsonObject[]> {
+export async function loadTriggeredPipelines(
+  call: CallService,
+  pipelines: EffectivePipelines,
+  triggerTypes: readonly string[],
+): Promise<EffectivePipeline[]> {
   const query = new URLSearchParams({
     restricted: 'false',
     enabledPipelines: 'true',
@@ -37,7 +42,10 @@ export async function loadTriggeredPipelines(call: CallService, triggerTypes: re
     triggerTypes: triggerTypes.join(','),
   })
   const listed = objectsOf(await readList(call, `/pipelines?${query}`, asNobody))
-  return listed.filter((pipeline) => !isTrue(pipeline['disabled']))
+  const enabled = listed.filter((pipeline) => !isTrue(pipeline['disabled']))
+  return pipelines.complete(enabled).catch((error: unknown) => {
+    throw notAccepted(503, (error as Error).message)
+  })
 }
 
 /**

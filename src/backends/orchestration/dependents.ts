@@ -1,6 +1,7 @@
 /** Starts the pipelines that a stored trigger ties to the end of another one (orchestration contract, 4.11). */
 import { BackendError } from '../backend.ts'
 import { foldName } from '../definitions/document-store.ts'
+import type { EffectivePipeline } from '../pipeline-templates/effective-pipelines.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
@@ -29,8 +30,9 @@ export async function prepareDependents(
 ): Promise<Dependents> {
   const word = completionWord(parent)
   const dependents: Dependents = { prepared: [], postponed: [] }
-  for (const definition of await loadDependents(engine, parent, word)) {
-    for (const [position, trigger] of matchingTriggers(definition, parent, word).entries()) {
+  for (const pipeline of await loadDependents(engine, parent, word)) {
+    const { definition } = pipeline
+    for (const [position, trigger] of matchingTriggers(pipeline, parent, word).entries()) {
       const key = `${definition['id']}:${position}`
       if (open?.includes(key) === false) continue
       try {
@@ -46,12 +48,12 @@ export async function prepareDependents(
   return dependents
 }
 
-async function loadDependents({ options }: EngineParts, parent: Execution, word: string): Promise<JsonObject[]> {
+async function loadDependents({ options }: EngineParts, parent: Execution, word: string): Promise<EffectivePipeline[]> {
   const path = `/pipelines/triggeredBy/${encodeURIComponent(parent.pipelineConfigId as string)}/${word}?restricted=false`
   const answer = await options.call('front50', { method: 'GET', path, headers: identityHeaders(parent) })
   if (answer.status === 404) return []
   if (answer.status >= 400) throw new Error(`front50 answered ${answer.status} when asked for dependent pipelines.`)
-  return Array.isArray(answer.body) ? answer.body.filter(isJsonObject) : []
+  return options.pipelines.complete(Array.isArray(answer.body) ? answer.body.filter(isJsonObject) : [])
 }
 
 /** @throws {Error} what may pass; a definition that can never be run becomes a failed execution. */
@@ -132,11 +134,10 @@ function completionWord(parent: Execution): string {
   return parent.status === 'CANCELED' ? 'canceled' : 'failed'
 }
 
-function matchingTriggers(definition: JsonObject, parent: Execution, word: string): JsonObject[] {
-  if (isTrue(definition['disabled']) || !Array.isArray(definition['triggers'])) return []
-  return definition['triggers'].filter(
-    (trigger): trigger is JsonObject =>
-      isJsonObject(trigger) &&
+function matchingTriggers({ definition, triggers }: EffectivePipeline, parent: Execution, word: string): JsonObject[] {
+  if (isTrue(definition['disabled'])) return []
+  return triggers.filter(
+    (trigger) =>
       isTrue(trigger['enabled']) &&
       trigger['type'] === 'pipeline' &&
       trigger['pipeline'] === parent.pipelineConfigId &&

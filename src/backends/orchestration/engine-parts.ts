@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Access } from '../access.ts'
 import type { CallService } from '../backend.ts'
+import type { EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution, JsonObject } from './model.ts'
 import type { StageTypes } from './stages/stage-type.ts'
@@ -19,6 +20,8 @@ export interface EngineOptions {
   nextId: () => string
   call: CallService
   log: FastifyBaseLogger
+  /** Pipelines with the triggers that they inherit. */
+  pipelines: EffectivePipelines
   /** Whether a permission service decides what users may do. */
   judges: boolean
   /** What a user may do at this moment. @throws {BackendError} 503 while the permission service cannot be asked */

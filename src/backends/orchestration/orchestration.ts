@@ -5,6 +5,7 @@ import { parseJson } from '../../http/json.ts'
 import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend } from '../backend.ts'
 import { toStorageError } from '../database.ts'
+import { EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
 import { createUlids } from './ids.ts'
@@ -17,6 +18,7 @@ import { listRoutes } from './routes/lists.ts'
 import { stageRoutes } from './routes/stages.ts'
 import { submitRoutes } from './routes/submit.ts'
 import { taskRoutes } from './routes/tasks.ts'
+import { templateRoutes } from './routes/templates.ts'
 import { orchestrationMigrations } from './schema.ts'
 import { stageTypes } from './stages/registry.ts'
 import { openExecutionStore } from './store.ts'
@@ -55,6 +57,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     nextId,
     call,
     log,
+    pipelines: new EffectivePipelines(context),
     judges,
     accessOf,
     prepareExecution: (definition, parent, headers) => prepareChild(definition, callerAs(headers, parent), sources),
@@ -69,6 +72,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       app.addHook('onRequest', async () => engine.drain())
       judgeControl(app, engine)
       submitRoutes(app, engine, sources)
+      templateRoutes(app, sources)
       taskRoutes(app, engine, context)
       listRoutes(app, engine, context)
       adminRoutes(app, engine)

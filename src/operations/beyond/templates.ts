@@ -10,6 +10,7 @@ import {
   filteredByScopes,
   readsDefinition,
   readsTemplate,
+  readsTemplateSource,
   updatesTemplate,
 } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -63,9 +64,13 @@ const firstVersion: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/pipelineTemplates/resolve',
-    demands: [...application('READ', 'execution', 'executionId'), ...readsDefinition],
-    summary: 'The template that a source names, with what it includes.',
-    query: { source: text, executionId: text.optional(), pipelineConfigId: text.optional() },
+    demands: [...readsTemplateSource, ...application('READ', 'execution', 'executionId'), ...readsDefinition],
+    summary: 'The template that a source names, with what it takes from those that it extends.',
+    query: {
+      source: text.describe('`spinnaker://web`, also with a tag or digest: `spinnaker://web:stable`.'),
+      executionId: text.optional(),
+      pipelineConfigId: text.optional(),
+    },
     forward: { service: 'orca', path: '/pipelineTemplate', query: ['source', 'executionId', 'pipelineConfigId'] },
     answer: AnyObject,
   },

@@ -175,3 +175,30 @@ test('without a permission service everybody may change everything', async (t) =
   const { status } = await store.ask('POST', '/pipelines', main, { 'x-spinnaker-user': 'mallory' })
   assert.equal(status, 200)
 })
+
+test('inherited triggers run as service accounts that the author of template and instance may use', async (t) => {
+  const { store, as } = await startGuarded(t)
+  const template = (id: string, runAsUser: string) => ({
+    ...{ id, schema: 'v2', metadata: { scopes: ['mine'] } },
+    pipeline: { triggers: [{ type: 'webhook', enabled: true, source: 'ci', runAsUser }] },
+  })
+  const instance = (id: string, more: Fields = {}) => ({
+    ...{ ...own, id: `i-${id}`, name: id, type: 'templatedPipeline', schema: 'v2', template: { reference: `spinnaker://${id}` } },
+    ...more,
+  })
+  for (const [id, runAsUser] of [
+    ['known', 'robot'],
+    ['foreign', 'root'],
+    ['chosen', '${ templateVariables.bot }'],
+    ['idle', 'bystander'],
+  ] as const) {
+    await store.ok('POST', '/v2/pipelineTemplates', template(id, runAsUser))
+    const saved = await as('mallory', 'PUT', `/v2/pipelineTemplates/${id}`, template(id, runAsUser))
+    const isUsable = id === 'known' || id === 'idle'
+    assert.equal(saved.status, isUsable ? 200 : 403, id)
+    if (!isUsable) assert.match(saved.message, /may not use the service account/)
+    const { status, message } = await as('mallory', 'POST', '/pipelines', instance(id))
+    assert.equal(status, id === 'known' ? 200 : 403, `${id}: ${message}`)
+    assert.equal((await as('mallory', 'POST', '/pipelines', instance(id, { exclude: ['triggers'] }))).status, 200, id)
+  }
+})

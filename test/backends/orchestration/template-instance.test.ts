@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CallService } from '../../../src/backends/backend.ts'
+import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { at, startEngine, W } from './support.ts'
 
 const variable = (name: string, type: string, rest: Record<string, unknown> = {}) => ({ name, type, ...rest })
@@ -101,3 +102,67 @@ for (const { name, change, says } of refused) {
     assert.match(String(at(kept, 0, 'cancellationReason')), says)
   })
 }
+
+test('the template that a source names is resolved, with what it extends', async (t) => {
+  const engine = await startEngine(t, { backends: [definitionsBackend] })
+  const store = (path: string, body: unknown) => engine.backends.ask('front50', 'POST', path, body)
+  const base = {
+    id: 'base',
+    schema: '1',
+    variables: [variable('a', 'int'), variable('b', 'int')],
+    stages: [{ id: 's', type: 'wait' }],
+  }
+  const leaf = {
+    id: 'leaf',
+    schema: '1',
+    source: 'spinnaker://base',
+    variables: [variable('b', 'string'), variable('c', 'list')],
+  }
+  for (const one of [base, leaf, { id: 'x', source: 'spinnaker://y' }, { id: 'y', source: 'spinnaker://x' }]) {
+    await store('/pipelineTemplates', one)
+  }
+  await store('/v2/pipelineTemplates?tag=stable', template)
+  const { body: versions } = await engine.backends.ask('front50', 'GET', '/v2/pipelineTemplates/versions')
+  const { digest } = (at(versions, 'rope') as { digest?: string }[]).find((version) => version.digest !== undefined) ?? {}
+  const resolve = (source: string) => engine.ask('GET', `/pipelineTemplate?source=${encodeURIComponent(source)}`)
+
+  for (const source of ['spinnaker://rope:stable', 'Spinnaker://rope:latest', `spinnaker://rope@sha256:${digest}`]) {
+    const { status, body } = await resolve(source)
+    assert.deepEqual([status, at(body, 'id'), at(body, 'pipeline')], [200, 'rope', template.pipeline], source)
+  }
+  const { body: merged } = await resolve('spinnaker://leaf')
+  assert.deepEqual([at(merged, 'id'), at(merged, 'stages')], ['leaf', base.stages])
+  assert.deepEqual(at(merged, 'variables'), [variable('a', 'int'), variable('b', 'string'), variable('c', 'list')])
+
+  for (const [source, says] of [
+    ['spinnaker://none', /no pipeline template "none"/],
+    ['spinnaker://rope:odd', /tag|no pipeline template/],
+    ['spinnaker://x', /in a circle/],
+    ['spinnaker://', /spinnaker:\/\/<id>/],
+    ['http://127.0.0.1:1/template.yml', /spinnaker:\/\/<id>/],
+    ['file:///etc/passwd', /spinnaker:\/\/<id>/],
+    ['spinnaker://{{ trigger.x }}', /spinnaker:\/\/<id>/],
+    ['', /spinnaker:\/\/<id>/],
+  ] as const) {
+    const { status, body } = await resolve(source)
+    assert.equal(status, 400, source)
+    assert.match(String(at(body, 'message')), says)
+  }
+})
+
+test('a template is resolved only for those who may read it', async (t) => {
+  const others: CallService = async (_service, { path }) => {
+    const readers = path.endsWith('/ann')
+      ? [{ name: 'secret', authorizations: ['READ'] }]
+      : [{ name: 'secret', authorizations: [] }]
+    return { status: 200, body: { applications: readers } }
+  }
+  const engine = await startEngine(t, { backends: [definitionsBackend], others, authorization: true })
+  const secret = { ...template, id: 'secret', metadata: { scopes: ['secret'] } }
+  await engine.backends.ask('front50', 'POST', '/v2/pipelineTemplates', secret)
+  const resolve = (user: string) => engine.ask('GET', '/pipelineTemplate?source=spinnaker://secret', undefined, user)
+  assert.equal((await resolve('ann')).status, 200)
+  const refused = await resolve('bob')
+  assert.equal(refused.status, 403)
+  assert.match(String(at(refused.body, 'message')), /READ on the application secret/)
+})

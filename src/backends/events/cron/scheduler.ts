@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { StatementSync } from 'node:sqlite'
 import type { BackendContext } from '../../backend.ts'
 import { inTransaction } from '../../database.ts'
-import { isTrue, type JsonObject, objectsOf, textOf } from '../../json-values.ts'
+import { isTrue, type JsonObject, textOf } from '../../json-values.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../../pipeline-templates/effective-pipelines.ts'
 import { toIdentity } from '../identity.ts'
 import { loadFreshPipeline, loadTriggeredPipelines } from '../pipelines.ts'
 import type { Start } from '../start.ts'
@@ -38,9 +39,18 @@ const readEveryMs = 30_000
 /** Reading all definitions may take one part in this many of the time, however often they are written. */
 const readShare = 50
 
+export interface CronParts {
+  context: BackendContext
+  starts: Starts
+  pipelines: EffectivePipelines
+  /** How often it looks for changed definitions, and at the clock at least. */
+  lookEveryMs: number
+}
+
 export class CronScheduler {
   readonly #context: BackendContext
   readonly #starts: Starts
+  readonly #pipelines: EffectivePipelines
   readonly #lookEveryMs: number
   readonly #clock: ZoneClock
   readonly #changes: StatementSync
@@ -54,10 +64,10 @@ export class CronScheduler {
   #readAt = Number.NEGATIVE_INFINITY
   #readTookMs = 0
 
-  /** @param lookEveryMs How often it looks for changed definitions, and at the clock at least. */
-  constructor(context: BackendContext, starts: Starts, lookEveryMs: number) {
+  constructor({ context, starts, pipelines, lookEveryMs }: CronParts) {
     this.#context = context
     this.#starts = starts
+    this.#pipelines = pipelines
     this.#lookEveryMs = lookEveryMs
     this.#clock = new ZoneClock(context.settings.timeZone)
     this.#changes = context.db.prepare('SELECT total_changes() AS changes')
@@ -103,7 +113,7 @@ export class CronScheduler {
     const begun = performance.now()
     this.#seenChanges = Number(this.#changes.get()?.['changes'])
     try {
-      const pipelines = await loadTriggeredPipelines(this.#context.call, ['cron'])
+      const pipelines = await loadTriggeredPipelines(this.#context.call, this.#pipelines, ['cron'])
       if (this.#closed) return
       const entries = pipelines.flatMap((pipeline) => this.#entriesOf(pipeline))
       this.#schedule = new Map(entries.map((entry) => [entry.key, entry]))
@@ -114,8 +124,8 @@ export class CronScheduler {
     this.#readTookMs = this.#readAt - begun
   }
 
-  #entriesOf(pipeline: JsonObject): Scheduled[] {
-    return objectsOf(pipeline['triggers']).flatMap((trigger): Scheduled[] => {
+  #entriesOf({ definition: pipeline, triggers }: EffectivePipeline): Scheduled[] {
+    return triggers.flatMap((trigger): Scheduled[] => {
       if (!isActive(trigger)) return []
       const expression = String(trigger['cronExpression'] ?? '')
       const key = JSON.stringify([pipeline['id'], trigger['id'], expression])
@@ -171,7 +181,8 @@ export class CronScheduler {
     const pipeline = await loadFreshPipeline(this.#context.call, listed)
     if (pipeline === undefined || isTrue(pipeline['disabled'])) return undefined
     const isSame = (trigger: JsonObject) => trigger['id'] === id && trigger['cronExpression'] === cronExpression
-    const current = objectsOf(pipeline['triggers']).find((trigger) => isActive(trigger) && isSame(trigger))
+    const { triggers } = await this.#pipelines.of(pipeline)
+    const current = triggers.find((trigger) => isActive(trigger) && isSame(trigger))
     if (current === undefined) return undefined
     const { parameters, rebake, runAsUser } = current
     const trigger = { type: 'cron', id, enabled: true, cronExpression, parameters, rebake, runAsUser, eventId: randomUUID() }

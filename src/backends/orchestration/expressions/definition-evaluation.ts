@@ -16,8 +16,23 @@ export function evaluateDefinition(definition: JsonObject, now: number): JsonObj
   const { parentExecution, ...ownParts } = given
   const evaluated = evaluateTree(ownParts, { scope: objectScope(given), now }).value
   const trigger: JsonObject = parentExecution === undefined ? evaluated : { ...evaluated, parentExecution }
-  const variables = isJsonObject(definition['templateVariables']) ? definition['templateVariables'] : undefined
   const skip = definition['spelEvaluator'] === 'v4' ? ['trigger', 'stages'] : ['trigger']
-  const { value } = evaluateTree(definition, { scope: submissionScope(trigger, variables), now, skip })
+  const { value } = evaluateTree(definition, { scope: submissionScope(trigger, variablesOf(definition)), now, skip })
   return { ...value, trigger }
+}
+
+/**
+ * The artifacts that a definition expects: they are bound before the rest is evaluated.
+ *
+ * @param definition With a trigger that has all its parameters.
+ * @see Events contract, section 3, step 9
+ */
+export function evaluateExpectedArtifacts(definition: JsonObject, now: number): unknown {
+  const { expectedArtifacts } = definition
+  const scope = submissionScope(definition['trigger'] as JsonObject, variablesOf(definition))
+  return evaluateTree({ expectedArtifacts }, { scope, now }).value['expectedArtifacts']
+}
+
+function variablesOf({ templateVariables }: JsonObject): JsonObject | undefined {
+  return isJsonObject(templateVariables) ? templateVariables : undefined
 }

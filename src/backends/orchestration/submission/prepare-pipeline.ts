@@ -2,14 +2,15 @@
 import { checkOnApplication } from '../../access.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { foldName } from '../../definitions/document-store.ts'
-import { evaluateDefinition } from '../expressions/definition-evaluation.ts'
+import { isTemplateInstance } from '../../pipeline-templates/inheritance.ts'
+import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, JsonObject, Trigger } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
 import { ArtifactError, resolveArtifacts } from './artifacts.ts'
 import { commonParts, textOf } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
-import { expandTemplate, isTemplateInstance } from './template-instance.ts'
+import { expandTemplate } from './template-instance.ts'
 import { checkParentReadable, listOf, normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
 export type PreparedPipeline =
@@ -37,7 +38,8 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
   const parameters = withDefaultParameters(normalised.parameters, given['parameterConfig'])
   let trigger: Trigger = { ...normalised, parameters }
   try {
-    trigger = withArtifacts(trigger, given, sources)
+    // A plan has received nothing yet.
+    if (!isTrue(given['plan'])) trigger = withArtifacts(trigger, given, sources)
     checkRunnable(given)
   } catch (error) {
     if (!(error instanceof ArtifactError)) throw error
@@ -98,7 +100,7 @@ async function ownerOf(id: string, { identity }: Caller, { call }: SubmissionSou
 function withArtifacts(trigger: Trigger, given: JsonObject, sources: SubmissionSources): Trigger {
   const received = [...listOf(given['receivedArtifacts']), ...trigger.artifacts]
   const { artifacts, resolved } = resolveArtifacts({
-    expected: listOf(given['expectedArtifacts']),
+    expected: listOf(evaluateExpectedArtifacts({ ...given, trigger }, sources.now())),
     wantedIds: listOf(trigger['expectedArtifactIds']),
     received,
     prior: () => priorArtifacts(given, sources),

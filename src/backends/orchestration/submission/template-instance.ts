@@ -1,28 +1,14 @@
 /** Turns an instance of a pipeline template of the second schema into the definition that it stands for. */
 import { BackendError } from '../../backend.ts'
-import { undecorated } from '../../definitions/template-references.ts'
+import { inheritedFields, inheritLists, pipelineOf, referenceOf, storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import type { JsonObject } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { ArtifactError } from './artifacts.ts'
 import type { SubmissionSources } from './sources.ts'
 import { listOf } from './trigger.ts'
 
-const storePrefix = 'spinnaker://'
-
-/** Lists that an instance adds to, by what it calls them when it excludes those of the template, and the key of an entry. */
-const inherited = [
-  { field: 'parameterConfig', excludedAs: 'parameters', key: 'name' },
-  { field: 'triggers', excludedAs: 'triggers', key: 'id' },
-  { field: 'notifications', excludedAs: 'notifications', key: 'id' },
-  { field: 'expectedArtifacts', excludedAs: 'expectedArtifacts', key: 'id' },
-] as const
-
 /** What only an instance has. */
-const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 'stages', ...inherited.map(({ field }) => field)]
-
-export function isTemplateInstance(definition: JsonObject): boolean {
-  return definition['type'] === 'templatedPipeline' && definition['schema'] === 'v2'
-}
+const instanceFields = ['type', 'schema', 'template', 'variables', 'exclude', 'stages', ...inheritedFields]
 
 /**
  * The stages are those of the template; the variables stay beside them, and are put in where expressions name them.
@@ -40,12 +26,12 @@ export async function expandTemplate(
     throw new ArtifactError('An instance of a pipeline template has no stages of its own; put them into the template.')
   }
   const { id, template } = await loadTemplate(instance, identity, sources)
-  const pipeline = isJsonObject(template['pipeline']) ? template['pipeline'] : {}
+  const pipeline = pipelineOf(template)
   const own = Object.fromEntries(Object.entries(instance).filter(([name]) => !instanceFields.includes(name)))
   return {
     ...pipeline,
     ...own,
-    ...inheritLists(pipeline, instance),
+    ...inheritLists(template, instance),
     stages: listOf(pipeline['stages']),
     templateVariables: bindVariables(template, instance),
     source: { type: 'templatedPipeline', id, version: 'v2' },
@@ -60,16 +46,14 @@ interface LoadedTemplate {
 async function loadTemplate(
   instance: JsonObject,
   headers: Record<string, string>,
-  sources: SubmissionSources,
+  { call }: SubmissionSources,
 ): Promise<LoadedTemplate> {
-  const reference = isJsonObject(instance['template']) ? instance['template']['reference'] : undefined
-  if (typeof reference !== 'string' || !reference.toLowerCase().startsWith(storePrefix)) {
-    throw new ArtifactError(`The pipeline does not say which template it is built on. Refer to it as ${storePrefix}<id>.`)
+  const stored = storedTemplate(referenceOf(instance))
+  if (stored === undefined) {
+    throw new ArtifactError('The pipeline does not say which template it is built on. Refer to it as spinnaker://<id>.')
   }
-  const name = reference.slice(storePrefix.length)
-  const id = undecorated(name)
-  const path = `/v2/pipelineTemplates/${encodeURIComponent(id)}${queryOf(name.slice(id.length))}`
-  const { status, body } = await sources.call('front50', { method: 'GET', path, headers })
+  const { id, name, path } = stored
+  const { status, body } = await call('front50', { method: 'GET', path, headers })
   if (status === 404) throw new ArtifactError(`There is no pipeline template "${name}".`)
   if (status === 403) throw new ArtifactError(`The pipeline template "${name}" may not be read. ${reasonIn(body)}`)
   if (status !== 200 || !isJsonObject(body)) throw new BackendError(502, `The pipeline template "${name}" could not be read.`)
@@ -78,31 +62,6 @@ async function loadTemplate(
 
 function reasonIn(body: unknown): string {
   return isJsonObject(body) && typeof body['message'] === 'string' ? body['message'] : ''
-}
-
-/** @param decoration Empty, `:tag` or `@digest`. */
-function queryOf(decoration: string): string {
-  if (decoration === '') return ''
-  return `?${decoration.startsWith(':') ? 'tag' : 'digest'}=${encodeURIComponent(decoration.slice(1).replace(/^sha256:/i, ''))}`
-}
-
-/** Entries of the instance replace those of the template with the same key, and follow the others. */
-function inheritLists(pipeline: JsonObject, instance: JsonObject): JsonObject {
-  const excluded = listOf(instance['exclude'])
-  const lists: JsonObject = {}
-  for (const { field, excludedAs, key } of inherited) {
-    const own = listOf(instance[field])
-    const keys = new Set(own.map((entry) => keyOf(entry, key)))
-    const kept = excluded.includes(excludedAs)
-      ? []
-      : listOf(pipeline[field]).filter((entry) => !keys.has(keyOf(entry, key) ?? Symbol()))
-    lists[field] = [...kept, ...own]
-  }
-  return lists
-}
-
-function keyOf(entry: unknown, key: string): unknown {
-  return isJsonObject(entry) ? entry[key] : undefined
 }
 
 const typeChecks: Readonly<Record<string, (value: unknown) => boolean>> = {

@@ -1,0 +1,72 @@
+/** Pipeline templates as the editor of an instance asks for them: the template itself, and what an instance becomes. */
+import type { FastifyInstance } from 'fastify'
+import { BackendError, callerOf } from '../../backend.ts'
+import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
+import type { JsonObject } from '../model.ts'
+import { isJsonObject } from '../model.ts'
+import type { SubmissionSources } from '../submission/sources.ts'
+
+/** Templates of the first schema may extend each other; more levels than this are taken for a circle. */
+const mostLevels = 20
+
+export function templateRoutes(app: FastifyInstance, sources: SubmissionSources): void {
+  // Sources without expressions do not depend on the execution that the query may name.
+  app.get<{ Querystring: { source?: unknown } }>('/pipelineTemplate', (request) =>
+    resolveTemplate(request.query.source, callerOf(request).identity, sources),
+  )
+}
+
+/**
+ * The template that a source names, with what it takes from the templates that it extends.
+ *
+ * @throws {BackendError} 400 when there is none; 403 when the caller may not read it; 502 when the definition store fails
+ */
+async function resolveTemplate(
+  source: unknown,
+  headers: Record<string, string>,
+  sources: SubmissionSources,
+): Promise<JsonObject> {
+  let resolved: JsonObject = {}
+  let next = source
+  for (let level = 0; level < mostLevels; level++) {
+    const template = await loadTemplate(next, headers, sources)
+    resolved = merge(template, resolved) as JsonObject
+    next = template['source']
+    if (next === undefined || next === null || next === '') return resolved
+  }
+  throw new BackendError(400, `The template extends more than ${mostLevels} others, or itself in a circle.`)
+}
+
+async function loadTemplate(source: unknown, headers: Record<string, string>, { call }: SubmissionSources): Promise<JsonObject> {
+  const stored = storedTemplate(source)
+  if (stored === undefined || /\{\{|\{%/.test(String(source))) {
+    throw new BackendError(
+      400,
+      `Templates are read from the definition store: use a "source" such as spinnaker://<id> or spinnaker://<id>:<tag>.`,
+    )
+  }
+  const { name, path } = stored
+  const { status, body } = await call('front50', { method: 'GET', path, headers })
+  if (status === 200 && isJsonObject(body)) return body
+  const reason = isJsonObject(body) && typeof body['message'] === 'string' ? ` ${body['message']}` : ''
+  if (status === 404) throw new BackendError(400, `There is no pipeline template "${name}".`)
+  if (status < 500)
+    throw new BackendError(status < 400 ? 502 : status, `The pipeline template "${name}" cannot be read.${reason}`)
+  throw new BackendError(502, `The pipeline template "${name}" cannot be read: the definition store answered ${status}.`)
+}
+
+/** What the child says counts; in lists, its entries replace those of the same name or id. */
+function merge(parent: unknown, child: unknown): unknown {
+  if (child === undefined) return parent
+  if (isJsonObject(parent) && isJsonObject(child)) {
+    const keys = new Set([...Object.keys(parent), ...Object.keys(child)])
+    return Object.fromEntries([...keys].map((key) => [key, merge(parent[key], child[key])]))
+  }
+  if (!Array.isArray(parent) || !Array.isArray(child)) return child
+  const replaced = new Set<unknown>(child.map(keyOf).filter((key) => key !== undefined))
+  return [...parent.filter((entry) => !replaced.has(keyOf(entry))), ...child]
+}
+
+function keyOf(entry: unknown): unknown {
+  return isJsonObject(entry) ? (entry['name'] ?? entry['id']) : undefined
+}
