@@ -9,8 +9,8 @@ import type { AcceptedAssertion } from './response.ts'
 /** @see authentication contract, section 2.2: common keys */
 export interface IdentityMapping {
   attributes: { firstName: string; lastName: string; roles: string; username: string | undefined; email: string | undefined }
-  /** Undefined: each value is one role. */
-  rolesDelimiter: RegExp | undefined
+  /** With the flag `g`. */
+  rolesDelimiter: RegExp
   lowercaseRoles: boolean
   sortRoles: boolean
   /** At least one of them, unless there are none. */
@@ -89,8 +89,8 @@ function toRoles(values: readonly string[], mapping: IdentityMapping, notes: Rol
  * The delimiter counts where it stands between names: what is escaped or quoted in a distinguished name belongs to it, and so does
  * the comma between its parts.
  */
-function splitRoles(value: string, delimiter: RegExp | undefined): string[] {
-  if (delimiter === undefined || isDistinguishedName(value)) return [value.trim()]
+function splitRoles(value: string, delimiter: RegExp): string[] {
+  if (isDistinguishedName(value)) return [value.trim()]
   const masked = value.includes('=') ? maskEscapes(value) : value
   const parts: string[] = []
   let start = 0

@@ -335,7 +335,7 @@ function createRoleNotes(log: FastifyBaseLogger): RoleNotes {
       log.warn(
         { role: value.slice(0, 200) },
         'one of several roles holds the delimiter and is split: a name of a group can bring roles in this way; where each value is ' +
-          'one group, set saml.userAttributeMapping.rolesDelimiter to an empty text',
+          'one group, set saml.userAttributeMapping.rolesDelimiter to (?!), which matches nothing',
       )
     },
   }

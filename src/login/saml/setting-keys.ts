@@ -146,8 +146,9 @@ export const SamlKeys = z.strictObject({
   'saml.userAttributeMapping.roles': z.string().default('memberOf').describe('Attribute with the roles.'),
   'saml.userAttributeMapping.rolesDelimiter': z
     .string()
+    .min(1)
     .default(';')
-    .describe('Regular expression between roles in one value. Empty: each value is one role.'),
+    .describe('Regular expression between roles in one value. With `(?!)`, each value is one role.'),
   'saml.userAttributeMapping.username': z.string().optional().describe('Attribute with the user name. Default: NameID.'),
   'saml.userAttributeMapping.email': z.string().optional().describe('Attribute with the e-mail address. Default: NameID.'),
   'security.authn.saml.enabled': z.boolean().default(false).describe('Form of installers; `saml.enabled` decides.'),

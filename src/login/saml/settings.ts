@@ -112,22 +112,21 @@ function toMapping(keys: SamlKeys, report: SettingsReport): IdentityMapping {
 const ordinary = [...' ,-_.:/@aZ0']
 
 /** A pattern that is found within a value, where others match the whole of it. */
-function toDelimiter(text: string, report: SettingsReport): RegExp | undefined {
+function toDelimiter(text: string, report: SettingsReport): RegExp {
   const key = 'saml.userAttributeMapping.rolesDelimiter'
-  if (text === '') return undefined
   try {
     const delimiter = parseJavaSearch(text, 'g')
     const inside = ordinary.find((character) => character.search(delimiter) !== -1)
     if (inside !== undefined) {
       report.notice(
         `${key} splits roles at "${inside}", which names of groups may hold: a group "x${inside}admins" brings the role "admins". ` +
-          'Where the identity provider sends each group as a value of its own, set it to an empty text.',
+          'Where the identity provider sends each group as a value of its own, set it to "(?!)", which matches nothing.',
       )
     }
     return delimiter
   } catch (error) {
     report.problem(key, `must be a regular expression: ${(error as Error).message}`)
-    return undefined
+    return /;/g
   }
 }
 
