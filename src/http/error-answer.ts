@@ -39,27 +39,30 @@ function formatTimestamp(date: Date): string {
   return date.toISOString().replace('Z', '+00:00')
 }
 
-const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: 'BODY_TOO_LARGE',
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'UNREADABLE_BODY',
-  FST_ERR_BAD_URL: 'PATH_REFUSED',
-  FST_ERR_MAX_PARAM_LENGTH: 'BAD_ARGUMENT',
-}
-
-const frameworkMessages: Partial<Record<ErrorCode, string>> = {
-  BAD_ARGUMENT: 'A name in the path is too long.',
-  UNSUPPORTED_MEDIA_TYPE: 'The header Content-Type is malformed. Send application/json or application/x-yaml.',
+/** Errors of the web framework that a request can cause, by their codes, in the words of the gateway. */
+const frameworkErrors: Readonly<Record<string, readonly [ErrorCode, message: string]>> = {
+  FST_ERR_NOT_FOUND: ['NO_ROUTE', 'No operation has this path. GET /openapi.json lists all of them.'],
+  FST_ERR_BAD_URL: ['PATH_REFUSED', 'The path has an incomplete or invalid percent-encoding. Encode it as UTF-8.'],
+  FST_ERR_INVALID_URL: ['PATH_REFUSED', 'The path cannot be read. Encode it as UTF-8.'],
+  FST_ERR_MAX_PARAM_LENGTH: ['BAD_ARGUMENT', 'A name in the path is too long.'],
+  FST_ERR_VALIDATION: ['BAD_ARGUMENT', 'An argument does not have the declared type.'],
+  FST_ERR_ROUTE_MISSING_CONTENT_TYPE: ['BAD_ARGUMENT', 'The header Content-Type is missing. Send application/json.'],
+  FST_ERR_ROUTE_MISSING_CONTENT: ['MISSING_BODY', 'This request needs a body. Send a JSON or YAML document.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['BODY_TOO_LARGE', 'The body is too large. Send less, or raise http.maxBodyBytes.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'UNSUPPORTED_MEDIA_TYPE',
+    'The header Content-Type is malformed. Send application/json or application/x-yaml.',
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['UNREADABLE_BODY', 'The body does not have the length that Content-Length announces.'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['MISSING_BODY', 'The body is empty. Send a JSON or YAML document.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['UNREADABLE_BODY', 'The body is not well-formed JSON.'],
 }
 
 /** Errors of the web framework keep their meaning; everything else is a defect whose text stays in the log. */
 function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown
-  const frameworkCode = frameworkCodes[String((thrown as { code?: unknown } | undefined)?.code)]
-  if (frameworkCode !== undefined) {
-    const message = frameworkMessages[frameworkCode] ?? (thrown as Error).message
-    return new GatewayError(frameworkCode, message, { cause: thrown })
-  }
+  const known = frameworkErrors[String((thrown as { code?: unknown } | undefined)?.code)]
+  if (known !== undefined) return new GatewayError(...known, { cause: thrown })
   return new GatewayError(
     'UNEXPECTED',
     'The gateway failed unexpectedly. The operator finds the cause in the log under the request id.',

@@ -97,6 +97,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       if (running !== undefined) await running
       if (reply.sent) return reply
     }
+    // Before the framework looks at the body, which nobody is going to read.
+    if (request.is404) throw notOffered(request, options.methodsOf(request.state.path))
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
     for (const [name, value] of Object.entries(commonHeaders(request, options.echoedHeaders))) {
@@ -105,18 +107,13 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     done()
   })
   server.setErrorHandler(async (thrown, request, reply) => {
+    // A method that the router has never heard of passes no step.
+    request.state ??= createState(request, options.origin)
     const gone = reply.raw.destroyed
     const error = await sendError(request, reply, thrown)
     // What fails because nobody waits for it any more is no failure.
     if (!gone) options.onError(request, error)
     return reply
-  })
-  server.setNotFoundHandler((request) => {
-    const methods = options.methodsOf(request.state.path)
-    if (methods.length === 0) throw noRoute(request)
-    throw new GatewayError('METHOD_NOT_ALLOWED', `${request.method} is not offered here; ${methods.join(', ')} are.`, {
-      headers: { allow: methods.join(', ') },
-    })
   })
   return server
 }
@@ -130,6 +127,14 @@ function outcomeOf(request: FastifyRequest, reply: FastifyReply, answered: boole
     bytes: request.state.streamedBytes ?? announced,
     complete: raw.writableFinished,
   }
+}
+
+/** @param methods Those that the path has. */
+function notOffered(request: FastifyRequest, methods: readonly string[]): GatewayError {
+  if (methods.length === 0) return noRoute(request)
+  return new GatewayError('METHOD_NOT_ALLOWED', `${request.method} is not offered here; ${methods.join(', ')} are.`, {
+    headers: { allow: methods.join(', ') },
+  })
 }
 
 function noRoute(request: FastifyRequest): GatewayError {

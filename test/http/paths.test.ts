@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
-import { PassThrough } from 'node:stream'
-import { text as readText } from 'node:stream/consumers'
+import { METHODS, request } from 'node:http'
 import { test } from 'node:test'
+import { errorCodes } from 'fastify'
+import { toErrorAnswer } from '../../src/http/error-answer.ts'
 import { runGateway, startGateway } from '../support/gateway.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
 import { startUpstream } from '../support/upstream.ts'
 
 /** Sends the path as it stands: `fetch` would tidy it. */
@@ -144,6 +145,72 @@ test('a wrong method is a problem with status 405 and an Allow header', async (t
   assert.match(answer.headers.get('allow') ?? '', /PUT|POST/)
 })
 
+const noBody: readonly [headers: string, body: string] = ['', '']
+const bodies: readonly (typeof noBody)[] = [
+  noBody,
+  ['content-length: 2\r\n', '{}'],
+  ['content-type: application/json\r\ncontent-length: 2\r\n', '{}'],
+  ['content-type: ;;\r\ncontent-length: 2\r\n', '{}'],
+  ['content-type: application/json\r\n', ''],
+  ['transfer-encoding: chunked\r\n', '2\r\n{}\r\n0\r\n\r\n'],
+]
+
+for (const [user, authorization, statusOf] of [
+  ['where everyone is anonymous', '', { known: 405, unknown: 404 }],
+  ['of a stranger', '', { known: 302, unknown: 302 }],
+  ['of a user', `authorization: Basic ${Buffer.from('kim:secret').toString('base64')}\r\n`, { known: 405, unknown: 404 }],
+] as const) {
+  test(`every method ${user} gets an answer, whatever its body`, async (t) => {
+    const gateway = await startGateway(t, {
+      server: { servlet: { 'context-path': '/gate' } },
+      ...(!user.includes('anonymous') && { spring: { security: { user: { name: 'kim', password: 'secret' } } } }),
+    })
+    const ask = async (method: string, path: string, [headers, body]: typeof noBody) => {
+      const connection = await openRawConnection(t, gateway)
+      const lines = `host: gate\r\naccept: application/json\r\n${authorization}${headers}`
+      connection.send(`${method} ${path} HTTP/1.1\r\n${lines}\r\n${body}`)
+      const answer = await connection.next({ toHead: method === 'HEAD' })
+      connection.socket.destroy()
+      return { ...answer, what: `${method} ${path} ${headers}: ${answer.status} ${answer.body}` }
+    }
+    for (const method of METHODS.filter((name) => !['GET', 'HEAD', 'OPTIONS'].includes(name))) {
+      for (const body of bodies) {
+        const { status, headers, what } = await ask(method, '/gate/networks', body)
+        assert.equal(status, method === 'CONNECT' ? 405 : statusOf.known, what)
+        if (status === 405) assert.match(headers['allow'] ?? '', /GET/, what)
+      }
+      if (method === 'CONNECT') continue
+      const unknown = await ask(method, '/gate/no/such/path', noBody)
+      assert.equal(unknown.status, statusOf.unknown, unknown.what)
+      const beside = await ask(method, '/networks', noBody)
+      assert.equal(beside.status, 404, beside.what)
+    }
+  })
+}
+
+test('a method that the router does not know is no failure', async (t) => {
+  const { gateway, url } = await runGateway(t, {})
+  gateway.server.server.prependListener('request', (request) => {
+    request.method = 'BREW'
+  })
+  const answer = await rawGet(url, '/networks')
+  assert.equal(answer.status, 404, answer.body)
+  assert.equal((JSON.parse(answer.body) as { code: string }).code, 'NO_ROUTE')
+})
+
+test('no error of the framework that a request can cause is a failure of the gateway', () => {
+  const causes = Object.values(errorCodes).map((Cause) => new Cause('a', 'b', 'c'))
+  // A mistake of the program alone.
+  const requests = causes.filter(({ statusCode = 500, code }) => statusCode < 500 && !/_INSTANCE_/.test(code))
+  assert.ok(requests.length > 8)
+  for (const cause of requests) {
+    const { status, body } = toErrorAnswer(cause, 'id', '/networks')
+    assert.ok(status >= 400 && status < 500, cause.code)
+    assert.match(String(body['message']), /^[A-Z].{20,}\.$/, cause.code)
+    assert.notEqual(body['message'], cause.message)
+  }
+})
+
 test('OPTIONS without a preflight tells the methods of a path and executes nothing', async (t) => {
   const orca = await startUpstream(t, {})
   const gateway = await startGateway(t, { services: { orca: { baseUrl: orca.url } } })
@@ -167,16 +234,6 @@ test('headers that exceed the limit are refused with 431', async (t) => {
   const answer = await rawGet(gateway, '/health', { 'x-large': 'a'.repeat(200_000) })
   assert.equal(answer.status, 431)
   assert.equal((JSON.parse(answer.body) as { code: string }).code, 'HEADERS_TOO_LARGE')
-})
-
-test('a request that does not arrive completely in time is answered with 408', async (t) => {
-  const { gateway } = await runGateway(t, {})
-  const connection = new PassThrough()
-  gateway.server.server.emit('clientError', Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), connection)
-  const [head = '', body = ''] = (await readText(connection)).split('\r\n\r\n')
-  assert.match(head, /^HTTP\/1\.1 408 Request Timeout\r\n/)
-  assert.match(head, /connection: close/)
-  assert.equal((JSON.parse(body) as { code: string }).code, 'REQUEST_TIMEOUT')
 })
 
 test('a name in the path that is too long is refused with 400, and a long one is not', async (t) => {
