@@ -23,7 +23,7 @@ import { createAccountCache } from './operations/account-cache.ts'
 import { allOperations } from './operations/all.ts'
 import { createApplicationCache } from './operations/application-cache.ts'
 import { mountOperations } from './operations/mount.ts'
-import { formatOpenApi } from './operations/openapi.ts'
+import { ApiDocument } from './operations/openapi.ts'
 import { createMethodIndex } from './operations/path-pattern.ts'
 import type { Platform } from './operations/platform.ts'
 import { openPermissions } from './permissions/fiat-permissions.ts'
@@ -172,7 +172,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     audit,
     audited,
     operationIds: new Set(operations.map(({ id }) => id)),
-    describeApi: (serverUrl) => formatOpenApi(operations, { version, serverUrl }),
+    apiDocument: new ApiDocument(operations, version),
   }
 
   const methodsOf = createMethodIndex([...operations, ...login.routes])

@@ -53,6 +53,15 @@ export async function sendValue(
   return sendBytes(request, reply, status, Buffer.from(text), yaml ? 'application/x-yaml' : 'application/json')
 }
 
+/** Documents that are kept are compressed once. */
+const packedBytes = new WeakMap<Buffer, Promise<Buffer>>()
+
+function pack(bytes: Buffer): Promise<Buffer> {
+  const packed = packedBytes.get(bytes) ?? gzip(bytes)
+  packedBytes.set(bytes, packed)
+  return packed
+}
+
 /** Sends bytes under a content type, compressed if the client allows it and it is worth it. */
 export async function sendBytes(
   request: FastifyRequest,
@@ -65,7 +74,7 @@ export async function sendBytes(
   if (bytes.length <= minGzipBytes || !acceptsGzip(request.headers['accept-encoding'])) {
     return reply.header('content-length', String(bytes.length)).send(bytes)
   }
-  const packed = await gzip(bytes)
+  const packed = await pack(bytes)
   const vary = request.state.answerHeaders['vary']
   return reply
     .headers({

@@ -308,7 +308,8 @@ async function answerValue(asked: Asked, value: unknown, filter?: Filter): Promi
   reply.headers(value.headers)
   const contentType = value.headers['content-type']
   if (contentType !== undefined && (typeof value.body === 'string' || Buffer.isBuffer(value.body))) {
-    return sendBytes(request, reply, value.status, Buffer.from(value.body), contentType)
+    const bytes = typeof value.body === 'string' ? Buffer.from(value.body) : value.body
+    return sendBytes(request, reply, value.status, bytes, contentType)
   }
   return sendValue(request, reply, value.status, value.body)
 }

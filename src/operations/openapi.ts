@@ -1,6 +1,7 @@
 /** Prints the OpenAPI 3.1 document from the list of operations. */
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
+import { formatJson } from '../http/json.ts'
 import { formatDemands } from './demands.ts'
 import type { Operation } from './operation.ts'
 import { createQueryRules } from './parse-query.ts'
@@ -43,6 +44,43 @@ export function formatOpenApi(operations: readonly Operation[], options: OpenApi
     components: { schemas: { Error: errorSchema, Problem: problemSchema }, responses: commonResponses(), securitySchemes },
     security: [{ session: [] }, { basic: [] }, { apiToken: [] }],
   }
+}
+
+/** Stands in the formatted document where each answer has the address of the server. */
+const addressMark = 'https://address-of-the-server.invalid'
+/** Documents for as many addresses are kept as they are; they are megabytes, and a client can make up addresses. */
+const maxKept = 8
+
+/** The document as it is served: formatted once, in JSON and in YAML, with the address that the client has used. */
+export class ApiDocument {
+  readonly #load: () => JsonObject
+  readonly #formatted = new Map<'json' | 'yaml', Promise<readonly string[]>>()
+  readonly #kept = new Map<string, Buffer>()
+
+  /** Formats nothing before it is asked. */
+  constructor(operations: readonly Operation[], version: string) {
+    this.#load = () => formatOpenApi(operations, { version, serverUrl: addressMark })
+  }
+
+  /** @returns the same bytes each time, as long as they are kept */
+  async print(format: 'json' | 'yaml', serverUrl: string): Promise<Buffer> {
+    const key = `${format} ${serverUrl}`
+    const kept = this.#kept.get(key)
+    if (kept !== undefined) return kept
+    const parts = this.#formatted.get(format) ?? formatParts(format, this.#load())
+    this.#formatted.set(format, parts)
+    // Text in double quotes is the same in YAML.
+    const printed = Buffer.from((await parts).join(JSON.stringify(serverUrl)))
+    if (this.#kept.size >= maxKept) this.#kept.clear()
+    this.#kept.set(key, printed)
+    return printed
+  }
+}
+
+/** What stands before and after the address of the server. */
+async function formatParts(format: 'json' | 'yaml', document: JsonObject): Promise<readonly string[]> {
+  if (format === 'json') return formatJson(document).split(JSON.stringify(addressMark))
+  return (await import('../http/yaml.ts')).formatYaml(document).split(addressMark)
 }
 
 function toTemplate(path: string): string {

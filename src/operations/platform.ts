@@ -9,6 +9,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { ApplicationCache } from './application-cache.ts'
+import type { ApiDocument } from './openapi.ts'
 import type { OperationSettings } from './settings.ts'
 
 export interface Platform {
@@ -28,5 +29,5 @@ export interface Platform {
   /** Ids of everything that is served. */
   readonly operationIds: ReadonlySet<string>
   /** The OpenAPI document of everything that is served. */
-  readonly describeApi: (baseUrl: string) => Record<string, unknown>
+  readonly apiDocument: ApiDocument
 }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import { parseAccept } from '../http/parse-accept.ts'
 import { aboutGateway } from './demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
@@ -92,7 +93,7 @@ export const systemOperations: Operation[] = [
       demands: aboutGateway,
       summary: 'This document: OpenAPI 3.1 of everything that is served.',
       answer: AnyObject,
-      handle: async (request, platform) => platform.describeApi(request.state.baseUrl),
+      handle: answerApiDocument,
     }),
   ),
   ...['/swagger-ui/index.html', '/swagger-ui.html', '/reference'].map(
@@ -138,6 +139,12 @@ async function answerReadiness({ state }: OperationRequest, platform: Platform):
   return waitingFor.length === 0
     ? new DirectAnswer(200, { status: 'UP', ...told })
     : new DirectAnswer(503, { status: 'DOWN', waitingFor, ...told })
+}
+
+async function answerApiDocument({ headers, state }: OperationRequest, { apiDocument }: Platform): Promise<DirectAnswer> {
+  const format = parseAccept(headers.accept, ['json', 'yaml']) === 'yaml' ? 'yaml' : 'json'
+  const contentType = format === 'yaml' ? 'application/x-yaml' : 'application/json'
+  return new DirectAnswer(200, await apiDocument.print(format, state.baseUrl), { 'content-type': contentType })
 }
 
 async function answerMetrics(_request: OperationRequest, platform: Platform): Promise<DirectAnswer> {

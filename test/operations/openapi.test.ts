@@ -4,8 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { parse } from 'yaml'
 import { allOperations } from '../../src/operations/all.ts'
-import { formatOpenApi } from '../../src/operations/openapi.ts'
+import { ApiDocument, formatOpenApi } from '../../src/operations/openapi.ts'
 import { startGateway } from '../support/gateway.ts'
 
 interface Entry {
@@ -15,7 +16,7 @@ interface Entry {
   responses: Record<string, unknown>
 }
 
-interface ApiDocument {
+interface ApiContent {
   openapi: string
   servers: { url: string }[]
   paths: Record<string, Record<string, Entry>>
@@ -25,7 +26,7 @@ const root = resolve(import.meta.dirname, '../..')
 const document = formatOpenApi(allOperations, {
   version: '1.2.3',
   serverUrl: 'https://gate.example.com',
-}) as unknown as ApiDocument
+}) as unknown as ApiContent
 const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, entry]) => ({ path, method, entry })),
 )
@@ -97,12 +98,33 @@ for (const path of ['/openapi.json', '/v3/api-docs', '/v2/api-docs']) {
     const answer = await fetch(gateway + path)
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.get('content-type'), 'application/json')
-    const served = (await answer.json()) as ApiDocument
+    const served = (await answer.json()) as ApiContent
     assert.equal(served.openapi, '3.1.0')
     assert.deepEqual(served.servers, [{ url: gateway }])
     assert.deepEqual(Object.keys(served.paths), Object.keys(document.paths))
   })
 }
+
+test('the document is formatted once, whatever address and format clients use', async () => {
+  let formatted = 0
+  const operations = new Proxy([...allOperations], {
+    get: (target, name, receiver) => {
+      if (name === Symbol.iterator) formatted++
+      return Reflect.get(target, name, receiver)
+    },
+  })
+  const served = new ApiDocument(operations, '1.2.3')
+  const first = await served.print('json', 'https://a.example/"gate"')
+  assert.equal(await served.print('json', 'https://a.example/"gate"'), first)
+  for (let index = 0; index < 20; index++) {
+    const url = `https://gate-${index}.example`
+    assert.deepEqual((JSON.parse((await served.print('json', url)).toString()) as ApiContent).servers, [{ url }])
+  }
+  assert.equal(formatted, 1)
+  const yaml = parse((await served.print('yaml', 'https://a.example/"gate"')).toString()) as unknown
+  assert.deepEqual(yaml, JSON.parse(first.toString()))
+  assert.equal(formatted, 2)
+})
 
 test('a generator makes a client of it whose types are sound', { timeout: 120_000 }, async (t) => {
   const folder = createFolder(t)
