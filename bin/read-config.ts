@@ -1,7 +1,11 @@
 /** Reads the configuration for the commands, and tells every mistake at once. */
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { parseArgs } from 'node:util'
 import { ConfigError, type LoadedConfig, loadConfig } from '../src/config/config.ts'
+
+/** Files that Docker and Podman put into every container. */
+const containerMarks = ['/.dockerenv', '/run/.containerenv']
 
 const options = { config: { type: 'string', multiple: true } } as const
 
@@ -30,5 +34,12 @@ export async function readConfig(args: readonly string[]): Promise<LoadedConfig 
 export function loadConfigOf(args: readonly string[]): Promise<LoadedConfig> {
   const { values } = parseArgs({ args: [...args], options, strict: false })
   const files = (values['config'] ?? []).map(String)
-  return loadConfig({ cwd: process.cwd(), env: process.env, homeDir: homedir(), files })
+  return loadConfig({
+    cwd: process.cwd(),
+    env: process.env,
+    homeDir: homedir(),
+    files,
+    inContainer: containerMarks.some((file) => existsSync(file)),
+    onTerminal: process.stdin.isTTY,
+  })
 }

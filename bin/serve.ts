@@ -1,5 +1,5 @@
 /** `fairlead serve`: starts the gateway, says how it is guarded, and stops it in good order. */
-import { createGateway } from '../src/gateway.ts'
+import { createGateway, type Gateway } from '../src/gateway.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { giveBackMemory } from '../src/telemetry/memory.ts'
 import { findMisuse, loadConfigOf, readConfig } from './read-config.ts'
@@ -22,7 +22,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
   try {
     const reread = async () => (await loadConfigOf(args)).config
     const gateway = await createGateway({ config, log, version: packageVersion(), reread })
-    stopOnSignal(gateway, log)
+    stopOnSignal(gateway, config.http.drainMs, log)
     await gateway.listen()
     setTimeout(giveBackMemory, settledMs).unref()
     return undefined
@@ -33,20 +33,34 @@ export async function serve(args: readonly string[]): Promise<number | undefined
   }
 }
 
-/** A second signal does not wait for anything. */
-function stopOnSignal(gateway: { close(): Promise<void> }, log: { info(text: string): void }): void {
-  let stopping = false
-  const stop = (signal: NodeJS.Signals) => {
-    if (stopping) process.exit(1)
-    stopping = true
+/** The first signal drains and then finishes what is in flight. A second one ends the drain; whoever waits no longer sends another. */
+function stopOnSignal(gateway: Gateway, drainMs: number, log: { info(text: string): void }): void {
+  const hurry = new AbortController()
+  let phase: 'serving' | 'draining' | 'finishing' = 'serving'
+  const stop = async (signal: NodeJS.Signals) => {
+    phase = 'draining'
+    if (drainMs > 0) {
+      log.info(
+        `${signal}: readiness is 503 from now on, requests are served for ${drainMs} ms more; a second signal ends the wait`,
+      )
+    }
+    await gateway.drain(hurry.signal)
+    phase = 'finishing'
     log.info(`${signal}: finishing what is in flight`)
-    gateway.close().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    )
+    await gateway.close()
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (phase === 'finishing') process.exit(1)
+    else if (phase === 'draining') hurry.abort()
+    else {
+      stop(signal).then(
+        () => process.exit(0),
+        () => process.exit(1),
+      )
+    }
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
 }
 
 const explanations: Readonly<Record<string, string>> = {

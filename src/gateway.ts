@@ -1,19 +1,21 @@
 /** The composition root: builds every part from the configuration, connects them, and owns closing them. */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { type Embedded, socketPathFor, startEmbedded } from './backends/embedded.ts'
 import { lockDataDir } from './backends/lock.ts'
 import type { Config } from './config/config.ts'
 import { AuditedAnswers } from './http/audited-answers.ts'
+import { Connections, type ConnectionTimes, connectionTimes } from './http/connections.ts'
 import { applyCors } from './http/cors.ts'
 import { refuseForeignPages } from './http/foreign-pages.ts'
 import { MemoryCounters } from './http/limits/counters.ts'
 import { labelUpstreamLimits, limitRequests } from './http/limits/limit-requests.ts'
 import { RedisCounters } from './http/limits/redis-counters.ts'
 import { RunTimeLimitsReader } from './http/limits/run-time-limits.ts'
-import { createEncryptedServer, createExtraListeners } from './http/listeners.ts'
+import { createEncryptedServer, createExtraListeners, createPlainServer } from './http/listeners.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
-import { createHttpServer, toServerOptions } from './http/server.ts'
+import { createHttpServer } from './http/server.ts'
 import { shedRequests } from './http/shedding.ts'
 import { answerOptions, dropForgedIdentity, refuseAmbiguousPath } from './http/steps.ts'
 import { openTlsFiles } from './http/tls/tls-files.ts'
@@ -46,6 +48,11 @@ export interface Gateway {
   readonly server: FastifyInstance
   /** Starts to listen and to work in the background. @returns the address, `http://host:port` */
   listen(): Promise<string>
+  /**
+   * Has readiness fail from now on while everything is still served, so that balancers turn away before `close`. Resolves
+   * after the configured time, or when it is aborted.
+   */
+  drain(hurry?: AbortSignal): Promise<void>
   /** Finishes what is in flight, within the configured bound, and closes everything. */
   close(): Promise<void>
 }
@@ -61,13 +68,14 @@ export interface GatewayOptions {
   rereadMs?: number
   /** The program of the embedded back ends, unless it lies where the package has it. */
   workerFile?: URL
+  /** Other times for connections than the usual ones. */
+  connectionTimes?: Partial<ConnectionTimes> | undefined
   /** Milliseconds since the epoch. */
   now?: () => number
 }
 
 const accountRefreshMs = 30_000
 const healthIntervalMs = 30_000
-const idleCheckMs = 50
 
 /** @throws {Error} when the data directory cannot be used; the message says what to do */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -195,18 +203,24 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       : []),
   ]
   const { listeners } = config.http
+  const connections = new Connections({
+    times: { ...connectionTimes, ...options.connectionTimes },
+    writeTimeoutMs: config.http.writeTimeoutMs,
+    maxUnreadBytes: config.http.maxUnreadBytes,
+    log,
+  })
   const serverOptions = {
-    ...toServerOptions(config.http.maxHeaderBytes),
+    maxHeaderBytes: config.http.maxHeaderBytes,
+    connections,
     onCertificateRefused: (address: string | undefined, reason: string) => audited?.refuseConnection(address, reason),
   }
   const server = createHttpServer({
     log,
     origin: config.http.origin,
-    maxHeaderBytes: config.http.maxHeaderBytes,
-    createMainServer:
+    createMainServer: (handler) =>
       tls && listeners.mainTls
-        ? (handler) => createEncryptedServer(handler, tls, listeners.clientCertificates, log, serverOptions)
-        : undefined,
+        ? createEncryptedServer(handler, tls, listeners.clientCertificates, log, serverOptions)
+        : createPlainServer(handler, serverOptions),
     echoedHeaders: config.http.answerHeaders,
     ignoreTrailingSlash: config.http.ignoreTrailingSlash,
     steps,
@@ -244,15 +258,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     return toAddress(address)
   }
 
+  async function drain(hurry?: AbortSignal): Promise<void> {
+    health.stop()
+    if (config.http.drainMs === 0) return
+    connections.drain()
+    // An abort is no failure here: it ends the wait.
+    await pause(config.http.drainMs, undefined, { signal: hurry }).catch(() => {})
+  }
+
   async function close(): Promise<void> {
     health.stop()
-    const servers = [server.server, extraListeners]
-    const limit = setTimeout(() => servers.forEach((one) => void one.closeAllConnections()), config.http.shutdownGraceMs)
-    // A connection whose last answer is over would otherwise be kept for the next request.
-    const idle = setInterval(() => servers.forEach((one) => void one.closeIdleConnections()), idleCheckMs)
-    await Promise.all([server.close(), extraListeners.close()])
-    clearInterval(idle)
-    clearTimeout(limit)
+    await connections.end(config.http.shutdownGraceMs)
+    await server.close()
     health.close()
     applications.close()
     accounts.close()
@@ -270,7 +287,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     lock.release()
   }
 
-  return { server, listen, close }
+  return { server, listen, drain, close }
 }
 
 /** @see HTTP conventions, section 5.3: how Redis counts for the health */

@@ -58,6 +58,9 @@ export interface ConfigPlaces {
   systemDir?: string
   /** Settings by key, which win over everything: `{'server.port': 0}`. */
   settings?: Readonly<Record<string, unknown>>
+  /** The process runs in a container, or was started by hand. Default: neither. */
+  inContainer?: boolean
+  onTerminal?: boolean
 }
 
 export interface LoadedConfig {
@@ -111,8 +114,13 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
     settings: places.settings ?? {},
   })
   const context: BindContext = { root: combined.root, placeholders: combined.placeholders, problems: combined.problems }
-  const inKubernetes = env['KUBERNETES_SERVICE_HOST'] !== undefined
-  const config = toConfig(context, combined.notices, { cwd, inKubernetes, profiles: combined.profiles })
+  const config = toConfig(context, combined.notices, {
+    cwd,
+    inKubernetes: env['KUBERNETES_SERVICE_HOST'] !== undefined,
+    inContainer: places.inContainer === true,
+    onTerminal: places.onTerminal === true,
+    profiles: combined.profiles,
+  })
   await checkRoleSource(config.backends.permissions?.roleSource, createReport(context, combined.notices))
   combined.reportUnknown()
   if (combined.problems.length > 0) throw new ConfigError(sortProblems(combined.problems))
@@ -200,11 +208,13 @@ function describeAudit(audit: AuditSettings | undefined): string {
 interface Surroundings {
   cwd: string
   inKubernetes: boolean
+  inContainer: boolean
+  onTerminal: boolean
   /** Active profiles. */
   profiles: readonly string[]
 }
 
-function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, profiles }: Surroundings): Config {
+function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...surroundings }: Surroundings): Config {
   bindKeys(SourceKeys, context)
   const report = createReport(context, notices)
   const upstreams = toConfiguredUpstreams(bindKeys(UpstreamKeys, context), report)
@@ -212,7 +222,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, inKubernetes, 
   const loginKeys = bindKeys(LoginKeys, context)
   const http = toHttpSettings(bindKeys(HttpKeys, context), report, {
     standalone: upstreams.standalone,
-    inKubernetes,
+    ...surroundings,
     uiUrl,
     headerCertificates: hasCertificateHeader(loginKeys),
   })

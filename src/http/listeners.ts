@@ -1,27 +1,23 @@
 /** The ports of the gateway: the main one, plain or encrypted, and further ones that hand their requests to the same server. */
-import { createServer as createPlainServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { Connections } from './connections.ts'
 import type { ListenerKind } from './request-state.ts'
 import { clientCertificateOf } from './tls/client-certificate.ts'
 import { findRevocation } from './tls/revocation.ts'
 import type { ListenerSettings } from './tls/settings.ts'
 import type { TlsFiles } from './tls/tls-files.ts'
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void
-
 export interface ServerOptions {
   maxHeaderBytes: number
-  requestTimeoutMs: number
-  keepAliveMs: number
-  onClientError: (error: Error & { code?: string }, socket: Socket) => void
+  connections: Connections
   /** Told whose certificate ended a connection before its first request, and why. */
   onCertificateRefused?: (address: string | undefined, reason: string) => void
 }
 
-const handshakeTimeoutMs = 30_000
 const kinds = new WeakMap<IncomingMessage, ListenerKind>()
 
 /** The port that a request came in on. */
@@ -29,9 +25,15 @@ export function listenerOf(raw: IncomingMessage): ListenerKind {
   return kinds.get(raw) ?? 'main'
 }
 
+export function createPlainServer(handler: RequestListener, { maxHeaderBytes, connections }: ServerOptions): Server {
+  const { checkMs } = connections.times
+  const options = { maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: checkMs }
+  return connections.adopt(createHttpServer(options, connections.inTurn(handler)))
+}
+
 /** An encrypted server. With `need`, a connection without a certificate that counts ends before its first request. */
 export function createEncryptedServer(
-  handler: Handler,
+  handler: RequestListener,
   tls: TlsFiles,
   clientCertificates: ListenerSettings['clientCertificates'],
   log: FastifyBaseLogger,
@@ -39,15 +41,17 @@ export function createEncryptedServer(
 ): Server {
   const asks = clientCertificates !== 'none'
   const needs = clientCertificates === 'need'
+  const { connections } = options
   const server = createTlsServer(
     {
       ...tls.contextFor(asks),
       requestCert: asks,
       rejectUnauthorized: needs,
-      handshakeTimeout: handshakeTimeoutMs,
+      handshakeTimeout: connections.times.handshakeMs,
+      connectionsCheckingInterval: connections.times.checkMs,
       maxHeaderSize: options.maxHeaderBytes,
     },
-    handler,
+    connections.inTurn(handler),
   )
   const tell = (refusal: RefusedConnection) => tellRefusedConnection(log, refusal, options.onCertificateRefused)
   // An address is remembered only if somebody has asked for it while the connection stood.
@@ -55,13 +59,7 @@ export function createEncryptedServer(
   server.on('tlsClientError', (error, socket) => tell(toRefusal(error, socket)))
   if (needs) server.prependListener('secureConnection', (socket) => endRevoked(socket, tls, tell))
   tls.follow(server, asks)
-  return limit(server as unknown as Server, options)
-}
-
-function limit(server: Server, { requestTimeoutMs, keepAliveMs }: ServerOptions): Server {
-  server.requestTimeout = requestTimeoutMs
-  server.keepAliveTimeout = keepAliveMs
-  return server
+  return connections.adopt(server as unknown as Server)
 }
 
 interface RefusedConnection {
@@ -105,10 +103,6 @@ function endRevoked(socket: TLSSocket, tls: TlsFiles, tell: (refusal: RefusedCon
 export interface ExtraListeners {
   /** @returns the address of each, such as `https://0.0.0.0:8085` @throws {Error} when a port is taken */
   listen(host: string): Promise<{ kind: ListenerKind; address: string }[]>
-  /** Accepts no more connections and waits until those that are open have ended. */
-  close(): Promise<void>
-  closeIdleConnections(): void
-  closeAllConnections(): void
 }
 
 interface ExtraListener {
@@ -126,7 +120,7 @@ export function createExtraListeners(
   options: ServerOptions,
 ): ExtraListeners {
   const listeners: ExtraListener[] = []
-  const handle = (kind: ListenerKind): Handler => {
+  const handle = (kind: ListenerKind): RequestListener => {
     return (request, response) => {
       kinds.set(request, kind)
       main.routing(request, response)
@@ -138,20 +132,15 @@ export function createExtraListeners(
     listeners.push({ kind: 'api', scheme: 'https', port: apiPort, server })
   }
   if (legacyPort !== undefined) {
-    const server = createPlainServer({ maxHeaderSize: options.maxHeaderBytes }, handle('legacy'))
-    listeners.push({ kind: 'legacy', scheme: 'http', port: legacyPort, server: limit(server, options) })
+    const server = createPlainServer(handle('legacy'), options)
+    listeners.push({ kind: 'legacy', scheme: 'http', port: legacyPort, server })
   }
-  for (const { server } of listeners) server.on('clientError', options.onClientError)
-  const servers = listeners.map(({ server }) => server)
   return {
     listen: async (host) => {
       for (const { server, port } of listeners) await listenOn(server, host, port)
       const name = host.includes(':') ? `[${host}]` : host
       return listeners.map(({ kind, scheme, port }) => ({ kind, address: `${scheme}://${name}:${port}` }))
     },
-    close: async () => void (await Promise.all(servers.filter(({ listening }) => listening).map(closeServer))),
-    closeIdleConnections: () => servers.forEach((server) => void server.closeIdleConnections()),
-    closeAllConnections: () => servers.forEach((server) => void server.closeAllConnections()),
   }
 }
 
@@ -162,11 +151,5 @@ function listenOn(server: Server, host: string, port: number): Promise<void> {
     server.off('error', reject)
     resolve()
   })
-  return promise
-}
-
-function closeServer(server: Server): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  server.close(() => resolve())
   return promise
 }

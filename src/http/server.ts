@@ -1,7 +1,6 @@
 /** The HTTP server: how requests are received, which steps they pass, and how everything that goes wrong is answered. */
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -13,29 +12,19 @@ import Fastify, {
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../telemetry/log.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
-import { listenerOf, type ServerOptions } from './listeners.ts'
+import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { RequestState, RequestStep } from './request-state.ts'
 
-/** A request that has not arrived completely after this time is given up, whatever trickles in. */
-const requestTimeoutMs = 300_000
 const clientGone = 499
-/** Longer than balancers keep connections, so that they are the ones who end them. */
-const keepAliveMs = 72_000
-
-/** What holds for the connections of every port. */
-export function toServerOptions(maxHeaderBytes: number): ServerOptions {
-  return { maxHeaderBytes, requestTimeoutMs, keepAliveMs, onClientError: answerClientError }
-}
 
 export interface HttpServerOptions {
   log: FastifyBaseLogger
   origin: OriginSettings
   /** `/health/` means `/health`. */
   ignoreTrailingSlash: boolean
-  maxHeaderBytes: number
-  /** Serves the main port, encrypted; plain HTTP without it. */
-  createMainServer?: ((handler: RequestListener) => Server) | undefined
+  /** Serves the main port. */
+  createMainServer: (handler: RequestListener) => Server
   echoedHeaders: EchoedHeaders
   /** Steps that every request passes, in order. */
   steps: readonly RequestStep[]
@@ -52,15 +41,11 @@ const outside = Symbol('outside the context path')
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { contextPath } = options.origin
-  const { createMainServer } = options
-  const serverFactory: FastifyServerFactory<Server> | undefined = createMainServer && ((handler) => createMainServer(handler))
+  const serverFactory: FastifyServerFactory<Server> = (handler) => options.createMainServer(handler)
   const server = Fastify({
-    ...(serverFactory && { serverFactory }),
+    serverFactory,
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    http: { maxHeaderSize: options.maxHeaderBytes },
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: keepAliveMs,
     routerOptions: { maxParamLength: 8192 },
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -77,7 +62,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       request.state = createState(request, options.origin)
       void sendError(request, reply, error)
     },
-    clientErrorHandler: answerClientError,
+    // Connections are looked after by the one that adopted the server.
+    clientErrorHandler: () => {},
   })
   server.decorateRequest('state')
   server.removeAllContentTypeParsers()
@@ -178,28 +164,4 @@ function requestIdOf(raw: IncomingMessage): string {
   if (typeof given === 'string' && /^[\x21-\x7e]{1,200}$/.test(given)) return given
   const execution = raw.headers['x-spinnaker-execution-id']
   return typeof execution === 'string' && /^[\w-]{1,100}$/.test(execution) ? `${execution}:${randomUUID()}` : randomUUID()
-}
-
-/** Requests that are not HTTP, or too large or slow, are answered on the socket and the connection ends. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const { code, status, message } = toClientError(error.code)
-  const reason = STATUS_CODES[status] ?? 'Error'
-  const body = JSON.stringify({ timestamp: Date.now(), status, error: reason, message, code })
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
-}
-
-function toClientError(code: string | undefined): GatewayError {
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return new GatewayError(
-      'HEADERS_TOO_LARGE',
-      'The request line and headers are too large. Send fewer or shorter headers and parameters.',
-    )
-  }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time. Send it again.')
-  }
-  return new GatewayError('BAD_ARGUMENT', 'The request is not well-formed HTTP. Encode the path and send valid headers.')
 }

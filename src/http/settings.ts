@@ -19,6 +19,11 @@ const privateAddresses = [
   '0:0:0:0:0:0:0:1|::1|fe[89ab][0-9a-f]:.*|f[cd][0-9a-f]{2}:.*',
 ].join('|')
 
+/** Kubernetes and balancers take a few seconds to turn away from a replica. */
+const usualDrainMs = 5000
+/** As far as a timer reaches. */
+const maxTimerMs = 2_147_483_647
+
 const contextPath = z.string().regex(/^(?:\/|(?:\/[A-Za-z0-9._~-]+)*\/?)$/, 'must be a path such as /gate')
 const headerName = z.string().regex(/^[A-Za-z0-9-]*$/, 'must be the name of a header')
 
@@ -36,11 +41,27 @@ export const HttpKeys = z.strictObject({
   'http.maxBodyBytes': byteCount.prefault('10MB').describe('Largest body of a request.'),
   'http.maxHeaderBytes': byteCount.prefault('32KB').describe('Largest request line and headers together.'),
   'server.max-http-request-header-size': byteCount.optional().describe('The same in the words of Spring; wins where it is set.'),
+  'http.writeTimeout': duration('ms')
+    .prefault('60s')
+    .describe('A client that takes nothing of its answer for this long is disconnected; 0: never.'),
+  'http.maxUnreadBytes': byteCount
+    .prefault('256MB')
+    .describe(
+      'Bytes of complete answers that may wait for their clients, over all connections. Beyond it, those that wait longest are disconnected.',
+    ),
+  'server.drain-ms': duration('ms')
+    .optional()
+    .describe(
+      'How long everything is still served after SIGTERM or SIGINT while readiness is 503, so that balancers turn away. Default: ' +
+        '5 seconds in a container and where forwarded headers are trusted, else 0; 0 on a terminal and with an immediate shutdown.',
+    ),
   'server.shutdown': z
     .enum(['graceful', 'immediate'])
     .default('graceful')
     .describe('Whether running requests may finish when the gateway stops.'),
-  'spring.lifecycle.timeout-per-shutdown-phase': duration('ms').prefault('30s').describe('How long they may take.'),
+  'spring.lifecycle.timeout-per-shutdown-phase': duration('ms')
+    .prefault('30s')
+    .describe('How long running requests may take when the gateway stops, after `server.drain-ms`.'),
   ...TlsKeys.shape,
   'server.forward-headers-strategy': z
     .string()
@@ -126,6 +147,12 @@ export interface HttpSettings {
   /** Files and rules of the encrypted listeners; undefined when there are none. */
   tls: TlsSettings | undefined
   listeners: ListenerSettings
+  /** A client that takes nothing of its answer for this long is disconnected; 0: never. */
+  writeTimeoutMs: number
+  /** Bytes of complete answers that clients have not taken yet, over all connections. */
+  maxUnreadBytes: number
+  /** How long everything is served after the signal to stop, while readiness fails. */
+  drainMs: number
   /** How long running requests may take when the gateway stops; 0 breaks them off. */
   shutdownGraceMs: number
   ignoreTrailingSlash: boolean
@@ -141,6 +168,9 @@ export interface HttpSurroundings {
   /** Every service is embedded, and so nobody but this machine has to reach the listener. */
   standalone: boolean
   inKubernetes: boolean
+  inContainer: boolean
+  /** Started by hand: whoever presses Ctrl-C does not want to wait. */
+  onTerminal: boolean
   uiUrl: string
   /** A proxy hands on the certificates of clients. */
   headerCertificates: boolean
@@ -148,18 +178,22 @@ export interface HttpSurroundings {
 
 export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings): HttpSettings {
   const contextPath = (keys['server.context-path'] ?? keys['server.servlet.context-path']).replace(/\/+$/, '')
+  const origin = toOrigin(keys, contextPath, surroundings.inKubernetes)
   return {
     port: keys['server.port'],
     address: keys['server.address'] || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
     ...toTls(keys, report, surroundings.headerCertificates),
     maxBodyBytes: keys['http.maxBodyBytes'],
     maxHeaderBytes: keys['server.max-http-request-header-size'] ?? keys['http.maxHeaderBytes'],
+    writeTimeoutMs: Math.min(keys['http.writeTimeout'], maxTimerMs),
+    maxUnreadBytes: keys['http.maxUnreadBytes'],
+    drainMs: Math.min(keys['server.drain-ms'] ?? toDrainMs(keys, origin, surroundings), maxTimerMs),
     shutdownGraceMs:
-      keys['server.shutdown'] === 'immediate' ? 0 : Math.min(keys['spring.lifecycle.timeout-per-shutdown-phase'], 2_147_483_647),
+      keys['server.shutdown'] === 'immediate' ? 0 : Math.min(keys['spring.lifecycle.timeout-per-shutdown-phase'], maxTimerMs),
     ignoreTrailingSlash: keys['url-handler.trailingSlash.enabled'],
     answerHeaders: keys['interceptors.responseHeader.fields'].map((name) => name.toLowerCase()),
     cors: toCors(keys, surroundings.uiUrl),
-    origin: toOrigin(keys, contextPath, surroundings.inKubernetes),
+    origin,
     rateLimit: toRateLimit(keys, report),
     shedding: {
       enabled: keys['requestShedding.enabled'],
@@ -167,6 +201,11 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
       chancePercent: isPercentage(keys['requestShedding.chance']) ? keys['requestShedding.chance'] : 100,
     },
   }
+}
+
+function toDrainMs(keys: HttpKeys, origin: OriginSettings, surroundings: HttpSurroundings): number {
+  if (surroundings.onTerminal || keys['server.shutdown'] === 'immediate') return 0
+  return surroundings.inContainer || surroundings.inKubernetes || origin.trustForwarded ? usualDrainMs : 0
 }
 
 function toCors(keys: HttpKeys, uiUrl: string): CorsSettings {

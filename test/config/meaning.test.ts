@@ -1,10 +1,10 @@
 /** What the keys amount to: where services are, who is let in, what listens; and that the defaults are the safe ones. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type Config, settingGroups } from '../../src/config/config.ts'
+import { type Config, loadConfig, settingGroups } from '../../src/config/config.ts'
 import { formatSettingsReference } from '../../src/config/reference.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
-import { type Given, load, problemsOf } from './given.ts'
+import { type Given, load, problemsOf, write } from './given.ts'
 
 test('without configuration everything is embedded, asks for a login, and listens on this machine only', async (t) => {
   const { config, notices, sources } = await load(t, {})
@@ -198,3 +198,18 @@ test('settings of the back ends can be handed to a worker', async (t) => {
   const backends: Config['backends'] = structuredClone(config.backends)
   assert.deepEqual(backends.serviceAccounts, [{ name: 'deploy', memberOf: ['ops'] }])
 })
+
+for (const [where, places, settings, drainMs] of [
+  ['on a machine of its own', {}, {}, 0],
+  ['in a container', { inContainer: true }, {}, 5000],
+  ['in Kubernetes', { env: { KUBERNETES_SERVICE_HOST: '10.0.0.1' } }, {}, 5000],
+  ['behind a balancer', {}, { 'server.forward-headers-strategy': 'native' }, 5000],
+  ['in a container with a terminal', { inContainer: true, onTerminal: true }, {}, 0],
+  ['with an immediate shutdown', { inContainer: true }, { 'server.shutdown': 'immediate' }, 0],
+  ['with a time of its own', { onTerminal: true }, { 'server.drain-ms': '20s' }, 20_000],
+] as const) {
+  test(`a gateway ${where} drains for ${drainMs} ms`, async (t) => {
+    const { config } = await loadConfig({ ...write(t, { settings }), ...places })
+    assert.equal(config.http.drainMs, drainMs)
+  })
+}

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test'
 import pino from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
+import type { ConnectionTimes } from '../../src/http/connections.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import { worker } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
@@ -17,6 +18,7 @@ export interface GatewayOptions {
   now?: () => number
   /** Services that are not named in the settings are embedded instead of switched off. */
   embedded?: boolean
+  connectionTimes?: Partial<ConnectionTimes>
   /** A directory that outlives the gateway, for restart tests; by default a temporary one. */
   dataDir?: string
   /** Receives the log lines. */
@@ -61,6 +63,7 @@ export async function runGateway(
     config,
     log: createTestLog(options.log),
     version: '0.0.0-test',
+    connectionTimes: options.connectionTimes,
     now: options.now,
     workerFile: worker,
   })

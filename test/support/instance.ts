@@ -28,7 +28,14 @@ export async function startInstance(t: TestContext, { command, cwd, env = {} }: 
   const port = await freePort()
   const child = spawn('bash', ['-c', command], {
     cwd,
-    env: { ...process.env, HOME: dir, SERVER_PORT: String(port), FAIRLEAD_DATA_DIR: join(dir, 'data'), ...env },
+    env: {
+      ...process.env,
+      HOME: dir,
+      SERVER_PORT: String(port),
+      SERVER_DRAINMS: '0',
+      FAIRLEAD_DATA_DIR: join(dir, 'data'),
+      ...env,
+    },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -80,7 +80,8 @@ function toConfiguration(settings: GatewaySettings, { embedded }: ServeOptions):
   return {
     anonymous: { enabled: true },
     ...settings,
-    server: { port: 0, address: '127.0.0.1', ...(settings['server'] as object | undefined) },
+    // Without a drain of its own a process in a container would take seconds to stop.
+    server: { port: 0, address: '127.0.0.1', 'drain-ms': 0, ...(settings['server'] as object | undefined) },
     services: { ...Object.fromEntries(off), ...settings.services },
   }
 }

@@ -1,0 +1,333 @@
+/** The connections of all ports: how long they may take, how much they may hold, and how they end. */
+import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { Server as NetServer, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type TLSSocket, Server as TlsServer } from 'node:tls'
+import type { FastifyBaseLogger } from 'fastify'
+import { GatewayError } from '../errors.ts'
+
+/** Milliseconds. */
+export interface ConnectionTimes {
+  /** For a TLS handshake. */
+  handshakeMs: number
+  /** For the line and the headers of a request, also of the first one. */
+  headersMs: number
+  /** For a whole request, whatever trickles in. */
+  requestMs: number
+  /** Between two requests. Longer than balancers keep connections, so that they are the ones who end them. */
+  keepAliveMs: number
+  /** For a client that has been refused to read why, before the connection is destroyed. */
+  farewellMs: number
+  /** For idle connections after a drain, once the ports are closed: a balancer may have sent a request on one. */
+  lastIdleMs: number
+  /** How often late requests are looked for. */
+  checkMs: number
+}
+
+export const connectionTimes: ConnectionTimes = {
+  handshakeMs: 30_000,
+  headersMs: 60_000,
+  requestMs: 300_000,
+  keepAliveMs: 72_000,
+  farewellMs: 2000,
+  lastIdleMs: 1000,
+  checkMs: 30_000,
+}
+
+export interface ConnectionOptions {
+  times: ConnectionTimes
+  /** A client that takes nothing of its answer for this long, in milliseconds, is disconnected. 0: never. */
+  writeTimeoutMs: number
+  /** Bytes of complete answers that clients have not taken yet, over all connections. */
+  maxUnreadBytes: number
+  log: FastifyBaseLogger
+}
+
+interface Connection {
+  readonly socket: Socket
+  /** The one beneath TLS; the same without. */
+  readonly carrier: Carrier
+  /** What the system had not taken yet when nothing had moved for a while. */
+  queuedBytes: number | undefined
+  /** Requests that are not answered completely, oldest first. Only the first is being worked on. */
+  readonly turns: Turn[]
+  /** It ends with the answer to the newest request. */
+  ends: boolean
+  /** Whatever request comes now is not answered any more. */
+  last: boolean
+  refused: boolean
+  /** Of a complete answer, as far as the client has not taken it. */
+  unreadBytes: number
+}
+
+/** How much of a write is left is no public property; Node's own time-outs of connections without TLS go by it, too. */
+type Carrier = Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }
+
+interface Turn {
+  readonly response: ServerResponse
+  readonly start: () => void
+}
+
+/** As many requests may wait on a connection for the answers before them. */
+const maxPipelined = 64
+const idleCheckMs = 50
+
+/**
+ * Every server of the gateway belongs here, whatever its port. Requests that a client sends without waiting are answered
+ * one after the other, so that a connection never holds more than one complete answer.
+ */
+export class Connections {
+  readonly #options: ConnectionOptions
+  readonly #servers: Server[] = []
+  /** Those beneath TLS until the handshake is over. */
+  readonly #handshakes = new Set<Socket>()
+  readonly #connections = new Map<Socket, Connection>()
+  /** Those with a complete answer that the client has not taken, oldest first. */
+  readonly #unread = new Set<Connection>()
+  #unreadBytes = 0
+  #drains = false
+  #ending = false
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+  }
+
+  get times(): ConnectionTimes {
+    return this.#options.times
+  }
+
+  /** @returns the server, whose handler has to be one of `inTurn` */
+  adopt(server: Server): Server {
+    const { times, writeTimeoutMs } = this.#options
+    server.requestTimeout = times.requestMs
+    server.headersTimeout = times.headersMs
+    server.keepAliveTimeout = times.keepAliveMs
+    server.timeout = writeTimeoutMs
+    this.#servers.push(server)
+    if (server instanceof TlsServer) {
+      server.on('connection', (socket: Socket) => this.#awaitHandshake(socket))
+      server.on('secureConnection', (socket: TLSSocket & { _parent?: Socket }) => {
+        const carrier = socket._parent ?? socket
+        this.#handshakes.delete(carrier)
+        this.#add(socket, carrier)
+      })
+    } else {
+      server.on('connection', (socket: Socket) => this.#add(socket, socket))
+    }
+    server.on('timeout', (socket: Socket) => this.#endIdle(socket))
+    server.on('clientError', (error: Error & { code?: string }, socket: Duplex) => this.#answerClientError(error, socket))
+    server.on('connect', (_request, socket: Duplex) => this.#refuse(socket, connectRefused()))
+    return server
+  }
+
+  /** The handler, asked once the answers before are over. */
+  inTurn(handle: RequestListener): RequestListener {
+    return (request, response) => {
+      const connection = this.#connections.get(request.socket)
+      if (connection === undefined || connection.last) return void request.socket.pause()
+      const { turns } = connection
+      turns.push({ response, start: () => handle(request, response) })
+      response.once('close', () => this.#endTurn(connection))
+      response.once('prefinish', () => this.#noteUnread(connection, response.writableLength))
+      if (turns.length === maxPipelined) this.#makeLast(connection)
+      if (turns.length === 1) this.#startTurn(connection)
+    }
+  }
+
+  /**
+   * Has every connection that stands now end with its next answer. Later ones are kept: they come from balancers that
+   * have not turned away yet, and would only open another one.
+   */
+  drain(): void {
+    this.#drains = true
+    this.#endWithNextAnswer()
+  }
+
+  /**
+   * Accepts no more connections and resolves when those that are open have ended, each with its next answer.
+   *
+   * @param graceMs After this everything is broken off.
+   */
+  async end(graceMs: number): Promise<void> {
+    const idleMs = this.#drains ? this.#options.times.lastIdleMs : 0
+    this.#ending = true
+    const ends = this.#servers.filter(({ listening }) => listening).map(stopListening)
+    this.#endWithNextAnswer()
+    const limit = setTimeout(() => this.#closeAll(), graceMs)
+    let idle: NodeJS.Timeout | undefined
+    const patience = setTimeout(() => {
+      this.#closeIdle()
+      idle = setInterval(() => this.#closeIdle(), idleCheckMs)
+    }, idleMs)
+    await Promise.all(ends)
+    clearTimeout(limit)
+    clearTimeout(patience)
+    clearInterval(idle)
+    // Ends their search for late requests.
+    for (const server of this.#servers) server.close()
+  }
+
+  #endWithNextAnswer(): void {
+    for (const connection of this.#connections.values()) {
+      connection.ends = true
+      this.#makeLastIfPossible(connection)
+    }
+  }
+
+  #awaitHandshake(socket: Socket): void {
+    this.#handshakes.add(socket)
+    socket.once('close', () => this.#handshakes.delete(socket))
+  }
+
+  #add(socket: Socket, carrier: Socket): void {
+    const connection: Connection = {
+      socket,
+      carrier,
+      queuedBytes: undefined,
+      turns: [],
+      ends: this.#ending,
+      last: false,
+      refused: false,
+      unreadBytes: 0,
+    }
+    this.#connections.set(socket, connection)
+    socket.once('close', () => {
+      connection.turns.length = 0
+      this.#noteRead(connection)
+      this.#connections.delete(socket)
+    })
+  }
+
+  #startTurn(connection: Connection): void {
+    if (connection.ends) this.#makeLastIfPossible(connection)
+    connection.turns[0]?.start()
+  }
+
+  #endTurn(connection: Connection): void {
+    this.#noteRead(connection)
+    connection.turns.shift()
+    if (connection.turns.length > 0) this.#startTurn(connection)
+  }
+
+  #makeLastIfPossible(connection: Connection): void {
+    if (connection.turns.length > 0 && connection.turns.at(-1)?.response.headersSent === false) this.#makeLast(connection)
+  }
+
+  /** A client that has sent more than it is answered finds out from this header, and sends the rest elsewhere. */
+  #makeLast(connection: Connection): void {
+    connection.last = true
+    connection.turns.at(-1)?.response.setHeader('connection', 'close')
+  }
+
+  #noteUnread(connection: Connection, bytes: number): void {
+    if (bytes === 0) return
+    connection.unreadBytes = bytes
+    this.#unreadBytes += bytes
+    this.#unread.add(connection)
+    for (const oldest of this.#unread) {
+      if (this.#unreadBytes <= this.#options.maxUnreadBytes || oldest === connection) break
+      this.#giveUp(oldest.socket, 'all clients together leave too much of their answers unread')
+      this.#noteRead(oldest)
+    }
+  }
+
+  #noteRead(connection: Connection): void {
+    this.#unreadBytes -= connection.unreadBytes
+    connection.unreadBytes = 0
+    this.#unread.delete(connection)
+  }
+
+  #giveUp(socket: Socket, reason: string): void {
+    this.#options.log.info({ address: socket.remoteAddress, reason }, 'a client that does not read its answer was disconnected')
+    socket.destroy()
+  }
+
+  /** Nothing has moved for a while. A client that waits for its answer may be silent for as long as that takes. */
+  #endIdle(socket: Socket): void {
+    const connection = this.#connections.get(socket)
+    if (connection === undefined || connection.turns.length === 0) {
+      // Until the first answer, the time for headers counts.
+      if (socket.bytesWritten > 0) socket.destroy()
+    } else if (socket.writableLength > 0) {
+      const queuedBytes = connection.carrier._handle?.writeQueueSize
+      const moves = queuedBytes !== connection.queuedBytes
+      connection.queuedBytes = queuedBytes
+      // A large answer with TLS is one write, which moves although the connection notices nothing.
+      if (moves) socket.setTimeout(this.#options.writeTimeoutMs)
+      else this.#giveUp(socket, 'it has taken nothing for http.writeTimeout')
+    }
+  }
+
+  /** Requests that are not HTTP, or too large or slow, are answered on the socket and the connection ends. */
+  #answerClientError(error: Error & { code?: string }, socket: Duplex): void {
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else this.#refuse(socket, toClientError(error.code))
+  }
+
+  #refuse(socket: Duplex, error: GatewayError): void {
+    const connection = this.#connections.get(socket as Socket)
+    // Before the end of a handshake nothing can be said, and within an answer it would become part of that.
+    if (connection === undefined || connection.turns[0]?.response.headersSent) return void socket.destroy()
+    // What comes after a refusal is refused already.
+    if (connection.refused) return
+    connection.refused = true
+    connection.last = true
+    socket.on('error', () => socket.destroy())
+    if (!socket.writable) return void socket.destroy()
+    socket.end(formatRefusal(error))
+    // A connection with unread bytes that is destroyed at once is reset, and the client may not see the answer.
+    socket.resume()
+    const farewell = setTimeout(() => socket.destroy(), this.#options.times.farewellMs).unref()
+    socket.once('close', () => clearTimeout(farewell))
+  }
+
+  #closeIdle(): void {
+    for (const server of this.#servers) server.closeIdleConnections()
+    for (const socket of this.#handshakes) socket.destroy()
+    // To Node, a connection is busy until its first request.
+    for (const { socket, turns } of this.#connections.values()) if (turns.length === 0 && socket.bytesRead === 0) socket.destroy()
+  }
+
+  #closeAll(): void {
+    for (const socket of [...this.#handshakes, ...this.#connections.keys()]) socket.destroy()
+  }
+}
+
+/** Unlike `close` of an HTTP server, this leaves idle connections, on which a request may be under way. */
+function stopListening(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  NetServer.prototype.close.call(server, () => resolve())
+  return promise
+}
+
+function formatRefusal({ code, status, message, details }: GatewayError): string {
+  const reason = STATUS_CODES[status] ?? 'Error'
+  const body = JSON.stringify({ timestamp: Date.now(), status, error: reason, message, code })
+  const headers = {
+    ...details.headers,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`
+}
+
+function connectRefused(): GatewayError {
+  return new GatewayError('METHOD_NOT_ALLOWED', 'CONNECT is not offered: this is a gateway, and no proxy.', {
+    headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+  })
+}
+
+function toClientError(code: string | undefined): GatewayError {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new GatewayError(
+      'HEADERS_TOO_LARGE',
+      'The request line and headers are too large. Send fewer or shorter headers and parameters.',
+    )
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new GatewayError('REQUEST_TIMEOUT', 'The request was not complete in time. Send it again.')
+  }
+  return new GatewayError('BAD_ARGUMENT', 'The request is not well-formed HTTP. Encode the path and send valid headers.')
+}

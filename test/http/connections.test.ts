@@ -1,0 +1,214 @@
+/** Connections of clients that do not finish what they begin, or do not read what they are sent, on every port. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import test, { type TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
+import { createFiles, createIssuers, sslSettings } from '../login/x509/support.ts'
+import { freePort } from '../support/free-port.ts'
+import { type RunningGateway, runGateway } from '../support/gateway.ts'
+import { openRawConnection, type RawAnswer } from '../support/raw-connection.ts'
+import { silence, startUpstream } from '../support/upstream.ts'
+
+const { authority, server: certificate } = await createIssuers()
+const client = await authority.issue({ subject: 'CN=ci', usage: 'client' })
+
+type Open = () => Promise<Socket>
+
+/** A connection whose client never ends it; half-open when the gateway does. */
+function openPlain(t: TestContext, url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url)
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+  t.after(() => void socket.destroy())
+  socket.on('error', () => {})
+  return new Promise((resolve) => socket.once('connect', () => resolve(socket)))
+}
+
+async function openEncrypted(t: TestContext, url: string): Promise<Socket> {
+  const socket = connectTls({
+    socket: await openPlain(t, url),
+    rejectUnauthorized: false,
+    cert: client.cert,
+    key: client.key,
+  })
+  socket.on('error', () => {})
+  return new Promise((resolve) => socket.once('secureConnect', () => resolve(socket)))
+}
+
+/** What arrives until the connection is gone; a reset is an end, too. */
+async function readToEnd(socket: Socket): Promise<string> {
+  let text = ''
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1')
+  })
+  if (!socket.closed) await new Promise((resolve) => socket.once('end', resolve).once('close', resolve))
+  return text
+}
+
+/** How many connections the main port has. */
+function countConnections({ gateway }: RunningGateway): Promise<number> {
+  return new Promise((resolve, reject) => {
+    gateway.server.server.getConnections((error, count) => (error ? reject(error) : resolve(count)))
+  })
+}
+
+async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (let left = 3000; left > 0 && !(await holds()); left--) await pause(10)
+  assert.ok(await holds(), what)
+}
+
+const short = { handshakeMs: 300, headersMs: 400, requestMs: 600, keepAliveMs: 300, farewellMs: 200, checkMs: 50 }
+const head = 'host: gate\r\n'
+
+test('what a client does not finish', async (t) => {
+  const ports = { apiPort: await freePort(), legacyServerPort: await freePort() }
+  const ssl = sslSettings(createFiles(t), certificate, [authority])
+  const encrypted = await runGateway(t, { server: { ssl }, default: ports }, { connectionTimes: short })
+  const plain = await runGateway(t, {}, { connectionTimes: short })
+  const api = `https://127.0.0.1:${ports.apiPort}`
+  const opens: Record<string, Open> = {
+    'the main port': () => openPlain(t, plain.url),
+    'the main port with TLS': () => openEncrypted(t, encrypted.url),
+    'the port for certificates': () => openEncrypted(t, api),
+    'the extra port without TLS': () => openPlain(t, `http://127.0.0.1:${ports.legacyServerPort}`),
+  }
+
+  for (const [name, url] of [
+    ['the main port', encrypted.url],
+    ['the port for certificates', api],
+  ] as const) {
+    await t.test(`handshakes end on ${name}`, async (t) => {
+      const sockets = await Promise.all(Array.from({ length: 20 }, () => openPlain(t, url)))
+      // The beginning of a ClientHello, and then a byte now and then.
+      const hello = Buffer.from('16030100fa010000f60303', 'hex')
+      const trickles = sockets.slice(0, 10).map((socket) => {
+        socket.write(hello)
+        return setInterval(() => socket.write('a'), 50)
+      })
+      t.after(() => trickles.forEach(clearInterval))
+      await Promise.all(sockets.map(readToEnd))
+      if (url === encrypted.url) await until(async () => (await countConnections(encrypted)) === 0, 'descriptors are given back')
+    })
+  }
+
+  for (const [what, sent, expected] of [
+    ['nothing', '', /^HTTP\/1\.1 408 /],
+    ['half of the headers', `GET /health HTTP/1.1\r\n${head}`, /^HTTP\/1\.1 408 /],
+    [
+      'half of a body',
+      `POST /tasks HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: 9\r\n\r\n{`,
+      /^HTTP\/1\.1 (408|503) /,
+    ],
+    ['an answered request and nothing more', `GET /health HTTP/1.1\r\n${head}\r\n`, /^HTTP\/1\.1 200 /],
+    ['something else than HTTP', 'EHLO gate\r\n\r\n', /^HTTP\/1\.1 400 .*BAD_ARGUMENT/s],
+    ['too many headers', `GET /health HTTP/1.1\r\nx: ${'a'.repeat(40_000)}\r\n\r\n`, /^HTTP\/1\.1 431 .*HEADERS_TOO_LARGE/s],
+    ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\n${head}\r\n`, /^HTTP\/1\.1 405 .*\r\nallow: GET.*METHOD_NOT_ALLOWED/s],
+  ] as const) {
+    await t.test(`a connection with ${what} ends on every port`, async () => {
+      const ends = Object.entries(opens).map(async ([port, open]) => {
+        const socket = await open()
+        socket.write(sent)
+        assert.match(await readToEnd(socket), expected, port)
+      })
+      await Promise.all(ends)
+    })
+  }
+
+  await t.test('the gateway keeps no connection whose client stays', async () => {
+    for (const running of [plain, encrypted]) await until(async () => (await countConnections(running)) === 0, 'none is left')
+  })
+
+  await t.test('a request completed after its 408 is not worked on', async (t) => {
+    const socket = await openPlain(t, plain.url)
+    const text = readToEnd(socket)
+    socket.write(`GET /health HTTP/1.1\r\n${head}`)
+    await new Promise((resolve) => socket.once('data', resolve))
+    socket.write('\r\n')
+    assert.doesNotMatch(await text, / 200 /)
+  })
+})
+
+test('pipelined requests are worked on one after the other', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': silence })
+  const { url } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
+  const connection = await openRawConnection(t, url)
+  connection.send(`GET /networks HTTP/1.1\r\n${head}\r\n`.repeat(300))
+  const answers: RawAnswer[] = []
+  while (answers.at(-1)?.headers['connection'] !== 'close') {
+    await until(() => clouddriver.requests.length === answers.length + 1, 'the next one is asked for')
+    clouddriver.release('{}')
+    answers.push(await connection.next())
+  }
+  await connection.ended
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  assert.equal(answers.length, 64)
+  assert.equal((await fetch(`${url}/health`)).status, 200)
+  assert.equal(clouddriver.requests.length, 64, 'what is not answered is not done')
+})
+
+/** Far more than the buffers of two sockets hold. */
+const large = JSON.stringify([{ name: randomBytes(9_000_000).toString('base64') }])
+const services = async (t: TestContext) => {
+  const { url } = await startUpstream(t, (request) => {
+    if (request.path === '/networks' || request.path.includes('/clusters/')) return large
+    return request.path === '/credentials' ? [] : {}
+  })
+  return { clouddriver: { baseUrl: url } }
+}
+const requestOf = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\n${head}${headers}\r\n`
+
+for (const encrypted of [false, true]) {
+  const port = encrypted ? 'a port with TLS' : 'a port without TLS'
+  test(`clients that do not read their answers are disconnected on ${port}`, async (t) => {
+    const ssl = sslSettings(createFiles(t), certificate, [authority])
+    const running = await runGateway(t, {
+      services: await services(t),
+      http: { writeTimeout: '400ms' },
+      ...(encrypted && { server: { ssl } }),
+    })
+    const requests = [
+      requestOf('/networks'),
+      requestOf('/networks', 'accept-encoding: gzip\r\n'),
+      requestOf('/applications/web/clusters/prod/web-main'),
+      requestOf('/applications/web/clusters/prod/web-main', 'accept-encoding: gzip\r\n'),
+      requestOf('/openapi.json').repeat(60),
+      requestOf('/networks').repeat(3),
+    ]
+    const sockets = await Promise.all(requests.map(() => (encrypted ? openEncrypted : openPlain)(t, running.url)))
+    const begun = sockets.map((socket) => new Promise((resolve) => socket.once('readable', resolve)))
+    for (const [index, socket] of sockets.entries()) socket.write(requests[index] as string)
+    await Promise.all(begun)
+    await until(async () => (await countConnections(running)) === 0, 'all are disconnected')
+  })
+}
+
+test('a client that waits for its answer may take no notice of the write timeout', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': silence })
+  const { url } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } }, http: { writeTimeout: '50ms' } })
+  const connection = await openRawConnection(t, url)
+  connection.send(requestOf('/networks'))
+  await until(() => clouddriver.requests.length === 1, 'the service is asked')
+  await pause(300)
+  clouddriver.release('{}')
+  assert.equal((await connection.next()).status, 200)
+})
+
+test('unread answers of all clients together are bounded', async (t) => {
+  const lines: string[] = []
+  const running = await runGateway(
+    t,
+    { services: await services(t), http: { maxUnreadBytes: '30MB', writeTimeout: 0 } },
+    { log: ({ msg, reason }) => lines.push(`${msg}: ${reason}`) },
+  )
+  const cut = () => lines.filter((line) => /does not read.*together/.test(line)).length
+  for (let index = 0; index < 8; index++) {
+    const socket = await openPlain(t, running.url)
+    socket.once('readable', () => {}).write(requestOf('/applications/web/clusters/prod/web-main'))
+    await new Promise((resolve) => socket.once('readable', resolve))
+    assert.equal((await fetch(`${running.url}/health`)).status, 200)
+  }
+  // Two of 12 MB fit.
+  await until(() => cut() >= 5, `${cut()} were disconnected`)
+  await until(async () => (await countConnections(running)) <= 4, 'the others stay')
+})
