@@ -1,14 +1,12 @@
 /** What the caller may do on applications, for the few rules that no service behind the gateway enforces. */
-import { GatewayError } from '../errors.ts'
 import type { RequestState } from '../http/request-state.ts'
 import type { Need } from '../permissions/decide.ts'
-import { requireAll } from '../permissions/permission-denied.ts'
-import { grantsOnApplication } from '../permissions/permission-view.ts'
+import { permissionDenied, requireAll } from '../permissions/permission-denied.ts'
+import { grantsOnApplication, isListed } from '../permissions/permission-view.ts'
 import type { PermissionView } from '../permissions/permissions.ts'
 import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
 import type { OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { checkTokenApplication } from './token-limits.ts'
 
 /**
  * What the caller may do, as the permission service says; undefined when it does not know him.
@@ -43,19 +41,63 @@ export function isDecided(platform: Platform): boolean {
 }
 
 /**
- * Starting a pipeline needs EXECUTE on its application, on every way in: the orchestrator does not check it.
+ * Requires of the user what the permission service says, and asks it whether a new application may be created. Nothing where
+ * nobody logs in, or no permission service decides.
  *
- * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE, TOKEN_LIMITED
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
  */
-export async function checkMayExecute(request: OperationRequest, platform: Platform, application: string): Promise<void> {
-  checkTokenApplication(request.state, application)
-  if (!isDecided(platform)) return
-  const { user } = request.state
-  if (user !== undefined && (await platform.permissions.mayOnApplication(user, application, 'EXECUTE'))) return
-  throw new GatewayError(
-    'PERMISSION_DENIED',
-    `You may not start pipelines of ${application}: that needs EXECUTE on the application.`,
-  )
+export async function requirePermissions(
+  state: Pick<RequestState, 'user'>,
+  platform: Platform,
+  needs: readonly Need[],
+): Promise<void> {
+  if (needs.length === 0 || !isDecided(platform)) return
+  const view = await loadView(state, platform)
+  for (const need of needs) {
+    if (need.kind !== 'application' || need.authorization !== 'CREATE') requireAll(view, [need])
+    else await requireCreation(state, platform, need.name, view)
+  }
+}
+
+/** An application that exists is changed by its creation; whether a new one may be created, the permission service says. */
+async function requireCreation(
+  { user }: Pick<RequestState, 'user'>,
+  { permissions }: Platform,
+  name: string,
+  view: PermissionView | undefined,
+): Promise<void> {
+  if (view === undefined || user === undefined || isListed(view, name)) {
+    return requireAll(view, [{ kind: 'application', name, authorization: 'WRITE' }])
+  }
+  if (view.admin || view.legacyFallback === true) return
+  if (await permissions.mayCreateApplication(user, name)) return
+  throw permissionDenied({ kind: 'application', name, authorization: 'CREATE' })
+}
+
+/**
+ * Rules for administrators count as soon as anybody has to log in, whoever checks permissions otherwise.
+ *
+ * @param withoutService Who counts as one while no permission service decides
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+ * @see authentication contract, section 4.3
+ */
+export async function requireAdministrator(
+  { user }: Pick<RequestState, 'user'>,
+  { login, permissions }: Platform,
+  withoutService: 'nobody' | 'everybody' = 'nobody',
+): Promise<void> {
+  if (!login.active || (!permissions.enabled && withoutService === 'everybody')) return
+  if (!(await permissions.isAdmin(user))) throw permissionDenied({ kind: 'admin' })
+}
+
+/**
+ * Starting a pipeline needs EXECUTE on its application, on every way in: the orchestrator does not check it. The token has been
+ * judged before.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+ */
+export function checkMayExecute({ state }: OperationRequest, platform: Platform, application: string): Promise<void> {
+  return requirePermissions(state, platform, [{ kind: 'application', name: application, authorization: 'EXECUTE' }])
 }
 
 /**
@@ -68,8 +110,8 @@ export async function checkMayWrite(
   platform: Platform,
   named: readonly { application?: unknown; account?: unknown }[],
 ): Promise<void> {
-  if (!isDecided(platform) || platform.permissions.enforcement === 'services') return
-  requireAll(await loadView(request.state, platform), named.flatMap(toWriteNeeds))
+  if (platform.permissions.enforcement === 'services') return
+  await requirePermissions(request.state, platform, named.flatMap(toWriteNeeds))
 }
 
 function toWriteNeeds(named: { application?: unknown; account?: unknown }): Need[] {

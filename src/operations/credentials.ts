@@ -9,13 +9,15 @@ import type { Platform } from './platform.ts'
 import { AnyObject, flag, ObjectList } from './schemas.ts'
 import { type Fields, isFields } from './upstream-shape.ts'
 
+const listsAccounts = demandsNothing('accounts are listed for everybody, each with whether the caller may write to it', 'reads')
+
 export const credentialOperations: Operation[] = [
   {
     id: 'getAccountsUsingGET',
     section: '4.7',
     method: 'GET',
     path: '/credentials',
-    demands: demandsNothing('accounts are listed for everybody, each with whether the caller may write to it'),
+    demands: listsAccounts,
     summary: 'All accounts, with `authorized`. Served from a list that is refreshed every half minute.',
     query: { expand: flag.default(false).describe('All fields of each account.') },
     handle: listAccounts,
@@ -26,7 +28,7 @@ export const credentialOperations: Operation[] = [
     section: '4.7',
     method: 'GET',
     path: '/credentials/{account}',
-    demands: demandsNothing('accounts are listed for everybody, each with whether the caller may write to it'),
+    demands: listsAccounts,
     summary: 'One account with all its fields and `authorized`.',
     handle: findAccount,
     answer: AnyObject,

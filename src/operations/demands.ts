@@ -6,29 +6,60 @@ import type { ServiceName } from '../upstreams/services.ts'
  * Where the application stands that a demand is about. `path`, `query` and `body` name it; an `execution`, a `task`, a
  * `definition` or a `strategy` is looked up by its id; `started` is the definition that a start resolves itself.
  */
-export type ApplicationSource = 'path' | 'query' | 'body' | 'execution' | 'task' | 'definition' | 'strategy' | 'started'
+export type ApplicationSource =
+  | 'path'
+  | 'query'
+  | 'body'
+  | 'execution'
+  | 'task'
+  | 'definition'
+  | 'strategy'
+  | 'started'
+  | 'canary-config'
+
+/**
+ * Whether a token that is limited to applications reaches what demands nothing: `always`, whatever its limits; `never`; or to
+ * read it. `itself` is about the token alone.
+ */
+export type TokenReach = 'always' | 'reads' | 'itself' | 'never'
 
 export type Demand =
   /** Open to whoever reaches it; `why` says what makes that right. */
-  | { readonly kind: 'nothing'; readonly why: string }
-  | { readonly kind: 'admin' }
+  | { readonly kind: 'nothing'; readonly why: string; readonly limitedTokens: TokenReach }
+  /**
+   * The gateway demands it whoever checks permissions, because no service does. Without a permission service nobody is
+   * administrator: `everybody` then stands for what is open like everything else that a permission service would decide.
+   */
+  | { readonly kind: 'admin'; readonly withoutService: 'nobody' | 'everybody' }
   /** Who may manage the definitions of accounts. */
   | { readonly kind: 'account-manager' }
   | {
       readonly kind: 'application'
       readonly authorization: Authorization
       readonly of: ApplicationSource
-      /** The parameter with the name or id, where it is not the usual one. */
+      /** The parameter with the name or id, or the field of the body, where it is not the usual one. */
       readonly parameter?: string
+      /** The gateway demands it whoever checks permissions, because no service does. */
+      readonly always?: true
     }
-  /** One application, whatever the request says. */
+  /** One application, whatever the request says. The gateway demands it whoever checks permissions. */
   | { readonly kind: 'named-application'; readonly authorization: Authorization; readonly application: string }
-  | { readonly kind: 'account'; readonly authorization: Authorization; readonly of: 'path' | 'query' | 'body' }
+  | {
+      readonly kind: 'account'
+      readonly authorization: Authorization
+      readonly of: 'path' | 'query' | 'body'
+      /** What is read there belongs to no application, such as images. */
+      readonly shared?: true
+    }
   | { readonly kind: 'build-service'; readonly authorization: Authorization; readonly parameter: string }
   /** The body holds definitions: WRITE on their applications, those they belong to now included, and their service accounts. */
   | { readonly kind: 'definitions' }
   /** A pipeline template, by the id of the path or as the body has it: its scopes say to which applications it belongs. */
   | { readonly kind: 'template'; readonly authorization: 'READ' | 'WRITE'; readonly of: 'path' | 'body' | 'source' }
+  /** The body is a canary configuration: WRITE on the applications that it names. */
+  | { readonly kind: 'canary-config' }
+  /** The body is the trigger of a start: READ on the run that it names as its parent. */
+  | { readonly kind: 'trigger' }
   /** The body is a task: each job needs what it does. */
   | { readonly kind: 'jobs' }
   /** A list, from which what the caller may not read is left out. */
@@ -36,24 +67,29 @@ export type Demand =
 
 /**
  * `key-account`: the answer is a map by account; `build-service`: entries are names, or objects with one; `scopes`: entries are
- * templates, or lists of them by id.
+ * templates, or lists of them by id; `applications`: entries belong to those in their list, or to everybody.
  */
-export type FilterField = 'application' | 'account' | 'key-account' | 'build-service' | 'scopes'
+export type FilterField = 'application' | 'applications' | 'account' | 'key-account' | 'build-service' | 'scopes'
 
 export type Demands = readonly [Demand, ...Demand[]]
 
-export function demandsNothing(why: string): Demands {
-  return [{ kind: 'nothing', why }]
+export function demandsNothing(why: string, limitedTokens: TokenReach = 'never'): Demands {
+  return [{ kind: 'nothing', why, limitedTokens }]
 }
 
 /** Answered before anybody is known, or about the caller alone. */
 export const ownAffair = demandsNothing('it concerns the caller alone')
-export const aboutGateway = demandsNothing('it tells about the gateway itself, and nothing about an application')
-export const sharedKnowledge = demandsNothing('it belongs to no application and no account')
+/** Clients ask it before anything else, and it tells what the caller may know. */
+export const tellsWhoAsks = demandsNothing('it tells who is asking whom, and what the caller may do', 'always')
+export const aboutGateway = demandsNothing('it tells about the gateway itself, and nothing about an application', 'reads')
+export const sharedKnowledge = demandsNothing('it belongs to no application and no account', 'reads')
 export const decidedByService = demandsNothing('only the service behind it knows what this belongs to, and it decides')
 export const provedBySender = demandsNothing('the sender proves itself to the service that is called')
 
-export const adminOnly: Demands = [{ kind: 'admin' }]
+/** What concerns the gateway itself: its sessions, tokens, records. */
+export const adminOnly: Demands = [{ kind: 'admin', withoutService: 'nobody' }]
+/** What concerns executions, on which everybody may do everything while no permission service decides. */
+export const adminOfExecutions: Demands = [{ kind: 'admin', withoutService: 'everybody' }]
 export const managesAccounts: Demands = [{ kind: 'account-manager' }]
 
 export const readsApplication = application('READ', 'path')
@@ -65,7 +101,17 @@ export const writesExecution = application('WRITE', 'execution')
 export const readsTask = application('READ', 'task')
 export const executesTask = application('EXECUTE', 'task')
 export const writesTask = application('WRITE', 'task')
-export const startsDefinition = application('EXECUTE', 'started')
+/** A start of a stored definition, named or by the id in the parameter; the body is its trigger. */
+export function startsStored(parameter: string): Demands {
+  return [...application('EXECUTE', 'started', parameter), { kind: 'trigger' }]
+}
+/** A start of the definition in the body. */
+export const startsGiven = application('EXECUTE', 'started')
+/** The event service starts a pipeline of the application in the path, and nobody behind it asks. */
+export const startsByEvent: Demands = [
+  { kind: 'application', authorization: 'EXECUTE', of: 'path', always: true },
+  { kind: 'trigger' },
+]
 export const writesApplicationInBody = application('WRITE', 'body')
 export const readsDefinition = application('READ', 'definition', 'pipelineConfigId')
 export const readsStrategy = application('READ', 'strategy', 'strategyConfigId')
@@ -80,9 +126,17 @@ export const createsTemplate: Demands = [{ kind: 'template', authorization: 'WRI
 export const deletesTemplate: Demands = [{ kind: 'template', authorization: 'WRITE', of: 'path' }]
 export const updatesTemplate: Demands = [...deletesTemplate, ...createsTemplate]
 
+export const readsCanaryConfig = application('READ', 'canary-config')
+export const createsCanaryConfig: Demands = [{ kind: 'canary-config' }]
+export const deletesCanaryConfig = application('WRITE', 'canary-config')
+export const updatesCanaryConfig: Demands = [...deletesCanaryConfig, ...createsCanaryConfig]
+
 export const readsAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path' }]
+/** Images and charts. */
+export const readsSharedOfAccount: Demands = [{ kind: 'account', authorization: 'READ', of: 'path', shared: true }]
 export const readsApplicationOnAccount: Demands = [...readsApplication, ...readsAccount]
 export const filteredByApplication: Demands = [{ kind: 'filter', by: ['application'] }]
+export const filteredByApplications: Demands = [{ kind: 'filter', by: ['applications'] }]
 export const filteredByScopes: Demands = [{ kind: 'filter', by: ['scopes'] }]
 export const filteredByAccount: Demands = [{ kind: 'filter', by: ['account'] }]
 export const filteredByBuildService: Demands = [{ kind: 'filter', by: ['build-service'] }]
@@ -97,6 +151,13 @@ export function readsBuildService(parameter: string): Demands {
 
 /** Services that own what demands are about. One of them embedded makes the gateway check what several may answer. */
 const owningServices: readonly ServiceName[] = ['orca', 'front50', 'clouddriver', 'igor']
+
+/** What the gateway demands even where services check permissions, because none of them does. */
+export function isAlwaysDemanded(demand: Demand): boolean {
+  return (
+    demand.kind === 'admin' || demand.kind === 'named-application' || (demand.kind === 'application' && demand.always === true)
+  )
+}
 
 /** Whether the gateway itself checks what an operation demands; otherwise the service behind it does. */
 export function checksAtGateway(
@@ -136,6 +197,10 @@ function formatDemand(demand: Demand): string {
         : `WRITE on the applications among the scopes of the template in the ${demand.of}, an administrator for one that everybody shares`
     case 'definitions':
       return 'WRITE on the applications of the definitions, as they are and as they will be, and their service accounts'
+    case 'canary-config':
+      return 'WRITE on the applications of the canary configuration in the body, an administrator for one of none'
+    case 'trigger':
+      return 'READ on the application of the execution that the trigger names as its parent'
     case 'jobs':
       return 'what each job needs: WRITE on its applications and accounts, CREATE for a new application'
     case 'filter':
@@ -145,5 +210,5 @@ function formatDemand(demand: Demand): string {
 
 function placeOf(of: ApplicationSource): string {
   if (of === 'path' || of === 'query' || of === 'body') return `in the ${of}`
-  return of === 'started' ? 'of the definition that is started' : `of the ${of}`
+  return of === 'started' ? 'of the definition that is started' : `of the ${of.replace('canary-config', 'canary configuration')}`
 }

@@ -5,9 +5,8 @@ import type { User } from '../http/request-state.ts'
 import type { Permissions, PermissionView } from '../permissions/permissions.ts'
 import { toUserKey } from '../user-name.ts'
 import { applicationExists, loadResourcePermissions } from './access-resources.ts'
-import { checkAdmin } from './administrators.ts'
-import { isDecided, loadView } from './application-access.ts'
-import { formatDemands, ownAffair } from './demands.ts'
+import { isDecided, loadView, requireAdministrator } from './application-access.ts'
+import { formatDemands, tellsWhoAsks } from './demands.ts'
 import { type FoundOperation, findOperation } from './find-operation.ts'
 import { type AccessSubject, enforcementOf, type Judged, judgeAccess, type Reason } from './judge-access.ts'
 import type { Operation, OperationRequest } from './operation.ts'
@@ -53,7 +52,7 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       section: 'beyond',
       method: 'GET',
       path: '/auth/explain',
-      demands: ownAffair,
+      demands: tellsWhoAsks,
       summary: 'Whether the caller may use an operation, and by which rule. Nothing of it is carried out.',
       query: {
         operation: text.describe('Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.'),
@@ -82,7 +81,7 @@ async function explainAccess(
   const own = state.user?.username ?? 'anonymous'
   const username = textOf(query['username']) ?? own
   const isOwn = toUserKey(username) === toUserKey(own)
-  if (!isOwn) await checkAdmin(request, platform)
+  if (!isOwn) await requireAdministrator(request.state, platform)
   const found = findOperation(operations, String(query['operation']))
   const { operation } = found
   const known = {
@@ -91,7 +90,7 @@ async function explainAccess(
     username,
     demands: formatDemands(operation.demands),
   }
-  if (!isDecided(platform)) return { ...known, ...undecided }
+  if (!isDecided(platform)) return { ...known, ...undecided, ...(lacksAdministrators(operation, platform) && noAdministrators) }
   const subject = toSubject(found, query)
   const user = isOwn && state.user !== undefined ? state.user : toUser(username)
   const view = await loadView({ user }, platform)
@@ -118,6 +117,15 @@ const undecided = {
   reasons: [{ need: 'nothing', allowed: true, rule: 'nobody decides: no login is required, or there is no permission service' }],
   open: [],
   optional: [],
+}
+
+const noAdministrators = {
+  decision: 'denied' as const,
+  reasons: [{ need: 'an administrator', allowed: false, rule: 'there is no permission service, so nobody is an administrator' }],
+}
+
+function lacksAdministrators({ demands }: Operation, { login }: Platform): boolean {
+  return login.active && demands.some((demand) => demand.kind === 'admin' && demand.withoutService === 'nobody')
 }
 
 /** What the question says wins over the path of a request that it names. */

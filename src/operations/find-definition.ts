@@ -3,13 +3,12 @@ import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { readJson, type UpstreamAnswer, upstreamFailed } from '../upstreams/upstreams.ts'
 import type { OperationRequest } from './operation.ts'
-import { checkTokenApplication } from './token-limits.ts'
 import { checkList, checkObject, type Fields } from './upstream-shape.ts'
 
 /**
  * The definition whose name, or else whose id, is exactly `nameOrId`. An id may belong to another application.
  *
- * @throws {GatewayError} NOT_FOUND when neither lookup knows it, TOKEN_LIMITED, UPSTREAM_FAILED with the status of the definition store
+ * @throws {GatewayError} NOT_FOUND when neither lookup knows it, UPSTREAM_FAILED with the status of the definition store
  * @see operations contract, getPipelineConfigUsingGET
  */
 export async function findDefinition(request: OperationRequest, application: string, nameOrId: string): Promise<Fields> {
@@ -21,10 +20,7 @@ export async function findDefinition(request: OperationRequest, application: str
   if (named?.['name'] === nameOrId) return named
   const byId = await request.call('front50', { path: pathTo`/pipelines/${nameOrId}/get` })
   const found = unlessMissing(byId)
-  if (found?.['id'] === nameOrId) {
-    checkTokenApplication(request.state, String(found['application'] ?? application))
-    return found
-  }
+  if (found?.['id'] === nameOrId) return found
   const said = found === undefined ? ` ${upstreamFailed('front50', 404, byId.text).message}` : ''
   throw new GatewayError('NOT_FOUND', `Application ${application} has no pipeline with the name or id "${nameOrId}".${said}`)
 }

@@ -1,23 +1,38 @@
-/** Checks, before anything is changed, that the caller has what an operation demands, and filters what is listed. */
+/**
+ * Checks, before anything is changed, that the user has what an operation demands, and that the token in use is meant for it; and
+ * filters what is listed. Both are judged by the same needs: the token by all of them, the user where the gateway decides.
+ */
 import { storedTemplate } from '../backends/pipeline-templates/inheritance.ts'
-import { pathTo } from '../http/encode-path.ts'
+import { GatewayError } from '../errors.ts'
 import { decide, type Need } from '../permissions/decide.ts'
-import { foldName } from '../permissions/fold-name.ts'
-import { permissionDenied, requireAll } from '../permissions/permission-denied.ts'
-import { isListed } from '../permissions/permission-view.ts'
-import type { Authorization, PermissionView } from '../permissions/permissions.ts'
-import { jsonList, objectOrList } from '../upstreams/answer-form.ts'
+import { permissionDenied } from '../permissions/permission-denied.ts'
+import type { Authorization } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import { readJson } from '../upstreams/upstreams.ts'
-import { isDecided, loadView } from './application-access.ts'
-import { checksAtGateway, type Demand, type FilterField } from './demands.ts'
-import { type JobNeeds, needsOfDefinition, needsOfJobs, needsOfStart } from './job-needs.ts'
+import { isDecided, loadView, requireAdministrator, requirePermissions } from './application-access.ts'
+import { checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from './demands.ts'
 import type { Operation, OperationRequest } from './operation.ts'
+import { joinNeeds, type Needs, needsOfCanaryConfig, Owners, onApplications, templateNeeds } from './owners.ts'
 import type { Platform } from './platform.ts'
-import { loadTemplates, needsOfTemplateChange, needsOfTemplateRead } from './template-scopes.ts'
-import { type Fields, isFields } from './upstream-shape.ts'
-
-const maxRemembered = 10_000
+import {
+  type Subject,
+  subjectsMentionedIn,
+  subjectsOfDefinition,
+  subjectsOfStart,
+  subjectsOfTask,
+  subjectsOfTrigger,
+  texts,
+} from './subjects.ts'
+import {
+  checkTokenNeeds,
+  checkTokenUse,
+  isAlwaysReached,
+  isLimitedToApplications,
+  isMetByToken,
+  isRead,
+  reachesWithoutApplication,
+  tokenLimited,
+} from './token-limits.ts'
+import { isFields } from './upstream-shape.ts'
 
 /** What has to be done for each request of an operation. */
 interface Plan {
@@ -25,53 +40,77 @@ interface Plan {
   readonly atGateway: boolean
   /** Those that are known without the body. */
   readonly ahead: readonly Demand[]
+  /** Of these, what the gateway checks in any case. */
+  readonly always: readonly Demand[]
   readonly aboutBody: readonly Demand[]
   readonly fields: readonly FilterField[]
 }
 
 export class Guard {
   readonly #platform: Platform
-  /** Applications of executions and tasks, which never move, by service path. */
-  readonly #owners = new Map<string, string>()
+  readonly #owners = new Owners()
   readonly #plans = new WeakMap<Operation, Plan>()
+  /** Requests of limited tokens of which the body has to say which application they are about. */
+  readonly #open = new WeakSet<OperationRequest['state']>()
 
   constructor(platform: Platform) {
     this.#platform = platform
   }
 
-  /** Whether the gateway itself checks this operation; otherwise the service behind it does. */
-  checks(operation: Operation): boolean {
-    return this.#planFor(operation).atGateway && isDecided(this.#platform)
-  }
-
   /** Whether the body has to be read, because it says what is needed. */
-  readsBody(operation: Operation): boolean {
-    return this.#planFor(operation).aboutBody.length > 0 && this.checks(operation)
+  readsBody(operation: Operation, { state }: OperationRequest): boolean {
+    return isLimitedToApplications(state) || (this.#planFor(operation).aboutBody.length > 0 && this.#checks(operation))
   }
 
-  /** Everything but the body. @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE */
+  /**
+   * Everything but the body.
+   *
+   * @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+   */
   async check(operation: Operation, request: OperationRequest): Promise<void> {
-    const { ahead } = this.#planFor(operation)
-    if (ahead.length === 0 || !this.checks(operation)) return
-    const view = await loadView(request.state, this.#platform)
-    for (const demand of ahead) {
-      requireAll(view, await this.#needsOf(demand, request, view))
+    const { state } = request
+    checkTokenUse(operation, state)
+    const { ahead, always } = this.#planFor(operation)
+    const judged = this.#checks(operation) ? ahead : always
+    const isLimited = isLimitedToApplications(state)
+    if (judged.length === 0 && !isLimited) return
+    const needs = new Map<Demand, Needs>()
+    for (const demand of isLimited ? ahead : judged) needs.set(demand, await this.#needsOf(demand, request))
+    if (isLimited) await this.#checkToken(operation, request, [...needs.values()])
+    for (const demand of judged) {
+      if (demand.kind === 'admin') await requireAdministrator(state, this.#platform, demand.withoutService)
+      else await requirePermissions(state, this.#platform, needs.get(demand)?.needs ?? [])
     }
   }
 
-  /** @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE */
+  /** @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE, BAD_ARGUMENT */
   async checkBody(operation: Operation, request: OperationRequest, body: unknown): Promise<void> {
-    if (!this.readsBody(operation)) return
-    const view = await loadView(request.state, this.#platform)
-    for (const demand of this.#planFor(operation).aboutBody) await this.#checkBodyOf(demand, request, body, view)
+    if (!this.readsBody(operation, request)) return
+    const { aboutBody } = this.#planFor(operation)
+    const subjects = aboutBody.flatMap((demand) => subjectsOfBody(demand, request, body))
+    if (isLimitedToApplications(request.state)) await this.#checkTokenBody(request, subjects, subjectsMentionedIn(body))
+    if (!this.#checks(operation)) return
+    for (const subject of distinct(subjects)) {
+      if (subject.kind === 'hidden') throw new GatewayError('PERMISSION_DENIED', subject.problem)
+      const { needs } = await this.#needsOfSubject(subject, request)
+      await requirePermissions(request.state, this.#platform, needs)
+    }
   }
 
   /** A function that leaves out what the caller may not read; undefined when nothing has to be left out. */
   async filterOf(operation: Operation, request: OperationRequest): Promise<((answer: unknown) => unknown) | undefined> {
     const { fields } = this.#planFor(operation)
-    if (fields.length === 0 || !this.checks(operation)) return undefined
+    const { token } = request.state
+    if (fields.length === 0 || !(this.#checks(operation) || isLimitedToApplications(request.state))) return undefined
+    if (!this.#checks(operation)) return (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need))
     const view = await loadView(request.state, this.#platform)
-    return view?.admin === true ? undefined : (answer) => filterAnswer(answer, fields, view)
+    if (view?.admin === true && token?.applications === undefined) return undefined
+    return (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need) && decide(view, need).allowed)
+  }
+
+  /** Whether the gateway itself checks this operation; otherwise the service behind it does. */
+  #checks(operation: Operation): boolean {
+    return this.#planFor(operation).atGateway && isDecided(this.#platform)
   }
 
   #planFor(operation: Operation): Plan {
@@ -80,9 +119,11 @@ export class Guard {
     const { permissions, upstreams } = this.#platform
     const { demands } = operation
     const isEmbedded = (service: ServiceName) => upstreams.isEmbedded(service)
+    const ahead = demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter' && demand.kind !== 'nothing')
     const plan: Plan = {
       atGateway: checksAtGateway(operation, { enforcement: permissions.enforcement, isEmbedded }),
-      ahead: demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter'),
+      ahead,
+      always: ahead.filter(isAlwaysDemanded),
       aboutBody: demands.filter(isAboutBody),
       fields: demands.flatMap((demand) => (demand.kind === 'filter' ? demand.by : [])),
     }
@@ -90,137 +131,109 @@ export class Guard {
     return plan
   }
 
-  async #needsOf(demand: Demand, request: OperationRequest, view: PermissionView | undefined): Promise<Need[]> {
+  /** @throws {GatewayError} TOKEN_LIMITED when it is about another application, or about none */
+  async #checkToken(operation: Operation, request: OperationRequest, demanded: readonly Needs[]): Promise<void> {
+    const { needs, concerns, changesShared } = joinNeeds([
+      ...demanded,
+      onApplications(applicationsNamedIn(operation, request), 'READ'),
+      await this.#startedNeeds(operation, request),
+    ])
+    if (isAlwaysReached(operation)) return
+    if (changesShared) throw sharedChange()
+    checkTokenNeeds(request.state, needs)
+    if (concerns || reachesWithoutApplication(operation)) return
+    if (operation.body?.required !== true || !this.#planFor(operation).aboutBody.some(saysApplication)) throw withoutApplication()
+    this.#open.add(request.state)
+  }
+
+  /** @throws {GatewayError} TOKEN_LIMITED */
+  async #checkTokenBody(request: OperationRequest, demanded: readonly Subject[], mentioned: readonly Subject[]): Promise<void> {
+    let concerns = !this.#open.has(request.state)
+    for (const subject of distinct([...mentioned, ...demanded])) {
+      if (subject.kind === 'hidden') throw tokenLimited('an expression stands where an application or a pipeline is named')
+      const found = await this.#needsOfSubject(subject, request)
+      if (found.changesShared) throw sharedChange()
+      checkTokenNeeds(request.state, found.needs)
+      // Any field may bear the name of an application; only what is demanded makes the request about it.
+      concerns ||= found.concerns && demanded.includes(subject)
+    }
+    if (!concerns) throw withoutApplication()
+  }
+
+  /** Where a stored definition is started, its application is checked once it has been found; a token is judged before. */
+  async #startedNeeds({ demands }: Operation, request: OperationRequest): Promise<Needs> {
+    const started = demands.flatMap((demand) => (demand.kind === 'application' && demand.of === 'started' ? [demand] : []))
+    const ids = started.flatMap(({ parameter }) => (parameter === undefined ? [] : valuesOf(request, [parameter])))
+    const all = ids.map((id) =>
+      this.#owners.needsOf(request, { kind: 'owned', what: 'definition', id, authorization: 'EXECUTE', live: true }),
+    )
+    return joinNeeds(await Promise.all(all))
+  }
+
+  async #needsOf(demand: Demand, request: OperationRequest): Promise<Needs> {
     switch (demand.kind) {
-      case 'admin':
       case 'account-manager':
-        return [{ kind: demand.kind }]
+        return { needs: [{ kind: demand.kind }], concerns: false }
       case 'named-application':
-        return [{ kind: 'application', name: demand.application, authorization: demand.authorization }]
+        return onApplications([demand.application], demand.authorization)
       case 'account':
         return named(valuesOf(request, ['account', 'accountName']), 'account', demand.authorization)
       case 'build-service':
         return named(valuesOf(request, [demand.parameter]), 'build-service', demand.authorization)
-      case 'application':
-        return named(await this.#applicationsOf(demand, request), 'application', demand.authorization)
       case 'template':
-        return needsOfTemplates(
-          await templatesAt(request, templateIdsOf(demand, request), demand.authorization),
-          demand.authorization,
-          view,
-        )
+        return this.#ownedNeeds(request, 'template', templateIdsOf(demand, request), demand.authorization)
+      case 'application':
+        return this.#applicationNeeds(demand, request)
       default:
-        return []
+        return joinNeeds([])
     }
   }
 
-  async #applicationsOf(demand: Extract<Demand, { kind: 'application' }>, request: OperationRequest): Promise<string[]> {
-    const { of, parameter = 'id' } = demand
+  #applicationNeeds(demand: Extract<Demand, { kind: 'application' }>, request: OperationRequest): Promise<Needs> | Needs {
+    const { of, authorization, parameter = 'id' } = demand
     switch (of) {
       case 'path':
-        return ['application', 'applicationName'].flatMap((name) => request.path[name] ?? [])
+        return onApplications(
+          ['application', 'applicationName'].flatMap((name) => request.path[name] ?? []),
+          authorization,
+        )
       case 'query':
-        return valuesOf(request, ['application'])
+        return onApplications(valuesOf(request, ['application']), authorization)
       case 'execution':
       case 'task':
-        return this.#ownersOf(request, of === 'task' ? '/tasks' : '/pipelines', valuesOf(request, [parameter]))
       case 'definition':
-        return flat(valuesOf(request, [parameter]).map((id) => ownerOfDefinition(request, id)))
       case 'strategy':
-        return flat(valuesOf(request, [parameter]).map((id) => ownerOfStrategy(request, id)))
+      case 'canary-config':
+        return this.#ownedNeeds(request, of, valuesOf(request, [parameter]), authorization)
       default:
-        return []
+        return joinNeeds([])
     }
   }
 
-  /** What the orchestrator does not know belongs to nobody: it says 404 itself. */
-  async #ownersOf(request: OperationRequest, path: '/tasks' | '/pipelines', ids: readonly string[]): Promise<string[]> {
-    return flat(
-      ids.map(async (id) => {
-        const key = `${path} ${id}`
-        const known = this.#owners.get(key)
-        if (known !== undefined) return [known]
-        const owner = await ownerAt(request, 'orca', path === '/tasks' ? pathTo`/tasks/${id}` : pathTo`/pipelines/${id}`)
-        for (const name of owner) this.#owners.set(key, name)
-        if (this.#owners.size > maxRemembered) this.#owners.clear()
-        return owner
-      }),
-    )
+  async #ownedNeeds(
+    request: OperationRequest,
+    what: Extract<Subject, { kind: 'owned' }>['what'],
+    ids: readonly string[],
+    authorization: Authorization,
+  ): Promise<Needs> {
+    const owned = ids.map((id) => this.#owners.needsOf(request, { kind: 'owned', what, id, authorization }))
+    return joinNeeds(await Promise.all(owned))
   }
 
-  async #checkBodyOf(demand: Demand, request: OperationRequest, body: unknown, view: PermissionView | undefined): Promise<void> {
-    const fields = isFields(body) ? body : {}
-    switch (demand.kind) {
-      case 'application': {
-        if (demand.of === 'started') return this.#refuseUnless(needsOfStart(fields), request, view)
-        return requireAll(view, named(texts(fields['application']), 'application', demand.authorization))
-      }
-      case 'account':
-        return requireAll(view, named(texts(fields['name'] ?? fields['account']), 'account', demand.authorization))
-      case 'template': {
-        const templates = [fields, ...(await templatesAt(request, texts(fields['id']), 'WRITE'))]
-        return requireAll(view, needsOfTemplates(templates, demand.authorization, view))
-      }
-      case 'definitions':
-        return this.#checkDefinitions(request, body, view)
-      case 'jobs': {
-        requireAll(view, ownerNeeds(view, texts(fields['application'])))
-        const jobs = fields['job'] ?? fields['stages'] ?? []
-        return this.#refuseUnless(needsOfJobs(Array.isArray(jobs) ? jobs : [jobs]), request, view)
-      }
-      default:
+  async #needsOfSubject(subject: Exclude<Subject, { kind: 'hidden' }>, request: OperationRequest): Promise<Needs> {
+    switch (subject.kind) {
+      case 'need':
+        return { needs: [subject.need], concerns: subject.need.kind === 'application' }
+      case 'owned':
+        return this.#owners.needsOf(request, subject)
+      case 'template':
+        return templateNeeds([subject.template], 'WRITE')
+      case 'canary-config':
+        return needsOfCanaryConfig(subject.config, 'WRITE')
+      case 'shared':
+        return { needs: [], concerns: true, changesShared: true }
     }
   }
-
-  async #checkDefinitions(request: OperationRequest, body: unknown, view: PermissionView | undefined): Promise<void> {
-    requireAll(view, ownerNeeds(view, valuesOf(request, ['application'])))
-    const definitions = (Array.isArray(body) ? body : [body]).filter(isFields)
-    for (const definition of definitions) {
-      const { idsToIndices } = definition
-      const ids = [...valuesOf(request, ['id']), ...Object.keys(isFields(idsToIndices) ? idsToIndices : {})]
-      const needs = needsOfDefinition(definition)
-      needs.definitions.push(...ids.map((id) => ({ id, authorization: 'WRITE' as const })))
-      await this.#refuseUnless(needs, request, view)
-    }
-  }
-
-  async #refuseUnless(found: JobNeeds, request: OperationRequest, view: PermissionView | undefined): Promise<void> {
-    requireAll(view, found.needs)
-    for (const { id, template } of found.templates) {
-      const templates = [...(template === undefined ? [] : [template]), ...(await templatesAt(request, texts(id), 'WRITE'))]
-      requireAll(view, needsOfTemplates(templates, 'WRITE', view))
-    }
-    for (const name of found.creates) await this.#checkCreation(request, name, view)
-    for (const { id, authorization } of new Map(
-      found.definitions.map((one) => [`${one.authorization} ${one.id}`, one]),
-    ).values()) {
-      const owners = await flat([ownerOfDefinition(request, id, false), ownerOfStrategy(request, id, false)])
-      requireAll(view, named(owners, 'application', authorization))
-    }
-  }
-
-  /** An application that exists is changed by its creation; whether a new one may be created, the permission service says. */
-  async #checkCreation(request: OperationRequest, name: string, view: PermissionView | undefined): Promise<void> {
-    const { user } = request.state
-    if (view === undefined || user === undefined || isListed(view, name)) {
-      return requireAll(view, [{ kind: 'application', name, authorization: 'WRITE' }])
-    }
-    if (view.admin || view.legacyFallback === true) return
-    if (await this.#platform.permissions.mayCreateApplication(user, name)) return
-    throw permissionDenied({ kind: 'application', name, authorization: 'CREATE' })
-  }
-}
-
-function isAboutBody(demand: Demand): boolean {
-  if (demand.kind === 'definitions' || demand.kind === 'jobs') return true
-  if (demand.kind === 'account' || demand.kind === 'template') return demand.of === 'body'
-  return demand.kind === 'application' && (demand.of === 'body' || demand.of === 'started')
-}
-
-/** A task may be filed under a name that is no application, such as that of the platform. */
-function ownerNeeds(view: PermissionView | undefined, applications: readonly string[]): Need[] {
-  const known = applications.filter((name) => view === undefined || isListed(view, name))
-  return named(known, 'application', 'WRITE')
 }
 
 function templateIdsOf({ of }: Extract<Demand, { kind: 'template' }>, request: OperationRequest): string[] {
@@ -228,26 +241,87 @@ function templateIdsOf({ of }: Extract<Demand, { kind: 'template' }>, request: O
   return valuesOf(request, ['source']).flatMap((source) => storedTemplate(source)?.name ?? [])
 }
 
-async function templatesAt(request: OperationRequest, ids: readonly string[], purpose: 'READ' | 'WRITE'): Promise<Fields[]> {
-  return (await Promise.all(ids.map((id) => loadTemplates(request, id, purpose)))).flat()
+function isAboutBody(demand: Demand): boolean {
+  if (['definitions', 'jobs', 'trigger', 'canary-config'].includes(demand.kind)) return true
+  if (demand.kind === 'account' || demand.kind === 'template') return demand.of === 'body'
+  return demand.kind === 'application' && (demand.of === 'body' || (demand.of === 'started' && demand.parameter === undefined))
 }
 
-function needsOfTemplates(
-  templates: readonly Fields[],
-  authorization: 'READ' | 'WRITE',
-  view: PermissionView | undefined,
-): Need[] {
-  return templates.flatMap((template) =>
-    authorization === 'WRITE' ? needsOfTemplateChange(template) : needsOfTemplateRead(template, view),
+/** Whether the body says which application a request is about. */
+function saysApplication({ kind }: Demand): boolean {
+  return kind !== 'account' && kind !== 'trigger'
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT */
+function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): Subject[] {
+  const fields = isFields(body) ? body : {}
+  switch (demand.kind) {
+    case 'application':
+      return demand.of === 'started'
+        ? subjectsOfStart(fields)
+        : texts(fields[demand.parameter ?? 'application']).map((name) =>
+            toSubject({ kind: 'application', name, authorization: demand.authorization }),
+          )
+    case 'account':
+      return texts(fields['name'] ?? fields['account']).map((name) =>
+        toSubject({ kind: 'account', name, authorization: demand.authorization }),
+      )
+    case 'template':
+      return [
+        { kind: 'template', template: fields },
+        ...texts(fields['id']).map((id): Subject => ({ kind: 'owned', what: 'template', id, authorization: 'WRITE' })),
+      ]
+    case 'canary-config':
+      return [{ kind: 'canary-config', config: fields }]
+    case 'definitions':
+      return [
+        ...filedUnder(request),
+        ...changedByAddress(request),
+        ...(Array.isArray(body) ? body : [body]).filter(isFields).flatMap(subjectsOfDefinition),
+      ]
+    case 'trigger':
+      return [fields, fields['trigger']].flatMap(subjectsOfTrigger)
+    case 'jobs':
+      return subjectsOfTask(fields)
+    default:
+      return []
+  }
+}
+
+/** Many definitions are saved by a task under an application that the query may name. */
+function filedUnder(request: OperationRequest): Subject[] {
+  if (!request.search.has('application')) return []
+  return valuesOf(request, ['application']).map((name) =>
+    toSubject({ kind: 'application', name, authorization: 'WRITE', unlessUnknown: true }),
   )
 }
 
-function named(
-  names: readonly string[],
-  kind: 'application' | 'account' | 'build-service',
-  authorization: Authorization,
-): Need[] {
-  return names.map((name) => ({ kind, name, authorization }))
+function changedByAddress(request: OperationRequest): Subject[] {
+  return valuesOf(request, ['id']).map((id) => ({ kind: 'owned', what: 'definition', id, authorization: 'WRITE', live: true }))
+}
+
+function toSubject(need: Need): Subject {
+  return { kind: 'need', need }
+}
+
+/** A list may name the same thing over and over, and each is looked up. */
+function distinct(subjects: readonly Subject[]): Subject[] {
+  return [...new Map(subjects.map((subject) => [keyOf(subject), subject])).values()]
+}
+
+function keyOf(subject: Subject): unknown {
+  if (subject.kind === 'owned') return `${subject.what} ${subject.authorization} ${subject.live ?? false} ${subject.id}`
+  return subject.kind === 'need' ? JSON.stringify(subject.need) : subject
+}
+
+/** Applications that the address names. In a query they say what is read; a change may name there where its task is filed. */
+function applicationsNamedIn(operation: Operation, request: OperationRequest): string[] {
+  const inPath = ['application', 'applicationName'].flatMap((name) => request.path[name] ?? [])
+  return isRead(operation) ? [...inPath, ...valuesOf(request, ['application']), ...valuesOf(request, ['applications'])] : inPath
+}
+
+function named(names: readonly string[], kind: 'account' | 'build-service', authorization: Authorization): Needs {
+  return { needs: names.map((name) => ({ kind, name, authorization })), concerns: false }
 }
 
 /** Values of parameters of the path or the query, lists included, without blank ones. */
@@ -258,82 +332,59 @@ function valuesOf({ path, query }: OperationRequest, names: readonly string[]): 
     .filter((value) => value.trim() !== '')
 }
 
-function texts(value: unknown): string[] {
-  // Services read a number as the text of it.
-  const text = typeof value === 'number' ? String(value) : value
-  return typeof text === 'string' && text.trim() !== '' ? [text] : []
+function sharedChange(): GatewayError {
+  return tokenLimited('it changes what belongs to no single application')
 }
 
-async function flat(lists: readonly Promise<string[]>[]): Promise<string[]> {
-  return (await Promise.all(lists)).flat()
+function withoutApplication(): GatewayError {
+  return tokenLimited('nothing says which of its applications this is about')
 }
 
-/** A definition may have been moved or deleted a moment ago, so nothing is remembered. A deleted one lives on in its history. */
-async function ownerOfDefinition(request: OperationRequest, id: string, deleted = true): Promise<string[]> {
-  const live = await ownerAt(request, 'front50', pathTo`/pipelines/${id}/get`)
-  return live.length > 0 || !deleted ? live : ownerAt(request, 'front50', pathTo`/pipelines/${id}/history`)
-}
-
-async function ownerOfStrategy(request: OperationRequest, id: string, deleted = true): Promise<string[]> {
-  if (deleted) return ownerAt(request, 'front50', pathTo`/strategies/${id}/history`)
-  const answer = await request.call('front50', { path: '/strategies' })
-  const strategies = answer.status === 404 ? [] : readJson(answer, 'front50', jsonList)
-  const wanted = foldName(id)
-  const found = (Array.isArray(strategies) ? strategies : []).filter(
-    (one) => isFields(one) && foldName(String(one['id'])) === wanted,
-  )
-  return found.flatMap((one: Fields) => texts(one['application']))
-}
-
-async function ownerAt(request: OperationRequest, service: ServiceName, path: string): Promise<string[]> {
-  const answer = await request.call(service, { path })
-  if (answer.status === 404) return []
-  const body = readJson(answer, service, objectOrList)
-  const entry = Array.isArray(body) ? body[0] : body
-  return isFields(entry) ? texts(entry['application']) : []
-}
+type Allows = (need: Need) => boolean
 
 /**
  * Pages of a search have their entries in `results`; a map has lists of them at any depth.
  *
  * @throws {GatewayError} PERMISSION_DENIED for a single resource instead of a map by account
  */
-function filterAnswer(answer: unknown, fields: readonly FilterField[], view: PermissionView | undefined): unknown {
+function filterAnswer(answer: unknown, fields: readonly FilterField[], allows: Allows): unknown {
   if (fields.includes('key-account') && isFields(answer)) {
     const { accountName } = answer
     if (typeof accountName === 'string') {
-      requireAll(view, [{ kind: 'account', name: accountName, authorization: 'READ' }])
+      const need: Need = { kind: 'account', name: accountName, authorization: 'READ' }
+      if (!allows(need)) throw permissionDenied(need)
       return answer
     }
-    return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(view, 'account', account)))
+    return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(allows, 'account', account)))
   }
   if (fields.includes('scopes') && isFields(answer)) {
-    const lists = Object.entries(answer).map(([id, list]) => [id, filterAnswer(list, fields, view)] as const)
+    const lists = Object.entries(answer).map(([id, list]) => [id, filterAnswer(list, fields, allows)] as const)
     return Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0))
   }
   if (fields.includes('application') && isFields(answer)) {
-    return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, filterAnswer(value, fields, view)]))
+    return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, filterAnswer(value, fields, allows)]))
   }
   if (!Array.isArray(answer)) return answer
   return answer.flatMap((entry: unknown) => {
     if (isFields(entry) && Array.isArray(entry['results'])) {
-      return [{ ...entry, results: filterAnswer(entry['results'], fields, view) }]
+      return [{ ...entry, results: filterAnswer(entry['results'], fields, allows) }]
     }
-    return fields.every((field) => mayReadEntry(view, field, entry)) ? [entry] : []
+    return fields.every((field) => mayReadEntry(allows, field, entry)) ? [entry] : []
   })
 }
 
-function mayReadEntry(view: PermissionView | undefined, field: FilterField, entry: unknown): boolean {
+function mayReadEntry(allows: Allows, field: FilterField, entry: unknown): boolean {
   if (field === 'build-service') {
     const name = isFields(entry) ? entry['name'] : entry
-    return typeof name !== 'string' || mayRead(view, field, name)
+    return typeof name !== 'string' || mayRead(allows, field, name)
   }
-  if (field === 'scopes') return !isFields(entry) || needsOfTemplateRead(entry, view).length === 0
+  if (field === 'scopes') return !isFields(entry) || templateNeeds([entry], 'READ').needs.every(allows)
+  if (field === 'applications') return !isFields(entry) || needsOfCanaryConfig(entry, 'READ').needs.every(allows)
   if (field === 'key-account' || !isFields(entry)) return true
   const name = entry[field]
-  return typeof name !== 'string' || name === '' || mayRead(view, field, name)
+  return typeof name !== 'string' || name === '' || mayRead(allows, field, name)
 }
 
-function mayRead(view: PermissionView | undefined, kind: 'application' | 'account' | 'build-service', name: string): boolean {
-  return decide(view, { kind, name, authorization: 'READ' }).allowed
+function mayRead(allows: Allows, kind: 'application' | 'account' | 'build-service', name: string): boolean {
+  return allows({ kind, name, authorization: 'READ' })
 }

@@ -1,7 +1,7 @@
 /** Machine and container images. */
 
 import { pathTo } from '../http/encode-path.ts'
-import { readsAccount, sharedKnowledge } from './demands.ts'
+import { readsSharedOfAccount, sharedKnowledge } from './demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { integer, ObjectList, TextList, text } from './schemas.ts'
 
@@ -42,7 +42,7 @@ export const imageOperations: Operation[] = [
     section: '4.9',
     method: 'GET',
     path: '/images/{account}/{region}/{imageId}',
-    demands: readsAccount,
+    demands: readsSharedOfAccount,
     summary: 'One machine image, as a list of normally one element.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/images/{account}/{region}/{imageId}' },

@@ -2,7 +2,7 @@
 import { type Decision, decide, describeNeed, type Need } from '../permissions/decide.ts'
 import type { Authorization, Enforcement, PermissionView } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
-import { type ApplicationSource, checksAtGateway, type Demand } from './demands.ts'
+import { type ApplicationSource, checksAtGateway, type Demand, isAlwaysDemanded } from './demands.ts'
 import type { Operation } from './operation.ts'
 
 /** What a request would be about. */
@@ -63,6 +63,12 @@ function collect(found: Findings, demand: Demand, subject: AccessSubject, mayCre
       return
     case 'filter':
       found.reasons.push({ need: 'nothing', allowed: true, rule: 'what the user may not READ is left out of the answer' })
+      return
+    case 'trigger':
+      found.optional.add('application=NAME: the application of an execution that the trigger names as its parent')
+      return
+    case 'canary-config':
+      addApplication(found, subject.application, 'WRITE', 'among those of the canary configuration')
       return
     case 'admin':
     case 'account-manager':
@@ -149,10 +155,11 @@ export function enforcementOf(
   if (operation.demands[0].kind === 'nothing') return undefined
   const service = operation.forward?.service
   const behind = service ?? 'the service behind it'
-  if (!checksAtGateway(operation, where)) {
+  const isOwn = operation.demands.some(isAlwaysDemanded)
+  if (!isOwn && !checksAtGateway(operation, where)) {
     const note = `the gateway passes the request on, and ${behind} has the last word: it asks the same permission service, by its own rules`
     return { by: 'services', note }
   }
-  if (where.enforcement === 'both') return { by: 'both', note: `the gateway refuses it, and so may ${behind}` }
+  if (where.enforcement === 'both' && !isOwn) return { by: 'both', note: `the gateway refuses it, and so may ${behind}` }
   return { by: 'gateway', note: 'the gateway refuses it before anything is passed on' }
 }

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
-import { filteredByAccount, readsAccount, readsApplication, sharedKnowledge } from './demands.ts'
+import { demandsNothing, filteredByAccount, readsAccount, readsApplication } from './demands.ts'
 import { textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
 import type { Operation, OperationRequest } from './operation.ts'
@@ -30,7 +30,7 @@ export const loadBalancerOperations: Operation[] = [
     section: '4.10',
     method: 'GET',
     path: '/loadBalancers/{name}',
-    demands: sharedKnowledge,
+    demands: demandsNothing('it is looked for in all accounts, by a name that the caller knows'),
     summary: 'One load balancer in all accounts and regions.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },

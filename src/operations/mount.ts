@@ -19,7 +19,6 @@ import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from '
 import { fillPath, toRoute } from './path-pattern.ts'
 import type { Platform } from './platform.ts'
 import { nothing } from './schemas.ts'
-import { checkTokenBody, checkTokenLimits, limitsBody } from './token-limits.ts'
 
 export interface MountSettings {
   maxBodyBytes: number
@@ -67,7 +66,6 @@ async function answer(asked: Asked): Promise<FastifyReply> {
   const search = new URLSearchParams(mark === -1 ? '' : request.url.slice(mark))
   const operationRequest = createOperationRequest(asked, { ...parseQuery(rules, search), search })
 
-  await checkTokenLimits(operation, operationRequest)
   await guard.check(operation, operationRequest)
 
   if (operation.forward !== undefined) {
@@ -76,7 +74,6 @@ async function answer(asked: Asked): Promise<FastifyReply> {
   }
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
   const body = operation.body === undefined ? undefined : await readDeclaredBody(asked)
-  await checkTokenBody(operation, operationRequest, body)
   await guard.checkBody(operation, operationRequest, body)
   await platform.audited?.begin(request, body)
   const value = await operation.handle({ ...operationRequest, body }, platform)
@@ -176,7 +173,7 @@ async function answerForward(asked: Asked, forward: Forward, operationRequest: O
   const call = toCall(operation, forward, operationRequest)
   const filter = await guard.filterOf(operation, operationRequest)
   const looksInto = filter !== undefined || operation.pick !== undefined || operation.answer === nothing || wantsYaml(request)
-  const readsBody = looksInto || limitsBody(request.state) || guard.readsBody(operation)
+  const readsBody = looksInto || guard.readsBody(operation, operationRequest)
   if (operation.body !== undefined) await attachBody(asked, call, readsBody, operationRequest)
   try {
     return looksInto
@@ -247,7 +244,6 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, opera
   // Without a length the limit could only be noticed halfway through the call.
   if (read || type !== 'json' || length === undefined || Number(length) > settings.maxBodyBytes) {
     const body = await readDeclaredBody(asked)
-    await checkTokenBody(operation, operationRequest, body)
     await asked.guard.checkBody(operation, operationRequest, body)
     call.rawBody = formatJson(body)
     call.headers = { 'content-type': 'application/json' }

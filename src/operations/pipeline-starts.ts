@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { readJson, upstreamFailed } from '../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from './application-access.ts'
-import { startsDefinition } from './demands.ts'
+import { startsGiven, startsStored } from './demands.ts'
 import { displayedUser, withDisplayedUser } from './displayed-user.ts'
 import { findDefinition } from './find-definition.ts'
 import type { Operation, OperationRequest } from './operation.ts'
@@ -31,7 +31,7 @@ export const pipelineStartOperations: Operation[] = [
     section: '4.2',
     method: 'POST',
     path: '/applications/{application}/pipelineConfigs/{pipelineName}',
-    demands: startsDefinition,
+    demands: startsStored('pipelineName'),
     summary: 'Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.',
     query: { user: text.optional().describe('Accepted and ignored.') },
     body: { schema: AnyObject, required: false },
@@ -45,7 +45,7 @@ export const pipelineStartOperations: Operation[] = [
     section: '4.11',
     method: 'POST',
     path: '/pipelines/{application}/{pipelineNameOrId}',
-    demands: startsDefinition,
+    demands: startsStored('pipelineNameOrId'),
     summary: 'Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field `trigger`.',
     body: { schema: AnyObject, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineNameOrId'] as string),
@@ -58,7 +58,7 @@ export const pipelineStartOperations: Operation[] = [
     section: '4.11',
     method: 'POST',
     path: '/pipelines/start',
-    demands: startsDefinition,
+    demands: startsGiven,
     summary: 'Starts a pipeline from the complete definition in the body, its trigger included.',
     body: { schema: AnyObject, required: true },
     handle: startGiven,

@@ -7,8 +7,17 @@ import type { Authorization, PermissionView } from './permissions.ts'
 export type Need =
   | { readonly kind: 'admin' }
   | { readonly kind: 'account-manager' }
-  | { readonly kind: 'application' | 'account' | 'build-service'; readonly name: string; readonly authorization: Authorization }
+  | {
+      readonly kind: 'application'
+      readonly name: string
+      readonly authorization: Authorization
+      /** Nothing is needed on an application that the permission service does not list. */
+      readonly unlessUnknown?: true
+    }
+  | { readonly kind: 'account' | 'build-service'; readonly name: string; readonly authorization: Authorization }
   | { readonly kind: 'service-account'; readonly name: string }
+  /** Any of them is enough; at least one. */
+  | { readonly kind: 'one-of'; readonly needs: readonly [Need, ...Need[]] }
 
 export interface Decision {
   readonly allowed: boolean
@@ -35,6 +44,8 @@ export function describeNeed(need: Need): string {
       return 'an account manager'
     case 'service-account':
       return `the service account ${need.name}`
+    case 'one-of':
+      return describeNeed(need.needs[0])
     default:
       return `${need.authorization} on the ${need.kind.replace('-', ' ')} ${need.name}`
   }
@@ -53,6 +64,8 @@ function judge(view: PermissionView, need: Need): Judgement {
     case 'account-manager':
       return view.accountManager === true ? allowed('the user manages accounts') : denied('the user does not manage accounts')
     case 'application':
+      if (need.unlessUnknown && !isListed(view, need.name))
+        return allowed('the application is unknown, and nothing is demanded then')
       return judgeApplication(view, need.name, need.authorization)
     case 'account':
       return granted(grantsOnAccount(view, need.name, need.authorization), 'account', need.authorization)
@@ -63,6 +76,10 @@ function judge(view: PermissionView, need: Need): Judgement {
       return mayUse
         ? allowed('the user has the roles of the service account')
         : denied('the user lacks a role of the service account')
+    }
+    case 'one-of': {
+      const judged = need.needs.map((one) => judge(view, one))
+      return judged.find((one) => one.allowed) ?? (judged[0] as Judgement)
     }
   }
 }

@@ -14,8 +14,10 @@ export function permissionDenied(need: Need): GatewayError {
   return new GatewayError('PERMISSION_DENIED', message)
 }
 
-function adviceFor({ kind }: Need): string {
-  switch (kind) {
+function adviceFor(need: Need): string {
+  switch (need.kind) {
+    case 'one-of':
+      return adviceFor(need.needs[0])
     case 'admin':
     case 'account-manager':
       return 'Ask one to do it'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allOperations } from '../../src/operations/all.ts'
-import { formatDemands } from '../../src/operations/demands.ts'
+import { type Demand, formatDemands } from '../../src/operations/demands.ts'
 import type { Operation } from '../../src/operations/operation.ts'
 import { parameterNames } from '../../src/operations/path-pattern.ts'
 
@@ -55,6 +55,98 @@ test('whatever changes an application, its pipelines or an execution demands som
     [],
   )
 })
+
+/** Where a parameter or a body may name something, and nothing is demanded on it. */
+const harmless: Readonly<Record<string, readonly string[]>> = {
+  'chooses among what the caller may see': [
+    'application of GET /auth/user/serviceAccounts',
+    'application of GET /auth/explain',
+    'application of GET /audit/events',
+    'executionIds of GET /executions',
+    'pipelineConfigIds of GET /executions',
+    'applications of GET /serverGroups',
+  ],
+  'is where a task is filed': [
+    'application of DELETE /pipelineTemplates/{id}',
+    'application of DELETE /v2/pipelineTemplates/{id}',
+  ],
+  'is for administrators': ['executionId of PUT /admin/executions/forceCancel', 'executionId of POST /admin/executions/hydrate'],
+  'becomes part of the execution in the path, and is judged when it runs': [
+    'body of PATCH /pipelines/{id}/stages/{stageId}',
+    'body of PUT /pipelines/{id}/stages/{stageId}/restart',
+  ],
+  'is evaluated against the execution in the path': [
+    'body of POST /pipelines/{id}/evaluateExpression',
+    'body of POST /pipelines/{id}/evaluateVariables',
+  ],
+  'concerns the application in the path alone': [
+    'body of POST /notifications/{type}/{application}',
+    'body of POST /managed/application/{application}/pin',
+    'body of POST /managed/application/{application}/veto',
+    'body of POST /managed/application/{application}/mark/bad',
+    'body of POST /managed/application/{application}/mark/good',
+    'body of POST /managed/application/{application}/environment/{environment}/constraint',
+    'body of POST /managed/{application}/environment/{environment}/verifications',
+    'body of POST /managed/{application}/environment/{environment}/verifications/retry',
+  ],
+  'holds tags of entities, on each of which the handler demands WRITE': ['body of POST /tags', 'body of POST /batch/tags'],
+  'holds what is compared, and not stored, in the name of the application in the query': [
+    'body of POST /v2/canaries/canary',
+    'body of POST /v2/canaries/canary/{canaryConfigId}',
+  ],
+  'is about an id that only the service knows, which decides': [
+    'body of POST /canaries/{id}/generateCanaryResult',
+    'body of PUT /canaries/{id}/end',
+    'body of POST /managed/resources/diff',
+    'body of POST /managed/graphql',
+    'canaryExecutionId of GET /v2/canaries/canary/{canaryExecutionId}',
+    'canaryExecutionId of GET /v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}',
+    'canaryConfigId of GET /v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}',
+  ],
+  'comes from a sender who proves himself to the service': [
+    'body of POST /webhooks/{type}/{source}',
+    'body of POST /webhooks/cdevents/{source}',
+    'body of POST /notifications/callbacks/{source}',
+    'body of POST /managed/notifications/callbacks/{source}',
+  ],
+  'can name no application': [
+    'body of POST /auth/apiTokens',
+    'body of POST /auth/apiTokens/{id}/rotate',
+    'body of POST /credentials',
+    'body of PUT /artifacts/fetch',
+    'body of POST /plugins/info',
+    'body of PUT /plugins/info',
+    'body of POST /plugins/publish/{pluginId}/{pluginVersion}',
+    'body of POST /integrations/gremlin/templates/command',
+    'body of POST /integrations/gremlin/templates/target',
+  ],
+}
+
+test('whatever names an application or an id in path, query or body is demanded', () => {
+  const found = allOperations.flatMap((operation) => {
+    const { method, path, demands, query = {}, body } = operation
+    const names = [...parameterNames(path), ...Object.keys(query)].filter((name) => namesSomething.test(name))
+    return [
+      ...names.filter((name) => !demands.some((demand) => isAbout(demand, name))),
+      ...(body !== undefined && !demands.some(isAboutBody) ? ['body'] : []),
+    ].map((name) => `${name} of ${method} ${path}`)
+  })
+  assert.deepEqual(found.sort(), Object.values(harmless).flat().sort())
+})
+
+const namesSomething = /^applications?$|^applicationName$|^executionIds?$|ExecutionId$|^pipelineConfigIds?$|^canaryConfigId$/
+
+function isAbout(demand: Demand, name: string): boolean {
+  if (demand.kind === 'definitions') return name === 'application'
+  if (demand.kind !== 'application') return false
+  // What an id belongs to counts more than the application that stands in an older address.
+  return demand.parameter === name || (demand.parameter === undefined ? name.startsWith('application') : name === 'application')
+}
+
+function isAboutBody(demand: Demand): boolean {
+  if (['definitions', 'jobs', 'trigger', 'canary-config'].includes(demand.kind)) return true
+  return 'of' in demand && (demand.of === 'body' || demand.of === 'started')
+}
 
 function assertNamed(operation: Operation, names: readonly string[]): void {
   const known = [...parameterNames(operation.path), ...Object.keys(operation.query ?? {})]

@@ -47,11 +47,26 @@ async function startScene(t: TestContext) {
   })
   const front50 = await startUpstream(t, { 'POST /pipelines/move': new Reply(200) })
   const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' }, 'GET /executions/activeByInstance': runs })
+  const own = { id: 'own', applications: ['web'] }
+  const theirs = { id: 'theirs', applications: ['web', 'secret'] }
+  const kayenta = await startUpstream(t, {
+    'GET /canaryConfig': [own, theirs, { id: 'hidden', applications: ['secret'] }],
+    'GET /canaryConfig/own': own,
+    'GET /canaryConfig/theirs': theirs,
+    'GET /canaryConfig/hidden': { id: 'hidden', applications: ['secret'] },
+    'GET /canaryConfig/shared': { id: 'shared', applications: [] },
+    'POST /canaryConfig': {},
+    'PUT /canaryConfig/own': {},
+    'DELETE /canaryConfig/own': new Reply(204),
+  })
   const { url, dataDir } = await runGateway(t, {
     fairlead: { admin: { password } },
     permissions: { enforce: 'gateway' },
     services: Object.fromEntries(
-      Object.entries({ fiat, clouddriver, front50, orca }).map(([name, { url: baseUrl }]) => [name, { enabled: true, baseUrl }]),
+      Object.entries({ fiat, clouddriver, front50, orca, kayenta }).map(([name, { url: baseUrl }]) => [
+        name,
+        { enabled: true, baseUrl },
+      ]),
     ),
   })
   const users = openUsers(dataDir)
@@ -63,12 +78,13 @@ async function startScene(t: TestContext) {
     const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
     return { status: answer.status, text: await answer.text() }
   }
-  return { ask, orca, front50 }
+  return { ask, orca, front50, kayenta }
 }
 
 test('while the gateway decides, services that check nothing are reached by nobody who may not', async (t) => {
-  const { ask, orca, front50 } = await startScene(t)
-  const changes = () => [...orca.requests, ...front50.requests].filter(({ method }) => method !== 'GET').length
+  const { ask, orca, front50, kayenta } = await startScene(t)
+  const changes = () =>
+    [...orca.requests, ...front50.requests, ...kayenta.requests].filter(({ method }) => method !== 'GET').length
 
   await t.test('tags are changed only where the entity belongs to somebody who may write there', async () => {
     const tags = [{ name: 'a', value: 1 }]
@@ -91,6 +107,36 @@ test('while the gateway decides, services that check nothing are reached by nobo
   await t.test('a map of lists shows what the caller may read', async () => {
     const { text } = await ask('GET /executions/activeByInstance')
     assert.deepEqual(JSON.parse(text)['orca-1'].executions, [{ id: 'a', application: 'web' }])
+  })
+
+  await t.test('canary configurations belong to the applications that they name, now and then', async () => {
+    const before = changes()
+    const config = (...applications: string[]) => ({ name: 'c', applications })
+    for (const [request, body] of [
+      ['POST /v2/canaryConfig', config('secret')],
+      ['POST /v2/canaryConfig', config('web', 'secret')],
+      ['POST /v2/canaryConfig', config()],
+      ['PUT /v2/canaryConfig/theirs', config('web')],
+      ['PUT /v2/canaryConfig/own', config('secret')],
+      ['PUT /v2/canaryConfig/shared', config('web')],
+      ['DELETE /v2/canaryConfig/theirs', undefined],
+      ['GET /v2/canaryConfig/hidden', undefined],
+      ['POST /v2/canaries/canary/hidden?application=web', {}],
+    ] as const) {
+      const { status, text } = await ask(request, body)
+      assert.equal(status, 403, `${request}: ${text}`)
+    }
+    assert.equal(changes(), before)
+    assert.doesNotMatch((await ask('GET /v2/canaryConfig')).text, /hidden/)
+    for (const [request, body] of [
+      ['GET /v2/canaryConfig/theirs', undefined],
+      ['POST /v2/canaryConfig', config('web')],
+      ['PUT /v2/canaryConfig/own', config('web')],
+      ['DELETE /v2/canaryConfig/own', undefined],
+    ] as const) {
+      const { status, text } = await ask(request, body)
+      assert.equal(status, 200, `${request}: ${text}`)
+    }
   })
 
   await t.test('a number is the application that has this name', async () => {

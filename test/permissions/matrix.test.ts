@@ -1,24 +1,39 @@
-/** Every operation with every kind of caller, against the table of expected-access.ts. */
+/** Every operation with every kind of caller, against the tables of expected access. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { allOperations } from '../../src/operations/all.ts'
 import { expectedAccess, profiles } from './expected-access.ts'
-import { callers, startMatrix } from './matrix.ts'
+import { callers, type Matrix, startMatrix } from './matrix.ts'
+import { expectedReach } from './token-reach.ts'
+
+const names = allOperations.map(({ method, path }) => `${method} ${path}`)
 
 test('every operation lets in exactly whom the table of expected access names', async (t) => {
   const matrix = await startMatrix(t)
-  const names = new Set<string>()
   for (const operation of allOperations) {
     const name = `${operation.method} ${operation.path}`
-    names.add(name)
     const profile = expectedAccess[name]
     assert.ok(profile, `${name} does not stand in the table`)
     const found = await Promise.all(callers.map(async (caller) => [caller, await matrix.outcome(operation, caller)]))
     assert.deepEqual(Object.fromEntries(found), profiles[profile], name)
   }
   assert.deepEqual(
-    Object.keys(expectedAccess).filter((name) => !names.has(name)),
+    Object.keys(expectedAccess).filter((name) => !names.includes(name)),
     [],
     'the table names operations that do not exist',
   )
+  await t.test('and tokens for one application reach it, and no other', () => assertReach(matrix))
 })
+
+test('tokens are limited alike where no permission service decides', async (t) => {
+  await assertReach(await startMatrix(t, { fiat: false }))
+})
+
+async function assertReach(matrix: Matrix): Promise<void> {
+  const found: Record<string, string> = {}
+  for (const operation of allOperations) {
+    const [web, shop] = await Promise.all([matrix.isReached(operation, 'web'), matrix.isReached(operation, 'shop')])
+    found[`${operation.method} ${operation.path}`] = web ? (shop ? 'any' : 'its own') : shop ? 'another' : 'none'
+  }
+  assert.deepEqual(found, expectedReach)
+}

@@ -44,6 +44,7 @@ const answers: readonly [RegExp, unknown][] = [
   [/^\/(?:pipelines|strategies)\/[^/]+\/(?:history|get)$/, [definition]],
   [/^\/pipelines\/web\/name\//, definition],
   [/^\/(?:pipelines\/web|strategies|strategies\/web)$/, [definition]],
+  [/^\/canaryConfig\/main$/, { name: 'main', applications: ['web'] }],
   [/^\/pipelineTemplates$/, [{ id: 'main', metadata: { scopes: ['web'] } }]],
   [/^\/tasks\/|^\/pipelines\//, { ...task, ...definition, status: 'SUCCEEDED' }],
   [/^\/(?:ops|orchestrate)/, { ref: '/tasks/1' }],
@@ -52,9 +53,11 @@ const answers: readonly [RegExp, unknown][] = [
 export interface Matrix {
   /** One request of the caller. */
   outcome(operation: Operation, caller: Caller): Promise<Outcome>
+  /** Whether a token that is limited to an application reaches an operation that is about `web`. */
+  isReached(operation: Operation, application: 'web' | 'shop'): Promise<boolean>
 }
 
-export async function startMatrix(t: TestContext): Promise<Matrix> {
+export async function startMatrix(t: TestContext, { fiat = true } = {}): Promise<Matrix> {
   const baseUrl = await startServices(t)
   const names = ['orca', 'front50', 'clouddriver', 'igor', 'echo', 'rosco', 'kayenta', 'keel', 'mine', 'swabbie'] as const
   const services = Object.fromEntries(names.map((name) => [name, { enabled: true, baseUrl }]))
@@ -63,23 +66,32 @@ export async function startMatrix(t: TestContext): Promise<Matrix> {
     'api-tokens': { enabled: true, 'allowed-minting-roles': ['everyone'] },
     'service-accounts': [{ name: 'robot', memberOf: everything }],
     fairlead: { admin: { password } },
-    services: { ...services, fiat: { enabled: true, baseUrl: 'embedded' } },
+    services: { ...services, fiat: fiat ? { enabled: true, baseUrl: 'embedded' } : { enabled: false } },
   })
-  const tokens = await createTokens(url, dataDir)
+  const tokens = await createTokens(url, dataDir, fiat)
+  const send = (operation: Operation, token: string | undefined) => {
+    const { method } = operation
+    const headers = {
+      ...(token && { 'x-spinnaker-token': token }),
+      ...(operation.body && { 'content-type': 'application/json' }),
+    }
+    const body = operation.body === undefined ? undefined : JSON.stringify(bodyOf(operation))
+    return fetch(`${url}${addressOf(operation)}`, { method, headers, redirect: 'manual', ...(body && { body }) })
+  }
   return {
     async outcome(operation, caller) {
-      const token = tokens.get(caller)
-      const headers = {
-        ...(token && { 'x-spinnaker-token': token }),
-        ...(operation.body && { 'content-type': 'application/json' }),
-      }
-      const body = operation.body === undefined ? undefined : JSON.stringify(bodyOf(operation))
-      const { method } = operation
-      const answer = await fetch(`${url}${addressOf(operation)}`, { method, headers, redirect: 'manual', ...(body && { body }) })
+      const answer = await send(operation, tokens.get(caller))
       await answer.arrayBuffer()
       const { status } = answer
       if (status === 401 || (status === 302 && answer.headers.get('location')?.endsWith('/login'))) return 'login'
       return status === 403 ? 'refused' : 'allowed'
+    },
+    async isReached(operation, application) {
+      const answer = await send(operation, tokens.get(application))
+      const text = await answer.text()
+      assert.notEqual(answer.status, 401, `${operation.id}: ${text}`)
+      // HEAD has no body that would tell.
+      return operation.method === 'HEAD' ? answer.status !== 403 : !text.includes('TOKEN_LIMITED')
     },
   }
 }
@@ -98,18 +110,30 @@ async function startServices(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-async function createTokens(url: string, dataDir: string): Promise<Map<Caller, string>> {
+type Limit = 'web' | 'shop'
+
+/** Those of the administrator are limited to one application each; without a permission service a writer may do all as well. */
+async function createTokens(url: string, dataDir: string, fiat: boolean): Promise<Map<Caller | Limit, string>> {
   const roles = { outsider: ['everyone'], reader: ['everyone', 'readers'], executor: everything.slice(0, 3), writer: everything }
   const users = openUsers(dataDir)
   for (const [name, held] of Object.entries(roles)) await users.add(name, password, held)
   users.close()
-  const tokens = new Map<Caller, string>()
+  const tokens = new Map<Caller | Limit, string>()
+  const limit = async (browser: Browser) => {
+    for (const name of ['web', 'shop'] as const)
+      tokens.set(name, (await createToken(browser, { name: `only ${name}`, applications: [name] })).token)
+  }
+  if (!fiat) {
+    await limit(await logIn(url, 'writer'))
+    return tokens
+  }
   for (const name of Object.keys(roles) as (keyof typeof roles)[]) {
     const browser = await logIn(url, name)
     tokens.set(name, (await createToken(browser, { name })).token)
     if (name === 'writer') tokens.set('read-only token', (await createToken(browser, { name: 'reads', readOnly: true })).token)
   }
   const admin = await logIn(url, 'admin')
+  await limit(admin)
   tokens.set('administrator', (await createToken(admin, { name: 'admin' })).token)
   tokens.set('robot', (await createToken(admin, { name: 'robot', principalType: 'SERVICE_ACCOUNT', principalId: 'robot' })).token)
   return tokens
@@ -126,6 +150,7 @@ function addressOf(operation: Operation): string {
   const values: Record<string, string> = { application: 'web', applicationName: 'web', buildMaster: 'ci', pipelineName: 'main' }
   values['account'] = operation.demands[0].kind === 'build-service' ? 'ci' : 'prod'
   values['accountName'] = 'prod'
+  values['limit'] = '1'
   const path = operation.path.replace(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? 'main').replace('/**', '/rest')
   const query = new URLSearchParams()
   for (const { name, required } of createQueryRules(operation.query)) {
@@ -139,6 +164,7 @@ function addressOf(operation: Operation): string {
 function bodyOf({ demands, id }: Operation): unknown {
   const kinds = demands.map(({ kind }) => kind)
   if (kinds.includes('jobs')) return { application: 'web', job: [{ type: 'resizeServerGroup', account: 'prod' }] }
+  if (id === 'rotateApiTokenUsingPOST') return {}
   if (id === 'bulksavePipelineUsingPOST') return [definition]
   return {
     ...definition,
@@ -147,5 +173,6 @@ function bodyOf({ demands, id }: Operation): unknown {
     idsToIndices: { main: 0 },
     type: 'kubernetes',
     metadata: { scopes: ['web'] },
+    applications: ['web'],
   }
 }

@@ -1,11 +1,8 @@
 /** Last resorts of administrators against stuck executions, and who is one. */
 
 import { z } from 'zod'
-import { GatewayError } from '../../errors.ts'
-import { isDecided } from '../application-access.ts'
-import { adminOnly, ownAffair } from '../demands.ts'
+import { adminOfExecutions, ownAffair } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import type { Platform } from '../platform.ts'
 import { AnyObject, flag, nothing, text } from '../schemas.ts'
 import { callerOf } from '../task-polling.ts'
 
@@ -30,7 +27,7 @@ export const adminOperations: Operation[] = [
     section: 'beyond',
     method: 'PUT',
     path: '/admin/executions/forceCancel',
-    demands: adminOnly,
+    demands: adminOfExecutions,
     summary: 'Marks an execution and its stages as cancelled without running anything.',
     query: { executionId: text, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
     handle: forceCancel,
@@ -42,7 +39,7 @@ export const adminOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/admin/executions/hydrate',
-    demands: adminOnly,
+    demands: adminOfExecutions,
     summary: 'Creates the work of a running execution again, or with `dryRun` says what would be created.',
     query: { executionId: text, dryRun: flag.default(true) },
     handle: hydrate,
@@ -51,26 +48,13 @@ export const adminOperations: Operation[] = [
   },
 ]
 
-async function forceCancel(request: OperationRequest, platform: Platform): Promise<void> {
-  await checkAdmin(request, platform)
+async function forceCancel(request: OperationRequest): Promise<void> {
   const { executionId, executionType } = request.query
   const query = { executionId, executionType, canceledBy: callerOf(request) }
   await request.json('orca', { method: 'PUT', path: '/admin/forceCancelExecution', query })
 }
 
-async function hydrate(request: OperationRequest, platform: Platform): Promise<StreamedAnswer> {
-  await checkAdmin(request, platform)
+async function hydrate(request: OperationRequest): Promise<StreamedAnswer> {
   const { executionId, dryRun } = request.query
   return new StreamedAnswer('orca', { method: 'POST', path: '/admin/queue/hydrate', query: { executionId, dryRun } })
-}
-
-/**
- * Where no permission service decides, nobody is administrator and everybody may do this.
- *
- * @throws {GatewayError} PERMISSION_DENIED
- * @see authentication contract, section 4.3
- */
-async function checkAdmin({ state }: OperationRequest, platform: Platform): Promise<void> {
-  if (!isDecided(platform) || (await platform.permissions.isAdmin(state.user))) return
-  throw new GatewayError('PERMISSION_DENIED', 'Only administrators may do this. Ask for a role named in fiat.admin.roles.')
 }

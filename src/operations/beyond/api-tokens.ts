@@ -6,8 +6,8 @@ import type { User } from '../../http/request-state.ts'
 import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
 import type { Tokens } from '../../login/tokens/tokens.ts'
 import { toUserKey } from '../../user-name.ts'
-import { checkAdmin } from '../administrators.ts'
-import { adminOnly, ownAffair } from '../demands.ts'
+import { requireAdministrator } from '../application-access.ts'
+import { adminOnly, demandsNothing, ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nothing, ObjectList } from '../schemas.ts'
@@ -54,6 +54,8 @@ const RotateToken = z.object({
 const notFound = { 404: 'There is no such token, or API tokens are switched off.' }
 const notAllowed = { 403: 'The caller may not do this to that token.' }
 
+const rotatesItself = demandsNothing('it concerns the caller alone, and a token may replace itself, whatever it is for', 'itself')
+
 export const apiTokenOperations: Operation[] = [
   {
     id: 'listApiTokensUsingGET',
@@ -86,11 +88,7 @@ export const apiTokenOperations: Operation[] = [
     path: '/auth/apiTokens/admin/users',
     demands: adminOnly,
     summary: 'The API tokens of all users. For administrators.',
-    handle: async (request, platform) => {
-      const tokens = tokensOf(platform)
-      await checkAdmin(request, platform)
-      return (await tokens.listAll('USER')).map(toToken)
-    },
+    handle: async (_request, platform) => (await tokensOf(platform).listAll('USER')).map(toToken),
     answer: z.array(Token),
     errors: { ...notAllowed, ...notFound },
   },
@@ -103,7 +101,6 @@ export const apiTokenOperations: Operation[] = [
     summary: 'Service accounts for which administrators may create tokens. For administrators.',
     handle: async (request, platform) => {
       tokensOf(platform)
-      await checkAdmin(request, platform)
       return eligibleAccounts(request)
     },
     answer: ObjectList,
@@ -114,7 +111,7 @@ export const apiTokenOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/auth/apiTokens/{id}/rotate',
-    demands: ownAffair,
+    demands: rotatesItself,
     summary:
       'Gives a token another secret; the former one is accepted a while longer. A token may rotate itself, without a longer life.',
     body: { schema: RotateToken, required: false },
@@ -186,7 +183,7 @@ async function toPrincipal(request: OperationRequest, platform: Platform, wanted
     throw new GatewayError('PERMISSION_DENIED', 'An API token creates no others. Log in to create one.')
   }
   if (type === 'SERVICE_ACCOUNT') {
-    await checkAdmin(request, platform)
+    await requireAdministrator(request.state, platform)
     const id = wanted.principalId ?? ''
     if ((await eligibleAccounts(request)).some(({ name }) => name === id)) return { type, id }
     throw new GatewayError('BAD_ARGUMENT', `"${id.slice(0, 100)}" is no service account for tokens. List it in service-accounts.`)

@@ -1,7 +1,16 @@
 /** Canary analysis (kayenta). While it is switched off there are no configurations, and the rest does not exist. */
 
 import { z } from 'zod'
-import { application, decidedByService, readsApplication } from '../demands.ts'
+import {
+  application,
+  createsCanaryConfig,
+  decidedByService,
+  deletesCanaryConfig,
+  filteredByApplications,
+  readsApplication,
+  readsCanaryConfig,
+  updatesCanaryConfig,
+} from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
 
@@ -20,7 +29,7 @@ const configurations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: configPath,
-    demands: application('READ', 'query'),
+    demands: [...application('READ', 'query'), ...filteredByApplications],
     summary: 'Canary configurations, of all applications unless one is named.',
     query: { application: text.optional(), configurationAccountName },
     forward: { service: 'kayenta', path: '/canaryConfig', query: ['application', 'configurationAccountName'] },
@@ -32,7 +41,7 @@ const configurations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: configPath,
-    demands: decidedByService,
+    demands: createsCanaryConfig,
     summary: 'Creates a canary configuration.',
     query: { configurationAccountName },
     body: { schema: CanaryConfig, required: true },
@@ -45,7 +54,7 @@ const configurations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: `${configPath}/{id}`,
-    demands: decidedByService,
+    demands: readsCanaryConfig,
     summary: 'One canary configuration.',
     query: { configurationAccountName },
     forward: { service: 'kayenta', path: '/canaryConfig/{id}', query: ['configurationAccountName'] },
@@ -57,7 +66,7 @@ const configurations: Operation[] = [
     section: 'beyond',
     method: 'PUT',
     path: `${configPath}/{id}`,
-    demands: decidedByService,
+    demands: updatesCanaryConfig,
     summary: 'Replaces a canary configuration.',
     query: { configurationAccountName },
     body: { schema: CanaryConfig, required: true },
@@ -70,7 +79,7 @@ const configurations: Operation[] = [
     section: 'beyond',
     method: 'DELETE',
     path: `${configPath}/{id}`,
-    demands: decidedByService,
+    demands: deletesCanaryConfig,
     summary: 'Deletes a canary configuration.',
     query: { configurationAccountName },
     forward: { service: 'kayenta', path: '/canaryConfig/{id}', query: ['configurationAccountName'] },
@@ -116,6 +125,12 @@ const surroundings: Operation[] = [
   },
 ]
 
+/** The pipeline that the analysis belongs to may be named by one of its runs. */
+const startsAnalysis = [
+  ...application('EXECUTE', 'query'),
+  ...application('READ', 'execution', 'parentPipelineExecutionId'),
+] as const
+
 const resultQuery = { storageAccountName }
 const startQuery = {
   application: text.optional(),
@@ -131,7 +146,7 @@ const runs: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/v2/canaries/canary',
-    demands: application('EXECUTE', 'query'),
+    demands: startsAnalysis,
     summary: 'Starts an analysis with the configuration in the body.',
     query: startQuery,
     body: { schema: AnyObject.describe('`canaryConfig` and `executionRequest`.'), required: true },
@@ -144,7 +159,7 @@ const runs: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: '/v2/canaries/canary/{canaryConfigId}',
-    demands: application('EXECUTE', 'query'),
+    demands: [...startsAnalysis, ...application('READ', 'canary-config', 'canaryConfigId')],
     summary: 'Starts an analysis with a stored configuration.',
     query: startQuery,
     body: { schema: AnyObject.describe('`scopes` and `thresholds`.'), required: true },

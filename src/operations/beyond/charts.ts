@@ -1,7 +1,7 @@
 /** Helm charts that registries hold, looked up as images are. */
 
 import { z } from 'zod'
-import { readsAccount, sharedKnowledge } from '../demands.ts'
+import { readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { integer, ObjectList, text } from '../schemas.ts'
 
@@ -46,7 +46,7 @@ export const chartOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/charts/{account}/{region}/{imageId}',
-    demands: readsAccount,
+    demands: readsSharedOfAccount,
     summary: 'One chart.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/charts/{account}/{region}/{imageId}' },

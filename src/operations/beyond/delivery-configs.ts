@@ -3,7 +3,7 @@
 import { parseJson } from '../../http/json.ts'
 import { jsonObject, misfit } from '../../upstreams/answer-form.ts'
 import { checkDone, upstreamFailed } from '../../upstreams/upstreams.ts'
-import { decidedByService } from '../demands.ts'
+import { application, decidedByService, writesApplicationInBody } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
@@ -40,7 +40,7 @@ export const deliveryConfigOperations: Operation[] = [
     id: 'upsertDeliveryConfigUsingPOST',
     method: 'POST',
     path: configsPath,
-    demands: decidedByService,
+    demands: writesApplicationInBody,
     summary: 'Creates or replaces a delivery configuration.',
     body: configBody,
     forward: { service: 'keel', path: '/delivery-configs' },
@@ -61,7 +61,7 @@ export const deliveryConfigOperations: Operation[] = [
     section: 'beyond',
     method: 'POST',
     path: `${configsPath}/validate`,
-    demands: decidedByService,
+    demands: application('READ', 'body'),
     summary: 'Checks a delivery configuration without storing it.',
     body: configBody,
     handle: validate,
@@ -73,7 +73,7 @@ export const deliveryConfigOperations: Operation[] = [
     id: 'diffDeliveryConfigUsingPOST',
     method: 'POST',
     path: `${configsPath}/diff`,
-    demands: decidedByService,
+    demands: application('READ', 'body'),
     summary: 'Says what a delivery configuration would change.',
     body: configBody,
     forward: { service: 'keel', path: '/delivery-configs/diff' },

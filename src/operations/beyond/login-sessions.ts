@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { UserSession } from '../../sessions/sessions.ts'
 import { toUserKey } from '../../user-name.ts'
-import { checkAdmin } from '../administrators.ts'
+import { requireAdministrator } from '../application-access.ts'
 import { ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
@@ -86,7 +86,7 @@ async function whose(request: OperationRequest, platform: Platform): Promise<str
   const own = request.state.user?.username
   const wanted = request.query['username'] as string | undefined
   if (!platform.login.active) return undefined
-  if (wanted !== undefined && toUserKey(wanted) !== toUserKey(own ?? '')) await checkAdmin(request, platform)
+  if (wanted !== undefined && toUserKey(wanted) !== toUserKey(own ?? '')) await requireAdministrator(request.state, platform)
   return wanted ?? own
 }
 

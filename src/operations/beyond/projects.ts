@@ -1,7 +1,9 @@
 /** Projects: groups of applications with their clusters and pipelines. They are changed by tasks (POST /tasks). */
-import { filteredByAccount, sharedKnowledge } from '../demands.ts'
+import { demandsNothing, filteredByAccount } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyObject, ObjectList } from '../schemas.ts'
+
+const spansApplications = demandsNothing('a project shows several applications and belongs to none of them')
 
 export const projectOperations: Operation[] = [
   {
@@ -9,7 +11,7 @@ export const projectOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/projects',
-    demands: sharedKnowledge,
+    demands: spansApplications,
     summary: 'All projects.',
     forward: { service: 'front50', path: '/v2/projects' },
     on404: { answer: [] },
@@ -20,7 +22,7 @@ export const projectOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/projects/{id}',
-    demands: sharedKnowledge,
+    demands: spansApplications,
     summary: 'One project, by name or id.',
     forward: { service: 'front50', path: '/v2/projects/{id}' },
     on404: { message: ({ path }) => `There is no project with the name or id ${path['id']}.` },

@@ -1,7 +1,7 @@
 /** The version of the gateway, which command lines ask for before anything else. */
 
 import { z } from 'zod'
-import { aboutGateway } from '../demands.ts'
+import { tellsWhoAsks } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 
 export const versionOperations: Operation[] = [
@@ -10,7 +10,7 @@ export const versionOperations: Operation[] = [
     section: 'beyond',
     method: 'GET',
     path: '/version',
-    demands: aboutGateway,
+    demands: tellsWhoAsks,
     summary: 'The version of this gateway.',
     handle: async (_request, platform) => ({ version: platform.version }),
     answer: z.object({ version: z.string() }),

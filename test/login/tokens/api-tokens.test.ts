@@ -256,7 +256,7 @@ test('a token that may only read reads and evaluates expressions, and nothing el
 })
 
 test('a token for some operations is good for those, and for asking who it is', async (t) => {
-  const upstream = await startUpstream(t, () => ({}))
+  const upstream = await startUpstream(t, () => [])
   const { url, logIn } = await startWithTokens(t, { services: { clouddriver: { baseUrl: upstream.url } } })
   const { token } = await createToken(await logIn('alice', ['dev']), { name: 'one', operations: ['subnetsUsingGET'] })
   const program = withToken(url, token)

@@ -9,8 +9,11 @@ const backends = ['orca', 'front50', 'clouddriver', 'echo', 'keel'] as const
 /** Executions, tasks and definitions whose id begins with `web` belong to web; those of `other`, to other. */
 function answer({ method, path }: RecordedRequest): unknown {
   const id = /^\/(?:pipelines|tasks)\/(web|other|none)/.exec(path)?.[1]
-  if (method === 'GET' && id !== undefined)
-    return id === 'none' ? new Reply(404, {}) : { id: `${id}1`, application: id, status: 'SUCCEEDED', variables: [] }
+  if (method === 'GET' && id !== undefined) {
+    const found = { id: `${id}1`, application: id, status: 'SUCCEEDED', variables: [] }
+    if (id === 'none') return new Reply(404, {})
+    return path.endsWith('/history') ? [found] : found
+  }
   return method === 'GET' ? [] : { ref: '/tasks/web1', id: 'web1', status: 'SUCCEEDED' }
 }
 
@@ -34,6 +37,15 @@ test('a token for an application reaches that application, and no other', async 
     ['POST /tasks', { application: 'web', job: [{ type: 'wait' }] }],
     ['POST /pipelines/start', { application: 'web', name: 'p', stages: [] }],
     ['POST /notifications/application/web', { application: 'web' }],
+    ['PUT /tasks/cancel?ids=web1'],
+    ['POST /pipelines/bulksave', [{ application: 'web', name: 'p' }]],
+    ['POST /pipelines/move', { application: 'web', from: 'a', to: 'b' }],
+    ['GET /pipelineConfigs/web1/history'],
+    ['GET /executions/failedStages?executionId=web1'],
+    ['POST /pipelines/any/evaluateVariables?executionId=web1', []],
+    ['POST /pipelines/start', { application: 'web', name: 'p', stages: [], trigger: { parentPipelineId: 'web2' } }],
+    ['GET /images/prod/eu/ami-1'],
+    ['GET /health'],
   ]
   for (const [line, body] of rows) {
     const [method, path] = line.split(' ') as [string, string]
@@ -73,7 +85,18 @@ test('what is about another application, or does not say about which, is refused
     ['POST /applications/web/tasks', { application: 'other', job: [] }],
     ['POST /notifications/application/web', { application: 'other' }],
     ['POST /credentials', { type: 'local' }],
-    ['PUT /tasks/cancel?ids=web1'],
+    ['POST /pipelines/start', { application: 'web', name: 'p', trigger: { parentPipelineId: 'other1' } }],
+    ['POST /pipelines/start', { application: 'web', name: 'p', trigger: { parentPipelineId: "${'other1'}" } }],
+    ['POST /pipelines/web/p', { parentPipelineId: 'other1' }],
+    ['POST /pipelines/web/p', { trigger: { parentPipelineId: 'other1' } }],
+    ['POST /pipelines/v2/web/p', { parentPipelineId: 'other1' }],
+    ['POST /tasks', { application: 'web', job: [], trigger: { parentPipelineId: 'other1' } }],
+    ['POST /applications/web/tasks', { job: [{ type: 'wait', executionId: 'other1' }] }],
+    ['POST /pipelines', { application: 'web', name: 'p', triggers: [{ type: 'pipeline', pipeline: 'other1' }] }],
+    ['POST /pipelines', { application: 'web', name: 'p', stages: [{ type: 'monitorPipeline', executionIds: ['other1'] }] }],
+    ['PATCH /pipelines/web1/stages/s', { pipeline: 'other1' }],
+    ['POST /pipelines/any/evaluateVariables?executionId=other1', []],
+    ['PUT /tasks/cancel?ids=web1,other1'],
   ]
   for (const [line, body] of rows) {
     upstream.answer(answer)

@@ -1,6 +1,8 @@
 /** What the gateway itself demands of the caller, beyond being logged in, and what is open to everybody. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { allOperations } from '../../../src/operations/all.ts'
+import type { ServiceName } from '../../../src/upstreams/services.ts'
 import { Reply } from '../../support/upstream.ts'
 import { type Beyond, startBeyond } from './beyond.ts'
 
@@ -11,10 +13,10 @@ function viewWith(application: string, ...authorizations: string[]) {
 }
 
 /** A gateway whose one user is ann, and whose permission service says what the test says. */
-function startGuarded(t: Parameters<typeof startBeyond>[0], view: unknown): Promise<Beyond> {
+function startGuarded(t: Parameters<typeof startBeyond>[0], view: unknown, off: readonly ServiceName[] = []): Promise<Beyond> {
   const accepted = { ref: '/tasks/t1' }
   return startBeyond(t, {
-    off: [],
+    off,
     settings: {
       security: { basicform: { enabled: true } },
       spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
@@ -74,6 +76,27 @@ test('auth-scenario 223: who may read an application but not execute in it start
   assert.match(message, /web/i)
   assert.match(message, /EXECUTE/)
   assert.deepEqual(callsBut(beyond, 'fiat'), [])
+})
+
+test('what is for administrators is for them alone, whoever checks permissions otherwise', async (t) => {
+  const beyond = await startGuarded(t, { ...nothingGranted, applications: viewWith('web', 'WRITE').applications })
+  const administrative = allOperations.filter(({ demands }) => demands.some(({ kind }) => kind === 'admin'))
+  assert.ok(administrative.length >= 7)
+  for (const { method, path } of administrative) {
+    const answer = await beyond.ask(`${method} ${path}?executionId=e1`, undefined, asAnn)
+    assert.equal(answer.status, 403, path)
+  }
+  assert.deepEqual(callsBut(beyond, 'fiat'), [])
+})
+
+test('without a permission service nobody administers the gateway, and everybody the executions', async (t) => {
+  const beyond = await startGuarded(t, nothingGranted, ['fiat'])
+  for (const line of ['POST /auth/roles/sync', 'POST /auth/deleteSessionCache', 'GET /audit/events']) {
+    assert.equal((await beyond.ask(line, undefined, asAnn)).status, 403, line)
+  }
+  assert.equal((await beyond.ask('PUT /admin/executions/forceCancel?executionId=e1', undefined, asAnn)).status, 200)
+  const explained = await beyond.ask('GET /auth/explain?operation=syncUsingPOST', undefined, asAnn)
+  assert.equal((explained.body as { decision: string }).decision, 'denied')
 })
 
 test('an execution is cancelled in the name of the administrator', async (t) => {

@@ -1,0 +1,96 @@
+/** What bodies are about, as far as an orchestrator of one's own would read them otherwise than they look. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { GatewayError } from '../../src/errors.ts'
+import {
+  type Subject,
+  subjectsMentionedIn,
+  subjectsOfDefinition,
+  subjectsOfJobs,
+  subjectsOfStart,
+} from '../../src/operations/subjects.ts'
+
+const refusal = (code: string) => (error: GatewayError) => error.code === code
+const isHidden = (subjects: Subject[]) => subjects.some(({ kind }) => kind === 'hidden')
+const needsIn = (subjects: Subject[]) => subjects.flatMap((subject) => (subject.kind === 'need' ? [subject.need] : []))
+const idsIn = (subjects: Subject[]) => subjects.flatMap((subject) => (subject.kind === 'owned' ? [subject.id] : []))
+const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+
+test('names that only an evaluated key would show are hidden, at any depth', () => {
+  for (const job of [
+    { type: 'deploy', clusters: [{ "${'account'}": 'prod' }] },
+    { type: 'updateApplication', application: { name: 'web', "${'name'}": 'secret' } },
+    { type: 'savePipeline', pipeline: { application: 'web', "${'application'}": 'secret' } },
+  ]) {
+    assert.ok(isHidden(subjectsOfJobs([job])), JSON.stringify(job))
+  }
+})
+
+test('an expression that may become an object with names of its own is hidden', () => {
+  for (const job of [
+    { type: 'deploy', clusters: "${#readJson('[]')}" },
+    { type: 'deploy', clusters: ["${{'account': 'prod'}}"] },
+    { type: 'deleteManifest', account: 'test', moniker: "${{'app': 'secret'}}" },
+  ]) {
+    assert.ok(isHidden(subjectsOfJobs([job])), JSON.stringify(job))
+  }
+  const harmless = {
+    type: 'runJob',
+    account: 'test',
+    name: "${'x'}",
+    stageEnabled: { type: 'expression', expression: '${true}' },
+    tag: "v${'1'}",
+    parameters: '${trigger.parameters}',
+  }
+  assert.deepEqual(subjectsOfJobs([harmless]), [
+    { kind: 'need', need: { kind: 'account', name: 'test', authorization: 'WRITE' } },
+  ])
+})
+
+test('a definition has texts for its application and its id; a number counts as its text', () => {
+  for (const fields of [{ application: ['secret'] }, { application: 'web', id: ['x'] }, { application: { name: 'secret' } }]) {
+    assert.throws(() => subjectsOfDefinition(fields), refusal('BAD_ARGUMENT'), JSON.stringify(fields))
+  }
+  assert.ok(isHidden(subjectsOfDefinition({ application: 'web', id: "${'x'}" })))
+  const subjects = subjectsOfDefinition({ application: 7, id: 8 })
+  assert.deepEqual(needsIn(subjects), [{ kind: 'application', name: '7', authorization: 'WRITE' }])
+  assert.deepEqual(idsIn(subjects), ['8'])
+})
+
+test('a start counts as a run of every definition that it names', () => {
+  const config = { pipeline: { application: 'web', pipelineConfigId: 'inner' } }
+  assert.deepEqual(idsIn(subjectsOfStart({ id: 'outer', config })), ['outer', 'inner'])
+  assert.deepEqual(idsIn(subjectsOfJobs([{ type: 'pipeline', pipelineId: 'child' }])), ['child'])
+})
+
+test('plugins and tags are protected as under their own addresses', () => {
+  const plugin = { kind: 'application', name: 'spinnakerplugins', authorization: 'WRITE' }
+  for (const type of ['upsertPluginInfo', 'deletePluginInfo']) assert.deepEqual(needsIn(subjectsOfJobs([{ type }])), [plugin])
+  const tags = { type: 'deleteEntityTags', id: 'aws:servergroup:a:b:prod:eu-west-1', tags: ['x'] }
+  const prod = { kind: 'account', name: 'prod', authorization: 'WRITE' }
+  assert.deepEqual(needsIn(subjectsOfJobs([tags])), [prod])
+  assert.deepEqual(needsIn(subjectsOfJobs([{ type: 'destroyServerGroup', credentials: ['prod'] }])), [prod])
+})
+
+test('every id that a body can name is found, at any depth and in carried documents', () => {
+  const mentioned: [unknown, string, string][] = [
+    [{ trigger: { parentPipelineId: 'x' } }, 'execution', 'x'],
+    [{ trigger: { trigger: { parentExecution: { id: 'x' } } } }, 'execution', 'x'],
+    [{ stages: [{ type: 'monitorPipeline', executionIds: ['x'] }] }, 'execution', 'x'],
+    [{ stages: [{ type: 'dependsOnExecution', executionId: 'x' }] }, 'execution', 'x'],
+    [{ triggers: [{ type: 'pipeline', pipeline: 'x' }] }, 'definition', 'x'],
+    [{ stages: [{ type: 'findArtifactFromExecution', pipeline: 'x' }] }, 'definition', 'x'],
+    [{ config: { pipeline: { pipelineConfigId: 'x' } } }, 'definition', 'x'],
+    [{ job: [{ type: 'savePipeline', pipeline: encoded({ stages: [{ executionId: 'x' }] }) }] }, 'execution', 'x'],
+    [{ job: [{ type: 'reorderPipelines', idsToIndices: encoded({ x: 0 }) }] }, 'definition', 'x'],
+    [{ template: { reference: 'spinnaker://x:latest' } }, 'template', 'x:latest'],
+    [{ config: { pipeline: { template: { source: 'spinnaker://x' } } } }, 'template', 'x'],
+    [{ stages: [{ canaryConfig: { canaryConfigId: 'x' } }] }, 'canary-config', 'x'],
+  ]
+  for (const [body, what, id] of mentioned) {
+    const found = subjectsMentionedIn(body).flatMap((one) => (one.kind === 'owned' ? [`${one.what} ${one.id}`] : []))
+    assert.ok(found.includes(`${what} ${id}`), JSON.stringify(body))
+  }
+  const own = { parameters: { application: 'shop' }, manifests: [{ application: 'shop' }], variables: { pipeline: 'x' } }
+  assert.deepEqual(subjectsMentionedIn({ stages: [own] }), [])
+})
