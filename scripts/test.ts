@@ -21,7 +21,7 @@ const root = resolve(import.meta.dirname, '..')
 /** Test files at a time; most of them wait for timers and sockets, so two cores carry three. */
 const concurrency = 3
 /** One file that takes longer has a handle that it does not close, or waits for something that never comes. */
-const fileTimeoutMs = 180_000
+const fileTimeoutMs = 600_000
 const cache = resolve(root, 'node_modules/.cache')
 const bundleMaxAgeMs = 3_600_000
 /** Compiled modules are shared by all test files, and by the processes and threads that they start. */

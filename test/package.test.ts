@@ -74,7 +74,7 @@ function readJson(file: string): unknown {
 /** What the command wrote; rejects with everything it said when it fails. */
 function run(command: string, args: string[], cwd: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile(command, args, { cwd, timeout: 120_000 }, (error, stdout, stderr) => {
+    execFile(command, args, { cwd, timeout: 300_000 }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
       else reject(new Error(`${command} ${args.join(' ')}\n${stdout}\n${stderr}`))
     })

@@ -23,7 +23,7 @@ function run(cwd: string, args: readonly string[], input = ''): Promise<Result> 
     const child = execFile(
       process.execPath,
       [program, ...args],
-      { cwd, env: { PATH: process.env['PATH'], HOME: cwd, NODE_NO_WARNINGS: '1' }, timeout: 30_000 },
+      { cwd, env: { PATH: process.env['PATH'], HOME: cwd, NODE_NO_WARNINGS: '1' }, timeout: 300_000 },
       (error, output, errors) => done({ status: error === null ? 0 : Number(error.code), output, errors }),
     )
     child.stdin?.end(input)

@@ -205,7 +205,7 @@ test('every address of a service is asked for its health, with the time that it 
   assert.ok(!JSON.stringify(examination).includes('hidden'))
 })
 
-test('a peer that takes a connection and says nothing does not hold the doctor up', { timeout: 30_000 }, async (t) => {
+test('a peer that takes a connection and says nothing does not hold the doctor up', { timeout: 300_000 }, async (t) => {
   const silent = createServer(() => {})
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   t.after(() => silent.close())

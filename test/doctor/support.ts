@@ -29,7 +29,7 @@ export async function examineSettings(
   options: Partial<DoctorOptions> = {},
 ): Promise<Examination> {
   const { config } = await load(t, settings)
-  const patience = { answerMs: 1000, checkMs: 4000 }
+  const patience = { answerMs: 60_000, checkMs: 120_000 }
   return examine({ config, notices: [], publicUrl: undefined, proxyAddress: '10.0.0.1', patience, ...options })
 }
 

@@ -9,8 +9,9 @@ import { createToken, withToken } from '../login/tokens/support.ts'
 import { createClock } from '../sessions/support.ts'
 import type { GatewayOptions, GatewaySettings } from '../support/gateway.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
-import { documentedUser, type RedisOptions, type RedisServer, startRedis, waitUntil } from '../support/redis.ts'
+import { documentedUser, type RedisOptions, type RedisServer, startRedis } from '../support/redis.ts'
 import { startUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 test('auth-scenario 70: a login at one replica counts at the other, and so does its end within seconds', async (t) => {
   const clock = createClock(Date.now())
@@ -243,7 +244,7 @@ test('Redis that has never been reached makes /health DOWN; one that was reached
   if (redis === undefined) return
   await redis.kill()
   const settings = (relaxed: boolean): GatewaySettings => ({
-    redis: { connection: redis.url, timeout: 300, useRelaxedHealthIndicator: relaxed },
+    redis: { connection: redis.url, timeout: 3000, useRelaxedHealthIndicator: relaxed },
   })
   const relaxed = (await startGuarded(t, settings(true))).open()
   const strict = (await startGuarded(t, settings(false))).open()
@@ -276,6 +277,6 @@ async function startReplicas(
 ): Promise<Replicas | undefined> {
   const redis = await startRedis(t, redisOptions)
   if (redis === undefined) return undefined
-  const shared = { ...settings, redis: { connection: toConnection(redis), timeout: 1000 } }
+  const shared = { ...settings, redis: { connection: toConnection(redis), timeout: 3000 } }
   return { redis, first: await startGuarded(t, shared, options), second: await startGuarded(t, shared, options) }
 }

@@ -113,7 +113,7 @@ async function finish(url: string, cookie: string, id: string): Promise<string> 
 }
 
 test('after kill -9 at any moment sessions, definitions and executions are as they were acknowledged', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const home = createHome(t)
   const acknowledged: Acknowledged = { sessions: [], definitions: [], waiting: [], judged: [] }

@@ -7,8 +7,9 @@ import { basic, formSettings, type GuardedGateway, startGuarded, startPath } fro
 import { letTimePass } from '../sessions/stores.ts'
 import { type Clock, createClock } from '../sessions/support.ts'
 import type { GatewaySettings } from '../support/gateway.ts'
-import { startRedis, waitUntil } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 interface Setting extends GuardedGateway {
   clouddriver: Upstream
@@ -50,7 +51,7 @@ const stores: readonly [name: string, start: Start][] = [
       const redis = await startRedis(t)
       if (redis === undefined) return undefined
       const clock = createClock(Date.now())
-      const withRedis = { ...settings, redis: { connection: redis.url, timeout: 500 } }
+      const withRedis = { ...settings, redis: { connection: redis.url, timeout: 3000 } }
       const guarded = await startBeforeClouddriver(t, withRedis, clock)
       return {
         ...guarded,

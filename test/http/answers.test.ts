@@ -150,7 +150,7 @@ test('an unreachable service is 502 and a slow one 504, as JSON', async (t) => {
   const slow = await startUpstream(t, { 'GET /networks': silence })
   const gateway = await startGateway(t, {
     services: { clouddriver: { baseUrl: slow.url }, rosco: { baseUrl: 'http://127.0.0.1:1' } },
-    okHttpClient: { readTimeoutMs: 300 },
+    okHttpClient: { readTimeoutMs: 3000 },
   })
   const dead = await fetch(`${gateway}/bakery/options/aws`)
   assert.equal(dead.status, 502)

@@ -11,6 +11,7 @@ import { ask, createFiles, createIssuers, type Files } from '../login/x509/suppo
 import { createAuthority } from '../support/authority.ts'
 import { freePort } from '../support/free-port.ts'
 import { runGateway } from '../support/gateway.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import {
   elaborateCertificate,
   elaborateName,
@@ -94,10 +95,7 @@ test('files that change are read anew without a restart, a broken file changes n
   const files = createFiles(t)
   const messages: string[] = []
   const { url } = await runGateway(t, { server: { ssl: pemSettings(files) } }, { log: ({ msg }) => messages.push(String(msg)) })
-  const until = async (done: () => boolean | Promise<boolean>) => {
-    for (let left = 100; left > 0 && !(await done()); left--) await new Promise((resolve) => setTimeout(resolve, 100))
-    assert.ok(await done(), messages.join('\n'))
-  }
+  const until = (done: () => boolean | Promise<boolean>) => waitUntil(done, () => `the files:\n${messages.join('\n')}`)
 
   files.write('gate.pem', 'half a certif')
   await until(() => messages.some((message) => message.includes('cannot be used; what was read before stays in force')))

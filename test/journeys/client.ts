@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Instance, startInstance } from '../support/instance.ts'
 import { program } from '../support/program.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 export const uiOrigin = 'http://localhost:9000'
 export const password = 'all-hands-on-deck'
@@ -66,12 +67,16 @@ export async function expectStatus(asked: Promise<Answer>, status: number): Prom
 
 /** Asks once every tenth of a second, as a client that polls would, until the answer is as wanted. */
 export async function poll(ask: () => Promise<Answer>, isWanted: (answer: Answer) => boolean): Promise<Answer> {
-  for (let attempt = 0; ; attempt++) {
-    const answer = await ask()
-    if (isWanted(answer)) return answer
-    assert.ok(attempt < 100, `${answer.status} ${answer.text}`)
-    await pause(100)
-  }
+  let answer: Answer | undefined
+  await waitUntil(
+    async () => {
+      if (answer !== undefined) await pause(90)
+      answer = await ask()
+      return isWanted(answer)
+    },
+    () => `another answer than ${answer?.status} ${answer?.text}`,
+  )
+  return answer as unknown as Answer
 }
 
 export const statusOf = ({ value }: Answer): unknown => (value as { status?: unknown } | undefined)?.status

@@ -126,7 +126,7 @@ test('the document is formatted once, whatever address and format clients use', 
   assert.equal(formatted, 2)
 })
 
-test('a generator makes a client of it whose types are sound', { timeout: 120_000 }, async (t) => {
+test('a generator makes a client of it whose types are sound', { timeout: 300_000 }, async (t) => {
   const folder = createFolder(t)
   writeFileSync(join(folder, 'api.json'), JSON.stringify(document))
   const generated = await run(['node_modules/oazapfts/dist/cli.js', join(folder, 'api.json'), join(folder, 'client.ts')])

@@ -30,7 +30,7 @@ async function openBrowser(t: TestContext): Promise<Visited | undefined> {
   return { page, requested, complaints }
 }
 
-test('the reference page shows the operations and asks no other host for anything', { timeout: 60_000 }, async (t) => {
+test('the reference page shows the operations and asks no other host for anything', { timeout: 300_000 }, async (t) => {
   const visited = await openBrowser(t)
   if (visited === undefined) return
   const { page, requested, complaints } = visited

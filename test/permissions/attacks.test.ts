@@ -1,6 +1,7 @@
 /** Ways around the permissions of an application that somebody without rights on it might try. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import { waitFor } from '../support/wait-until.ts'
 import { type Seeded, startSeeded } from './support.ts'
 
 const plan = (fields: Record<string, unknown>) => ({ name: 'main', stages: [], triggers: [], ...fields })
@@ -19,14 +20,13 @@ function idIn({ text }: { text: string }): string {
 
 /** How an execution ends, and what its first failed stage says. */
 async function outcomeOf(ask: Seeded['ask'], started: { text: string }): Promise<{ status: string; error: string }> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  return waitFor(async () => {
     const { text } = await ask('admin', `GET /pipelines/${idIn(started)}`)
     const { status, stages } = JSON.parse(text) as { status: string; stages: { context: { exception?: unknown } }[] }
+    if (['NOT_STARTED', 'RUNNING'].includes(status)) return undefined
     const failed = stages.find(({ context }) => context.exception !== undefined)
-    if (!['NOT_STARTED', 'RUNNING'].includes(status)) return { status, error: JSON.stringify(failed?.context.exception ?? '') }
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  return assert.fail(`never ends: ${started.text}`)
+    return { status, error: JSON.stringify(failed?.context.exception ?? '') }
+  }, `the end of ${started.text}`)
 }
 
 interface Scene extends Seeded {

@@ -1,6 +1,7 @@
 /** Random people save, start and submit random things; whatever came of it is held against a model of few lines. */
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
+import { waitUntil } from '../support/wait-until.ts'
 import { type Seeded, startSeeded } from './support.ts'
 
 type Right = 'READ' | 'WRITE' | 'EXECUTE'
@@ -157,17 +158,15 @@ function rootOf(run: Run): Run {
 
 async function settle(world: Seeded): Promise<void> {
   let quiet = 0
-  for (let attempt = 0; attempt < 500; attempt++) {
+  await waitUntil(async () => {
     const lists = await Promise.all(
       names.map((name) => world.ask('admin', `GET /applications/${name}/tasks?statuses=NOT_STARTED,RUNNING`)),
     )
     const tasks = lists.flatMap((list) => list.json() as unknown[])
     const runs = (await listRuns(world)).filter(({ status }) => ['NOT_STARTED', 'RUNNING'].includes(status))
     quiet = tasks.length === 0 && runs.length === 0 ? quiet + 1 : 0
-    if (quiet > 1) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  assert.fail('something never ends')
+    return quiet > 1
+  }, 'the end of all tasks and runs')
 }
 
 async function listDefinitions({ ask }: Pick<Seeded, 'ask'>): Promise<Definition[]> {

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { openUsers } from '../../src/login/form/users.ts'
 import { basic } from '../login/support.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const password = 'correct horse'
 
@@ -54,13 +55,11 @@ export async function startSeeded(t: TestContext, settings: GatewaySettings = {}
     const submitted = await ask(username, 'POST /tasks', { application, description: 'a test', job: [job] })
     assert.equal(submitted.status, 200, submitted.text)
     const { ref } = submitted.json() as { ref: string }
-    for (let attempt = 0; attempt < 100; attempt++) {
+    await waitUntil(async () => {
       const { status, text } = (await ask('admin', `GET ${ref}`)).json() as { status: string; text: string }
-      if (status === 'SUCCEEDED') return
-      assert.ok(['NOT_STARTED', 'RUNNING'].includes(status), `${status} ${text}`)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-    assert.fail(`the task of ${application} does not end`)
+      assert.ok(['NOT_STARTED', 'RUNNING', 'SUCCEEDED'].includes(status), `${status} ${text}`)
+      return status === 'SUCCEEDED'
+    }, `the task of ${application}`)
   }
   return {
     url,

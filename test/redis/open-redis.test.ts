@@ -6,10 +6,11 @@ import pino from 'pino'
 import { openRedis } from '../../src/redis/open-redis.ts'
 import type { Redis } from '../../src/redis/redis.ts'
 import type { RedisSettings } from '../../src/redis/settings.ts'
-import { documentedUser, type RedisServer, startCluster, startRedis, startSentinel, waitUntil } from '../support/redis.ts'
+import { documentedUser, type RedisServer, startCluster, startRedis, startSentinel } from '../support/redis.ts'
 import { keyPairOf } from '../support/self-signed.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
-const timeoutMs = 500
+const timeoutMs = 3000
 const login = { username: 'fairlead', password: 'secret' }
 
 test('a server is reached over TCP and over its socket, in the configured database', async (t) => {
@@ -86,7 +87,7 @@ test('a server that is silent is given up after the configured time, and used ag
   await redis.send('ping')
   server.signal('SIGSTOP')
 
-  await assert.rejects(redis.send('ping'), /did not answer within 500 ms|closed|timeout/i)
+  await assert.rejects(redis.send('ping'), /did not answer within 3000 ms|closed|timeout/i)
 
   server.signal('SIGCONT')
   await waitUntil(async () => (await redis.send('ping').catch(() => undefined)) === 'PONG', 'the connection')

@@ -10,7 +10,7 @@ import {
   withoutPendingLogin,
   withPendingLogin,
 } from '../../src/sessions/session.ts'
-import { waitUntil } from '../support/redis.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { alice } from './alice.ts'
 import { stores } from './stores.ts'
 

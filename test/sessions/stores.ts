@@ -83,7 +83,7 @@ export function createRedisPlace(t: TestContext, redis: RedisServer): Place {
           password: undefined,
           database: 0,
           tls: undefined,
-          timeoutMs: 1000,
+          timeoutMs: 3000,
           relaxedHealth: true,
         },
         silentLog,

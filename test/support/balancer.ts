@@ -9,8 +9,8 @@ import type { TestContext } from 'node:test'
 import { Agent } from 'undici'
 import { needs } from './debian.ts'
 import { freePort } from './free-port.ts'
-import { waitUntil } from './redis.ts'
 import { keyPairOf } from './self-signed.ts'
+import { waitUntil } from './wait-until.ts'
 
 export interface BalancerOptions {
   /** TLS, with a certificate for `localhost`. */

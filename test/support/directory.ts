@@ -7,11 +7,11 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { exampleEntries } from '../fixtures/directory-entries.ts'
 import { needs } from './debian.ts'
 import { freePort } from './free-port.ts'
 import { keyPairOf } from './self-signed.ts'
+import { waitUntil } from './wait-until.ts'
 
 export const root = 'dc=example,dc=org'
 export const manager = { dn: `cn=admin,${root}`, password: 'manager secret' }
@@ -133,11 +133,11 @@ function fill(slapd: string, folder: string, ldif: string): void {
 }
 
 async function waitForPort(port: number, child: ChildProcess, log: readonly string[]): Promise<void> {
-  for (let attempt = 0; attempt < 200 && child.exitCode === null; attempt++) {
-    if (await listens(port)) return
-    await sleep(25)
-  }
-  assert.fail(`slapd does not start:\n${log.join('\n')}`)
+  await waitUntil(
+    async () => child.exitCode !== null || (await listens(port)),
+    () => `slapd:\n${log.join('\n')}`,
+  )
+  assert.equal(child.exitCode, null, `slapd does not start:\n${log.join('\n')}`)
 }
 
 function listens(port: number): Promise<boolean> {

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
+import { waitUntil } from './wait-until.ts'
 
 export interface Instance {
   /** Address without a trailing slash. */
@@ -50,14 +50,14 @@ export async function startInstance(t: TestContext, { command, cwd, env = {} }: 
     rmSync(dir, { recursive: true, force: true })
   })
   const url = `http://127.0.0.1:${port}`
-  for (let attempt = 0; attempt < 200; attempt++) {
-    if (child.exitCode !== null) break
+  const isUp = async () => {
+    assert.equal(child.exitCode, null, `it has ended:\n${output}`)
     const answer = await fetch(`${url}/health`).catch(() => undefined)
     await answer?.arrayBuffer()
-    if (answer?.status === 200) return { url, port }
-    await sleep(100)
+    return answer?.status === 200
   }
-  return assert.fail(`${url}/health does not answer:\n${output}`)
+  await waitUntil(isUp, () => `${url}/health:\n${output}`)
+  return { url, port }
 }
 
 /** A shell may have started npm, and that the instance: all of them are one process group. */
@@ -66,7 +66,7 @@ async function stop(child: ChildProcess): Promise<void> {
   if (pid === undefined) return
   const ended = new Promise((resolve) => child.once('close', resolve))
   if (!signal(pid, 'SIGTERM')) return
-  const kill = setTimeout(() => signal(pid, 'SIGKILL'), 10_000)
+  const kill = setTimeout(() => signal(pid, 'SIGKILL'), 60_000)
   await ended
   clearTimeout(kill)
 }

@@ -6,11 +6,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis as Client } from 'ioredis'
 import { needs } from './debian.ts'
 import { freePort } from './free-port.ts'
 import { keyPairOf } from './self-signed.ts'
+import { waitUntil } from './wait-until.ts'
 
 export interface RedisOptions {
   /** TLS only, with a certificate for `localhost` that `caFile` vouches for. */
@@ -221,14 +221,4 @@ async function askPort(port: number, command: string, ...args: string[]): Promis
   } finally {
     client.disconnect()
   }
-}
-
-/** Asks every 20 ms until the answer is yes; fails after ten seconds. */
-export async function waitUntil(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const until = performance.now() + 10_000
-  while (performance.now() < until) {
-    if (await holds()) return
-    await sleep(20)
-  }
-  assert.fail(`${what} was not ready within ten seconds`)
 }

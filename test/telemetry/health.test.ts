@@ -8,6 +8,7 @@ import type { ServiceName } from '../../src/upstreams/services.ts'
 import { Upstreams } from '../../src/upstreams/upstreams.ts'
 import { runGateway, startGateway } from '../support/gateway.ts'
 import { brokenOff, Reply, silence, startUpstream, type Upstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const up = { 'GET /health': { status: 'UP' } }
 
@@ -46,11 +47,15 @@ test('healthy services leave health UP', async (t) => {
 })
 
 /** Checks every few milliseconds. */
-function startHealth(t: Parameters<typeof startUpstream>[0], services: Partial<Record<ServiceName, string>>): Health {
+function startHealth(
+  t: Parameters<typeof startUpstream>[0],
+  services: Partial<Record<ServiceName, string>>,
+  readTimeoutMs = 60_000,
+): Health {
   const upstreams = new Upstreams({
     services: Object.fromEntries(Object.entries(services).map(([name, baseUrl]) => [name, { kind: 'external', baseUrl }])),
     connectTimeoutMs: 500,
-    readTimeoutMs: 200,
+    readTimeoutMs,
     keepAliveMs: 1000,
     maxConnections: 5,
     maxPending: 100,
@@ -76,9 +81,8 @@ test('once all services were healthy the checks stop until they are asked for ag
   const echo = await startUpstream(t, { 'GET /health': new Reply(500) })
   const health = startHealth(t, { orca: orca.url, echo: echo.url })
   health.start()
-  await pause(100)
+  await waitUntil(() => echo.background.length > 1 && orca.background.length > 1, 'two checks of each')
   assert.deepEqual(health.failingServices(), ['echo'])
-  assert.ok(echo.background.length > 1)
 
   echo.answer(up)
   while (health.failingServices().length > 0) await pause(10)
@@ -98,7 +102,7 @@ for (const [name, answer] of [
 ] as const) {
   test(`a service that ${name} is not healthy`, async (t) => {
     const orca = await startUpstream(t, { 'GET /health': answer })
-    const health = startHealth(t, { orca: orca.url })
+    const health = startHealth(t, { orca: orca.url }, 200)
     health.start()
     while (health.failingServices().length === 0) await pause(10)
     assert.deepEqual(health.failingServices(), ['orca'])

@@ -6,7 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import type { JsonObject } from '../../../src/backends/json-values.ts'
 import { startBackends } from '../../support/backends.ts'
-import { createRecording, type Recording, until } from './recording.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { createRecording, type Recording } from './recording.ts'
 
 const noon = Date.parse('2026-01-01T12:00:00Z')
 
@@ -33,7 +34,7 @@ async function startCron(
     now: () => clock.nowMs,
     dataDir: options.dataDir,
   })
-  await until(() => recording.reads > 0, 'the definitions to be read')
+  await waitUntil(() => recording.reads > 0, 'the definitions to be read')
   await settle()
   return { recording, clock, stop: backends.stop }
 }

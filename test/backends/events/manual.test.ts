@@ -6,7 +6,8 @@ import { type TestContext, test } from 'node:test'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import type { JsonObject } from '../../../src/backends/json-values.ts'
 import { startBackends } from '../../support/backends.ts'
-import { createRecording, type Recording, until } from './recording.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { createRecording, type Recording } from './recording.ts'
 
 const eventId = '7d1cbbd2-6c5b-4b3c-9a9c-1f2f7f1f9f10'
 const executionId = '01JC0000000000000000000001'
@@ -193,7 +194,7 @@ test('a start whose execution exists is not recorded as failed', async (t) => {
     return method === 'GET' ? { status: 200, body: { id: executionId } } : { status: 504, body: {} }
   }
   await startManually('build')
-  await until(() => asked.includes(`GET /pipelines/${executionId}`), 'the execution to be looked up')
+  await waitUntil(() => asked.includes(`GET /pipelines/${executionId}`), 'the execution to be looked up')
   await new Promise((resolve) => setTimeout(resolve, 30))
   assert.deepEqual(asked, [...Array.from({ length: 5 }, () => 'POST /orchestrate'), `GET /pipelines/${executionId}`])
 })
@@ -209,7 +210,7 @@ test('a failure is recorded once the orchestrator is there again, also after a r
     throw new Error('connection refused')
   }
   await before.startManually('build')
-  await until(() => asked > 1, 'attempts to record the failure')
+  await waitUntil(() => asked > 1, 'attempts to record the failure')
   await before.backends.stop()
 
   const after = await startEvents(t, [build], dataDir)

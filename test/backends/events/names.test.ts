@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { startGateway } from '../../support/gateway.ts'
-import { until } from './recording.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 interface Execution {
   status: string
@@ -43,7 +43,7 @@ test('applications and pipelines of any name are started by hand and by webhook'
       runs = (await ask('GET', `/executions?pipelineConfigIds=${id}&limit=10`)).body as Execution[]
       return runs.length === (byHand ? 2 : 1) && runs.every(({ status }) => status === 'SUCCEEDED')
     }
-    await until(areDone, `the runs of ${name}`)
+    await waitUntil(areDone, `the runs of ${name}`)
     for (const run of runs) assert.deepEqual([run.name, run.application], [name, name])
   }
   await Promise.all(names.map(start))

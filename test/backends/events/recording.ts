@@ -2,6 +2,7 @@
 import type { CallService, ServiceAnswer, ServiceCall } from '../../../src/backends/backend.ts'
 import type { JsonObject } from '../../../src/backends/json-values.ts'
 import type { ServiceName } from '../../../src/upstreams/services.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 export interface Recording {
   call: CallService
@@ -22,18 +23,9 @@ export function createRecording(pipelines: JsonObject[]): Recording {
     starts: [],
     reads: 0,
     call: async (service, call) => recording.answer?.(service, call) ?? answerOf(recording, service, call),
-    untilStarts: (count) => until(() => recording.starts.length >= count, `${count} starts`),
+    untilStarts: (count) => waitUntil(() => recording.starts.length >= count, `${count} starts`),
   }
   return recording
-}
-
-/** Waits for something that happens in the background; fails after half a minute. */
-export async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const end = Date.now() + 30_000
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error(`Waited in vain for ${what}.`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
 }
 
 function answerOf(recording: Recording, service: ServiceName, { method, path, body, headers }: ServiceCall): ServiceAnswer {

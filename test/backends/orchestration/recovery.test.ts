@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
+import { waitFor, waitUntil } from '../../support/wait-until.ts'
 import { at, F, J, W } from './support.ts'
 
 interface EngineProcess {
@@ -66,13 +67,10 @@ function connect(base: string, child: ChildProcess): EngineProcess {
       return String(at(answer.body, 'ref')).replace('/pipelines/', '')
     },
     async ends(id, status) {
-      const until = performance.now() + 10_000
-      for (;;) {
+      return waitFor(async () => {
         const found = await execution(id)
-        if (found.status === status) return found
-        if (performance.now() > until) throw new Error(`never ${status}: ${JSON.stringify(found)}`)
-        await sleep(20)
-      }
+        return found.status === status ? found : undefined
+      }, `${id} to be ${status}`)
     },
     crash: () => end(child, 'SIGKILL'),
     terminate: () => end(child, 'SIGTERM'),
@@ -184,7 +182,7 @@ test('orchestration-scenario 108 and 179: a crash leads to exactly one child and
   await second.ends(ending, 'TERMINAL')
   const runsOf = async (id: string) =>
     (await second.ask('orca', 'GET', `/pipelines?pipelineConfigIds=${id}&limit=9`)).body as Execution[]
-  for (let round = 0; round < 100 && (await runsOf(dependent)).length === 0; round++) await sleep(20)
+  await waitUntil(async () => (await runsOf(dependent)).length > 0, 'the dependent run')
   assert.equal((await runsOf(child)).length, 1)
   assert.equal((await runsOf(dependent)).length, 1)
 })
@@ -203,10 +201,7 @@ test('orchestration-scenario 180: a save that a crash interrupts leaves one pipe
   }
 
   for (const ref of refs) {
-    for (let tries = 0; tries < 100; tries++) {
-      if (at((await engine.ask('orca', 'GET', ref)).body, 'endTime') !== undefined) break
-      await sleep(20)
-    }
+    await waitUntil(async () => at((await engine.ask('orca', 'GET', ref)).body, 'endTime') !== undefined, 'the end')
     assert.equal(at((await engine.ask('orca', 'GET', ref)).body, 'status'), 'SUCCEEDED')
   }
   assert.equal(at((await engine.ask('front50', 'GET', '/pipelines/app')).body, 'length'), 2)

@@ -96,7 +96,7 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
   const execution = async (id: string) => (await ask('GET', `/pipelines/${id}`)).body as Execution
   const view = async (id: string) => (await ask('GET', `/tasks/${id}`)).body as TaskView
   const eventually: TestEngine['eventually'] = async (read) => {
-    const until = performance.now() + 5000
+    const until = performance.now() + 120_000
     for (;;) {
       const value = await read()
       if (value || performance.now() > until) return value

@@ -6,8 +6,9 @@ import { type Counters, MemoryCounters } from '../../../src/http/limits/counters
 import { RedisCounters } from '../../../src/http/limits/redis-counters.ts'
 import { openRedis } from '../../../src/redis/open-redis.ts'
 import { runGateway } from '../../support/gateway.ts'
-import { documentedUser, type RedisServer, startRedis, waitUntil } from '../../support/redis.ts'
+import { documentedUser, type RedisServer, startRedis } from '../../support/redis.ts'
 import { startUpstream } from '../../support/upstream.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const silent = pino({ level: 'silent' })
 

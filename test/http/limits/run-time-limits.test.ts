@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { basic } from '../../login/support.ts'
 import { runGateway } from '../../support/gateway.ts'
-import { documentedUser, type RedisServer, startRedis, waitUntil } from '../../support/redis.ts'
+import { documentedUser, type RedisServer, startRedis } from '../../support/redis.ts'
 import { startUpstream } from '../../support/upstream.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const alice = basic('alice', 'correct-horse')
 const login = { security: { basicform: { enabled: true }, user: { name: 'alice', password: 'correct-horse' } } }

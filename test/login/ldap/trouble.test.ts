@@ -58,7 +58,7 @@ function answerTo(asked: string | Buffer, operation: number[]): Buffer {
 
 for (const [name, scheme, more, behave] of behaviours) {
   test(`auth-scenario 156: a directory that ${name} is told in time, and nothing else suffers`, {
-    timeout: 30_000,
+    timeout: 300_000,
   }, async (t) => {
     const fake = await startFake(t, behave)
     const url = `${scheme}://${fake.host}/${root}`

@@ -77,7 +77,7 @@ test('auth-scenario 189: a refused token is answered with 401 and a challenge, a
   assert.deepEqual([open.status, open.text], [200, ''])
 })
 
-test('auth-scenario 190: a provider that hangs makes a request wait for the time-outs only', { timeout: 30_000 }, async (t) => {
+test('auth-scenario 190: a provider that hangs makes a request wait for the time-outs only', { timeout: 300_000 }, async (t) => {
   const provider = await startIdentityProvider(t, { userInfo: () => silence })
   const timeouts = { 'connect-timeout-ms': 100, 'read-timeout-ms': 200 }
   const settings = { ...currentSettings(provider), security: { oauth2: { 'external-auth-token-filter': timeouts } } }

@@ -10,6 +10,7 @@ import { startRedis } from '../../support/redis.ts'
 import { readForm, readRedirect, signOnUrl, startSamlIdentityProvider } from '../../support/saml-identity-provider.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import type { Browser } from '../browser.ts'
 import { gatewayUrl, startPath, ui } from '../support.ts'
 import { currentStore } from './key-stores.ts'
@@ -371,7 +372,7 @@ test('auth-scenario 136: replicas that share Redis accept an assertion once betw
   const redis = await startRedis(t)
   if (redis === undefined) return
   const provider = await startSamlIdentityProvider(t)
-  const settings = { redis: { connection: redis.url, timeout: 500 } }
+  const settings = { redis: { connection: redis.url, timeout: 3000 } }
   const [first, second] = await Promise.all([startSaml(t, {}, { provider, settings }), startSaml(t, {}, { provider, settings })])
   const xml = provider.answer()
   assert.equal((await post(first.open(), xml)).status, 302)
@@ -534,10 +535,10 @@ test('auth-scenario 143: metadata that can no longer be read leaves the last goo
   const provider = await startSamlIdentityProvider(t)
   const first = await startSaml(t, { metadataRefresh: '20ms' }, { provider, dataDir })
   provider.server.answer({ 'GET /metadata': new Reply(500, 'down') })
-  await until(() => first.log.some(({ level }) => level === 40))
+  await waitUntil(() => first.log.some(({ level }) => level === 40), 'the complaint')
   assert.equal((await login(first, first.open())).status, 302)
   provider.server.answer({ 'GET /metadata': new Reply(200, '<html>maintenance</html>') })
-  await until(() => provider.server.requests.length > 1)
+  await waitUntil(() => provider.server.requests.length > 1, 'the metadata to be read')
   assert.equal((await login(first, first.open())).status, 302)
   await first.stop()
 
@@ -553,22 +554,15 @@ test('a new key of the identity provider counts once its metadata has it, and th
   assert.equal((await login(gateway, gateway.open(), { signer: renewed })).status, 401)
 
   provider.server.answer({ 'GET /metadata': new Reply(200, both.metadata) })
-  await until(() => provider.server.requests.length > 1)
+  await waitUntil(() => provider.server.requests.length > 1, 'the metadata to be read')
   assert.equal((await login(gateway, gateway.open(), { signer: renewed })).status, 302)
   assert.equal((await login(gateway, gateway.open(), { signer: old })).status, 302)
 
   const only = await startSamlIdentityProvider(t, { keys: [renewed] })
   provider.server.answer({ 'GET /metadata': new Reply(200, only.metadata) })
-  await until(() => provider.server.requests.length > 1)
+  await waitUntil(() => provider.server.requests.length > 1, 'the metadata to be read')
   assert.equal((await login(gateway, gateway.open(), { signer: old })).status, 401)
 })
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let tries = 0; !holds(); tries++) {
-    assert.ok(tries < 500, 'it never happens')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
 
 test('auth-scenario 144: an answer without the session cookie ends at a page that leads back to the start', async (t) => {
   const gateway = await startSaml(t)

@@ -92,7 +92,7 @@ function inBash(commands: string, home: string, variables: Record<string, string
     [ -e '${settings}' ] && CONFIG='--config ${settings}'
     ${commands}`
   return new Promise((done) => {
-    const child = execFile('bash', ['-c', command], { cwd: home, env, timeout: 60_000 }, (_error, output, errors) => {
+    const child = execFile('bash', ['-c', command], { cwd: home, env, timeout: 300_000 }, (_error, output, errors) => {
       done({ code: child.exitCode ?? 1, output, errors })
     })
   })

@@ -1,9 +1,9 @@
 /** What the contract tests share: one sample per operation, and a gateway in front of services that record and answer. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { type GatewaySettings, startGateway } from '../../support/gateway.ts'
 import { type Answers, type RecordedRequest, Reply, startUpstream, type Upstream } from '../../support/upstream.ts'
+import { waitFor } from '../../support/wait-until.ts'
 
 export const services = ['clouddriver', 'front50', 'igor', 'orca', 'rosco'] as const
 
@@ -143,19 +143,12 @@ export const annMayLogIn = {
   spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
 }
 
-/** Repeats a question until its answer satisfies, for lists that are refreshed in the background; the last answer otherwise. */
+/** Repeats a question until its answer satisfies, for lists that are refreshed in the background. */
 export async function askUntil(question: () => Promise<Asked>, isGood: (answer: Asked) => boolean): Promise<Asked> {
-  let answer = await question()
-  for (let tries = 0; !isGood(answer) && tries < 500; tries++) {
-    await pause(10)
-    answer = await question()
-  }
-  return answer
-}
-
-/** Waits for something that happens in the background, up to five seconds. */
-export async function waitFor(isSo: () => boolean): Promise<void> {
-  for (let tries = 0; !isSo() && tries < 500; tries++) await pause(10)
+  return waitFor(async () => {
+    const answer = await question()
+    return isGood(answer) ? answer : undefined
+  }, 'an answer')
 }
 
 export interface AskOptions {

@@ -134,7 +134,7 @@ const down: readonly [name: string, status: number, answer: typeof silence | typ
 ]
 for (const [name, status, answer] of down) {
   test(name, { concurrency: true }, async (t) => {
-    const contract = await startContract(t, { ...settings, okHttpClient: { readTimeoutMs: 250 } })
+    const contract = await startContract(t, answer === silence ? { ...settings, okHttpClient: { readTimeoutMs: 250 } } : settings)
     contract.upstream.answer(() => answer)
     await Promise.all(
       samples

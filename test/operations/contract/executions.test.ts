@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { request as sendRaw } from 'node:http'
 import { test } from 'node:test'
 import { brokenOff, InTurn, Reply } from '../../support/upstream.ts'
-import { type Asked, annMayLogIn, asAnn, askUntil, startServices, waitFor } from './contract.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { type Asked, annMayLogIn, asAnn, askUntil, startServices } from './contract.ts'
 
 const execution = { id: '01E', application: 'shop', name: 'Deploy' }
 
@@ -128,7 +129,7 @@ test('the list of applications is refreshed soon after a task that changes one',
   const platform = await startServices(t, lists, { services: { front50: { applicationRefreshIntervalMs: 60_000 } } })
   const list = () => platform.ask('GET /applications')
   const hasFresh = ({ body }: Asked) => (body as unknown[]).length === 1
-  await waitFor(() => platform.upstream.background.some(({ path }) => path === '/front50/v2/applications'))
+  await waitUntil(() => platform.upstream.background.some(({ path }) => path === '/front50/v2/applications'), 'the refresh')
   assert.ok(!hasFresh(await list()))
   await platform.ask('POST /tasks', { application: 'fresh', job: [{ type: 'createApplication' }] })
   assert.ok(hasFresh(await askUntil(list, hasFresh)))

@@ -8,9 +8,9 @@ import { findInterrupted } from '../../../src/telemetry/audit/interrupted.ts'
 import { openSqliteSink, readAuditFile } from '../../../src/telemetry/audit/sqlite-sink.ts'
 import { verifyChain } from '../../../src/telemetry/audit/verify.ts'
 import { runGateway } from '../../support/gateway.ts'
-import { waitUntil } from '../../support/redis.ts'
 import { createHome, startServe } from '../../support/serve.ts'
 import { Reply, silence, startUpstream } from '../../support/upstream.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { askEvents, temporaryFolder } from './support.ts'
 
 const minuteMs = 60_000

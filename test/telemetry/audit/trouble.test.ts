@@ -12,8 +12,9 @@ import { linesOf } from '../../../src/telemetry/audit/lines.ts'
 import { readAuditFile } from '../../../src/telemetry/audit/sqlite-sink.ts'
 import { verifyChain } from '../../../src/telemetry/audit/verify.ts'
 import { basic, startGuarded } from '../../login/support.ts'
-import { documentedUser, type RedisServer, startRedis, waitUntil } from '../../support/redis.ts'
+import { documentedUser, type RedisServer, startRedis } from '../../support/redis.ts'
 import { Reply, startUpstream } from '../../support/upstream.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder } from './support.ts'
 
 const admin = basic('admin', 'secret')
@@ -57,7 +58,7 @@ async function redisPlace(
   return {
     settings: {
       audit: { sink: 'redis' },
-      redis: { connection: redis.url.replace('//', '//fairlead@'), password: 'secret', timeout: 300 },
+      redis: { connection: redis.url.replace('//', '//fairlead@'), password: 'secret', timeout: 3000 },
     },
     break: async () => void (await trouble.break(redis)),
     repair: async () => void (await trouble.repair(redis)),
