@@ -8,7 +8,8 @@ import type { JsonObject } from '../../../src/backends/json-values.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
-import { createRecording, until } from './recording.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { createRecording } from './recording.ts'
 
 const pauses = { orchestratorMs: 10, buildMs: 1, cronMs: 5 }
 
@@ -53,7 +54,7 @@ async function startPlatform(t: TestContext): Promise<Platform> {
       assert.equal(answer.status, 200, JSON.stringify(answer.body))
     },
     async untilRuns(id, count) {
-      await until(async () => (await runs(id)).length >= count, `${count} runs of ${id}`)
+      await waitUntil(async () => (await runs(id)).length >= count, `${count} runs of ${id}`)
       await sleep(30)
       const found = await runs(id)
       assert.equal(found.length, count, id)
@@ -165,7 +166,7 @@ test('schedules follow the cron triggers of a template', async (t) => {
       now.ms += 20_000
       return (await expressionsOf(id)).includes(expression)
     }
-    await until(isThere, `${id} to run at ${expression}`)
+    await waitUntil(isThere, `${id} to run at ${expression}`)
   }
   const cron = (cronExpression: string) => ({ id: 'c', type: 'cron', enabled: true, cronExpression })
   await saveTemplate({ triggers: [cron('0 ${ templateVariables.minute } * * * ?')] }, [
