@@ -77,12 +77,13 @@ export interface LoginEnding {
    * browser wanted to go.
    *
    * @param login.path Where to go instead, below the context path; the login method answers for it
+   * @param login.onSession The session has started, and the answer has not been sent
    * @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE; nobody is logged in then
    */
   complete(
     request: FastifyRequest,
     reply: FastifyReply,
-    login: { user: User; credentialStamp?: string; path?: string },
+    login: { user: User; credentialStamp?: string; path?: string; onSession?: () => Promise<void> },
   ): Promise<void>
   /** Keeps what has to be compared when the provider sends the browser back. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void>

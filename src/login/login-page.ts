@@ -5,7 +5,7 @@ import type { UiAddress } from './redirect-target.ts'
 /** What the login page says above the form; taken from this table only, so nothing that a stranger sends is shown. */
 const notices = {
   refused: { kind: 'alert', text: 'Bad credentials. Check user name and password, and try again.' },
-  wait: { kind: 'alert', text: 'Too many failed attempts. Wait a quarter of an hour, or ask an administrator.' },
+  wait: { kind: 'alert', text: 'Too many failed attempts. Try again in a moment, or ask an administrator.' },
   unavailable: { kind: 'alert', text: 'The directory that knows you does not answer. Try again in a moment.' },
   expired: { kind: 'alert', text: 'Your password has expired. Change it where you usually do, then sign in again.' },
   restricted: { kind: 'alert', text: 'This account may not sign in at present. Ask an administrator.' },
@@ -13,6 +13,12 @@ const notices = {
 } as const
 
 export type Notice = keyof typeof notices
+
+export interface ShownNotice {
+  readonly notice: Notice
+  /** With `wait`. */
+  readonly minutes?: number | undefined
+}
 
 export interface Page {
   readonly html: string
@@ -44,8 +50,8 @@ export interface PageOptions {
   readonly brand: Brand
 }
 
-export function createLoginPage({ contextPath, ui, brand }: PageOptions, notice: Notice | undefined): Page {
-  const shown = notice === undefined ? undefined : notices[notice]
+export function createLoginPage({ contextPath, ui, brand }: PageOptions, notice: ShownNotice | undefined): Page {
+  const shown = notice && toShown(notice)
   const invalid = shown?.kind === 'alert' ? ' aria-invalid="true" aria-describedby="notice"' : ''
   const body = `
     <h1>Sign in</h1>
@@ -61,6 +67,15 @@ export function createLoginPage({ contextPath, ui, brand }: PageOptions, notice:
       <button type="submit">Sign in</button>
     </form>`
   return createPage('Sign in', body, formAction(ui), brand)
+}
+
+function toShown({ notice, minutes }: ShownNotice): { kind: string; text: string } {
+  const { kind, text } = notices[notice]
+  return { kind, text: minutes === undefined ? text : text.replace('a moment', inMinutes(minutes)) }
+}
+
+export function inMinutes(minutes: number): string {
+  return minutes === 1 ? '1 minute' : `${minutes} minutes`
 }
 
 /** Browsers apply this to the redirects that follow the form too, so it must admit every place where a login may lead. */

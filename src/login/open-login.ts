@@ -15,6 +15,7 @@ import { createAnonymousUser } from './anonymous.ts'
 import { createFirstAdministrator } from './form/first-administrator.ts'
 import { createFormSource } from './form/form-source.ts'
 import { openUsers } from './form/users.ts'
+import { KnownBrowsers } from './known-browsers.ts'
 import type { Login } from './login.ts'
 import type { LoginEnding, LoginMethod } from './login-method.ts'
 import { createFarewellPage, type Page, type PageOptions } from './login-page.ts'
@@ -148,7 +149,11 @@ async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUs
     return [await openSamlLogin({ settings: settings.saml, dataDir, contextPath, redis, log, now })]
   }
   const source = await openPasswordSource(options, now)
-  return source === undefined ? [] : [new PasswordLogin(source, { page: toPageOptions(options), prepareUser, log, now })]
+  const { dataDir, redis, contextPath } = options
+  const browsers = new KnownBrowsers({ dataDir, redis, contextPath, log, now })
+  return source === undefined
+    ? []
+    : [new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, log, now })]
 }
 
 async function openPasswordSource(options: MethodOptions, now: () => number): Promise<PasswordSource | undefined> {
@@ -280,7 +285,7 @@ class OpenLogin implements Login, LoginEnding {
   async complete(
     request: FastifyRequest,
     reply: FastifyReply,
-    login: { user: User; credentialStamp?: string; path?: string },
+    login: { user: User; credentialStamp?: string; path?: string; onSession?: () => Promise<void> },
   ): Promise<void> {
     const { sessions, now = Date.now } = this.#options
     const { state } = request
@@ -299,6 +304,7 @@ class OpenLogin implements Login, LoginEnding {
       credentialStamp: login.credentialStamp,
     })
     setCookie(state, sessions.cookie(id, state.scheme === 'https'))
+    await login.onSession?.()
     this.#loops.completed(request)
     state.auditNote = { kind: 'login', user: user.username, method: user.method }
     this.#options.log.info({ user: user.username, method: user.method, address: state.clientAddress }, 'a user logged in')

@@ -6,9 +6,10 @@ import type { User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
 import { findNameObjection } from '../user-name.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
-import { GuessLimit } from './form/guess-limit.ts'
+import { type Guess, GuessLimit } from './form/guess-limit.ts'
+import type { KnownBrowsers } from './known-browsers.ts'
 import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from './login-method.ts'
-import { createLoginPage, type Notice, type PageOptions } from './login-page.ts'
+import { createLoginPage, inMinutes, type Notice, type PageOptions, type ShownNotice } from './login-page.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { PrepareUser } from './prepare-user.ts'
 import type { Presented, Trace } from './trace.ts'
@@ -42,11 +43,12 @@ export interface PasswordSource {
 export interface PasswordLoginOptions {
   page: PageOptions
   prepareUser: PrepareUser
+  browsers: KnownBrowsers
   log: FastifyBaseLogger
   now: () => number
 }
 
-type FormOutcome = Known | Exclude<Notice, 'signed-out'>
+type FormOutcome = Known | (ShownNotice & { readonly notice: Exclude<Notice, 'signed-out'> })
 
 const maxFormBytes = 16 * 1024
 
@@ -147,15 +149,18 @@ export class PasswordLogin implements LoginMethod {
   async #takeForm(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
     const { state } = request
     const credentials = await readCredentials(request)
-    const outcome = credentials === undefined ? 'refused' : await this.#verifyForm(credentials, state.clientAddress)
-    if (typeof outcome === 'object') {
-      await ending.complete(request, reply, outcome)
+    const outcome: FormOutcome = credentials === undefined ? { notice: 'refused' } : await this.#verifyForm(credentials, request)
+    if ('user' in outcome) {
+      const onSession = () => this.#options.browsers.remember(state, credentials?.username ?? '')
+      await ending.complete(request, reply, { ...outcome, onSession })
       return reply
     }
+    const { notice, minutes } = outcome
     const user = this.#nameOf(credentials?.username)
-    state.auditNote = { kind: 'refused', method: this.name, reason: outcome, user, failed: outcome === 'unavailable' }
-    this.#options.log.info({ method: this.name, address: state.clientAddress, reason: outcome }, 'a login was refused')
-    return reply.redirect(`${state.baseUrl}/login?error${outcome === 'refused' ? '' : `=${outcome}`}`, 302)
+    state.auditNote = { kind: 'refused', method: this.name, reason: notice, user, failed: notice === 'unavailable' }
+    this.#options.log.info({ method: this.name, address: state.clientAddress, reason: notice }, 'a login was refused')
+    const query = `error${notice === 'refused' ? '' : `=${notice}`}${minutes === undefined ? '' : `&minutes=${minutes}`}`
+    return reply.redirect(`${state.baseUrl}/login?${query}`, 302)
   }
 
   /** Only if there is such a user: people type passwords in the wrong field. */
@@ -164,28 +169,30 @@ export class PasswordLogin implements LoginMethod {
     return current === undefined || current === 'gone' ? undefined : current.user.username
   }
 
-  async #verifyForm(credentials: Credentials, address: string): Promise<FormOutcome> {
-    if (!isUsable(credentials)) return 'refused'
-    if (this.#guesses.begin(credentials.username, address) > 0) return 'wait'
+  async #verifyForm(credentials: Credentials, { state, headers }: FastifyRequest): Promise<FormOutcome> {
+    if (!isUsable(credentials)) return { notice: 'refused' }
+    const { username } = credentials
+    const browser = await this.#options.browsers.find(headers.cookie, username)
     try {
-      const known = await this.#ask(credentials, address)
-      if (known === undefined) return 'refused'
-      return 'notice' in known ? known.notice : known
+      const known = await this.#ask(credentials, { username, address: state.clientAddress, browser })
+      return known ?? { notice: 'refused' }
     } catch (error) {
-      if (isUnavailable(error)) return 'unavailable'
+      if (error instanceof TooManyGuesses) return { notice: 'wait', minutes: error.minutes }
+      if (isUnavailable(error)) return { notice: 'unavailable' }
       throw error
     }
   }
 
-  /** Asks the source, and tells the limit of guesses what came of it. */
-  async #ask(credentials: Credentials, address: string): Promise<Known | Barred | undefined> {
-    const { username } = credentials
+  /** Asks the source, unless the limit of guesses is reached. @throws {TooManyGuesses} and what the source throws */
+  async #ask(credentials: Credentials, guess: Guess): Promise<Known | Barred | undefined> {
+    const attempt = this.#guesses.begin(guess)
+    if (attempt.kind === 'wait') throw new TooManyGuesses(attempt.waitMs)
     try {
       const known = await this.#source.check(credentials)
-      if (known !== undefined && 'user' in known) this.#guesses.succeed(username, address)
+      if (known !== undefined && 'user' in known) attempt.succeed()
       return known
     } catch (error) {
-      this.#guesses.withdraw(username, address)
+      attempt.withdraw()
       throw error
     }
   }
@@ -193,19 +200,25 @@ export class PasswordLogin implements LoginMethod {
   /** @throws {GatewayError} RATE_LIMITED, and what the source and the preparation of the user throw */
   async #verifyBasic(credentials: Credentials, address: string): Promise<Known | undefined> {
     if (!isUsable(credentials)) return undefined
-    const waitMs = this.#guesses.begin(credentials.username, address)
-    if (waitMs > 0) {
-      throw new GatewayError('RATE_LIMITED', 'Too many wrong passwords. Wait, or ask an administrator.', {
-        headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
-      })
-    }
-    const known = await this.#ask(credentials, address)
+    const known = await this.#ask(credentials, { username: credentials.username, address, browser: undefined })
     if (known === undefined || 'notice' in known) return undefined
     return { ...known, user: await this.#options.prepareUser(known.user, this.reportOf(known.user)) }
   }
 
   #refusal(reason: string): Extract<LoginOutcome, { kind: 'refused' }> {
     return { kind: 'refused', reason, evenOnOpenPaths: this.#source.refusesOnOpenPaths }
+  }
+}
+
+class TooManyGuesses extends GatewayError {
+  readonly minutes: number
+
+  constructor(waitMs: number) {
+    const minutes = Math.ceil(waitMs / 60_000)
+    super('RATE_LIMITED', `Too many wrong passwords. Try again in ${inMinutes(minutes)}, or ask an administrator.`, {
+      headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) },
+    })
+    this.minutes = minutes
   }
 }
 
@@ -228,11 +241,16 @@ async function readCredentials(request: FastifyRequest): Promise<Credentials | u
   return form && { username: (form.get('username') ?? '').trim(), password: form.get('password') ?? '' }
 }
 
-function noticeOf(query: URLSearchParams): Notice | undefined {
+function noticeOf(query: URLSearchParams): ShownNotice | undefined {
   const error = query.get('error')
-  if (error === 'wait' || error === 'unavailable' || error === 'expired' || error === 'restricted') return error
-  if (error !== null) return 'refused'
-  return query.has('logout') ? 'signed-out' : undefined
+  if (error === 'wait') return { notice: error, minutes: minutesOf(query.get('minutes')) }
+  if (error === 'unavailable' || error === 'expired' || error === 'restricted') return { notice: error }
+  if (error !== null) return { notice: 'refused' }
+  return query.has('logout') ? { notice: 'signed-out' } : undefined
+}
+
+function minutesOf(text: string | null): number | undefined {
+  return /^[1-9]\d?$/.test(text ?? '') ? Number(text) : undefined
 }
 
 function queryOf(url: string): string {

@@ -352,7 +352,7 @@ test('after ten wrong passwords the form asks for patience, even with the right 
   for (let attempt = 0; attempt < 10; attempt++) await open().login('admin', `wrong${attempt}`)
 
   const stopped = await open().login('admin', 'secret')
-  assert.equal(stopped.location, `${gatewayUrl}/login?error=wait`)
+  assert.equal(stopped.location, `${gatewayUrl}/login?error=wait&minutes=2`)
   assert.match((await open().visit('/login?error=wait')).text, /Too many failed attempts/)
   const script = await open().visit('/credentials', { headers: basic('admin', 'secret') })
   assert.equal(script.status, 429)

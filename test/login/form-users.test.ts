@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { parseBasic, VerifiedCredentials } from '../../src/login/basic-credentials.ts'
 import { createFirstAdministrator } from '../../src/login/form/first-administrator.ts'
-import { GuessLimit } from '../../src/login/form/guess-limit.ts'
 import { hashPassword, isOutdated, isPassword } from '../../src/login/form/password-hash.ts'
 import { openUsers } from '../../src/login/form/users.ts'
 import { createClock, temporaryDirectory } from '../sessions/support.ts'
@@ -138,36 +137,6 @@ test('a first administrator with an unusable password is refused by the name of 
   t.after(() => users.close())
   const first = { name: 'admin', password: 'short', roles: [], announce: () => {} }
   await assert.rejects(createFirstAdministrator(users, first), /fairlead\.admin\.password.*8 to 1024/)
-})
-
-test('after ten wrong passwords for a user, an address waits; another address and another user do not', () => {
-  const clock = createClock()
-  const limit = new GuessLimit(clock.now)
-  for (let attempt = 0; attempt < 10; attempt++) assert.equal(limit.begin('alice', '10.0.0.1'), 0)
-
-  assert.ok(limit.begin('Alice', '10.0.0.1') > 0)
-  assert.equal(limit.begin('alice', '10.0.0.2'), 0)
-  assert.equal(limit.begin('bob', '10.0.0.1'), 0)
-  clock.nowMs += 15 * 60_000
-  assert.equal(limit.begin('alice', '10.0.0.1'), 0)
-})
-
-test('an address is stopped after a hundred wrong passwords for whomever, and right ones do not count', () => {
-  const limit = new GuessLimit(createClock().now)
-  for (let attempt = 0; attempt < 500; attempt++) {
-    assert.equal(limit.begin('alice', '10.0.0.1'), 0)
-    limit.succeed('alice', '10.0.0.1')
-  }
-  for (let attempt = 0; attempt < 100; attempt++) assert.equal(limit.begin(`user${attempt}`, '10.0.0.1'), 0)
-  assert.ok(limit.begin('user100', '10.0.0.1') > 0)
-})
-
-test('addresses of one IPv6 network count as one', () => {
-  const limit = new GuessLimit(createClock().now)
-  for (let attempt = 0; attempt < 10; attempt++) assert.equal(limit.begin('alice', `2001:db8:1:2::${attempt.toString(16)}`), 0)
-  assert.ok(limit.begin('alice', '2001:db8:1:2:a:b:c:d') > 0)
-  assert.equal(limit.begin('alice', '2001:db8:1:3::1'), 0)
-  assert.equal(limit.begin('alice', '2001:db8::1'), 0)
 })
 
 test('credentials are read from an Authorization header, and nonsense names nobody', () => {

@@ -1,72 +1,176 @@
-/** Slows down guessing of passwords: how many wrong ones an address may send, for one user and altogether. */
+/**
+ * Slows down guessing of passwords: by user and network, by network, and by user. Strangers cannot use the last two against
+ * users who have logged in from the same network, or in the same browser, before. Each process counts for itself.
+ */
+import { hash } from 'node:crypto'
 import { networkOf } from '../../http/network.ts'
+import { toUserKey } from '../../user-name.ts'
 
-/** An address that has failed this often has to wait until the window is over. */
-const limits = { pair: 10, address: 100 } as const
-const windowMs = 15 * 60_000
-/** Beyond that the oldest counters are forgotten, so that a crowd of addresses costs bounded memory. */
-const maxCounters = 50_000
-
-interface Counter {
-  failures: number
-  untilMs: number
+export interface Guess {
+  readonly username: string
+  readonly address: string
+  /** Names a browser in which this user has logged in before. */
+  readonly browser: string | undefined
 }
+
+/** `judged`: an attempt counts as a failure until `succeed` or `withdraw`, so that attempts sent at once do not slip through. */
+export type GuessDecision =
+  | { readonly kind: 'wait'; readonly waitMs: number }
+  | {
+      readonly kind: 'judged'
+      /** The password was right. */
+      succeed(): void
+      /** Nobody could judge the password. */
+      withdraw(): void
+    }
+
+const windowMs = 15 * 60_000
+/** Failures within the window; from then on, one more each time that the share of one of them has passed. */
+const limits = { pair: 10, network: 100, user: 50 } as const
+/** Of each kind, counters kept, and users remembered with a network. */
+const maxKept = 50_000
+const rememberedMs = 30 * 86_400_000
 
 export class GuessLimit {
   readonly #now: () => number
-  readonly #counters = new Map<string, Counter>()
+  readonly #pairs: Failures
+  readonly #browsers: Failures
+  readonly #networks: Failures
+  readonly #users: Failures
+  /** Pairs of user and network that have logged in, the one that did so longest ago first; the value is when. */
+  readonly #loggedIn = new Map<string, number>()
 
+  /** @param now Milliseconds since the epoch. */
   constructor(now: () => number) {
+    this.#now = now
+    this.#pairs = new Failures(limits.pair, now)
+    this.#browsers = new Failures(limits.pair, now)
+    this.#networks = new Failures(limits.network, now)
+    this.#users = new Failures(limits.user, now)
+  }
+
+  begin(guess: Guess): GuessDecision {
+    const pair = toPairKey(guess)
+    const counters = this.#countersFor(guess, pair)
+    const waitMs = Math.max(...counters.map(([failures, key]) => failures.waitMs(key)))
+    // A refused attempt leaves no trace, so that a flood of them neither fills nor prolongs anything.
+    if (waitMs > 0) return { kind: 'wait', waitMs }
+    for (const [failures, key] of counters) failures.add(key)
+    const withdraw = () => {
+      for (const [failures, key] of counters) failures.takeBack(key)
+    }
+    return {
+      kind: 'judged',
+      withdraw,
+      succeed: () => {
+        withdraw()
+        counters[0][0].forget(counters[0][1])
+        this.#remember(pair)
+      },
+    }
+  }
+
+  /** The first is the counter of the user's own mistakes. */
+  #countersFor({ username, address, browser }: Guess, pair: string): [Counter, ...Counter[]] {
+    if (browser !== undefined) return [[this.#browsers, shorten(`${browser} ${toUserKey(username)}`)]]
+    const since = this.#loggedIn.get(pair)
+    if (since !== undefined && this.#now() - since < rememberedMs) return [[this.#pairs, pair]]
+    return [
+      [this.#pairs, pair],
+      [this.#networks, networkOf(address)],
+      [this.#users, shorten(toUserKey(username))],
+    ]
+  }
+
+  #remember(pair: string): void {
+    this.#loggedIn.delete(pair)
+    this.#loggedIn.set(pair, this.#now())
+    const [oldest] = this.#loggedIn.keys()
+    if (this.#loggedIn.size > maxKept && oldest !== undefined) this.#loggedIn.delete(oldest)
+  }
+}
+
+type Counter = readonly [failures: Failures, key: string]
+
+/** Counters that fill with failures and empty with time. Those that are full are kept, whatever comes. */
+class Failures {
+  readonly #shareMs: number
+  readonly #now: () => number
+  /** When a counter will be empty; the one that was changed longest ago first. */
+  readonly #filling = new Map<string, number>()
+  readonly #full = new Map<string, number>()
+
+  constructor(limit: number, now: () => number) {
+    this.#shareMs = windowMs / limit
     this.#now = now
   }
 
-  /**
-   * Counts an attempt as failed until `succeed` says otherwise, so that attempts sent at once do not slip through.
-   *
-   * @returns milliseconds to wait before the next attempt; 0 when this one may go on
-   */
-  begin(username: string, address: string): number {
-    const pair = this.#counter(pairKey(username, address))
-    const network = this.#counter(addressKey(address))
-    if (pair.failures >= limits.pair) return pair.untilMs - this.#now()
-    if (network.failures >= limits.address) return network.untilMs - this.#now()
-    pair.failures++
-    network.failures++
-    return 0
+  /** Until there is room for a failure; 0 when there is. */
+  waitMs(key: string): number {
+    const emptyAtMs = this.#emptyAtMs(key)
+    if (emptyAtMs === undefined) return this.#hasRoom() ? 0 : this.#shareMs
+    return Math.max(0, emptyAtMs - this.#fullFromMs())
   }
 
-  succeed(username: string, address: string): void {
-    this.#counters.delete(pairKey(username, address))
-    const network = this.#counter(addressKey(address))
-    network.failures = Math.max(0, network.failures - 1)
+  add(key: string): void {
+    this.#set(key, (this.#emptyAtMs(key) ?? this.#now()) + this.#shareMs)
   }
 
-  /** An attempt that nobody judged does not count. */
-  withdraw(username: string, address: string): void {
-    for (const key of [pairKey(username, address), addressKey(address)]) {
-      const counter = this.#counter(key)
-      counter.failures = Math.max(0, counter.failures - 1)
+  takeBack(key: string): void {
+    const emptyAtMs = this.#emptyAtMs(key)
+    if (emptyAtMs !== undefined) this.#set(key, emptyAtMs - this.#shareMs)
+  }
+
+  forget(key: string): void {
+    this.#filling.delete(key)
+    this.#full.delete(key)
+  }
+
+  /** Undefined: it is empty. A step of the clock backwards leaves no counter that stays full for longer than the window. */
+  #emptyAtMs(key: string): number | undefined {
+    const emptyAtMs = Math.min(this.#full.get(key) ?? this.#filling.get(key) ?? 0, this.#now() + windowMs)
+    return emptyAtMs > this.#now() ? emptyAtMs : undefined
+  }
+
+  /** A counter that will be empty later than that has no room. */
+  #fullFromMs(): number {
+    return this.#now() + windowMs - this.#shareMs
+  }
+
+  #set(key: string, emptyAtMs: number): void {
+    this.forget(key)
+    if (emptyAtMs <= this.#now()) return
+    const counters = emptyAtMs > this.#fullFromMs() ? this.#full : this.#filling
+    counters.set(key, emptyAtMs)
+    if (this.#size > maxKept) this.#removeEmpty()
+    const [oldest] = this.#filling.keys()
+    if (this.#size > maxKept && oldest !== undefined) this.#filling.delete(oldest)
+  }
+
+  get #size(): number {
+    return this.#filling.size + this.#full.size
+  }
+
+  #hasRoom(): boolean {
+    if (this.#full.size >= maxKept) this.#removeEmpty()
+    return this.#full.size < maxKept
+  }
+
+  /** From the front, where those stand that are empty first, or nearly so. */
+  #removeEmpty(): void {
+    for (const counters of [this.#full, this.#filling]) {
+      for (const [key, emptyAtMs] of counters) {
+        if (emptyAtMs > this.#now()) break
+        counters.delete(key)
+      }
     }
-  }
-
-  #counter(key: string): Counter {
-    const known = this.#counters.get(key)
-    if (known !== undefined && known.untilMs > this.#now()) return known
-    const counter = { failures: 0, untilMs: this.#now() + windowMs }
-    this.#counters.delete(key)
-    this.#counters.set(key, counter)
-    if (this.#counters.size > maxCounters) {
-      const [oldest] = this.#counters.keys()
-      if (oldest !== undefined) this.#counters.delete(oldest)
-    }
-    return counter
   }
 }
 
-function pairKey(username: string, address: string): string {
-  return `${networkOf(address)} ${username.toLowerCase().slice(0, 200)}`
+function toPairKey({ username, address }: Guess): string {
+  return shorten(`${networkOf(address)} ${toUserKey(username)}`)
 }
 
-function addressKey(address: string): string {
-  return networkOf(address)
+function shorten(key: string): string {
+  return key.length <= 64 ? key : hash('sha256', key, 'base64url')
 }

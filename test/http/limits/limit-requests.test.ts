@@ -235,7 +235,7 @@ for (const enabled of [true, false]) {
     }
     const wrong: string[] = []
     for (let time = 0; time < 11; time++) wrong.push(await logIn('mallory', 'guess'))
-    assert.deepEqual(wrong, [...Array(10).fill('?error'), '?error=wait'])
+    assert.deepEqual(wrong, [...Array(10).fill('?error'), '?error=wait&minutes=2'])
 
     assert.deepEqual((await ask()).left.slice(0, 2), enabled ? ['2', '1'] : [null, null])
     assert.deepEqual(await statuses(2), enabled ? [200, 429] : [200, 200])

@@ -1,0 +1,167 @@
+/** Guessing of passwords is slowed down, and strangers cannot turn that against users. */
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { type Guess, GuessLimit } from '../../src/login/form/guess-limit.ts'
+import { createClock } from '../sessions/support.ts'
+import { startRedis } from '../support/redis.ts'
+import type { Browser, Visit } from './browser.ts'
+import { basic, startGuarded } from './support.ts'
+
+const minuteMs = 60_000
+
+/** Wrong passwords until the limit, and how many there were. */
+function guessUntilRefused(limit: GuessLimit, guess: Partial<Guess>): number {
+  for (let count = 0; ; count++) if (waitMs(limit, guess) > 0) return count
+}
+
+/** One wrong password. */
+function waitMs(limit: GuessLimit, { username = 'alice', address = '10.0.0.1', browser }: Partial<Guess>): number {
+  const decision = limit.begin({ username, address, browser })
+  return decision.kind === 'wait' ? decision.waitMs : 0
+}
+
+function succeed(limit: GuessLimit, { username = 'alice', address = '10.0.0.1', browser }: Partial<Guess>): void {
+  const decision = limit.begin({ username, address, browser })
+  assert.equal(decision.kind, 'judged')
+  if (decision.kind === 'judged') decision.succeed()
+}
+
+test('after ten wrong passwords for a user a network waits, and may guess one more each 90 seconds', () => {
+  const clock = createClock()
+  const limit = new GuessLimit(clock.now)
+  assert.equal(guessUntilRefused(limit, {}), 10)
+  for (const username of ['alice', 'Alice', 'ALICE']) assert.equal(waitMs(limit, { username }), 90_000)
+  assert.equal(waitMs(limit, { address: '10.0.0.2' }), 0)
+  assert.equal(waitMs(limit, { username: 'bob' }), 0)
+
+  clock.nowMs += 90_000
+  assert.equal(guessUntilRefused(limit, {}), 1)
+  clock.nowMs += 15 * minuteMs
+  assert.equal(guessUntilRefused(limit, {}), 10)
+})
+
+test('a network that fails for a hundred users waits, and right passwords do not count', () => {
+  const limit = new GuessLimit(createClock().now)
+  for (let attempt = 0; attempt < 500; attempt++) succeed(limit, { username: `user${attempt}` })
+  for (let attempt = 0; attempt < 100; attempt++) assert.equal(waitMs(limit, { username: `name${attempt}` }), 0)
+  assert.ok(waitMs(limit, { username: 'name100' }) > 0)
+  assert.ok(waitMs(limit, { username: 'name100' }) <= 9000, 'one more within seconds: the network is slow, not locked out')
+})
+
+test('a user who has logged in from a network does not wait for what others do there', () => {
+  const limit = new GuessLimit(createClock().now)
+  succeed(limit, { username: 'bob' })
+  for (let attempt = 0; attempt < 200; attempt++) waitMs(limit, { username: `name${attempt}` })
+
+  assert.ok(waitMs(limit, { username: 'carol' }) > 0)
+  assert.equal(guessUntilRefused(limit, { username: 'bob' }), 10)
+})
+
+test('guesses from many networks count together for a user, except where the user has logged in before', () => {
+  const limit = new GuessLimit(createClock().now)
+  succeed(limit, { address: '192.0.2.1' })
+  for (let network = 0; network < 50; network++) assert.equal(waitMs(limit, { address: `10.0.${network}.1` }), 0)
+
+  assert.ok(waitMs(limit, { address: '10.1.0.1' }) > 0)
+  assert.equal(waitMs(limit, { address: '192.0.2.1' }), 0)
+  assert.equal(waitMs(limit, { address: '10.1.0.1', browser: 'b1' }), 0)
+})
+
+test('a browser of the user has ten wrong passwords of its own, whatever its network and others have used up', () => {
+  const limit = new GuessLimit(createClock().now)
+  guessUntilRefused(limit, {})
+  for (let attempt = 0; attempt < 200; attempt++) waitMs(limit, { username: `name${attempt}` })
+
+  assert.equal(guessUntilRefused(limit, { browser: 'b1' }), 10)
+  assert.ok(waitMs(limit, { browser: 'b1' }) > 0)
+})
+
+test('refused attempts, in any number, push no counter out and prolong none', () => {
+  const clock = createClock()
+  const limit = new GuessLimit(clock.now)
+  guessUntilRefused(limit, {})
+  guessUntilRefused(limit, { username: 'root', address: '10.0.0.9' })
+  for (let attempt = 0; attempt < 120_000; attempt++) waitMs(limit, { username: `name${attempt}`, address: '10.0.0.9' })
+  assert.equal(waitMs(limit, {}), 90_000)
+  assert.equal(waitMs(limit, { username: 'root', address: '10.0.0.9' }), 90_000)
+  clock.nowMs += 90_000
+  assert.equal(waitMs(limit, {}), 0)
+})
+
+test('full counters are kept while more networks guess than counters fit', () => {
+  const limit = new GuessLimit(createClock().now)
+  guessUntilRefused(limit, {})
+  const networks = Array.from(
+    { length: 60_000 },
+    (_, index) => `2001:db8:${(index >> 8).toString(16)}:${(index & 255).toString(16)}::1`,
+  )
+  for (const [index, address] of networks.entries()) waitMs(limit, { username: `name${index}`, address })
+
+  assert.equal(waitMs(limit, {}), 90_000)
+})
+
+test('addresses of one IPv6 network count as one', () => {
+  const limit = new GuessLimit(createClock().now)
+  for (let attempt = 0; attempt < 10; attempt++)
+    assert.equal(waitMs(limit, { address: `2001:db8:1:2::${attempt.toString(16)}` }), 0)
+  assert.ok(waitMs(limit, { address: '2001:db8:1:2:a:b:c:d' }) > 0)
+  assert.equal(waitMs(limit, { address: '2001:db8:1:3::1' }), 0)
+})
+
+test('an attempt that nobody could judge does not count', () => {
+  const limit = new GuessLimit(createClock().now)
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const decision = limit.begin({ username: 'alice', address: '10.0.0.1', browser: undefined })
+    assert.equal(decision.kind, 'judged')
+    if (decision.kind === 'judged') decision.withdraw()
+  }
+})
+
+test('strangers at the same address lock nobody out of a browser in which the user has logged in', async (t) => {
+  const { open, url } = await startGuarded(t, {}, { now: createClock(Date.now()).now })
+  const own = open()
+  const cookie = cookieOf(await own.login('admin', 'secret'))
+  assert.match(cookie, /^LOGIN_BROWSER=[^;]+; Max-Age=15552000; Path=\/login; HttpOnly; SameSite=Strict; Secure$/)
+  await own.visit('/auth/logout')
+  await guessAsStranger(open())
+
+  const stopped = await open().login('admin', 'secret')
+  assert.match(stopped.location ?? '', /\/login\?error=wait&minutes=2$/)
+  assert.match((await open().visit('/login?error=wait&minutes=2')).text, /Try again in 2 minutes/)
+  assert.doesNotMatch((await open().visit('/login?error=wait&minutes=%3Cb%3E')).text, /minutes/)
+  const refused = await fetch(`${url}/credentials`, { headers: basic('admin', 'wrong') })
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '90'])
+  assert.match(await refused.text(), /Try again in 2 minutes/)
+
+  assert.equal((await own.login('admin', 'secret')).location?.includes('error'), false)
+  const forged = open()
+  forged.plant('LOGIN_BROWSER', cookieValue(cookie).replace(/^.{22}/, 'A'.repeat(22)))
+  assert.match((await forged.login('admin', 'secret')).location ?? '', /error=wait/)
+})
+
+test('replicas recognise the browsers of each other by the key in Redis', async (t) => {
+  const redis = await startRedis(t)
+  if (redis === undefined) return
+  const settings = { redis: { connection: `redis://127.0.0.1:${redis.port}` } }
+  const [one, other] = [await startGuarded(t, settings), await startGuarded(t, settings)]
+  const own = one.open()
+  const cookie = cookieOf(await own.login('admin', 'secret'))
+  await guessAsStranger(other.open())
+  const elsewhere = other.open()
+  elsewhere.plant('LOGIN_BROWSER', cookieValue(cookie))
+
+  assert.match((await other.open().login('admin', 'secret')).location ?? '', /error=wait/)
+  assert.equal((await elsewhere.login('admin', 'secret')).location?.includes('error'), false)
+})
+
+function cookieOf({ cookies }: Visit): string {
+  return cookies.find((cookie) => cookie.startsWith('LOGIN_BROWSER=')) ?? ''
+}
+
+function cookieValue(cookie: string): string {
+  return cookie.slice(cookie.indexOf('=') + 1, cookie.indexOf(';'))
+}
+
+async function guessAsStranger(stranger: Browser): Promise<void> {
+  for (let attempt = 0; attempt < 11; attempt++) await stranger.login('admin', `guess ${attempt}`)
+}
