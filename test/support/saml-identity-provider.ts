@@ -17,7 +17,7 @@ export interface ProviderOptions {
 /** What an answer says; everything has a good default. */
 export interface Answer {
   inResponseTo?: string | undefined
-  /** The same in the frame only, or in the confirmation only. */
+  /** The same in the frame only. */
   responseInResponseTo?: string
   consumer?: string
   destination?: string

@@ -39,14 +39,18 @@ export interface AcceptedAssertion {
   id: string
   /** The request that it answers; undefined when the identity provider started by itself. */
   inResponseTo: string | undefined
+  /** Whether that was signed; otherwise whoever sends it may have written it around an assertion that answers nothing. */
+  isSolicited: boolean
   nameId: string
   /** Values by the name of the attribute, in the order of the assertion. */
   attributes: ReadonlyMap<string, readonly string[]>
-  /** Milliseconds since the epoch; from then on the checks of time refuse it anyway. */
+  /** Milliseconds since the epoch; from then on every replica refuses it anyway, whatever its clock says. */
   usableUntilMs: number
 }
 
 const clockSkewMs = 5 * 60_000
+/** Some providers make assertions that hold for days or years; how long somebody may take at the provider is long enough. */
+const maxAgeMs = 60 * 60_000
 /** Base64 of a response of somebody in very many groups; a multiple of what any provider sends. */
 export const maxResponseLength = 1_500_000
 
@@ -98,11 +102,18 @@ export function checkResponse(received: ReceivedResponse, expected: Expectation)
   )
   // Without a signature of its own, the frame around a signed assertion may only add refusals.
   const response = signedResponse ?? document
-  const inResponseTo = checkFrame(response.root, expected)
+  const answered = checkFrame(response.root, expected)
   expected.trace?.('yes', 'issuer, destination and status of the response')
   const assertion = readAssertion({ document, response, isSigned: signedResponse !== undefined, trust }, expected)
   expected.trace?.('yes', 'there is one assertion, and what it says was signed by the identity provider')
-  return checkAssertion(assertion, inResponseTo, expected)
+  return checkAssertion(assertion, { answered, isSigned: signedResponse !== undefined }, expected)
+}
+
+/** What the response says around the assertion. */
+interface Frame {
+  /** The request that it says it answers. */
+  answered: string | undefined
+  isSigned: boolean
 }
 
 /** Refuses what a stranger has sent before anything but its outline is looked at. What this accepts is checked again, as a whole. */
@@ -190,7 +201,7 @@ function onlyChild(response: XmlElement, name: string): XmlElement {
   return child
 }
 
-function checkAssertion(assertion: XmlElement, answered: string | undefined, expected: Expectation): AcceptedAssertion {
+function checkAssertion(assertion: XmlElement, { answered, isSigned }: Frame, expected: Expectation): AcceptedAssertion {
   const { identityProvider, nowMs } = expected
   refuseUnless(attributeOf(assertion, 'Version') === '2.0', 'the assertion is not of SAML 2.0')
   const id = attributeOf(assertion, 'ID')
@@ -200,6 +211,7 @@ function checkAssertion(assertion: XmlElement, answered: string | undefined, exp
     issuer === identityProvider.entityId,
     `the assertion was issued by ${show(issuer)} instead of ${show(identityProvider.entityId)}`,
   )
+  const oldMs = checkAge(assertion, nowMs)
   const conditionsEndMs = checkConditions(childOf(assertion, 'assertion', 'Conditions'), expected)
   expected.trace?.('yes', `issuer ${issuer}, time and audience ${expected.entityId} of the assertion`)
   const subject = childOf(assertion, 'assertion', 'Subject')
@@ -214,10 +226,22 @@ function checkAssertion(assertion: XmlElement, answered: string | undefined, exp
   return {
     id,
     inResponseTo,
+    isSolicited: confirmation.inResponseTo !== undefined || (isSigned && answered !== undefined),
     nameId,
     attributes: readAttributes(assertion),
-    usableUntilMs: Math.max(nowMs, conditionsEndMs ?? 0, confirmation.endMs) + clockSkewMs,
+    // The clocks of two replicas may differ as much as those of provider and gateway.
+    usableUntilMs: Math.min(conditionsEndMs ?? confirmation.endMs, confirmation.endMs, oldMs) + 2 * clockSkewMs,
   }
+}
+
+/** @returns when the assertion is too old, in milliseconds since the epoch */
+function checkAge(assertion: XmlElement, nowMs: number): number {
+  const issued = attributeOf(assertion, 'IssueInstant')
+  const issuedMs = parseTime(issued ?? '')
+  refuseUnless(issuedMs <= nowMs + clockSkewMs, `the assertion was issued at ${show(issued)}, which is in the future`)
+  const oldMs = issuedMs + maxAgeMs
+  refuseUnless(nowMs < oldMs + clockSkewMs, `the assertion was issued at ${show(issued)}, more than an hour ago`)
+  return oldMs
 }
 
 /** @returns the end of the conditions, if they have one */

@@ -109,7 +109,7 @@ export class SamlLogin implements LoginMethod {
         },
         trace,
       )
-      if (assertion.inResponseTo === undefined) {
+      if (!assertion.isSolicited) {
         trace(
           settings.idpInitiated.enabled ? 'yes' : 'no',
           'the login started at the identity provider (saml.idpInitiated.enabled)',
@@ -265,17 +265,16 @@ export class SamlLogin implements LoginMethod {
   /** That the request was this browser's and is answered once, and that the assertion is used once. */
   async #checkFirstUse(
     registration: Registration,
-    { id, inResponseTo, usableUntilMs }: AcceptedAssertion,
+    { id, inResponseTo, isSolicited, usableUntilMs }: AcceptedAssertion,
     request: FastifyRequest,
     ending: LoginEnding,
   ): Promise<void> {
     const { settings, usedAssertions, now } = this.#options
-    if (inResponseTo === undefined) {
-      refuseUnless(
-        settings.idpInitiated.enabled,
-        'the login started at the identity provider, and saml.idpInitiated.enabled is false',
-      )
-    } else {
+    refuseUnless(
+      isSolicited || settings.idpInitiated.enabled,
+      'the login started at the identity provider, as far as its signature says, and saml.idpInitiated.enabled is false',
+    )
+    if (inResponseTo !== undefined) {
       const pending = await ending.take(request, inResponseTo)
       if (pending === undefined || pending.method !== this.name || pending.startedAtMs + maxPendingMs < now()) {
         throw new UnknownRequest(
