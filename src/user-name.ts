@@ -16,10 +16,8 @@ const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
 export function findNameObjection(name: string): string | undefined {
   if (name === '') return 'is empty'
   if (name.length > maxLength) return `has more than ${maxLength} characters`
-  const hidden = unseen.exec(name)?.[0]
-  if (hidden !== undefined) return `holds the character ${describe(hidden)}, which is invisible`
-  const compatible = findIncompatible(name)
-  if (compatible !== undefined) return compatible
+  const character = findCharacterObjection(name)
+  if (character !== undefined) return character
   if (name.startsWith(' ') || name.endsWith(' ')) return 'begins or ends with a blank'
   if (/ {2}|[^\S ]/.test(name)) return 'holds several blanks in a row, or one that is no plain space'
   if (name === '.' || name === '..') return 'consists of dots'
@@ -32,6 +30,13 @@ export function findNameObjection(name: string): string | undefined {
  */
 export function toUserKey(name: string): string {
   return name.normalize('NFKC').toLowerCase()
+}
+
+/** Why a name is not told apart from another by its characters: some are invisible, or stand for others. */
+export function findCharacterObjection(name: string): string | undefined {
+  const hidden = unseen.exec(name)?.[0]
+  if (hidden !== undefined) return `holds the character ${describe(hidden)}, which is invisible`
+  return findIncompatible(name)
 }
 
 /** Names whose normal form NFKC is another: `ｂob`, the Kelvin sign, a letter with its accent apart. */

@@ -1,4 +1,5 @@
 /** What an operation demands of its caller, as data: the check at the gateway, the documents and the tests read it. */
+import { pluginApplication } from '../permissions/application-name.ts'
 import type { Authorization, Enforcement } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 
@@ -117,7 +118,7 @@ export const readsDefinition = application('READ', 'definition', 'pipelineConfig
 export const readsStrategy = application('READ', 'strategy', 'strategyConfigId')
 export const writesDefinitions: Demands = [{ kind: 'definitions' }]
 export const submitsJobs: Demands = [{ kind: 'jobs' }]
-export const writesPlugins: Demands = [{ kind: 'named-application', authorization: 'WRITE', application: 'spinnakerplugins' }]
+export const writesPlugins: Demands = [{ kind: 'named-application', authorization: 'WRITE', application: pluginApplication }]
 
 export const readsTemplate: Demands = [{ kind: 'template', authorization: 'READ', of: 'path' }]
 /** The query parameter `source` refers to it. */

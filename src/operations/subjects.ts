@@ -1,6 +1,7 @@
 /** Reads what a body is about: applications and accounts by name, and by id what has to be looked up. */
 import { storedTemplate } from '../backends/pipeline-templates/inheritance.ts'
 import { GatewayError } from '../errors.ts'
+import { pluginApplication } from '../permissions/application-name.ts'
 import type { Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
 import type { Authorization } from '../permissions/permissions.ts'
@@ -53,17 +54,29 @@ const accountKeys = new Set(['account', 'credentials', 'accountName'])
 const plainTexts = new Set(['name', 'description', 'comments', 'reason', 'expression'])
 /** Plugins belong to an application of their own, whatever way they are changed. */
 const pluginJobs = new Set(['upsertplugininfo', 'deleteplugininfo'])
-export const pluginApplication = 'spinnakerplugins'
 
 const unclear =
   'Whether you may do this cannot be told from an expression: name applications, accounts and definitions in plain text.'
+
+/** Applications that the jobs of a task create, or change if they exist. */
+export function applicationsCreatedBy(task: Fields): string[] {
+  return jobsOf(task)
+    .filter(isFields)
+    .filter((job) => typesOf(job).some((type) => createsApplication.has(type)))
+    .flatMap(({ application }) => texts(isFields(application) ? application['name'] : application))
+    .filter((name) => !isHidden(name))
+}
 
 /** A task: where it is filed, what its jobs do, and the parent that its trigger names. */
 export function subjectsOfTask(task: Fields): Subject[] {
   // A task may be filed under a name that is no application, such as that of the platform.
   const found: Subject[] = texts(task['application']).map((name) => toNeed(name, 'WRITE', { unlessUnknown: true }))
+  return [...found, ...subjectsOfJobs(jobsOf(task)), ...subjectsOfTrigger(task['trigger'])]
+}
+
+function jobsOf(task: Fields): unknown[] {
   const jobs = task['job'] ?? task['stages'] ?? []
-  return [...found, ...subjectsOfJobs(Array.isArray(jobs) ? jobs : [jobs]), ...subjectsOfTrigger(task['trigger'])]
+  return Array.isArray(jobs) ? jobs : [jobs]
 }
 
 export function subjectsOfJobs(jobs: readonly unknown[]): Subject[] {

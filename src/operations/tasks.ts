@@ -2,13 +2,18 @@
 
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { findApplicationNameObjection, pluginApplication } from '../permissions/application-name.ts'
+import { foldName } from '../permissions/fold-name.ts'
 import { checkDone } from '../upstreams/upstreams.ts'
+import { applicationExists } from './access-resources.ts'
+import { requireAdministrator } from './application-access.ts'
 import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from './demands.ts'
 import { withDisplayedUser } from './displayed-user.ts'
 import { learnApplication } from './learn-application.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, integer, list, nothing, ObjectList, Ref, text } from './schemas.ts'
+import { applicationsCreatedBy } from './subjects.ts'
 import { checkObject, type Fields, isFields } from './upstream-shape.ts'
 
 /** The orchestrator's object form of POST /ops is chosen by this content type. */
@@ -151,6 +156,7 @@ export const taskOperations: Operation[] = [
 ]
 
 async function submit(request: OperationRequest, platform: Platform, task: Fields): Promise<Fields> {
+  for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
   const body = withDisplayedUser(request, task)
   const answer = await request.json('orca', { method: 'POST', path: '/ops', body, headers: submissionType })
   if (changesApplication(task)) {
@@ -158,6 +164,22 @@ async function submit(request: OperationRequest, platform: Platform, task: Field
     setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()
   }
   return checkObject(answer, 'orca')
+}
+
+/**
+ * Applications that exist may keep their names. The one of plugins gives rights on all of them to its first owner.
+ *
+ * @throws {GatewayError} BAD_ARGUMENT, PERMISSION_DENIED
+ */
+async function checkNewName(request: OperationRequest, platform: Platform, name: string): Promise<void> {
+  const objection = findApplicationNameObjection(name)
+  const isReserved = foldName(name) === pluginApplication
+  if ((objection === undefined && !isReserved) || (await applicationExists(request.call, name)) === true) return
+  if (objection !== undefined) {
+    const message = `The application name ${JSON.stringify(name)} ${objection}. Choose letters, digits, hyphens and underscores.`
+    throw new GatewayError('BAD_ARGUMENT', message)
+  }
+  await requireAdministrator(request.state, platform, 'everybody')
 }
 
 function changesApplication({ job }: Fields): boolean {

@@ -1,6 +1,9 @@
-/** The form of a name in which two that differ in case only are equal, exactly as the stores of applications compare them. */
+/** The form in which names, ids and applications are compared: two that differ only in case are equal, blanks around do not count. */
 
-/** By way of upper case, as the definition store does: otherwise `ſecret` would be another application here and `secret` there. */
+/**
+ * By way of upper case, because applications are shown in upper case and must be found by what is shown: ß, SS, ss. Otherwise
+ * `ſecret` would be another application for a check and `secret` for the store.
+ */
 export function foldName(name: string): string {
   return name.trim().toUpperCase().toLowerCase()
 }

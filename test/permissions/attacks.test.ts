@@ -409,6 +409,34 @@ test('attacks on an application that somebody has no right on', async (t) => {
     await ask('admin', `PUT /tasks/cancel?ids=${own},${theirs}`)
   })
 
+  await t.test('no application gets a name that stands for others', async () => {
+    const create = (name: string) => ({
+      application: name,
+      job: [{ type: 'createApplication', application: { name, email: 'a@b.example' } }],
+    })
+    for (const name of [
+      '*',
+      'web-*',
+      '__proto__',
+      'constructor',
+      'web\0',
+      'ｓecret',
+      'stra\u00DFe',
+      '\u017Fecret',
+      'a,b',
+      '..',
+      'a/b',
+      'we\u200Bb',
+    ]) {
+      const { status, text } = await ask('admin', 'POST /tasks', create(name))
+      assert.equal(status, 400, `${name}: ${text}`)
+      assert.match(text, /The application name .* (?:holds|is|consists)/)
+    }
+    await forbidden('POST /tasks', create('SpinnakerPlugins'))
+    assert.equal((await ask('mallory', 'POST /tasks', create('My-app_2'))).status, 200)
+    await scene.createApplication('spinnakerplugins')
+  })
+
   await t.test('who starts or submits something is who is shown', async () => {
     const started = await ask(
       'mallory',

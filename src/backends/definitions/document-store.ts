@@ -1,6 +1,10 @@
 /** Keeps one kind of definition as JSON documents, each with the history of what was ever saved under its key. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../http/json.ts'
+import { foldName } from '../../permissions/fold-name.ts'
+
+/** Names, ids and applications are kept as they are judged. */
+export { foldName }
 
 export type JsonObject = Record<string, unknown>
 
@@ -31,12 +35,6 @@ export interface Collection {
   place(document: JsonObject): { application?: string; name?: string }
   /** The fields that tell when the document was written. */
   stamp(document: JsonObject, modifiedMs: number): JsonObject
-}
-
-/** The form of a name, id or application in which two that differ only in case are equal. Blanks around it do not count. */
-export function foldName(name: string): string {
-  // By way of upper case, because applications are shown in upper case and must be found by what is shown: ß, SS, ss.
-  return name.trim().toUpperCase().toLowerCase()
 }
 
 /** Every write belongs into a transaction of the caller. A key is folded by the caller. */

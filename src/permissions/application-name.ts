@@ -1,0 +1,24 @@
+/** Names of applications: which of them Fairlead lets be created. */
+import { findCharacterObjection } from '../user-name.ts'
+import { foldName } from './fold-name.ts'
+
+/** The application in whose name plugins are managed; who may write to it may change them. */
+export const pluginApplication = 'spinnakerplugins'
+
+/** Rules for permissions end in a star, lists are separated by commas, and expressions are replaced. */
+const signs = /[*,/\\{}]/
+
+/**
+ * Why an application cannot have the name, to follow the words "the application name"; undefined when it can. Refused is what a
+ * permission system takes for a wildcard or for another application, what no address can hold, and what nobody can see.
+ */
+export function findApplicationNameObjection(given: string): string | undefined {
+  const name = given.trim()
+  const sign = signs.exec(name)?.[0]
+  if (sign !== undefined) return `holds the sign ${sign}, which rules, lists or addresses read as their own`
+  const character = findCharacterObjection(name)
+  if (character !== undefined) return character
+  if (foldName(name) !== name.toLowerCase()) return `is compared as ${foldName(name)}, which is another name`
+  if (name === '.' || name === '..') return 'consists of dots'
+  return name in {} || foldName(name) in {} ? 'is one that programs keep for themselves' : undefined
+}
