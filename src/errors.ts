@@ -59,7 +59,11 @@ export const errorCodes = {
   },
   REQUEST_TIMEOUT: { status: 408, meaning: 'The request did not arrive completely in time.' },
   CONFLICT: { status: 409, meaning: 'The resource is in a state that does not permit this.' },
-  BODY_TOO_LARGE: { status: 413, shape: 'problem', meaning: 'The body is larger than `http.maxBodyBytes`.' },
+  BODY_TOO_LARGE: {
+    status: 413,
+    shape: 'problem',
+    meaning: 'The body has more bytes or values than allowed; the message names the setting.',
+  },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, shape: 'problem', meaning: 'The body is neither JSON nor YAML.' },
   RATE_LIMITED: { status: 429, shape: 'message', meaning: 'Too many requests from one user; try again later.' },
   HEADERS_TOO_LARGE: { status: 431, shape: 'problem', meaning: 'The request line and headers exceed `http.maxHeaderBytes`.' },
@@ -67,6 +71,11 @@ export const errorCodes = {
   UPSTREAM_FAILED: { status: 502, meaning: 'A service answered with an error; the status of the answer is that of the service.' },
   UPSTREAM_UNREACHABLE: { status: 502, meaning: 'A service could not be reached, or broke off before it answered.' },
   UPSTREAM_UNREADABLE: { status: 502, meaning: 'A service answered with something that the operation cannot read.' },
+  TOO_MANY_BODIES: {
+    status: 503,
+    shape: 'problem',
+    meaning: 'Other request bodies are being read, as many as fit into memory; try again later.',
+  },
   SESSIONS_UNAVAILABLE: { status: 503, meaning: 'The session store cannot be read or written; nobody is let in until it can.' },
   TOKENS_UNAVAILABLE: {
     status: 503,

@@ -6,6 +6,7 @@ import { type Embedded, socketPathFor, startEmbedded } from './backends/embedded
 import { lockDataDir } from './backends/lock.ts'
 import type { Config } from './config/config.ts'
 import { AuditedAnswers } from './http/audited-answers.ts'
+import { createBodyBounds } from './http/body-bounds.ts'
 import { Connections, type ConnectionTimes, connectionTimes } from './http/connections.ts'
 import { applyCors } from './http/cors.ts'
 import { refuseForeignPages } from './http/foreign-pages.ts'
@@ -233,7 +234,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   if (audited !== undefined) server.addHook('onSend', audited.onSend)
   login.mount(server)
   mountOperations(server, operations, platform, {
-    maxBodyBytes: config.http.maxBodyBytes,
+    boundsOf: createBodyBounds(config.http.bodies),
     echoedHeaders: config.http.answerHeaders,
   })
 
@@ -306,7 +307,9 @@ function embedServices(
   const { dataDir, adminRoles, timeZone, serviceAccounts, permissions } = config.backends
   // Where nobody logs in nobody is judged, here as in the gateway.
   const authorization = services.fiat !== undefined && !config.login.anonymous
-  const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions }
+  const { maxBytes, maxValues } = config.http.bodies.known
+  const bodies = { maxBytes, maxValues }
+  const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions, bodies }
   return startEmbedded({ dataDir, socketPath, embedded, services, settings, log, workerFile })
 }
 

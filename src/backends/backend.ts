@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
+import type { BackendBodies } from './accept-bodies.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
 export interface Backend {
@@ -50,6 +51,8 @@ export interface BackendSettings {
   readonly serviceAccounts: readonly { name: string; memberOf: string[] }[]
   /** Whether the permission service decides (`services.fiat.enabled`); while it does not, every check passes. */
   readonly authorization?: boolean
+  /** Bounds of what users send. Default: those of the gateway when nothing is set. */
+  readonly bodies?: BackendBodies
   /** How the permission service decides. Default: as when nothing is set. */
   readonly permissions?: PermissionServiceSettings
 }

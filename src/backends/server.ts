@@ -2,7 +2,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
-import { formatJson, maxStoredJsonDepth, parseJson } from '../http/json.ts'
+import { formatJson, maxStoredJsonDepth } from '../http/json.ts'
+import { acceptJson } from './accept-bodies.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from './backend.ts'
 import { BackendError } from './backend.ts'
 import { toStorageError } from './database.ts'
@@ -23,7 +24,6 @@ export interface BackendServerOptions {
 
 /** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
 const maxHeaderBytes = 128 * 1024
-const maxBodyBytes = 64 * 1024 * 1024
 
 /**
  * Builds the server without listening. After `listen`, call `start` of the result so that background work begins.
@@ -35,11 +35,10 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
     logController: new LogController({ disableRequestLogging: true }),
     // Expressions to evaluate arrive in the query.
     http: { maxHeaderSize: maxHeaderBytes },
-    bodyLimit: maxBodyBytes,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 4096 },
     forceCloseConnections: true,
   })
-  acceptJson(server)
+  acceptJson(server, options.settings, maxStoredJsonDepth)
   server.setReplySerializer(formatJson)
   server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
     const error = toStorageError(thrown)
@@ -91,17 +90,4 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
 /** The error body of all embedded services. Times are ISO 8601; the path is never echoed. */
 function errorBody(status: number, message: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
   return { timestamp: new Date().toISOString(), status, error: STATUS_CODES[status] ?? 'Error', message, ...fields }
-}
-
-/** Accepts JSON under every content type that its callers use, and an empty body as none. Numbers keep all their digits. */
-function acceptJson(server: FastifyInstance): void {
-  server.removeAllContentTypeParsers()
-  server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
-    if (body === '') return done(null, undefined)
-    try {
-      done(null, parseJson(body as string, maxStoredJsonDepth))
-    } catch (error) {
-      done(new BackendError(400, `The body is not usable JSON: ${(error as Error).message}`))
-    }
-  })
 }

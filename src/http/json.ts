@@ -12,9 +12,19 @@ export const maxJsonDepth = 1000
 /** The limit for what is to be stored: it comes back inside lists and other documents, which must stay readable. */
 export const maxStoredJsonDepth = 500
 
+/** Longer numbers take time out of proportion to read. Jackson has the same limit. */
+const maxNumberLength = 1000
+
+export interface JsonLimits {
+  /** Levels of objects and lists; `maxJsonDepth` unless given. */
+  readonly maxDepth?: number
+  /** Objects, lists, texts, numbers and words together; any number unless given. */
+  readonly maxValues?: number
+}
+
 /** The text is well-formed JSON that may not be let in; the message says why and may reach the client. */
 export class UnsafeJsonError extends Error {
-  readonly code: 'JSON_PROTO_KEY' | 'JSON_TOO_DEEP'
+  readonly code: 'JSON_PROTO_KEY' | 'JSON_TOO_DEEP' | 'JSON_TOO_MANY_VALUES' | 'JSON_NUMBER_TOO_LONG'
 
   constructor(code: UnsafeJsonError['code'], message: string) {
     super(message)
@@ -23,20 +33,155 @@ export class UnsafeJsonError extends Error {
   }
 }
 
-/** A run of digits or an exponent that a double may not hold; also found inside strings, which only costs time. */
-const unsafeNumber = /\d{16}|\d[eE]\+?\d{3}/
-
 /** `__proto__`, or an escape sequence that could spell its underscores. */
 const protoKey = /__proto__|\\u005[fF]/
 
+/** What a character outside of strings does; every one that is not named belongs to a number or a word. */
+const word = 0
+const kinds = new Uint8Array(128)
+const [open, close, comma, quote, blank] = [1, 2, 3, 4, 5] as const
+for (const [kind, characters] of [
+  [open, '[{'],
+  [close, ']}'],
+  [comma, ','],
+  [quote, '"'],
+  [blank, ': \t\r\n'],
+] as const) {
+  for (const character of characters) kinds[character.charCodeAt(0)] = kind
+}
+
 /**
  * @throws {SyntaxError} when the text is not JSON.
- * @throws {UnsafeJsonError} when a key is `__proto__`, or values are nested deeper than `maxDepth`.
+ * @throws {UnsafeJsonError} when a key is `__proto__`, or the document exceeds a limit.
  */
-export function parseJson(text: string, maxDepth = maxJsonDepth): unknown {
-  checkDepth(text, maxDepth)
-  if (unsafeNumber.test(text) || protoKey.test(text)) return JSON.parse(text, reviveExactly)
+export function parseJson(text: string, limits: JsonLimits = {}): unknown {
+  const scan = new JsonScan(limits)
+  scan.feed(text)
+  return parseScanned(text, scan)
+}
+
+/** The same for a text that has been scanned while it arrived. */
+export function parseScanned(text: string, scan: JsonScan): unknown {
+  if (scan.needsExactNumbers || protoKey.test(text)) return JSON.parse(text, reviveExactly)
   return JSON.parse(text)
+}
+
+/**
+ * Looks at JSON piece by piece, before anything is parsed or even complete: counts values and levels, and whether a number
+ * may be too long for a double. Malformed text may pass: the parser refuses it afterwards.
+ */
+export class JsonScan {
+  readonly #maxDepth: number
+  readonly #maxValues: number
+  #depth = 0
+  #values = 0
+  /** The next value is the first one of its container. */
+  #isFirst = true
+  #isInString = false
+  #isEscaped = false
+  /** Characters and digits of the number or word that is being read. */
+  #length = 0
+  #digits = 0
+  #needsExactNumbers = false
+
+  constructor({ maxDepth = maxJsonDepth, maxValues = Number.POSITIVE_INFINITY }: JsonLimits = {}) {
+    this.#maxDepth = maxDepth
+    this.#maxValues = maxValues
+  }
+
+  /** Values so far. */
+  get values(): number {
+    return this.#values
+  }
+
+  /** Whether there was a number that a double may not hold. */
+  get needsExactNumbers(): boolean {
+    return this.#needsExactNumbers
+  }
+
+  /** @param text The next piece, also of UTF-8 read as Latin-1. @throws {UnsafeJsonError} */
+  feed(text: string): void {
+    for (let at = 0; at < text.length; ) {
+      if (this.#isInString) {
+        at = this.#skipString(text, at)
+        continue
+      }
+      const kind = kinds[text.charCodeAt(at)] ?? word
+      if (kind === word) {
+        at = this.#skipWord(text, at)
+        continue
+      }
+      at++
+      this.#length = 0
+      this.#digits = 0
+      switch (kind) {
+        case open:
+          this.#countFirst()
+          this.#isFirst = true
+          if (++this.#depth > this.#maxDepth) {
+            throw new UnsafeJsonError('JSON_TOO_DEEP', `The document is nested deeper than ${this.#maxDepth} levels.`)
+          }
+          break
+        case close:
+          this.#isFirst = false
+          this.#depth--
+          break
+        case comma:
+          this.#isFirst = false
+          this.#count()
+          break
+        case quote:
+          this.#countFirst()
+          this.#isInString = true
+      }
+    }
+  }
+
+  #countFirst(): void {
+    if (!this.#isFirst) return
+    this.#isFirst = false
+    this.#count()
+  }
+
+  #count(): void {
+    if (++this.#values > this.#maxValues) {
+      throw new UnsafeJsonError('JSON_TOO_MANY_VALUES', `The document holds more than ${this.#maxValues} values.`)
+    }
+  }
+
+  /** Index behind the quote that ends the string, or behind the text. */
+  #skipString(text: string, from: number): number {
+    if (this.#isEscaped) {
+      this.#isEscaped = false
+      return from + 1
+    }
+    const found = text.indexOf('"', from)
+    const end = found === -1 ? text.length : found
+    let escapes = 0
+    while (end - escapes > from && text.charCodeAt(end - 1 - escapes) === 0x5c) escapes++
+    const isEscaped = escapes % 2 === 1
+    if (found === -1) this.#isEscaped = isEscaped
+    else if (!isEscaped) this.#isInString = false
+    return end + 1
+  }
+
+  /** Index behind a number, a word or a part of one. */
+  #skipWord(text: string, from: number): number {
+    this.#countFirst()
+    let at = from
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (code >= 0x30 && code <= 0x39) this.#digits++
+      else if ((code === 0x65 || code === 0x45) && this.#digits > 0) this.#needsExactNumbers = true
+      else if ((kinds[code] ?? word) !== word) break
+    }
+    this.#length += at - from
+    if (this.#digits >= 16) this.#needsExactNumbers = true
+    if (this.#length > maxNumberLength && this.#digits > 0) {
+      throw new UnsafeJsonError('JSON_NUMBER_TOO_LONG', `A number has more than ${maxNumberLength} characters.`)
+    }
+    return at
+  }
 }
 
 /** Text of a value, raw numbers included. `undefined` is written as `null`. */
@@ -64,31 +209,4 @@ function reviveExactly(key: string, value: unknown, context?: { source?: string 
   if (typeof value !== 'number' || context?.source === undefined) return value
   const isExact = Number.isFinite(value) && (Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source))
   return isExact ? value : rawJson.rawJSON(context.source)
-}
-
-/** Counts brackets outside strings. Malformed text may pass: the parser refuses it afterwards. */
-function checkDepth(text: string, maxDepth: number): void {
-  if (text.length <= maxDepth) return
-  let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === 0x22) at = endOfString(text, at)
-    else if (code === 0x7b || code === 0x5b) {
-      if (++depth > maxDepth) {
-        throw new UnsafeJsonError('JSON_TOO_DEEP', `The document is nested deeper than ${maxDepth} levels.`)
-      }
-    } else if (code === 0x7d || code === 0x5d) depth--
-  }
-}
-
-/** Index of the quote that closes the string opened at `start`; the end of the text when there is none. */
-function endOfString(text: string, start: number): number {
-  let end = start
-  for (;;) {
-    end = text.indexOf('"', end + 1)
-    if (end === -1) return text.length
-    let escapes = 0
-    while (text.charCodeAt(end - 1 - escapes) === 0x5c) escapes++
-    if (escapes % 2 === 0) return end
-  }
 }

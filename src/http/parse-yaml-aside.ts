@@ -1,26 +1,38 @@
 /** Reads large YAML documents in a thread, one after the other, while everybody else is answered. */
 import { Worker } from 'node:worker_threads'
-import { parseJson } from './json.ts'
-import type { ReadYaml } from './yaml-worker.ts'
+import { GatewayError } from '../errors.ts'
+import { parseJson, UnsafeJsonError } from './json.ts'
+import type { ReadYaml, YamlDocument } from './yaml-worker.ts'
 
 /** For one document; what takes longer was made for that. */
 const maxParseMs = 20_000
 /** The thread costs some megabytes, and YAML is rare. */
 const idleMs = 10_000
 const maxOldGenerationSizeMb = 256
+/** Documents that are read or wait: the last one waits for minutes at worst. */
+const maxWaiting = 16
 
 let worker: Worker | undefined
 let idle: NodeJS.Timeout | undefined
 let last: Promise<unknown> = Promise.resolve()
+let waiting = 0
 
-/** @throws {Error} as `parseYaml` does, and for a document that takes more time or memory than any real one */
-export function parseYamlAside(text: string): Promise<unknown> {
-  const parsed = last.then(() => readAside(text))
+/**
+ * @throws {GatewayError} TOO_MANY_BODIES
+ * @throws {Error} as `parseYaml` does, and for a document that takes more time or memory than any real one
+ */
+export async function parseYamlAside(text: string, maxValues: number = Number.POSITIVE_INFINITY): Promise<unknown> {
+  if (waiting >= maxWaiting) {
+    const message = 'Too many large YAML documents wait to be read. Try again in a moment, or send JSON.'
+    throw new GatewayError('TOO_MANY_BODIES', message, { headers: { 'retry-after': '1' } })
+  }
+  waiting++
+  const parsed = last.then(() => readAside({ text, maxValues })).finally(() => waiting--)
   last = parsed.catch(() => {})
   return parsed
 }
 
-async function readAside(text: string): Promise<unknown> {
+async function readAside(document: YamlDocument): Promise<unknown> {
   clearTimeout(idle)
   const thread = worker ?? startThread()
   worker = thread
@@ -34,14 +46,14 @@ async function readAside(text: string): Promise<unknown> {
   const limit = setTimeout(() => giveUp('reading it takes too long; send JSON'), maxParseMs)
   thread.once('message', answer.resolve)
   thread.once('error', onError)
-  thread.postMessage(text)
+  thread.postMessage(document)
   const read = await answer.promise
   clearTimeout(limit)
   thread.off('message', answer.resolve)
   thread.off('error', onError)
   idle = setTimeout(endThread, idleMs).unref()
-  if ('problem' in read) throw new Error(read.problem)
-  return parseJson(read.json)
+  if ('json' in read) return parseJson(read.json)
+  throw read.code === undefined ? new Error(read.problem) : new UnsafeJsonError(read.code, read.problem)
 }
 
 function startThread(): Worker {

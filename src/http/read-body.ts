@@ -1,8 +1,8 @@
-/** Reads a request body as JSON or YAML, within the limit, whatever the client calls JSON. */
+/** Reads a request body as JSON or YAML, within its bounds, whatever the client calls JSON. */
 import type { IncomingMessage } from 'node:http'
-import { PassThrough, type Readable } from 'node:stream'
+import { type Readable, Transform } from 'node:stream'
 import { GatewayError } from '../errors.ts'
-import { parseJson } from './json.ts'
+import { JsonScan, parseScanned, UnsafeJsonError } from './json.ts'
 
 export type BodyType = 'json' | 'yaml' | 'text' | 'other'
 
@@ -10,6 +10,19 @@ export type BodyType = 'json' | 'yaml' | 'text' | 'other'
 const maxYamlBytes = 500_000
 /** Longer documents would hold up everybody else for a noticeable time. */
 const maxQuickYamlLength = 16_000
+
+/** What a body may be at most. */
+export interface BodyBounds {
+  readonly maxBytes: number
+  /** Values in a document. */
+  readonly maxValues: number
+  /** Levels of a document; `maxJsonDepth` unless given. */
+  readonly maxDepth?: number
+  /** The keys of the settings that raise the bounds, for the error. */
+  readonly settings: { readonly bytes: string; readonly values: string }
+  /** Told about bytes before they are kept; refuses by throwing. */
+  readonly hold?: (bytes: number) => void
+}
 
 /** A missing content type counts as JSON. */
 export function bodyTypeOf(contentType: string | undefined): BodyType {
@@ -29,26 +42,49 @@ export function hasBody(raw: IncomingMessage): boolean {
   return raw.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0')
 }
 
-/** @throws {GatewayError} BODY_TOO_LARGE */
-export async function readBytes(raw: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+/**
+ * The bytes of a body. With a scan they are looked at as JSON while they arrive, so that a document out of bounds is neither
+ * kept nor parsed.
+ *
+ * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, and what `hold` throws
+ */
+export async function readBytes(
+  raw: IncomingMessage,
+  bounds: Pick<BodyBounds, 'maxBytes' | 'hold'> & Partial<BodyBounds>,
+  scan?: JsonScan,
+): Promise<Buffer> {
+  const { maxBytes, hold, settings } = bounds
+  if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
   const chunks: Buffer[] = []
   let size = 0
   // Leaving the loop must not destroy the request: the connection is needed for the answer.
   for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > maxBytes) throw tooLarge(maxBytes)
+    if (size > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
+    hold?.(chunk.length)
+    if (scan !== undefined) look(scan, chunk, settings?.values)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
 /**
- * The body as a stream for somebody else: a reader that gives up leaves the connection of the client intact for the
- * answer, and a client that breaks off breaks the stream.
+ * The body as a stream for somebody else, looked at as JSON in passing: a document out of bounds breaks the stream with the
+ * error for the client. A reader that gives up leaves the connection of the client intact for the answer, and a client that
+ * breaks off breaks the stream.
  */
-export function streamBody(raw: IncomingMessage): Readable {
-  const body = new PassThrough()
+export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
+  const scan = new JsonScan(bounds)
+  const body = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      try {
+        look(scan, chunk, bounds.settings.values)
+        done(null, chunk)
+      } catch (error) {
+        done(error as GatewayError)
+      }
+    },
+  })
   raw.pipe(body)
   // What the reader leaves is read here, so that the connection can serve the next request.
   body.once('close', () => raw.resume())
@@ -58,12 +94,34 @@ export function streamBody(raw: IncomingMessage): Readable {
   return body
 }
 
-function tooLarge(maxBytes: number): GatewayError {
-  const advice = maxBytes === maxYamlBytes ? 'send JSON instead of YAML' : 'raise http.maxBodyBytes'
-  // The rest of the body is not worth reading: the connection ends with this answer.
-  return new GatewayError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes. Send less, or ${advice}.`, {
-    headers: { connection: 'close' },
-  })
+/** Everything that matters outside of strings is ASCII, which Latin-1 and UTF-8 have in common. */
+function look(scan: JsonScan, chunk: Buffer, setting: string | undefined): void {
+  try {
+    scan.feed(chunk.toString('latin1'))
+  } catch (cause) {
+    throw toBodyError(cause, setting)
+  }
+}
+
+// The rest of a refused body is not worth reading: the connection ends with the answer.
+const endsConnection = { headers: { connection: 'close' } }
+
+function tooLarge(maxBytes: number, setting: string | undefined): GatewayError {
+  const yaml = maxBytes === maxYamlBytes ? 'send JSON instead of YAML' : undefined
+  const advice = yaml ?? (setting && `raise ${setting}`)
+  const message = `The body is larger than ${maxBytes} bytes. Send less${advice === undefined ? '' : `, or ${advice}`}.`
+  return new GatewayError('BODY_TOO_LARGE', message, endsConnection)
+}
+
+/** @param setting The key that raises the number of values. */
+export function toBodyError(cause: unknown, setting: string | undefined, kind: 'JSON' | 'YAML' = 'JSON'): GatewayError {
+  const { message } = cause as Error
+  if (cause instanceof UnsafeJsonError && cause.code === 'JSON_TOO_MANY_VALUES') {
+    const advice = setting === undefined ? 'Send less.' : `Send less, or raise ${setting}.`
+    return new GatewayError('BODY_TOO_LARGE', `The body is too large. ${message} ${advice}`, { cause, ...endsConnection })
+  }
+  const ends = cause instanceof UnsafeJsonError ? endsConnection : {}
+  return new GatewayError('UNREADABLE_BODY', `The body is not usable ${kind}: ${message}`, { cause, ...ends })
 }
 
 /**
@@ -72,17 +130,31 @@ function tooLarge(maxBytes: number): GatewayError {
  *
  * @throws {GatewayError} UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE, UNREADABLE_BODY
  */
-export async function readBody(
-  raw: IncomingMessage,
-  { maxBytes, text = false }: { maxBytes: number; text?: boolean },
-): Promise<unknown> {
+export async function readBody(raw: IncomingMessage, bounds: BodyBounds, { text = false } = {}): Promise<unknown> {
   if (!hasBody(raw)) return undefined
   const type = bodyTypeOf(raw.headers['content-type'])
   if (type === 'other') throw unsupported(raw.headers['content-type'])
-  const content = decode(await readBytes(raw, type === 'yaml' ? Math.min(maxBytes, maxYamlBytes) : maxBytes))
+  if (type === 'yaml') {
+    const content = decode(await readBytes(raw, { ...bounds, maxBytes: Math.min(bounds.maxBytes, maxYamlBytes) }))
+    return content.trim() === '' ? undefined : parseYamlBody(content, bounds)
+  }
+  if (type === 'text' && text) {
+    const content = decode(await readBytes(raw, bounds))
+    return content.trim() === '' ? undefined : content
+  }
+  return readJsonBody(raw, bounds)
+}
+
+/** The parsed body, whatever its content type; undefined when it is empty. @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY */
+export async function readJsonBody(raw: IncomingMessage, bounds: BodyBounds): Promise<unknown> {
+  const scan = new JsonScan(bounds)
+  const content = decode(await readBytes(raw, bounds, scan))
   if (content.trim() === '') return undefined
-  if (type === 'text' && text) return content
-  return type === 'yaml' ? await parseYamlBody(content) : parseJsonBody(content)
+  try {
+    return parseScanned(content, scan)
+  } catch (cause) {
+    throw toBodyError(cause, bounds.settings.values)
+  }
 }
 
 export function unsupported(contentType: string | undefined): GatewayError {
@@ -102,19 +174,12 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function parseJsonBody(content: string): unknown {
+async function parseYamlBody(content: string, { maxValues, settings }: BodyBounds): Promise<unknown> {
   try {
-    return parseJson(content)
+    if (content.length > maxQuickYamlLength)
+      return await (await import('./parse-yaml-aside.ts')).parseYamlAside(content, maxValues)
+    return (await import('./yaml.ts')).parseYaml(content, maxValues)
   } catch (cause) {
-    throw new GatewayError('UNREADABLE_BODY', `The body is not usable JSON: ${(cause as Error).message}`, { cause })
-  }
-}
-
-async function parseYamlBody(content: string): Promise<unknown> {
-  try {
-    if (content.length > maxQuickYamlLength) return await (await import('./parse-yaml-aside.ts')).parseYamlAside(content)
-    return (await import('./yaml.ts')).parseYaml(content)
-  } catch (cause) {
-    throw new GatewayError('UNREADABLE_BODY', `The body is not usable YAML: ${(cause as Error).message}`, { cause })
+    throw cause instanceof GatewayError ? cause : toBodyError(cause, settings.values, 'YAML')
   }
 }

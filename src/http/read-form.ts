@@ -14,7 +14,7 @@ const maxFields = 20
 export async function readForm({ raw, headers }: FastifyRequest, maxBytes: number): Promise<URLSearchParams | undefined> {
   const [type = ''] = (headers['content-type'] ?? '').split(';')
   if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') return undefined
-  const body = await readBytes(raw, maxBytes)
+  const body = await readBytes(raw, { maxBytes })
   let fields = 1
   for (let at = body.indexOf('&'); at !== -1; at = body.indexOf('&', at + 1)) {
     if (++fields > maxFields) throw new GatewayError('BAD_ARGUMENT', `The form has more than ${maxFields} fields.`)

@@ -1,6 +1,7 @@
 /** What an operator may set about the listener, the addresses that it believes, cross-origin rules and limits. */
 import { z } from 'zod'
 import { byteCount, duration, httpAddress, port, type SettingsReport, wholePattern, withoutEffect } from '../setting.ts'
+import type { BodySettings } from './body-bounds.ts'
 import type { CorsSettings } from './cors.ts'
 import { LimitKeys, type RateLimitSettings, toRateLimit } from './limits/settings.ts'
 import type { OriginSettings } from './origin.ts'
@@ -39,6 +40,21 @@ export const HttpKeys = z.strictObject({
     .optional()
     .describe('Address of the gateway as browsers see it, with the context path. Default: derived from each request.'),
   'http.maxBodyBytes': byteCount.prefault('10MB').describe('Largest body of a request.'),
+  'http.maxBodyValues': z
+    .int()
+    .min(1)
+    .default(100_000)
+    .describe('Most values in the JSON or YAML of a request body: objects, lists, texts, numbers and words together.'),
+  'http.maxBodyBytesAtOnce': byteCount
+    .prefault('128MB')
+    .describe('Request bodies that are held in memory at once, together; further ones are refused with 503.'),
+  'http.openPaths.maxBodyBytes': byteCount
+    .prefault('1MB')
+    .describe('Largest body of a request without login, such as a webhook.'),
+  'http.openPaths.maxBodyValues': z.int().min(1).default(50_000).describe('Most values in it.'),
+  'http.openPaths.maxBodyBytesAtOnce': byteCount
+    .prefault('32MB')
+    .describe('Bodies of requests without login that are held in memory at once, together; further ones are refused with 503.'),
   'http.maxHeaderBytes': byteCount.prefault('32KB').describe('Largest request line and headers together.'),
   'server.max-http-request-header-size': byteCount.optional().describe('The same in the words of Spring; wins where it is set.'),
   'http.writeTimeout': duration('ms')
@@ -142,7 +158,7 @@ export interface HttpSettings {
   /** 0 takes a free port. */
   port: number
   address: string
-  maxBodyBytes: number
+  bodies: BodySettings
   maxHeaderBytes: number
   /** Files and rules of the encrypted listeners; undefined when there are none. */
   tls: TlsSettings | undefined
@@ -183,7 +199,7 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
     port: keys['server.port'],
     address: keys['server.address'] || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
     ...toTls(keys, report, surroundings.headerCertificates),
-    maxBodyBytes: keys['http.maxBodyBytes'],
+    bodies: toBodies(keys),
     maxHeaderBytes: keys['server.max-http-request-header-size'] ?? keys['http.maxHeaderBytes'],
     writeTimeoutMs: Math.min(keys['http.writeTimeout'], maxTimerMs),
     maxUnreadBytes: keys['http.maxUnreadBytes'],
@@ -206,6 +222,18 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
 function toDrainMs(keys: HttpKeys, origin: OriginSettings, surroundings: HttpSurroundings): number {
   if (surroundings.onTerminal || keys['server.shutdown'] === 'immediate') return 0
   return surroundings.inContainer || surroundings.inKubernetes || origin.trustForwarded ? usualDrainMs : 0
+}
+
+function toBodies(keys: HttpKeys): BodySettings {
+  const toBounds = (prefix: 'http' | 'http.openPaths') => ({
+    maxBytes: keys[`${prefix}.maxBodyBytes`],
+    maxValues: keys[`${prefix}.maxBodyValues`],
+    maxBytesAtOnce: keys[`${prefix}.maxBodyBytesAtOnce`],
+    prefix,
+  })
+  const [known, open] = [toBounds('http'), toBounds('http.openPaths')]
+  const smaller = { maxBytes: Math.min(known.maxBytes, open.maxBytes), maxValues: Math.min(known.maxValues, open.maxValues) }
+  return { known, open: { ...open, ...smaller } }
 }
 
 function toCors(keys: HttpKeys, uiUrl: string): CorsSettings {

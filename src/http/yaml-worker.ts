@@ -1,17 +1,23 @@
-/** Entry point of the thread that reads large YAML documents: takes texts, answers with JSON or with what is wrong. */
+/** Entry point of the thread that reads large YAML documents: takes documents, answers with JSON or with what is wrong. */
 import { parentPort } from 'node:worker_threads'
-import { formatJson } from './json.ts'
+import { formatJson, UnsafeJsonError } from './json.ts'
 import { parseYaml } from './yaml.ts'
 
-/** `problem` may reach the client. */
-export type ReadYaml = { json: string } | { problem: string }
+export interface YamlDocument {
+  text: string
+  maxValues: number
+}
 
-parentPort?.on('message', (text: string) => parentPort?.postMessage(readYaml(text)))
+/** `problem` may reach the client; `code` where the document is well-formed and too large. */
+export type ReadYaml = { json: string } | { problem: string; code?: UnsafeJsonError['code'] }
 
-function readYaml(text: string): ReadYaml {
+parentPort?.on('message', (document: YamlDocument) => parentPort?.postMessage(readYaml(document)))
+
+function readYaml({ text, maxValues }: YamlDocument): ReadYaml {
   try {
-    return { json: formatJson(parseYaml(text)) }
+    return { json: formatJson(parseYaml(text, maxValues)) }
   } catch (error) {
-    return { problem: (error as Error).message }
+    const problem = (error as Error).message
+    return error instanceof UnsafeJsonError ? { problem, code: error.code } : { problem }
   }
 }

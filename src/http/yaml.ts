@@ -1,11 +1,15 @@
 /** YAML in and out, for bodies and answers; loaded only when a client asks for it. */
 import { isScalar, parseDocument, stringify, visit } from 'yaml'
-import { formatJson, isRawNumber, maxJsonDepth } from './json.ts'
+import { formatJson, isRawNumber, maxJsonDepth, UnsafeJsonError } from './json.ts'
 
 const maxAliases = 500
 
-/** @throws {Error} for anything but one well-formed document without runaway aliases, prototype keys or excessive depth. */
-export function parseYaml(text: string): unknown {
+/**
+ * @param maxValues What aliases stand for counts each time.
+ * @throws {UnsafeJsonError} when it holds more values.
+ * @throws {Error} for anything but one well-formed document without runaway aliases, prototype keys or excessive depth.
+ */
+export function parseYaml(text: string, maxValues: number = Number.POSITIVE_INFINITY): unknown {
   refuseOpenBrackets(text)
   // The library compares each key with every other one: minutes for a map of some megabytes.
   const document = parseDocument(text, { version: '1.2', intAsBigInt: true, prettyErrors: true, uniqueKeys: false })
@@ -13,7 +17,7 @@ export function parseYaml(text: string): unknown {
   if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(problem.message.split('\n')[0] ?? 'malformed')
   try {
     inspect(document)
-    return toPlain(document.toJS({ maxAliasCount: 100 }), 0)
+    return toPlain(document.toJS({ maxAliasCount: 100 }), { depth: 0, count: createCounter(maxValues) })
   } catch (error) {
     throw isTooDeep(error) ? tooDeep() : error
   }
@@ -56,8 +60,18 @@ function inspect(document: ReturnType<typeof parseDocument>): void {
   })
 }
 
+function createCounter(maxValues: number): () => void {
+  let values = 0
+  return () => {
+    if (++values > maxValues) {
+      throw new UnsafeJsonError('JSON_TOO_MANY_VALUES', `The document holds more than ${maxValues} values.`)
+    }
+  }
+}
+
 /** Whole numbers beyond the safe range stay exact: they are written into JSON as they stood. */
-function toPlain(value: unknown, depth: number): unknown {
+function toPlain(value: unknown, { depth, count }: { depth: number; count: () => void }): unknown {
+  count()
   if (typeof value === 'bigint') {
     return Number.isSafeInteger(Number(value))
       ? Number(value)
@@ -66,11 +80,11 @@ function toPlain(value: unknown, depth: number): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('a number is not finite, which JSON cannot say')
   if (typeof value !== 'object' || value === null) return value
   if (depth >= maxJsonDepth) throw tooDeep()
-  if (Array.isArray(value)) return value.map((element) => toPlain(element, depth + 1))
+  if (Array.isArray(value)) return value.map((element) => toPlain(element, { depth: depth + 1, count }))
   const plain: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(value)) {
     if (name === '__proto__') throw new Error('the key __proto__ is not allowed')
-    plain[name] = toPlain(member, depth + 1)
+    plain[name] = toPlain(member, { depth: depth + 1, count })
   }
   return plain
 }

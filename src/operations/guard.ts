@@ -10,6 +10,7 @@ import type { Authorization } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { isDecided, loadView, requireAdministrator, requirePermissions } from './application-access.ts'
 import { checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from './demands.ts'
+import { checkCarriedDocuments } from './job-form.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { joinNeeds, type Needs, needsOfCanaryConfig, Owners, onApplications, templateNeeds } from './owners.ts'
 import type { Platform } from './platform.ts'
@@ -33,6 +34,9 @@ import {
   tokenLimited,
 } from './token-limits.ts'
 import { isFields } from './upstream-shape.ts'
+
+/** More than any real body is about. */
+const maxSubjects = 2000
 
 /** What has to be done for each request of an operation. */
 interface Plan {
@@ -86,9 +90,15 @@ export class Guard {
   /** @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE, BAD_ARGUMENT */
   async checkBody(operation: Operation, request: OperationRequest, body: unknown): Promise<void> {
     if (!this.readsBody(operation, request)) return
+    checkCarriedDocuments(body)
     const { aboutBody } = this.#planFor(operation)
     const subjects = aboutBody.flatMap((demand) => subjectsOfBody(demand, request, body))
-    if (isLimitedToApplications(request.state)) await this.#checkTokenBody(request, subjects, subjectsMentionedIn(body))
+    checkCount(distinct(subjects))
+    if (isLimitedToApplications(request.state)) {
+      const mentioned = subjectsMentionedIn(body)
+      checkCount(distinct(mentioned))
+      await this.#checkTokenBody(request, subjects, mentioned)
+    }
     if (!this.#checks(operation)) return
     for (const subject of distinct(subjects)) {
       if (subject.kind === 'hidden') throw new GatewayError('PERMISSION_DENIED', subject.problem)
@@ -302,6 +312,13 @@ function changedByAddress(request: OperationRequest): Subject[] {
 
 function toSubject(need: Need): Subject {
   return { kind: 'need', need }
+}
+
+/** Each of them is looked up in a service, one after the other. @throws {GatewayError} BAD_ARGUMENT */
+function checkCount(subjects: readonly Subject[]): void {
+  if (subjects.length <= maxSubjects) return
+  const message = `The body is about more than ${maxSubjects} applications, accounts and definitions. Send it in several requests.`
+  throw new GatewayError('BAD_ARGUMENT', message)
 }
 
 /** A list may name the same thing over and over, and each is looked up. */

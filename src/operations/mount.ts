@@ -2,16 +2,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../http/answer.ts'
+import type { BoundsOf } from '../http/body-bounds.ts'
 import type { QueryValue } from '../http/encode-path.ts'
-import { formatJson } from '../http/json.ts'
+import { formatJson, JsonScan } from '../http/json.ts'
 import { acceptsGzip, parseAccept } from '../http/parse-accept.ts'
-import { bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../http/read-body.ts'
+import { type BodyBounds, bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../http/read-body.ts'
 import type { AnswerForm } from '../upstreams/answer-form.ts'
 import { identityOf } from '../upstreams/identity.ts'
 import { passOn } from '../upstreams/pass-on.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { checkDone, readJson, type UpstreamCall } from '../upstreams/upstreams.ts'
 import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
+import { provedBySender } from './demands.ts'
 import { Guard } from './guard.ts'
 import { DirectAnswer, type Forward, type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { checkServicePresent } from './optional-service.ts'
@@ -21,7 +23,7 @@ import type { Platform } from './platform.ts'
 import { nothing } from './schemas.ts'
 
 export interface MountSettings {
-  maxBodyBytes: number
+  boundsOf: BoundsOf
   echoedHeaders: EchoedHeaders
 }
 
@@ -141,13 +143,15 @@ function goneSignal(reply: FastifyReply): AbortSignal {
 }
 
 /** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
-async function readDeclaredBody({ operation, request, settings }: Asked): Promise<unknown> {
+async function readDeclaredBody(asked: Asked): Promise<unknown> {
+  const { operation, request } = asked
   const rule = operation.body
+  const bounds = boundsFor(asked)
   if (rule?.raw) {
-    const bytes = await readBytes(request.raw, settings.maxBodyBytes)
+    const bytes = await readBytes(request.raw, bounds, rule.mediaType === undefined ? new JsonScan(bounds) : undefined)
     return bytes.length === 0 ? undefined : bytes
   }
-  const body = await readBody(request.raw, { maxBytes: settings.maxBodyBytes, text: rule?.text })
+  const body = await readBody(request.raw, bounds, { text: rule?.text })
   if (body === undefined || body === null) {
     if (rule?.required) throw missingBody()
     return undefined
@@ -159,6 +163,13 @@ async function readDeclaredBody({ operation, request, settings }: Asked): Promis
     throw new GatewayError('UNREADABLE_BODY', `${where} is not usable: ${issue?.message ?? 'wrong shape'}.`)
   }
   return body
+}
+
+/** Whom nobody knows may send less, also where everyone is anonymous and the path would be open anyway. */
+function boundsFor({ operation, request, reply, settings }: Asked): BodyBounds {
+  const { user } = request.state
+  const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === provedBySender)
+  return settings.boundsOf(isStranger ? 'open' : 'known', reply.raw)
 }
 
 function missingBody(): GatewayError {
@@ -233,7 +244,8 @@ function toCall(operation: Operation, forward: Forward, { path, query, otherQuer
 
 /** A JSON body goes on as a stream of bytes; YAML is read and rewritten. */
 async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, operationRequest: OperationRequest): Promise<void> {
-  const { operation, request, settings } = asked
+  const { operation, request } = asked
+  const bounds = boundsFor(asked)
   const type = bodyTypeOf(request.headers['content-type'])
   if (!hasBody(request.raw)) {
     if (operation.body?.required) throw missingBody()
@@ -242,14 +254,14 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, opera
   if (type === 'other') throw unsupported(request.headers['content-type'])
   const length = request.headers['content-length']
   // Without a length the limit could only be noticed halfway through the call.
-  if (read || type !== 'json' || length === undefined || Number(length) > settings.maxBodyBytes) {
+  if (read || type !== 'json' || length === undefined || Number(length) > bounds.maxBytes) {
     const body = await readDeclaredBody(asked)
     await asked.guard.checkBody(operation, operationRequest, body)
     call.rawBody = formatJson(body)
     call.headers = { 'content-type': 'application/json' }
     return
   }
-  call.rawBody = streamBody(request.raw)
+  call.rawBody = streamBody(request.raw, bounds)
   call.headers = { 'content-type': 'application/json', 'content-length': length }
 }
 

@@ -207,11 +207,12 @@ function subjectsNamedIn(job: Fields): Subject[] {
   const found: Subject[] = []
   const open: unknown[] = [job]
   while (open.length > 0) {
-    const next = open.pop()
-    found.push(...hiddenKeys(next ?? {}))
-    for (const [key, inner] of Object.entries(next ?? {})) {
-      if (accountKeys.has(key)) found.push(...namesIn(inner).map(toAccount))
-      found.push(...applicationsIn(key, inner).map((name) => toNeed(name, 'WRITE')))
+    const next = open.pop() ?? {}
+    found.push(...(Array.isArray(next) ? [] : hiddenKeys(next)))
+    for (const key in next) {
+      const inner = (next as Fields)[key]
+      if (accountKeys.has(key)) for (const name of namesIn(inner)) found.push(toAccount(name))
+      for (const name of applicationsIn(key, inner)) found.push(toNeed(name, 'WRITE'))
       // A text that is an expression and nothing else may become an object, with names of its own.
       if (typeof inner === 'string' && /^\$\{.*\}$/s.test(inner) && !plainTexts.has(key) && !documents.has(key))
         found.push(hidden())
@@ -253,7 +254,8 @@ export function subjectsMentionedIn(body: unknown): Subject[] {
       if (ownData.has(key)) continue
       const isOrder = key === 'application' && types.includes('reorderpipelines')
       const inner = isOrder || encodedDocuments.has(key) ? decodeDocument(value) : value
-      found.push(...applicationsIn(key, inner).map((name) => toNeed(name, 'READ')), ...idsIn(key, inner))
+      for (const name of applicationsIn(key, inner)) found.push(toNeed(name, 'READ'))
+      for (const subject of idsIn(key, inner)) found.push(subject)
       if (typeof inner === 'object') open.push(inner)
     }
   }

@@ -34,7 +34,7 @@ async function startTarget(t: TestContext) {
   const defects: Record<string, unknown>[] = []
   const { url } = await runGateway(
     t,
-    { services: { orca: { baseUrl: orca.url } }, http: { maxBodyBytes: '1MB' } },
+    { services: { orca: { baseUrl: orca.url } }, http: { maxBodyBytes: '1MB', maxBodyValues: 20_000 } },
     { log: (line) => void (Number(line['level']) >= 50 && defects.push(line)) },
   )
   return { url, orca, defects }
@@ -240,6 +240,46 @@ const refused: { name: string; bytes: string | Buffer | undefined; type?: string
       code: 'BODY_TOO_LARGE',
       says: /1048576 bytes.*http\.maxBodyBytes/,
     },
+    {
+      name: 'more values than the limit',
+      bytes: `{"job":[${'{},'.repeat(20_000)}{}]}`,
+      type: json,
+      status: 413,
+      code: 'BODY_TOO_LARGE',
+      says: /more than 20000 values.*http\.maxBodyValues/,
+    },
+    {
+      name: 'more values than the limit as text',
+      bytes: `{"job":[${'0,'.repeat(20_000)}`,
+      type: 'text/plain',
+      status: 413,
+      code: 'BODY_TOO_LARGE',
+      says: /more than 20000 values/,
+    },
+    {
+      name: 'more YAML values than the limit',
+      bytes: `job:\n${'- 1\n'.repeat(20_001)}`,
+      type: yaml,
+      status: 413,
+      code: 'BODY_TOO_LARGE',
+      says: /more than 20000 values.*http\.maxBodyValues/,
+    },
+    {
+      name: 'more YAML values than the limit by aliases',
+      bytes: `a: &a [${'1,'.repeat(300)}]\njob: [${'*a,'.repeat(90)}]`,
+      type: yaml,
+      status: 413,
+      code: 'BODY_TOO_LARGE',
+      says: /more than 20000 values/,
+    },
+    {
+      name: 'a number of a million digits',
+      bytes: `{"a":${'1'.repeat(1_000_000)}}`,
+      type: json,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /number has more than 1000/,
+    },
   ]
 
 function aliasBomb(levels = 9): string {
@@ -257,10 +297,8 @@ test('a body that cannot be used is refused with a status of the conventions and
   const { url, orca, defects } = await startTarget(t)
   for (const { name, bytes, type, status, code, says } of refused) {
     const before = orca.requests.length
-    const startedAt = performance.now()
     const answer = await send(url, 'POST', '/tasks', bytes, type)
     assert.equal(answer.status, status, `${name}: ${JSON.stringify(answer.body)}`)
-    assert.ok(performance.now() - startedAt < 10_000, `${name} takes ${performance.now() - startedAt} ms`)
     if (status === 200) continue
     assert.equal(answer.type, 'application/problem+json', name)
     assert.equal(answer.body['code'], code, name)

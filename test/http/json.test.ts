@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatJson, isRawNumber, maxJsonDepth, parseJson, UnsafeJsonError } from '../../src/http/json.ts'
+import { formatJson, isRawNumber, JsonScan, maxJsonDepth, parseJson, UnsafeJsonError } from '../../src/http/json.ts'
 
 const keptTexts = [
   '{"id":12345678901234567890}',
@@ -54,4 +54,68 @@ test('text that is not JSON throws a SyntaxError, however odd', () => {
 test('undefined is written as null', () => {
   assert.equal(formatJson(undefined), 'null')
   assert.equal(formatJson({ a: undefined }), '{}')
+})
+
+/** Pseudo-random, the same in every run. */
+function createDice(seed: number): (sides: number) => number {
+  let state = seed
+  return (sides) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * sides)
+  }
+}
+
+function createValue(dice: (sides: number) => number, depth = 0): unknown {
+  const kind = dice(depth > 4 ? 4 : 6)
+  if (kind === 0) return dice(10_000) / 8 - 500
+  if (kind === 1) return 'a"\\,[]{}:\\\\ü\n'.slice(0, dice(12))
+  if (kind === 2) return null
+  if (kind === 3) return dice(2) === 1
+  const inner = Array.from({ length: dice(5) }, () => createValue(dice, depth + 1))
+  return kind === 4 ? inner : Object.fromEntries(inner.map((value, index) => [`k"\\${index}`, value]))
+}
+
+function countValues(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce((sum: number, inner) => sum + countValues(inner), 1)
+}
+
+test('values are counted exactly, however a document is cut into pieces', () => {
+  const dice = createDice(7)
+  for (let run = 0; run < 500; run++) {
+    const value = createValue(dice)
+    const bytes = Buffer.from(JSON.stringify(value, null, dice(3)))
+    const scan = new JsonScan()
+    for (let at = 0; at < bytes.length; ) {
+      const end = at + 1 + dice(5)
+      scan.feed(bytes.subarray(at, end).toString('latin1'))
+      at = end
+    }
+    assert.equal(scan.values, countValues(value), bytes.toString())
+  }
+})
+
+test('a document is refused at the first value beyond the limit', () => {
+  assert.deepEqual(parseJson('[1,{"a":2}]', { maxValues: 4 }), [1, { a: 2 }])
+  for (const text of ['[1,{"a":2},3', '[[[[[', '[{},{},{},{', '["a","b","c","d"']) {
+    assert.throws(
+      () => new JsonScan({ maxValues: 4 }).feed(text),
+      (error) => error instanceof UnsafeJsonError && error.code === 'JSON_TOO_MANY_VALUES',
+      text,
+    )
+  }
+})
+
+test('a number of more than a thousand characters is refused, in pieces too', () => {
+  const digits = '1'.repeat(1001)
+  for (const pieces of [[`[${digits}`], [`[${digits.slice(0, 600)}`, digits.slice(600)], [`[0.${'0'.repeat(1000)}`]]) {
+    const scan = new JsonScan()
+    assert.throws(
+      () => {
+        for (const piece of pieces) scan.feed(piece)
+      },
+      (error) => error instanceof UnsafeJsonError && error.code === 'JSON_NUMBER_TOO_LONG',
+    )
+  }
+  assert.equal(formatJson(parseJson(`["${digits}"]`)), `["${digits}"]`)
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { GatewayError } from '../../src/errors.ts'
+import { checkCarriedDocuments } from '../../src/operations/job-form.ts'
 import {
   type Subject,
   subjectsMentionedIn,
@@ -93,4 +94,21 @@ test('every id that a body can name is found, at any depth and in carried docume
   }
   const own = { parameters: { application: 'shop' }, manifests: [{ application: 'shop' }], variables: { pipeline: 'x' } }
   assert.deepEqual(subjectsMentionedIn({ stages: [own] }), [])
+})
+
+test('the documents that a body carries are bounded together, and those inside of them, too', () => {
+  const document = encoded(Array(49_999).fill(0))
+  const carry = (count: number) => ({ job: Array.from({ length: count }, () => ({ type: 'x', pipeline: document })) })
+  checkCarriedDocuments({ ...carry(4), application: 'web' })
+  assert.throws(() => checkCarriedDocuments(carry(5)), refusal('BODY_TOO_LARGE'))
+  const nested = { pipelineTemplate: encoded({ stages: [{ pipelines: encoded(carry(5).job) }] }) }
+  assert.throws(() => checkCarriedDocuments(nested), refusal('BODY_TOO_LARGE'))
+  const deep = Buffer.from('['.repeat(2000)).toString('base64')
+  assert.throws(() => checkCarriedDocuments({ idsToIndices: deep }), refusal('UNREADABLE_BODY'))
+})
+
+test('jobs that name more than fits into one call are judged all the same', () => {
+  const credentials = Array.from({ length: 150_000 }, (_, index) => `account-${index}`)
+  assert.equal(needsIn(subjectsOfJobs([{ type: 'x', credentials }])).length, credentials.length)
+  assert.equal(subjectsMentionedIn({ executionIds: credentials }).length, credentials.length)
 })

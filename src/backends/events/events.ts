@@ -1,6 +1,7 @@
 /** The embedded event service: takes events in, decides which pipelines they start, and asks the orchestrator to start them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../http/json.ts'
+import { acceptBytes } from '../accept-bodies.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
 import { inTransaction } from '../database.ts'
 import { fieldOf, isObject, type JsonObject, textOf } from '../json-values.ts'
@@ -54,7 +55,7 @@ function openEvents(context: BackendContext, pauses: EventPauses): OpenBackend {
 
   return {
     routes(app) {
-      keepBodiesRaw(app)
+      acceptBytes(app, context.settings, maxStoredJsonDepth)
       mountLists(app)
       app.post('/', async (request, reply) => {
         await handle(toEvent(parseBody(request.body)), callerOf(request))
@@ -127,17 +128,11 @@ function expressionIn(request: FastifyRequest): string {
   return expression
 }
 
-/** Signatures cover the body as sent, so routes get bytes and parse them themselves. */
-function keepBodiesRaw(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-}
-
 /** @throws {BackendError} 400 when the body is not JSON. An empty body counts as `{}`. */
 function parseBody(body: unknown): unknown {
   if (!Buffer.isBuffer(body) || body.length === 0) return {}
   try {
-    return parseJson(body.toString(), maxStoredJsonDepth)
+    return parseJson(body.toString(), { maxDepth: maxStoredJsonDepth })
   } catch (error) {
     throw new BackendError(400, `The body is not usable JSON: ${(error as Error).message}`)
   }

@@ -60,7 +60,7 @@ export function cloudEventData(headers: Record<string, string>): JsonObject {
 
 function parse(text: string): unknown {
   try {
-    return parseJson(text, maxStoredJsonDepth)
+    return parseJson(text, { maxDepth: maxStoredJsonDepth })
   } catch {
     throw new BackendError(400, 'The header Ce-Data holds no JSON.')
   }

@@ -1,7 +1,7 @@
 /** The embedded orchestration engine: stands in for `orca`. */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyInstance } from 'fastify'
-import { parseJson } from '../../http/json.ts'
+import { acceptJson } from '../accept-bodies.ts'
 import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend } from '../backend.ts'
 import { toStorageError } from '../database.ts'
@@ -68,7 +68,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
   return {
     routes(app) {
       answerErrors(app, context)
-      acceptJson(app)
+      acceptJson(app, context.settings)
       app.addHook('onRequest', async () => engine.drain())
       judgeControl(app, engine)
       submitRoutes(app, engine, sources)
@@ -107,18 +107,5 @@ function answerErrors(app: FastifyInstance, { log, now }: BackendContext): void 
     return reply
       .code(status)
       .send({ timestamp: now(), status, error: STATUS_CODES[status] ?? 'Error', message: error.message, ...fields })
-  })
-}
-
-/** JSON under every content type, large integers kept. */
-function acceptJson(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
-    if (body === '') return done(null, undefined)
-    try {
-      done(null, parseJson(body as string))
-    } catch (error) {
-      done(new BackendError(400, `The body is not usable JSON: ${(error as Error).message}`))
-    }
   })
 }

@@ -4,11 +4,14 @@ import { StageError } from '../machine/failure.ts'
 import type { JsonObject } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 
+/** A body that carries the document has seen it as one text. */
+const maxValues = 200_000
+
 /** @throws {StageError} when a text is not JSON in base64. */
 export function decodePayload(value: unknown, key: string): unknown {
   if (typeof value !== 'string') return value
   try {
-    return parseJson(Buffer.from(value, 'base64').toString())
+    return parseJson(Buffer.from(value, 'base64').toString(), { maxValues })
   } catch {
     throw new StageError([`"${key}" must be JSON in base64.`])
   }

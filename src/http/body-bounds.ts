@@ -1,0 +1,51 @@
+/** Which bounds hold for a request body: those of users, or the narrower ones of open paths. */
+import type { ServerResponse } from 'node:http'
+import { HeldBytes } from './held-bytes.ts'
+import type { BodyBounds } from './read-body.ts'
+
+export interface BodySettings {
+  /** For whoever is logged in, and for everyone where no login is required. */
+  readonly known: BoundSettings
+  /** For requests that need no login. */
+  readonly open: BoundSettings
+}
+
+interface BoundSettings {
+  readonly maxBytes: number
+  readonly maxValues: number
+  /** Of all bodies together. */
+  readonly maxBytesAtOnce: number
+  /** Where these settings stand. */
+  readonly prefix: 'http' | 'http.openPaths'
+}
+
+/** Gives the bounds of one body; what it holds is given back when its answer is over. */
+export type BoundsOf = (kind: keyof BodySettings, answer: ServerResponse) => BodyBounds
+
+export function createBodyBounds(settings: BodySettings): BoundsOf {
+  const held = { known: createHeld(settings.known), open: createHeld(settings.open) }
+  return (kind, answer) => {
+    const { maxBytes, maxValues, prefix } = settings[kind]
+    return {
+      maxBytes,
+      maxValues,
+      settings: { bytes: `${prefix}.maxBodyBytes`, values: `${prefix}.maxBodyValues` },
+      hold: holdUntilClosed(held[kind], answer),
+    }
+  }
+}
+
+function createHeld({ maxBytesAtOnce, prefix }: BoundSettings): HeldBytes {
+  return new HeldBytes(maxBytesAtOnce, `${prefix}.maxBodyBytesAtOnce`)
+}
+
+function holdUntilClosed(held: HeldBytes, answer: ServerResponse): (bytes: number) => void {
+  let taken = 0
+  return (bytes) => {
+    // Nobody waits for the answer any more, and so nothing of the body is kept.
+    if (answer.destroyed) return
+    held.take(bytes)
+    if (taken === 0) answer.once('close', () => held.release(taken))
+    taken += bytes
+  }
+}

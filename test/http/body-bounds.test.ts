@@ -1,0 +1,158 @@
+/** What a body may be at most: of users and of strangers, read and streamed, one alone and many at once. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { definitionsBackend } from '../../src/backends/definitions/definitions.ts'
+import { eventsBackend } from '../../src/backends/events/events.ts'
+import { orchestrationBackend } from '../../src/backends/orchestration/orchestration.ts'
+import { createBodyBounds } from '../../src/http/body-bounds.ts'
+import { startBackends } from '../support/backends.ts'
+import { startGateway } from '../support/gateway.ts'
+import { openRawConnection, type RawConnection } from '../support/raw-connection.ts'
+import { startUpstream } from '../support/upstream.ts'
+
+const asAnn = { authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}` }
+const annMayLogIn = {
+  security: { basicform: { enabled: true } },
+  spring: { security: { user: { name: 'ann', password: 'correct horse battery' } } },
+}
+const bounds = {
+  maxBodyBytes: '100KB',
+  maxBodyValues: 2000,
+  openPaths: { maxBodyBytes: '10KB', maxBodyValues: 200, maxBodyBytesAtOnce: '12KB' },
+}
+
+/** A gateway with one user, and services that accept everything. */
+async function startBounded(t: TestContext, settings: Record<string, unknown> = annMayLogIn) {
+  const service = await startUpstream(t, ({ path }) =>
+    path.startsWith('/webhooks') ? { eventProcessed: true } : { ref: '/tasks/1' },
+  )
+  const services = Object.fromEntries(['echo', 'orca', 'kayenta'].map((name) => [name, { baseUrl: service.url }]))
+  const url = await startGateway(t, { ...settings, services, http: bounds })
+  const post = async (path: string, body: string | Buffer, headers: Record<string, string> = {}) => {
+    const answer = await fetch(url + path, {
+      method: 'POST',
+      body: typeof body === 'string' ? body : new Uint8Array(body),
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+    return { status: answer.status, text: await answer.text() }
+  }
+  return { url, service, post }
+}
+
+const listOf = (values: number) =>
+  `{"list":[${Array(values - 2)
+    .fill('{}')
+    .join(',')}]}`
+const textOf = (bytes: number) => `{"t":"${'x'.repeat(bytes - 8)}"}`
+
+const rows: { path: string; user: boolean; body: string; status: number; says?: RegExp }[] = [
+  { path: '/webhooks/webhook/ci', user: false, body: listOf(200), status: 200 },
+  {
+    path: '/webhooks/webhook/ci',
+    user: false,
+    body: listOf(201),
+    status: 413,
+    says: /200 values.*http\.openPaths\.maxBodyValues/,
+  },
+  { path: '/webhooks/webhook/ci', user: false, body: textOf(10_240), status: 200 },
+  {
+    path: '/webhooks/webhook/ci',
+    user: false,
+    body: textOf(10_241),
+    status: 413,
+    says: /10240 bytes.*http\.openPaths\.maxBodyBytes/,
+  },
+  { path: '/webhooks/webhook/ci', user: false, body: '['.repeat(5000), status: 413, says: /200 values/ },
+  { path: '/webhooks/cdevents/ci', user: false, body: listOf(201), status: 413, says: /200 values/ },
+  { path: '/notifications/callbacks/slack', user: false, body: textOf(10_241), status: 413, says: /10240 bytes/ },
+  { path: '/webhooks/webhook/ci', user: true, body: listOf(201), status: 200 },
+  { path: '/tasks', user: true, body: listOf(2000), status: 200 },
+  { path: '/tasks', user: true, body: listOf(2001), status: 413, says: /2000 values.*http\.maxBodyValues/ },
+  { path: '/tasks', user: true, body: textOf(102_401), status: 413, says: /102400 bytes.*http\.maxBodyBytes/ },
+  { path: '/v2/canaryConfig', user: true, body: listOf(2000), status: 200 },
+  { path: '/v2/canaryConfig', user: true, body: listOf(2001), status: 413, says: /2000 values.*http\.maxBodyValues/ },
+  { path: '/v2/canaryConfig', user: true, body: `{"a":${'['.repeat(1500)}`, status: 400, says: /deeper than 1000/ },
+]
+
+test('bodies of users and of strangers have bounds of their own, read or streamed', async (t) => {
+  const { post } = await startBounded(t)
+  for (const { path, user, body, status, says } of rows) {
+    const answer = await post(path, body, user ? asAnn : {})
+    assert.equal(answer.status, status, `${path}: ${body.slice(0, 40)} of ${body.length}: ${answer.text}`)
+    if (says !== undefined) assert.match(answer.text, says)
+  }
+})
+
+test('webhooks are bounded like those of strangers where everyone is anonymous', async (t) => {
+  const { post } = await startBounded(t, {})
+  assert.equal((await post('/webhooks/webhook/ci', listOf(201))).status, 413)
+  assert.equal((await post('/tasks', listOf(2000))).status, 200)
+})
+
+const hook = '/webhooks/webhook/ci'
+
+/** A client that has sent all of a webhook of 8000 bytes but the last one, once the gateway holds it. */
+async function holdPart(t: TestContext, { url, post }: Awaited<ReturnType<typeof startBounded>>): Promise<RawConnection> {
+  for (;;) {
+    const connection = await openRawConnection(t, url)
+    const head = `POST ${hook} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 8000\r\n\r\n`
+    connection.send(head + textOf(8000).slice(0, -1))
+    await pause(20)
+    if ((await post(hook, textOf(8000))).status === 503) return connection
+    // The two have met in another order: either was first, or this one was refused.
+    connection.socket.destroy()
+  }
+}
+
+test('what strangers send at once is bounded together, and users are not concerned', async (t) => {
+  const bounded = await startBounded(t)
+  const slow = await holdPart(t, bounded)
+  const refused = await bounded.post(hook, textOf(8000))
+  assert.equal(refused.status, 503, refused.text)
+  assert.match(refused.text, /TOO_MANY_BODIES/)
+  assert.match(refused.text, /12288 bytes.*http\.openPaths\.maxBodyBytesAtOnce/)
+  assert.equal((await bounded.post('/tasks', textOf(50_000), asAnn)).status, 200)
+
+  slow.send('}')
+  assert.equal((await slow.next()).status, 200)
+  assert.equal((await bounded.post(hook, textOf(8000))).status, 200)
+})
+
+test('a client that goes away gives back what its body held', async (t) => {
+  const bounded = await startBounded(t)
+  for (let round = 0; round < 3; round++) {
+    const slow = await holdPart(t, bounded)
+    slow.socket.destroy()
+    while ((await bounded.post(hook, textOf(8000))).status === 503) await pause(5)
+  }
+})
+
+test('bytes of an answer that is over already are not counted', () => {
+  const one = { maxBytes: 10, maxValues: 10, maxBytesAtOnce: 10, prefix: 'http' } as const
+  const boundsOf = createBodyBounds({ known: one, open: one })
+  const over = { destroyed: true, once: () => assert.fail('nobody tells when it is closed') }
+  for (let round = 0; round < 3; round++) boundsOf('known', over as never).hold?.(8)
+})
+
+test('the embedded back ends have bounds of their own behind the gateway', async (t) => {
+  const backends = await startBackends(t, [definitionsBackend, eventsBackend, orchestrationBackend], {
+    settings: { bodies: { maxBytes: 1000, maxValues: 50 } },
+  })
+  for (const [service, path] of [
+    ['front50', '/pipelines'],
+    ['orca', '/ops'],
+    ['echo', '/webhooks/webhook/ci'],
+  ] as const) {
+    const post = (body: string) =>
+      fetch(backends.url(service) + path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    const tooMany = await post(listOf(201))
+    assert.equal(tooMany.status, 413, service)
+    assert.match(await tooMany.text(), /200 values.*http\.maxBodyValues/)
+    const tooLong = await post(textOf(4001))
+    assert.equal(tooLong.status, 413, service)
+    assert.match(await tooLong.text(), /4000 bytes.*http\.maxBodyBytes/)
+    assert.equal((await post(`{"a":${'1'.repeat(1001)}}`)).status, 400, service)
+    assert.ok((await fetch(`${backends.url(service)}/health`)).ok)
+  }
+})
