@@ -16,12 +16,15 @@ export type LoginOutcome =
       reason: string
       /** Whom the credentials name, only if there is such a user. */
       user?: string | undefined
-      /** Answers protected paths instead of the way to the login page, for clients that have no browser. */
+      /** Answers protected paths; it says what is wrong with the credentials, as far as their sender may know. */
       error?: GatewayError
+      /** Browsers add such credentials by themselves: one that opens a page is sent to the login page all the same. */
+      sentByBrowsers?: boolean
       /** Wrong credentials are answered even where none are needed. */
       evenOnOpenPaths?: boolean
     }
-  | { kind: 'not-mine' }
+  /** @param objection Why credentials of this method do not count; told to a program that nothing else lets in */
+  | { kind: 'not-mine'; objection?: string }
 
 /** What a protected path says to somebody who is not logged in. */
 export type EntryPoint = { kind: 'redirect'; location: string } | { kind: 'refusal'; error: GatewayError }
@@ -43,6 +46,8 @@ export interface LoginMethod {
   readonly beforeSession: boolean
   /** Whether the method counts on a port. Default: on the main one, and on the extra one without TLS if that has a login. */
   guards?(listener: ListenerKind): boolean
+  /** How a program may present its credentials in the header `Authorization`. */
+  readonly challenge?: 'Basic' | 'Bearer'
   /** How a login is reported to the permission service; undefined when that would overwrite what others reported. */
   reportOf(user: User): LoginReport | undefined
   /** Whether a user whom the permission service does not know is sent away (authentication contract, section 4.8). */

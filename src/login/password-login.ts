@@ -56,6 +56,7 @@ export class PasswordLogin implements LoginMethod {
   readonly interactive = true
   readonly beforeSession = false
   readonly filtered = true
+  readonly challenge = 'Basic'
   readonly openPaths: readonly OpenPath[] = [{ path: '/login', methods: ['GET', 'POST'], identity: 'none' }]
   readonly routes = [
     { method: 'GET', path: '/login' },
@@ -96,7 +97,7 @@ export class PasswordLogin implements LoginMethod {
         request.state.auditNote = { kind: 'refused', method: this.name, reason: 'wait', user }
       }
       if (!isUnavailable(error)) throw error
-      return { ...this.#refusal('the credentials cannot be checked at present'), error }
+      return { ...this.#refusal('the credentials cannot be checked at present'), error, sentByBrowsers: false }
     }
   }
 
@@ -206,7 +207,8 @@ export class PasswordLogin implements LoginMethod {
   }
 
   #refusal(reason: string): Extract<LoginOutcome, { kind: 'refused' }> {
-    return { kind: 'refused', reason, evenOnOpenPaths: this.#source.refusesOnOpenPaths }
+    const error = new GatewayError('CREDENTIALS_REFUSED', 'The user name or the password is wrong.')
+    return { kind: 'refused', reason, error, sentByBrowsers: true, evenOnOpenPaths: this.#source.refusesOnOpenPaths }
   }
 }
 

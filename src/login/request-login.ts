@@ -7,12 +7,13 @@ import type { Permissions } from '../permissions/permissions.ts'
 import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
 import { emptySession, type Session, userOf } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import type { LoginMethod, LoginOutcome } from './login-method.ts'
+import { callerOf, isBrowser } from './caller.ts'
+import type { EntryPoint, LoginMethod, LoginOutcome } from './login-method.ts'
 import type { PageOptions } from './login-page.ts'
 import type { LoopBreaker } from './loop-breaker.ts'
 import { createLoopPage } from './loop-page.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
-import { toSavedPath } from './saved-request.ts'
+import { toSavedRequest } from './saved-request.ts'
 
 export interface RequestLoginOptions {
   /** In the order in which they are asked; empty: everyone is served. */
@@ -33,6 +34,8 @@ interface Findings {
   session?: Session
   method?: LoginMethod
   refused?: Extract<LoginOutcome, { kind: 'refused' }>
+  /** Why credentials that were read do not count. */
+  objection?: string
 }
 
 /** What holds on one port. */
@@ -105,7 +108,10 @@ export class RequestLogin {
     for (const method of this.#guards[request.state.listener].methods) {
       if (method.beforeSession !== beforeSession) continue
       const outcome = await authenticate(method, request)
-      if (outcome.kind === 'not-mine') continue
+      if (outcome.kind === 'not-mine') {
+        if (outcome.objection !== undefined) findings.objection = outcome.objection
+        continue
+      }
       if (outcome.kind === 'user') {
         request.state.user = outcome.user
         findings.method = method
@@ -157,6 +163,7 @@ export class RequestLogin {
     if (answer.kind === 'unknown') {
       if (findings.session !== undefined) await sessions.end(findings.session)
       findings.session = undefined
+      findings.objection = `The permission service does not know the user ${user.username}.`
       state.user = undefined
       return
     }
@@ -191,10 +198,15 @@ export class RequestLogin {
     await reply.code(401).headers(headers).send(html)
   }
 
-  /** @throws {GatewayError} the refusal of a method without login page; SESSIONS_UNAVAILABLE */
+  /**
+   * A browser that opens a page is sent to the login page; a program learns what is wrong.
+   *
+   * @throws {GatewayError} LOGIN_REQUIRED, or the refusal of a method; SESSIONS_UNAVAILABLE
+   */
   async #requireLogin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { state, method } = request
-    const { open, refused } = this.#findings.get(state) ?? {}
+    const findings = this.#findings.get(state) ?? { open: undefined }
+    const { open, refused } = findings
     if (refused?.evenOnOpenPaths !== true && (state.user !== undefined || open !== undefined)) {
       if (findOpenPath(this.#guards[state.listener].foreignPaths, method, state.path) === undefined) return
       throw new GatewayError('NO_ROUTE', 'The login with a browser is not offered on this port.')
@@ -204,14 +216,38 @@ export class RequestLogin {
       await reply.code(200).header('content-length', '0').send('')
       return
     }
-    if (refused?.error !== undefined) throw refused.error
     const entry = this.#entryPoint(state)
-    if (entry.kind === 'refusal') throw entry.error
+    const mayRedirect = refused === undefined || refused.sentByBrowsers === true
+    if (entry.kind === 'refusal' || !mayRedirect || callerOf(request.headers) === 'program') {
+      throw this.#refusalFor(request, entry, findings)
+    }
     if (refused === undefined) await this.#savePath(request)
     await reply.redirect(entry.location, 302)
   }
 
-  #entryPoint(state: RequestState) {
+  #refusalFor(request: FastifyRequest, entry: EntryPoint, { refused, objection }: Findings): GatewayError {
+    const error = refused === undefined ? toRefusal(request, entry, objection) : (refused.error ?? notAccepted())
+    if (error.status === 401 && error.details.headers?.['www-authenticate'] === undefined) {
+      const challenges = this.#challengesFor(request)
+      if (challenges.length > 0) request.state.answerHeaders['www-authenticate'] = challenges.join(', ')
+    }
+    return error
+  }
+
+  /**
+   * What a program may answer with. To `Basic` browsers react with a dialog that hides the page, so they are not offered it.
+   *
+   * @see RFC 9110, section 11.6.1
+   */
+  #challengesFor({ state, headers }: FastifyRequest): string[] {
+    const { methods, usesSessions } = this.#guards[state.listener]
+    const schemes = new Set(methods.flatMap(({ challenge }) => (challenge === undefined ? [] : [challenge])))
+    if (isBrowser(headers)) schemes.delete('Basic')
+    const challenges = [...schemes].map((scheme) => `${scheme} realm="Fairlead"`)
+    return challenges.length === 0 && usesSessions ? ['Cookie realm="Fairlead"'] : challenges
+  }
+
+  #entryPoint(state: RequestState): EntryPoint {
     const { methods } = this.#guards[state.listener]
     const claimant = methods.find((method) => method.claims?.(state.path) === true)
     const method = claimant ?? methods.find(({ interactive }) => interactive) ?? methods.at(-1)
@@ -220,9 +256,12 @@ export class RequestLogin {
   }
 
   async #savePath(request: FastifyRequest): Promise<void> {
-    const savedPath = toSavedPath(request)
-    if (savedPath === undefined) return
-    await this.changeSession(request, (content) => ({ ...content, savedPath }))
+    const saved = toSavedRequest(request)
+    if (saved === undefined) return
+    const { path: savedPath, isReturn } = saved
+    await this.changeSession(request, (content) =>
+      !isReturn && content.savedPath?.startsWith('/auth/redirect?') ? content : { ...content, savedPath },
+    )
   }
 
   /** Changes the session of a request, or starts one and has the answer set its cookie. @throws SESSIONS_UNAVAILABLE */
@@ -250,6 +289,29 @@ async function authenticate(method: LoginMethod, request: FastifyRequest): Promi
     if (!(error instanceof GatewayError) || error.code !== 'USER_NAME_REFUSED') throw error
     return { kind: 'refused', reason: error.message, error }
   }
+}
+
+/** What a program is told that sent no credentials, or none that a method here takes for its own. */
+function toRefusal({ headers, state }: FastifyRequest, entry: EntryPoint, objection: string | undefined): GatewayError {
+  if (entry.kind === 'refusal') {
+    const { code, message, details } = entry.error
+    return objection === undefined ? entry.error : new GatewayError(code, `${message} ${objection}`, details)
+  }
+  if (objection !== undefined) return new GatewayError('CREDENTIALS_REFUSED', objection)
+  if (headers.authorization !== undefined) {
+    return new GatewayError(
+      'CREDENTIALS_REFUSED',
+      'No login method of this gateway reads the Authorization header that was sent.',
+    )
+  }
+  return new GatewayError(
+    'LOGIN_REQUIRED',
+    `Send credentials with the request, or log in with a browser at ${state.baseUrl}/login.`,
+  )
+}
+
+function notAccepted(): GatewayError {
+  return new GatewayError('CREDENTIALS_REFUSED', 'The credentials are not accepted.')
 }
 
 function createGuard(options: RequestLoginOptions, listener: ListenerKind): Guard {

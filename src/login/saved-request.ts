@@ -1,27 +1,29 @@
-/** Which request a browser is sent back to after the login, and in what form it is remembered. */
+/** Which request a browser is sent back to after the login. */
 import type { FastifyRequest } from 'fastify'
+import { isNavigation } from './caller.ts'
 
-const maxLength = 16_384
+export interface SavedRequest {
+  /** Path and query, without context path and origin: that comes from the request that completes the login. */
+  readonly path: string
+  /** The web UI has asked to be returned to; no other request takes its place. */
+  readonly isReturn: boolean
+}
+
+/** The path by which the web UI starts a login; it names the page to come back to. */
+const returnPath = '/auth/redirect'
 
 /**
- * Path and query of a request that a browser made to show a page; undefined for what a script or a program asked, and for
- * everything but GET. The origin is left out: it comes from the request that completes the login.
+ * The page that a browser was about to open; undefined for what a script or a program asked, and for everything but GET.
  *
  * @see authentication contract, section 1.9
  */
-export function toSavedPath(request: FastifyRequest): string | undefined {
-  const { method, headers, url, state } = request
-  if (method !== 'GET' || state.path === '/favicon.ico' || url.length > maxLength) return undefined
-  if (String(headers['x-requested-with'] ?? '').toLowerCase() === 'xmlhttprequest') return undefined
-  if (isForPrograms(headers.accept)) return undefined
+export function toSavedRequest({ method, headers, url, state }: FastifyRequest): SavedRequest | undefined {
+  if (method !== 'GET' || state.path === '/favicon.ico' || !isNavigation(headers) || isPrefetch(headers)) return undefined
   const mark = url.indexOf('?')
-  return state.path + (mark === -1 ? '' : url.slice(mark))
+  return { path: state.path + (mark === -1 ? '' : url.slice(mark)), isReturn: state.path === returnPath }
 }
 
-/** The client takes JSON, YAML or events and nothing else, so it is no browser that shows a page. */
-export function isForPrograms(accept: string | undefined): boolean {
-  if (accept === undefined || accept.trim() === '') return false
-  return accept
-    .split(',')
-    .every((range) => /^\s*(application\/([\w.-]+\+)?(json|(x-)?yaml)|text\/event-stream)\s*(;|$)/i.test(range))
+/** The browser guesses what its user will open next. */
+function isPrefetch(headers: FastifyRequest['headers']): boolean {
+  return ['sec-purpose', 'purpose', 'x-moz'].some((name) => /\bprefetch\b/.test(String(headers[name] ?? '')))
 }

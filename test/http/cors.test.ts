@@ -83,15 +83,17 @@ test('a preflight is answered for every path, without login, and reaches no serv
   assert.deepEqual(orca.requests, [])
 })
 
-test('the redirect to the login and streamed answers carry the cross-origin headers, too', async (t) => {
+test('refusals, the redirect to the login and streamed answers carry the cross-origin headers, too', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': '{}' })
   const open = await startGateway(t, { services: { deck: { baseUrl: ui }, clouddriver: { baseUrl: clouddriver.url } } })
   const guarded = await startGateway(t, { ...regex, security: { user: { name: 'me', password: 'correct-horse' } } })
   for (const [gateway, status] of [
     [open, 200],
+    [guarded, 401],
     [guarded, 302],
   ] as const) {
-    const answer = await fetch(`${gateway}/networks`, { headers: { origin: ui }, redirect: 'manual' })
+    const headers = { origin: ui, ...(status === 302 && { 'x-ratelimit-app': 'deck' }) }
+    const answer = await fetch(`${gateway}/networks`, { headers, redirect: 'manual' })
     assert.equal(answer.status, status)
     assert.equal(answer.headers.get('access-control-allow-origin'), ui)
     assert.match(String(answer.headers.get('vary')), /Origin/)

@@ -1,6 +1,7 @@
 /** Changes that pages of other origins make a browser send with the login of its user. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import type { VisitInit } from '../login/browser.ts'
 import { basic, startGuarded, ui } from '../login/support.ts'
 import { type GatewaySettings, runGateway, startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -22,7 +23,7 @@ async function start(t: test.TestContext, settings: GatewaySettings = {}) {
   return { orca, browser, ...guarded }
 }
 
-function post(headers: Record<string, string>): RequestInit & { headers: Record<string, string> } {
+function post(headers: Record<string, string>): VisitInit {
   // Without a type, as a page sends a Blob that has none.
   return { method: 'POST', headers, body: Buffer.from(body) }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Browser } from '../login/browser.ts'
 import { type GatewaySettings, runGateway, startGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 
@@ -19,12 +20,12 @@ async function ask(
 ): Promise<{ location: string | null; address: unknown; secure: boolean; hsts: boolean; url: string }> {
   const lines: Record<string, unknown>[] = []
   const { url, stop } = await runGateway(t, { ...login, ...settings }, { log: (line) => void lines.push(line) })
-  const answer = await fetch(`${url}/credentials`, { headers: { accept: 'text/html', ...headers }, redirect: 'manual' })
+  const answer = await new Browser(url).visit('/credentials', { headers })
   await stop()
   return {
-    location: answer.headers.get('location'),
+    location: answer.location,
     address: lines.find(({ msg }) => msg === 'request')?.['address'],
-    secure: answer.headers.getSetCookie().some((cookie) => /; Secure/.test(cookie)),
+    secure: answer.cookies.some((cookie) => /; Secure/.test(cookie)),
     hsts: answer.headers.get('strict-transport-security') !== null,
     url,
   }
@@ -100,8 +101,8 @@ const hostile = [
 test('a forwarded host that is none never becomes part of an address', async (t) => {
   const { url } = await runGateway(t, { ...login, server: { 'forward-headers-strategy': 'native' } })
   for (const host of hostile) {
-    const answer = await fetch(`${url}/credentials`, { headers: { ...forwarded, 'x-forwarded-host': host }, redirect: 'manual' })
-    const location = new URL(answer.headers.get('location') ?? '')
+    const answer = await new Browser(url).visit('/credentials', { headers: { ...forwarded, 'x-forwarded-host': host } })
+    const location = new URL(answer.location ?? '')
     assert.equal(location.hostname, '127.0.0.1', host)
     assert.equal(location.pathname, '/login')
   }
@@ -134,8 +135,8 @@ test('http.publicUrl is the address, whatever the request says', async (t) => {
 
 test('below a context path addresses, cookies and pages have the prefix', async (t) => {
   const { url } = await runGateway(t, { ...login, server: { servlet: { 'context-path': '/api/v1' } } })
-  const answer = await fetch(`${url}/credentials`, { headers: { accept: 'text/html' }, redirect: 'manual' })
-  assert.equal(answer.headers.get('location'), `${url}/login`)
-  assert.match(answer.headers.getSetCookie()[0] ?? '', /; Path=\/api\/v1\//)
+  const answer = await new Browser(url).visit('/credentials')
+  assert.equal(answer.location, `${url}/login`)
+  assert.match(answer.cookies[0] ?? '', /; Path=\/api\/v1\//)
   assert.match(await (await fetch(`${url}/login`)).text(), /action="\/api\/v1\/login"/)
 })

@@ -1,6 +1,7 @@
 /** A standalone instance without accounts is asked everything that the web UI and the command line `spin` ask of a gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Browser } from '../login/browser.ts'
 import {
   type Answer,
   type Ask,
@@ -94,8 +95,8 @@ test('the web UI finds on a platform without accounts what each of its pages nee
     assert.equal(user.text, '')
     checkReadable(user, '/auth/user')
     const target = `${uiOrigin}/#/applications?a=b`
-    const sent = await expectStatus(stranger('GET', `/auth/redirect?to=${encodeURIComponent(target)}`), 302)
-    assert.equal(sent.headers.get('location'), `${url}/login`)
+    const sent = await new Browser(url).visit(`/auth/redirect?to=${encodeURIComponent(target)}`)
+    assert.deepEqual([sent.status, sent.location], [302, `${url}/login`])
     await expectStatus(stranger('GET', '/plugins/deck/plugin-manifest.json'), 200)
   })
 

@@ -118,7 +118,7 @@ for (const [scenario, what, query, answer, expected, calls] of serviceAccountCas
 
 test('auth-scenario 25: the farewell is bare text, a page for a browser, and a JSON string for a client that takes JSON alone', async (t) => {
   const { open } = await startGuarded(t)
-  const bare = await open().visit('/auth/loggedOut')
+  const bare = await open().visit('/auth/loggedOut', { headers: { accept: '*/*' } })
   assert.deepEqual([bare.status, bare.headers.get('content-type')], [200, 'text/plain;charset=UTF-8'])
   assert.ok(bare.text.length > 0 && !bare.text.startsWith('"'))
   const page = await open().visit('/auth/loggedOut', { headers: { accept: 'text/html' } })

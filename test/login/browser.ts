@@ -1,4 +1,5 @@
-/** A browser as far as the login is concerned: it keeps cookies, and follows a redirect only when told to. */
+/** A browser as far as the login is concerned: it opens pages, keeps cookies, and follows a redirect only when told to. */
+import { type Dispatcher, request } from 'undici'
 
 export interface Visit {
   readonly status: number
@@ -8,17 +9,27 @@ export interface Visit {
   readonly text: string
 }
 
+/** What browsers accept when they open a page. */
+export const pageAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+const opensPage = { accept: pageAccept, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+
+export interface VisitInit {
+  method?: string
+  headers?: Record<string, string>
+  body?: string | Uint8Array<ArrayBuffer> | URLSearchParams
+}
+
 export class Browser {
   readonly #base: string
   readonly #headers: Readonly<Record<string, string>>
-  readonly #dispatcher: RequestInit['dispatcher']
+  readonly #dispatcher: Dispatcher | undefined
   readonly #cookies = new Map<string, string>()
 
   /**
    * @param headers Sent with every request, such as those of a proxy in front.
    * @param dispatcher Makes the connections; one that trusts the certificate of a test.
    */
-  constructor(base: string, headers: Readonly<Record<string, string>> = {}, dispatcher?: RequestInit['dispatcher']) {
+  constructor(base: string, headers: Readonly<Record<string, string>> = {}, dispatcher?: Dispatcher) {
     this.#base = base
     this.#headers = headers
     this.#dispatcher = dispatcher
@@ -37,24 +48,30 @@ export class Browser {
     this.#cookies.set(name, value)
   }
 
-  /** @param to A path of the gateway, or an address. */
-  async visit(to: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Visit> {
+  /** `fetch` would say in each request that a script sends it. @param to A path of the gateway, or an address. */
+  async visit(to: string, init: VisitInit = {}): Promise<Visit> {
     const cookie = this.cookie
-    const answer = await fetch(to.startsWith('/') ? this.#base + to : to, {
-      ...init,
+    const carried = new Response(init.body)
+    const type = carried.headers.get('content-type')
+    const answer = await request(new URL(to.startsWith('/') ? this.#base + to : to), {
+      method: init.method ?? 'GET',
+      body: init.body === undefined ? null : Buffer.from(await carried.arrayBuffer()),
       ...(this.#dispatcher !== undefined && { dispatcher: this.#dispatcher }),
-      redirect: 'manual',
-      headers: { ...this.#headers, ...(cookie !== '' && { cookie }), ...init.headers },
+      headers: {
+        ...opensPage,
+        ...(type !== null && { 'content-type': type }),
+        ...this.#headers,
+        ...(cookie !== '' && { cookie }),
+        ...init.headers,
+      },
     })
-    const cookies = answer.headers.getSetCookie()
-    for (const set of cookies) this.#keep(set)
-    return {
-      status: answer.status,
-      location: answer.headers.get('location'),
-      cookies,
-      headers: answer.headers,
-      text: await answer.text(),
+    const headers = new Headers()
+    for (const [name, value] of Object.entries(answer.headers)) {
+      for (const one of [value ?? []].flat()) headers.append(name, one)
     }
+    const cookies = headers.getSetCookie()
+    for (const set of cookies) this.#keep(set)
+    return { status: answer.statusCode, location: headers.get('location'), cookies, headers, text: await answer.body.text() }
   }
 
   /** Sends the login form. */

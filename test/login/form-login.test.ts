@@ -9,7 +9,7 @@ import { openUsers } from '../../src/login/form/users.ts'
 import { createClock } from '../sessions/support.ts'
 import { runGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { Browser } from './browser.ts'
+import { Browser, pageAccept, type VisitInit } from './browser.ts'
 import { basic, formSettings, gatewayUrl, startGuarded, startPath, ui } from './support.ts'
 
 function sessionCount(dataDir: string): number {
@@ -79,7 +79,7 @@ test('auth-scenario 11: a wrong password leads back to the form, which says so, 
 
 test('auth-scenario 178: a form without user, password, or the right type of body is refused like a wrong password', async (t) => {
   const { open } = await startGuarded(t)
-  const bodies: (RequestInit & { headers?: Record<string, string> })[] = [
+  const bodies: VisitInit[] = [
     {},
     { body: new URLSearchParams({ username: 'admin' }) },
     { body: new URLSearchParams({ password: 'secret' }) },
@@ -192,7 +192,7 @@ test('auth-scenario 62: the context path is part of page, cookie, saved address 
 test('auth-scenario 60: a forged Host never becomes the place where the login leads', async (t) => {
   const { open, url } = await startGuarded(t, { server: {} })
   const forged = await new Promise<{ location: string | undefined; cookie: string }>((resolve, reject) => {
-    httpRequest(url + startPath, { headers: { host: 'evil.com' } }, (answer) => {
+    httpRequest(url + startPath, { headers: { host: 'evil.com', accept: pageAccept } }, (answer) => {
       answer.resume()
       const cookie = String(answer.headers['set-cookie']?.[0]).split(';')[0] as string
       resolve({ location: answer.headers.location, cookie })
@@ -379,6 +379,28 @@ test('auth-scenario 177: wrong HTTP Basic credentials lead to the login, on open
       const answer = await open().visit(path, { headers })
       assert.deepEqual([answer.status, answer.location], [302, `${gatewayUrl}/login`], path)
     }
+  }
+})
+
+test('wrong HTTP Basic credentials of a program are 401, on open paths too', async (t) => {
+  const { open } = await startGuarded(t)
+  for (const path of ['/auth/user', '/credentials', '/auth/redirect?to=x']) {
+    for (const headers of [basic('admin', 'wrong'), basic('nobody', 'secret'), { authorization: 'Basic !' }]) {
+      const answer = await open().visit(path, { headers: { ...headers, accept: '*/*', 'sec-fetch-mode': '' } })
+      assert.deepEqual([answer.status, answer.location, answer.cookies], [401, null, []], path)
+      assert.match(answer.headers.get('www-authenticate') ?? '', /Basic realm="Fairlead"/)
+      const { code, message } = JSON.parse(answer.text) as Record<string, string>
+      assert.deepEqual([code, message], ['CREDENTIALS_REFUSED', 'The user name or the password is wrong.'])
+    }
+  }
+})
+
+test('credentials of a kind that no login method reads are 401', async (t) => {
+  const { open } = await startGuarded(t)
+  for (const authorization of ['Bearer x', 'Negotiate x', 'x']) {
+    const answer = await open().visit('/credentials', { headers: { authorization, accept: '*/*' } })
+    assert.equal(answer.status, 401)
+    assert.match((JSON.parse(answer.text) as { message: string }).message, /^No login method of this gateway reads/)
   }
 })
 

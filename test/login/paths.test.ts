@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { FastifyRequest } from 'fastify'
+import { callerOf } from '../../src/login/caller.ts'
 import { alwaysOpen, findOpenPath } from '../../src/login/open-paths.ts'
-import { isForPrograms, toSavedPath } from '../../src/login/saved-request.ts'
+import { toSavedRequest } from '../../src/login/saved-request.ts'
+import { pageAccept } from './browser.ts'
 
 const isOpen = (method: string, path: string) => findOpenPath(alwaysOpen, method, path) !== undefined
 
@@ -61,27 +63,53 @@ function request(url: string, headers: Record<string, string> = {}, method = 'GE
   return { method, url, headers, state: { path: url.replace(/\?.*/, '') } } as unknown as FastifyRequest
 }
 
+const page = { accept: pageAccept }
+const navigation = { ...page, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+
 test('a page that a browser asked for is remembered with its query', () => {
-  assert.equal(toSavedPath(request('/credentials?expand=true')), '/credentials?expand=true')
-  assert.equal(toSavedPath(request('/', { accept: 'text/html,application/json;q=0.9,*/*;q=0.8' })), '/')
+  const returning = '/auth/redirect?to=https%3A%2F%2Fdeck.example.com%2F%23%2Fsearch'
+  for (const headers of [page, navigation]) {
+    assert.deepEqual(toSavedRequest(request('/credentials?expand=true', headers)), {
+      path: '/credentials?expand=true',
+      isReturn: false,
+    })
+    assert.deepEqual(toSavedRequest(request(returning, headers)), { path: returning, isReturn: true })
+  }
 })
 
 test('auth-scenario 58: what a script or a program asked for is not remembered', () => {
-  assert.equal(toSavedPath(request('/applications', { 'x-requested-with': 'XMLHttpRequest' })), undefined)
-  assert.equal(toSavedPath(request('/applications', { accept: 'application/json' })), undefined)
-  assert.equal(toSavedPath(request('/applications', { accept: 'application/json, text/event-stream;q=0.5' })), undefined)
-  assert.equal(toSavedPath(request('/favicon.ico')), undefined)
-  assert.equal(toSavedPath(request(`/x?${'y'.repeat(20_000)}`)), undefined)
+  const others: Record<string, string>[] = [
+    {},
+    { accept: '*/*' },
+    { accept: 'application/json' },
+    { accept: 'application/json, text/plain, */*' },
+    { accept: 'application/json, text/html;q=0' },
+    { ...page, 'x-requested-with': 'XMLHttpRequest' },
+    { ...page, 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
+    { ...navigation, 'sec-fetch-dest': 'iframe' },
+    { ...navigation, 'sec-purpose': 'prefetch;prerender' },
+  ]
+  for (const headers of others)
+    assert.equal(toSavedRequest(request('/applications', headers)), undefined, JSON.stringify(headers))
+  assert.equal(toSavedRequest(request('/favicon.ico', navigation)), undefined)
 })
 
 test('auth-scenario 59: only GET is remembered', () => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])
-    assert.equal(toSavedPath(request('/tasks', {}, method)), undefined)
+    assert.equal(toSavedRequest(request('/tasks', navigation, method)), undefined)
 })
 
-test('a client is a program when it takes data and nothing else', () => {
-  for (const accept of ['application/json', 'application/x-yaml', 'application/vnd.x+json;q=1', 'text/event-stream'])
-    assert.ok(isForPrograms(accept), accept)
-  for (const accept of [undefined, '', '*/*', 'application/json, */*', 'text/html', 'application/jsonp'])
-    assert.ok(!isForPrograms(accept), String(accept))
+test('pages, the scripts of the web UI and programs are told apart', () => {
+  const callers: [Record<string, string>, ReturnType<typeof callerOf>][] = [
+    [page, 'page'],
+    [navigation, 'page'],
+    [{ accept: 'application/xhtml+xml' }, 'page'],
+    [{ accept: 'application/json, text/plain, */*', 'x-ratelimit-app': 'deck' }, 'web-ui'],
+    [{ accept: 'application/json', 'x-ratelimit-app': 'spin' }, 'program'],
+    [{ accept: 'text/html', 'sec-fetch-mode': 'cors' }, 'program'],
+    [{ accept: '*/*' }, 'program'],
+    [{ accept: 'text/htmlx' }, 'program'],
+    [{}, 'program'],
+  ]
+  for (const [headers, caller] of callers) assert.equal(callerOf(headers), caller, JSON.stringify(headers))
 })

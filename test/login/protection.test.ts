@@ -5,7 +5,7 @@ import test from 'node:test'
 import { startGateway } from '../support/gateway.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 import { Browser } from './browser.ts'
-import { basic, gatewayUrl, startGuarded } from './support.ts'
+import { basic, gatewayUrl, startGuarded, ui } from './support.ts'
 
 const backends = ['clouddriver', 'echo', 'front50', 'igor', 'orca', 'rosco', 'keel'] as const
 
@@ -168,12 +168,58 @@ test('auth-scenario 208: a method override changes nothing', async (t) => {
   assert.equal((await open().visit('/credentials?_method=OPTIONS')).status, 302)
 })
 
-test('auth-scenario 209: every kind of client is sent to the login in the same way', async (t) => {
+/** As Deck sends its calls; it looks for the login page at the end of the redirects. */
+const webUi = {
+  accept: 'application/json, text/plain, */*',
+  'x-ratelimit-app': 'deck',
+  origin: ui,
+  'sec-fetch-mode': 'cors',
+  'sec-fetch-dest': 'empty',
+}
+
+test('auth-scenario 209: pages and the web UI are redirected, programs get 401', async (t) => {
   const { open } = await startBehind(t)
-  for (const headers of [{ accept: 'application/json' }, { accept: 'text/html' }, {}, { 'x-requested-with': 'XMLHttpRequest' }]) {
-    const answer = await open().visit('/applications', { headers: headers as Record<string, string> })
+  const redirected: Record<string, string>[] = [{}, { accept: 'text/html' }, webUi]
+  for (const headers of redirected) {
+    const answer = await open().visit('/applications', { headers })
     assert.deepEqual([answer.status, answer.location], [302, `${gatewayUrl}/login`])
   }
+  const programs: Record<string, string>[] = [
+    { accept: 'application/json' },
+    { accept: '*/*' },
+    { accept: '*/*', 'user-agent': 'curl/8.5.0' },
+    { 'x-requested-with': 'XMLHttpRequest' },
+    { 'sec-fetch-mode': 'cors' },
+    { 'sec-fetch-dest': 'iframe' },
+  ]
+  for (const method of ['GET', 'POST', 'HEAD']) {
+    for (const headers of programs) {
+      const answer = await open().visit('/applications', { method, headers })
+      assert.deepEqual([answer.status, answer.location, answer.cookies], [401, null, []])
+      if (method !== 'HEAD') assert.equal((JSON.parse(answer.text) as { code: string }).code, 'LOGIN_REQUIRED')
+    }
+  }
+})
+
+test('a program is told how to log in, and no browser is made to show a dialog', async (t) => {
+  const { open } = await startBehind(t, { 'api-tokens': { enabled: true } })
+  const challengeFor = async (headers: Record<string, string>) =>
+    (await open().visit('/applications', { headers: { accept: '*/*', ...headers } })).headers.get('www-authenticate')
+  assert.equal(
+    await challengeFor({ 'sec-fetch-mode': '', 'user-agent': 'curl/8.5.0' }),
+    'Bearer realm="Fairlead", Basic realm="Fairlead"',
+  )
+  const ofBrowsers: Record<string, string>[] = [
+    { origin: ui },
+    { 'x-requested-with': 'XMLHttpRequest' },
+    { 'user-agent': 'Mozilla/5.0' },
+  ]
+  for (const headers of [{ 'sec-fetch-mode': 'cors' }, ...ofBrowsers.map((one) => ({ 'sec-fetch-mode': '', ...one }))]) {
+    assert.equal(await challengeFor(headers), 'Bearer realm="Fairlead"')
+  }
+  const form = await startBehind(t)
+  const script = await form.open().visit('/applications', { headers: { 'sec-fetch-mode': 'cors' } })
+  assert.equal(script.headers.get('www-authenticate'), 'Cookie realm="Fairlead"')
 })
 
 test('auth-scenario 192: a token in the query is nobody', async (t) => {

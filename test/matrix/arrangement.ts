@@ -43,6 +43,7 @@ export interface Arrangement {
 
 const certificateHeader = 'X-SSL-Client-Cert'
 const prefix = '/gate/api'
+const program = { accept: 'application/json' }
 
 export async function startSurroundings(t: TestContext, clock: Clock): Promise<Surroundings> {
   const provider = await startIdentityProvider(t)
@@ -114,10 +115,10 @@ export async function startArrangement(
   const certified = createAgent(t, surroundings.service)
   const openers: Readonly<Record<Client, () => Promise<Browser> | Browser>> = {
     browser: async () => new Browser(balancer.url, await identityHeaders(method, surroundings), anonymous),
-    bearer: () => new Browser(balancer.url, { authorization: 'Bearer access-token-1' }, anonymous),
-    'API token': () => new Browser(balancer.url, { 'x-spinnaker-token': token }, anonymous),
-    basic: () => new Browser(balancer.url, basic('alice', 'pw'), anonymous),
-    certificate: () => new Browser(apiPort === undefined ? balancer.url : `https://127.0.0.1:${apiPort}`, {}, certified),
+    bearer: () => new Browser(balancer.url, { ...program, authorization: 'Bearer access-token-1' }, anonymous),
+    'API token': () => new Browser(balancer.url, { ...program, 'x-spinnaker-token': token }, anonymous),
+    basic: () => new Browser(balancer.url, { ...program, ...basic('alice', 'pw') }, anonymous),
+    certificate: () => new Browser(apiPort === undefined ? balancer.url : `https://127.0.0.1:${apiPort}`, program, certified),
   }
   return { method, front, url: balancer.url, surroundings, open: async (client) => openers[client]() }
 }

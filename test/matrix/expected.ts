@@ -20,7 +20,7 @@ export type Client = (typeof clients)[number]
 /** `stale session`: the client also sends the cookie of a session that has run out. `after logout`: of one that was ended. */
 export const states = ['fresh', 'stale session', 'after logout'] as const
 
-/** 200 as whom; 302 to the login page; a refusal as JSON; or why there is no such case. */
+/** 200 as whom; 302 to the login page, for the browser; a refusal as JSON; or why there is no such case. */
 export type Outcome = `200 ${string}` | '302 login' | '401' | '403' | `not applicable: ${string}`
 
 /** One outcome for each state. */
@@ -34,7 +34,7 @@ const always = (outcome: Outcome): Outcomes => [outcome, outcome, outcome]
 /** Logs in at first, and is sent to the login page with the cookie of a session that is over. */
 const withSession = (outcome: Outcome): Outcomes => [outcome, '302 login', '302 login']
 
-const nobody = always('302 login')
+const nobody = always('401')
 const robot = always('200 robot')
 const service = always('200 svc')
 const noCertificates = always('not applicable: a port without TLS asks for no certificate')
@@ -51,7 +51,7 @@ const passwords: Row = {
   bearer: nobody,
   'API token': robot,
   basic: always('200 alice'),
-  certificate: notAsked('302 login'),
+  certificate: notAsked('401'),
 }
 
 /** The provider judges bearer tokens; there is no password that the gateway could check. */
@@ -60,7 +60,7 @@ const provider: Row = {
   bearer: always('200 alice@example.com'),
   'API token': robot,
   basic: nobody,
-  certificate: notAsked('302 login'),
+  certificate: notAsked('401'),
 }
 
 const saml: Row = { ...provider, bearer: nobody }

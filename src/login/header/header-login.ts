@@ -53,11 +53,13 @@ export class HeaderLogin implements LoginMethod {
     if (name === undefined) return { kind: 'not-mine' }
     // The trusted proxies count whether or not their forwarded addresses are believed.
     if (!isTrustedPeer(raw, { ...this.#options.origin, trustForwarded: true })) {
-      return { kind: 'refused', reason: `X-SPINNAKER-USER came from ${raw.socket.remoteAddress}, which is no trusted proxy` }
+      return refusal(
+        `X-SPINNAKER-USER came from ${raw.socket.remoteAddress}, which is no trusted proxy`,
+        'The header X-SPINNAKER-USER is believed only when a trusted proxy sends it (server.tomcat.remoteip.internal-proxies).',
+      )
     }
-    if (names.length > 1) return { kind: 'refused', reason: 'X-SPINNAKER-USER stands there twice' }
-    const objection = findObjection(name)
-    if (objection !== undefined) return { kind: 'refused', reason: objection }
+    const objection = names.length > 1 ? 'X-SPINNAKER-USER stands there twice' : findObjection(name)
+    if (objection !== undefined) return refusal(objection, `The login by header is refused: ${objection}.`)
     return { kind: 'user', user: await this.#prepared.get(name, () => this.#prepare(name)) }
   }
 
@@ -98,6 +100,10 @@ function findObjection(name: string): string | undefined {
   if (!printable.test(name)) return 'X-SPINNAKER-USER holds more than printable ASCII'
   const objection = findNameObjection(name)
   return objection && `the user name in X-SPINNAKER-USER ${objection}`
+}
+
+function refusal(reason: string, message: string): LoginOutcome {
+  return { kind: 'refused', reason, error: new GatewayError('CREDENTIALS_REFUSED', message) }
 }
 
 /** @see authentication contract, section 2.7 */

@@ -60,7 +60,13 @@ export class IapLogin implements LoginMethod {
     } catch (error) {
       if (error instanceof GatewayError) return { kind: 'refused', reason: error.message, error }
       if (!(error instanceof LoginFailure)) throw error
-      if (error.kind === 'refused') return { kind: 'refused', reason: error.message }
+      if (error.kind === 'refused') {
+        const told = new GatewayError(
+          'PERMISSION_DENIED',
+          `This gateway is entered through the Identity-Aware Proxy, and ${error.message}.`,
+        )
+        return { kind: 'refused', reason: error.message, error: told }
+      }
       const message = 'The keys of the proxy in front cannot be loaded, so nobody can log in. Try again in a moment.'
       return { kind: 'refused', reason: error.message, error: new GatewayError('LOGIN_UNAVAILABLE', message, { cause: error }) }
     }
@@ -79,7 +85,7 @@ export class IapLogin implements LoginMethod {
   }
 
   entryPoint(): EntryPoint {
-    const message = 'This gateway is entered through the Identity-Aware Proxy, whose token is missing or not accepted.'
+    const message = 'This gateway is entered through the Identity-Aware Proxy, whose token is missing.'
     return { kind: 'refusal', error: new GatewayError('PERMISSION_DENIED', message) }
   }
 

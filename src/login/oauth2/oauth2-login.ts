@@ -5,6 +5,7 @@ import { parseAccept } from '../../http/parse-accept.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import { VerifiedCredentials } from '../basic-credentials.ts'
+import { callerOf } from '../caller.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { Page } from '../login-page.ts'
 import type { OpenPath } from '../open-paths.ts'
@@ -38,6 +39,7 @@ export class OAuth2Login implements LoginMethod {
   readonly interactive = true
   readonly beforeSession = false
   readonly filtered = true
+  readonly challenge = 'Bearer'
   readonly openPaths: readonly OpenPath[] = [
     { path: '/login', methods: ['GET'], identity: 'if-known' },
     { path: '/login/oauth2/code/**', methods: ['GET'], identity: 'if-known' },
@@ -121,7 +123,7 @@ export class OAuth2Login implements LoginMethod {
     for (const provider of this.#options.providers) provider.close()
   }
 
-  /** Start page, callback of early releases, and the place where a bearer token becomes a session. */
+  /** Start page, callback of early releases, and the place where a bearer token becomes a session. The web UI's scripts get a page. */
   async #answerLogin(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
     const parameters = queryOf(request)
     if (['code', 'state', 'error'].some((name) => parameters.has(name))) {
@@ -130,7 +132,8 @@ export class OAuth2Login implements LoginMethod {
     const known = await this.#welcome(request, reply, ending)
     if (known !== undefined) return known
     const [first, ...more] = this.#options.providers
-    if (first !== undefined && more.length === 0) return this.#start(request, reply, ending, first.registration.id)
+    if (first !== undefined && more.length === 0 && callerOf(request.headers) !== 'web-ui')
+      return this.#start(request, reply, ending, first.registration.id)
     const { html, headers } = this.#choicePage()
     return reply.code(200).headers(headers).send(html)
   }

@@ -5,6 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { readForm } from '../../http/read-form.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
+import { callerOf } from '../caller.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { Page } from '../login-page.ts'
 import type { OpenPath } from '../open-paths.ts'
@@ -179,7 +180,8 @@ export class SamlLogin implements LoginMethod {
   async #showStart(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
     const { registrations, contextPath } = this.#options
     if (request.state.user !== undefined) return reply.redirect(`${request.state.baseUrl}/`, 302)
-    if (registrations.length === 1) return this.#start(this.#first, request, reply, ending)
+    if (registrations.length === 1 && callerOf(request.headers) !== 'web-ui')
+      return this.#start(this.#first, request, reply, ending)
     return sendPage(
       reply,
       200,

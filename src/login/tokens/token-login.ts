@@ -30,6 +30,7 @@ export class TokenLogin implements LoginMethod {
   readonly beforeSession = true
   /** Whom the permission service does not know is refused here, with a 401 and not with the login page. */
   readonly filtered = false
+  readonly challenge = 'Bearer'
   readonly openPaths = []
   readonly routes = []
   readonly #options: TokenLoginOptions

@@ -64,7 +64,7 @@ export class X509Login implements LoginMethod {
     // Whoever may log in another way as well still can: the certificate may not even be meant for this gateway.
     this.#options.log.info({ address: request.state.clientAddress, reason: outcome }, 'a client certificate was refused')
     request.state.auditNote = { kind: 'refused', method: this.name, reason: outcome }
-    return { kind: 'not-mine' }
+    return { kind: 'not-mine', objection: `The client certificate is not accepted: ${outcome}.` }
   }
 
   async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {

@@ -210,11 +210,12 @@ test('auth-scenario 158: HTTP Basic is checked by the directory, starts no sessi
   const gateway = await startLdap(t, pattern)
   if (gateway === undefined) return
   const asScript = (path: string, password: string) =>
-    gateway.open().visit(path, { headers: { ...basic('alice', password), accept: 'application/json' } })
+    gateway.open().visit(path, { headers: { ...basic('alice', password), accept: 'application/json', 'sec-fetch-mode': '' } })
   const good = await asScript('/credentials', 'pw')
   assert.deepEqual([good.status, good.cookies], [200, []])
   const bad = await asScript('/credentials', 'wrong')
-  assert.deepEqual([bad.status, bad.location, bad.cookies], [302, `${gatewayUrl}/login`, []])
+  assert.deepEqual([bad.status, bad.location, bad.cookies], [401, null, []])
+  assert.match(bad.headers.get('www-authenticate') ?? '', /Basic realm="Fairlead"/)
   const open = await asScript('/auth/user', 'wrong')
   assert.deepEqual([open.status, open.text], [200, ''])
   assert.equal(JSON.parse((await asScript('/auth/user', 'pw')).text).username, 'alice')
@@ -235,7 +236,7 @@ test('auth-scenario 160: while the permission service is down nobody is logged i
   const gateway = await startLdap(t, pattern, { settings: fiat(service.url) })
   if (gateway === undefined) return
   const browser = gateway.open()
-  const answer = await browser.login('alice', 'pw')
+  const answer = await browser.login('alice', 'pw', { accept: 'application/json' })
   assert.deepEqual([answer.status, JSON.parse(answer.text).status], [503, 503])
   assert.equal(await browser.user(), undefined)
 })

@@ -143,7 +143,7 @@ test('auth-scenario 108: nobody is logged in while the permission service is dow
   const [strict, lenient] = await Promise.all([startOAuth2(t, settings(false)), startOAuth2(t, settings(true))])
   const [refused, admitted] = [strict.open(), lenient.open()]
 
-  const [first, second] = await Promise.all([logIn(refused), logIn(admitted)])
+  const [first, second] = await Promise.all([logIn(refused, { accept: 'application/json' }), logIn(admitted)])
 
   await assertRefused(refused, first, 503)
   assert.equal((JSON.parse(first.text) as { status: number }).status, 503)

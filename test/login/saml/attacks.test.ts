@@ -510,7 +510,11 @@ test('auth-scenario 139, 145: what is no response at all is refused, and never a
     assert.equal((await browser.visit('/saml/SSO', { headers: html })).status, 401)
     assert.equal((await browser.visit('/saml/SSO?SAMLResponse=x', { headers: html })).status, 401)
     assert.equal((await browser.visit('/saml/SSO', { method: 'POST', headers: html })).status, 401)
-    const json = await browser.visit('/saml/SSO', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })
+    const json = await browser.visit('/saml/SSO', {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json', accept: '*/*' },
+    })
     assert.equal(json.status, 401)
     const { status, error, path } = JSON.parse(json.text) as Record<string, unknown>
     assert.deepEqual([status, error, path], [401, 'Unauthorized', undefined])

@@ -52,12 +52,12 @@ test('with `need`, nobody connects without a trusted certificate', async (t) => 
   await assert.rejects(ask(`${url}/health`, { client: stranger }))
 })
 
-test('on one port with a form, a trusted certificate logs in and everybody else gets the form', async (t) => {
+test('on one port with a form, a trusted certificate logs in and every other browser gets the form', async (t) => {
   const { url } = await runGateway(t, settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }))
 
   assert.equal((await userOf(url, { client: svc }))['username'], 'svc')
   for (const client of [undefined, stranger]) {
-    const { status, headers } = await ask(`${url}/credentials`, { client })
+    const { status, headers } = await ask(`${url}/credentials`, { client, headers: { accept: 'text/html' } })
     assert.deepEqual([status, headers.location], [302, `${url}/login`])
   }
 })
@@ -66,7 +66,10 @@ test('a certificate that names no user leaves the other login to decide', async 
   const { url } = await runGateway(t, settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }))
   const client = await authority.issue({ subject: 'O=Acme' })
 
-  assert.equal((await ask(`${url}/credentials`, { client })).status, 302)
+  assert.equal((await ask(`${url}/credentials`, { client, headers: { accept: 'text/html' } })).status, 302)
+  const program = await ask(`${url}/credentials`, { client })
+  assert.equal(program.status, 401)
+  assert.match(program.text, /The client certificate is not accepted: the certificate names no user\./)
 })
 
 test('a name that only looks like that of a user is refused, and the log says why', async (t) => {

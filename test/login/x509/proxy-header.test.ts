@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAuthority, type Issued } from '../../support/authority.ts'
 import { type GatewaySettings, runGateway } from '../../support/gateway.ts'
+import { Browser } from '../browser.ts'
 import { createFiles, createIssuers } from './support.ts'
 
 const { authority, server } = await createIssuers()
@@ -176,9 +177,10 @@ test('without a current revocation list of the very issuer, where there are list
   }
 })
 
-test('beside a login with a browser, requests without the header get the login page', async (t) => {
+test('beside a login with a browser, pages without the header lead to the login', async (t) => {
   const { url } = await runGateway(t, { ...settingsWith(createFiles(t)), security: { basicform: { enabled: true } } })
 
   assert.equal(await userBy(url, { [header]: escaped(svc) }), 'svc')
-  assert.equal((await fetch(`${url}/credentials`, { redirect: 'manual' })).status, 302)
+  assert.equal((await new Browser(url).visit('/credentials')).status, 302)
+  assert.equal((await fetch(`${url}/credentials`)).status, 401)
 })

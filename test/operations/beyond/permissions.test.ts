@@ -64,7 +64,8 @@ for (const [line, body, needs] of guarded) {
 test('a pipeline is not started for a user whom the permission service does not know', async (t) => {
   const beyond = await startGuarded(t, new Reply(404))
   const answer = await beyond.ask('POST /pipelines/v2/web/build', {}, asAnn)
-  assert.ok(answer.status === 302 || answer.status === 403, `answered ${answer.status}`)
+  assert.equal(answer.status, 401)
+  assert.match((answer.body as { message: string }).message, /The permission service does not know the user ann\./)
   assert.deepEqual(callsBut(beyond, 'fiat'), [])
 })
 

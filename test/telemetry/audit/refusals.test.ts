@@ -324,7 +324,7 @@ test('what is refused before any login leaves a code: a shed change, an ambiguou
   assert.equal((await fetch(`${gateway.url}/pipelines/a%2fb`, { headers })).status, 400)
   const foreign = { ...headers, origin: 'https://evil.example', 'content-type': 'text/plain' }
   assert.equal((await fetch(`${gateway.url}/tasks`, { method: 'POST', headers: foreign, body: '{}' })).status, 403)
-  assert.equal((await fetch(`${gateway.url}/tasks`, { method: 'POST', redirect: 'manual' })).status, 302)
+  assert.equal((await fetch(`${gateway.url}/tasks`, { method: 'POST' })).status, 401)
 
   const told = (await recordsOf(gateway)).map(({ kind, decision, status, error, user }) => [kind, decision, status, error, user])
   assert.deepEqual(told, [
@@ -332,6 +332,6 @@ test('what is refused before any login leaves a code: a shed change, an ambiguou
     ['change', 'refused', 400, 'PATH_REFUSED', undefined],
     ['refusal', 'refused', 400, 'PATH_REFUSED', undefined],
     ['change', 'refused', 403, 'ORIGIN_REFUSED', 'admin'],
-    ['change', 'refused', 302, 'LOGIN_REQUIRED', undefined],
+    ['change', 'refused', 401, 'LOGIN_REQUIRED', undefined],
   ])
 })

@@ -1,0 +1,36 @@
+/** Kinds of clients without login: a browser that opens a page, the scripts of the web UI, a program. */
+import type { IncomingHttpHeaders } from 'node:http'
+
+/**
+ * `page`: a browser opens it, so the login page helps. `web-ui`: a script of Deck, which notices the end of a session by the
+ * login page that it is redirected to, and by nothing else. `program`: everything else; it needs a status that says what is wrong.
+ */
+export type Caller = 'page' | 'web-ui' | 'program'
+
+export function callerOf(headers: IncomingHttpHeaders): Caller {
+  if (isNavigation(headers)) return 'page'
+  return String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'web-ui' : 'program'
+}
+
+/** A browser opens the address in a tab of its own. @see Fetch Metadata Request Headers, sections 2.1 and 2.2 */
+export function isNavigation(headers: IncomingHttpHeaders): boolean {
+  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
+  if (String(headers['x-requested-with'] ?? '').toLowerCase() === 'xmlhttprequest') return false
+  if ((mode ?? 'navigate') !== 'navigate' || (destination ?? 'document') !== 'document') return false
+  return acceptsPages(headers.accept)
+}
+
+function acceptsPages(accept = ''): boolean {
+  return accept.split(',').some((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    return (
+      /^(?:text\/html|application\/xhtml\+xml)$/.test(type) && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter))
+    )
+  })
+}
+
+/** A browser sends the request, whether it opens a page or runs a script. It shows a dialog of its own for `Basic` challenges. */
+export function isBrowser(headers: IncomingHttpHeaders): boolean {
+  const named = ['sec-fetch-mode', 'origin', 'x-requested-with'].some((name) => Boolean(headers[name]))
+  return named || /^Mozilla\//.test(headers['user-agent'] ?? '')
+}
