@@ -304,12 +304,12 @@ function embedServices(
 ): Embedded | undefined {
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
-  const { dataDir, adminRoles, timeZone, serviceAccounts, permissions } = config.backends
+  const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, limits } = config.backends
   // Where nobody logs in nobody is judged, here as in the gateway.
   const authorization = services.fiat !== undefined && !config.login.anonymous
   const { maxBytes, maxValues } = config.http.bodies.known
   const bodies = { maxBytes, maxValues }
-  const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions, bodies }
+  const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions, bodies, limits }
   return startEmbedded({ dataDir, socketPath, embedded, services, settings, log, workerFile })
 }
 

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BackendBodies } from './accept-bodies.ts'
+import type { PipelineLimits } from './limits.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
 export interface Backend {
@@ -49,6 +50,8 @@ export interface BackendSettings {
   readonly timeZone: string
   /** Service accounts from configuration, written to the store at start. */
   readonly serviceAccounts: readonly { name: string; memberOf: string[] }[]
+  /** Bounds of pipelines. Default: as when nothing is set. */
+  readonly limits?: PipelineLimits
   /** Whether the permission service decides (`services.fiat.enabled`); while it does not, every check passes. */
   readonly authorization?: boolean
   /** Bounds of what users send. Default: those of the gateway when nothing is set. */

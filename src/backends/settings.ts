@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { SettingsReport } from '../setting.ts'
 import type { BackendSettings } from './backend.ts'
+import { PipelineLimitKeys, toPipelineLimits } from './limits.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
 const ServiceAccount = z.strictObject({
@@ -26,6 +27,7 @@ export const BackendKeys = z.strictObject({
     .array(ServiceAccount)
     .default([])
     .describe('Service accounts of the embedded permission service, written to its store at start.'),
+  ...PipelineLimitKeys.shape,
 })
 export type BackendKeys = z.infer<typeof BackendKeys>
 
@@ -49,6 +51,7 @@ export function toBackendSettings(keys: BackendKeys, report: SettingsReport, cwd
     adminRoles: keys['fiat.admin.roles'].map((role) => role.trim().toLowerCase()).filter((role) => role !== ''),
     timeZone: keys['default.timezone'] ?? keys['global.spinnaker.timezone'] ?? 'UTC',
     serviceAccounts: keys['service-accounts'],
+    limits: toPipelineLimits(keys),
   }
 }
 

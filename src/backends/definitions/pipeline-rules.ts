@@ -1,6 +1,7 @@
 /** What a pipeline or strategy must fulfil to be saved, and what the store fills in (contract, section 4.4). */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { defaultPipelineLimits, describeExcess, describeOversize } from '../limits.ts'
 import type { Definitions } from './collections.ts'
 import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
 import { checkBody, incomplete, isTrue, jsonObject, optionalFlag, optionalObjects, optionalText, refusal } from './requests.ts'
@@ -58,9 +59,18 @@ export function checkPipeline(definitions: Definitions, body: PipelineBody, { st
   if (staleCheck) checkFresh(definitions.pipelines, body)
   const cycle = describeStageCycle(body.stages ?? [])
   if (cycle !== undefined) throw refusal(cycle, [cycle])
+  checkBounds(definitions, body)
   const pipeline = toDocument(definitions.pipelines, body)
   checkNameIsFree(definitions.pipelines, pipeline)
   return pipeline
+}
+
+/** @throws {BackendError} 400 when the engine would refuse to run it for its size. */
+export function checkBounds({ context }: Definitions, definition: JsonObject): void {
+  const limits = context.settings.limits ?? defaultPipelineLimits
+  const stages = Array.isArray(definition['stages']) ? definition['stages'] : []
+  const excess = describeExcess(stages, limits) ?? describeOversize('The definition', definition, limits.bytes)
+  if (excess !== undefined) throw refusal(excess, [excess])
 }
 
 /** The document to store: name trimmed, id and cron trigger ids filled in, input flags taken out. */

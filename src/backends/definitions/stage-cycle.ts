@@ -1,14 +1,19 @@
 /** Finds stages of a pipeline that wait for each other: such a pipeline never finishes, and breaks clients that draw it. */
 import type { JsonObject } from './document-store.ts'
 
+/** Stages of a circle that a message names. */
+const mostNamed = 10
+
 /** A sentence that names the stages of one cycle, or undefined. References to stages that do not exist are no fault. */
 export function describeStageCycle(stages: readonly JsonObject[]): string | undefined {
   const waiting = requisitesByRef(stages)
   const cycle = findCycle(waiting)
   if (cycle === undefined) return undefined
-  const names = cycle.map((ref) => describeStage(stages, ref))
-  if (names.length === 1) return `The stage ${names[0]} waits for itself.`
-  return `The stages ${names.join(', ')} wait for each other in a circle.`
+  const named = new Map(stages.map((stage) => [refOf(stage['refId']), stage['name']]))
+  const names = cycle.slice(0, mostNamed).map((ref) => describeStage(ref, named.get(ref)))
+  if (cycle.length === 1) return `The stage ${names[0]} waits for itself.`
+  const rest = cycle.length > mostNamed ? ` and ${cycle.length - mostNamed} more` : ''
+  return `The stages ${names.join(', ')}${rest} wait for each other in a circle.`
 }
 
 function requisitesByRef(stages: readonly JsonObject[]): Map<string, Set<string>> {
@@ -75,7 +80,6 @@ function refOf(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
-function describeStage(stages: readonly JsonObject[], ref: string): string {
-  const name = stages.find((stage) => refOf(stage['refId']) === ref)?.['name']
+function describeStage(ref: string, name: unknown): string {
   return typeof name === 'string' && name !== '' ? `"${name}" (refId ${ref})` : `with refId ${ref}`
 }

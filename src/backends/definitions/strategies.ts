@@ -5,7 +5,14 @@ import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { inOrder, move, reorder } from './pipeline-order.ts'
 import { namedByPath, removePipeline } from './pipeline-removal.ts'
-import { checkMandatoryFields, checkNameIsFree, checkPipelineTypes, type PipelineBody, toDocument } from './pipeline-rules.ts'
+import {
+  checkBounds,
+  checkMandatoryFields,
+  checkNameIsFree,
+  checkPipelineTypes,
+  type PipelineBody,
+  toDocument,
+} from './pipeline-rules.ts'
 import { checkIdOfPath } from './pipelines.ts'
 import { checkArray, missing, param, refusal, sendHistory, sendTexts, userOf } from './requests.ts'
 
@@ -18,6 +25,7 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
 
   const save = (body: PipelineBody, user: string) => {
     checkMandatoryFields(body)
+    checkBounds(definitions, body)
     const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }
     return strategies.put(foldName(String(strategy['id'])), strategy, user)
   }

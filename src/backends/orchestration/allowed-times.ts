@@ -11,6 +11,7 @@ export interface ExecutionWindow {
 
 const minutesPerDay = 24 * 60
 const dayMs = minutesPerDay * 60_000
+const mostSpans = 100
 const allDays = [1, 2, 3, 4, 5, 6, 7]
 
 /** @throws {Error} when days or times are not usable; the message is for the author of the pipeline. */
@@ -18,6 +19,7 @@ export function parseWindow(window: JsonObject): ExecutionWindow {
   const days = Array.isArray(window['days']) ? window['days'].map(Number) : []
   if (days.some((day) => !allDays.includes(day))) throw new Error('Days of an execution window go from 1, Sunday, to 7.')
   const whitelist = Array.isArray(window['whitelist']) ? window['whitelist'] : []
+  if (whitelist.length > mostSpans) throw new Error(`An execution window has at most ${mostSpans} times of day.`)
   const spans = whitelist.flatMap(parseSpan)
   return {
     days: days.length > 0 ? days : allDays,
@@ -51,19 +53,20 @@ function minuteOfDay(hour: unknown, minute: unknown): number {
  * @throws {Error} when it does not open within eight days.
  */
 export function nextAllowedTime(window: ExecutionWindow, now: number, timeZone: string): number {
-  const openings: number[] = []
+  const zone = createZone(timeZone)
   for (let days = 0; days <= 8; days++) {
-    const day = localDay(now + days * dayMs, timeZone)
+    const day = localDay(now + days * dayMs, zone)
     if (!window.days.includes(day.weekday)) continue
+    let opening = Infinity
     for (const { from, to } of window.spans) {
-      const start = epochOf(day.midnight, from, timeZone)
-      const end = epochOf(day.midnight, to + 1, timeZone)
+      const start = epochOf(day.midnight, from, zone)
+      const end = epochOf(day.midnight, to + 1, zone)
       if (start <= now && now < end) return now
-      if (start > now) openings.push(start)
+      if (start > now) opening = Math.min(opening, start)
     }
+    if (opening !== Infinity) return opening
   }
-  if (openings.length === 0) throw new Error('The execution window does not open within eight days.')
-  return Math.min(...openings)
+  throw new Error('The execution window does not open within eight days.')
 }
 
 interface LocalDay {
@@ -72,22 +75,29 @@ interface LocalDay {
   weekday: number
 }
 
-function localDay(moment: number, timeZone: string): LocalDay {
-  const local = moment + offsetMs(moment, timeZone)
+function localDay(moment: number, zone: Zone): LocalDay {
+  const local = moment + offsetMs(moment, zone)
   const midnight = Math.floor(local / dayMs) * dayMs
   return { midnight, weekday: new Date(midnight).getUTCDay() + 1 }
 }
 
 /** The moment at which clocks of the zone show a time; the offset is looked up twice because it may change in between. */
-function epochOf(midnight: number, minutes: number, timeZone: string): number {
+function epochOf(midnight: number, minutes: number, zone: Zone): number {
   const local = midnight + minutes * 60_000
-  const guess = local - offsetMs(local, timeZone)
-  return local - offsetMs(guess, timeZone)
+  const guess = local - offsetMs(local, zone)
+  return local - offsetMs(guess, zone)
+}
+
+/** Making a formatter takes longer than all that is asked of it. */
+type Zone = Intl.DateTimeFormat
+
+function createZone(timeZone: string): Zone {
+  return new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
 }
 
 /** How far the clocks of a zone are ahead of UTC. */
-function offsetMs(moment: number, timeZone: string): number {
-  const parts = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' }).formatToParts(moment)
+function offsetMs(moment: number, zone: Zone): number {
+  const parts = zone.formatToParts(moment)
   const name = parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT'
   const match = /GMT([+-])(\d{2}):(\d{2})/.exec(name)
   if (match === null) return 0

@@ -1,16 +1,36 @@
-/** Which execution has to be looked at next: a heap of due times, each execution at most once. */
+/**
+ * Which execution has to be looked at next: a heap of due times, each execution at most once. Those whose time has come take
+ * turns: one that has had its turn stands behind all others that are due.
+ */
+
+interface Entry {
+  id: string
+  due: number
+  /** Tells apart what is due at the same time. */
+  number: number
+}
 
 export class DueQueue {
-  readonly #due = new Map<string, number>()
-  #heap: { id: string; due: number }[] = []
+  readonly #due = new Map<string, Entry>()
+  #heap: Entry[] = []
+  #lastNumber = 0
 
-  /** `undefined` takes the execution out. */
-  set(id: string, due: number | undefined): void {
-    if (due === undefined) this.#due.delete(id)
-    else if (this.#due.get(id) !== due) {
-      this.#due.set(id, due)
-      this.#push({ id, due })
+  /**
+   * `undefined` takes the execution out. One that waits for its turn keeps its place.
+   *
+   * @param now What is due earlier counts as due now.
+   */
+  set(id: string, due: number | undefined, now = -Infinity): void {
+    if (due === undefined) {
+      this.#due.delete(id)
+      return
     }
+    const known = this.#due.get(id)
+    const place = Math.max(due, now)
+    if (known !== undefined && (known.due === place || (known.due <= now && place === now))) return
+    const entry = { id, due: place, number: ++this.#lastNumber }
+    this.#due.set(id, entry)
+    this.#push(entry)
   }
 
   /** Takes out one execution whose time has come. */
@@ -37,17 +57,17 @@ export class DueQueue {
   /** Entries that `set` has replaced stay in the heap until they surface. */
   #dropStale(): void {
     for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
-      if (this.#due.get(first.id) === first.due) return
+      if (this.#due.get(first.id) === first) return
       this.#pop()
     }
   }
 
-  #push(entry: { id: string; due: number }): void {
+  #push(entry: Entry): void {
     const heap = this.#heap
     let at = heap.push(entry) - 1
     while (at > 0) {
       const parent = (at - 1) >> 1
-      if (heap[parent]!.due <= entry.due) break
+      if (isBefore(heap[parent]!, entry)) break
       heap[at] = heap[parent]!
       at = parent
     }
@@ -62,11 +82,15 @@ export class DueQueue {
     for (;;) {
       let child = 2 * at + 1
       if (child >= heap.length) break
-      if (child + 1 < heap.length && heap[child + 1]!.due < heap[child]!.due) child++
-      if (heap[child]!.due >= last.due) break
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++
+      if (isBefore(last, heap[child]!)) break
       heap[at] = heap[child]!
       at = child
     }
     heap[at] = last
   }
+}
+
+function isBefore(one: Entry, other: Entry): boolean {
+  return one.due < other.due || (one.due === other.due && one.number < other.number)
 }

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Access } from '../access.ts'
 import type { CallService } from '../backend.ts'
+import type { PipelineLimits } from '../limits.ts'
 import type { EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution, JsonObject } from './model.ts'
@@ -14,6 +15,7 @@ export interface EngineOptions {
   db: DatabaseSync
   store: ExecutionStore
   stageTypes: StageTypes
+  limits: PipelineLimits
   /** Zone of execution windows, an IANA name. */
   timeZone: string
   now: () => number

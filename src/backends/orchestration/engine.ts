@@ -4,28 +4,43 @@
  */
 import { BackendError } from '../backend.ts'
 import { inTransaction } from '../database.ts'
+import { executionFactor } from '../limits.ts'
 import { DueQueue } from './due-queue.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { runFollowUp } from './follow-ups.ts'
-import { applyFailure, applyResult, nextDue, redeliver, stepOf, type TaskRun, takeDueTasks } from './machine/run-task.ts'
-import type { Turn } from './machine/turn.ts'
+import { advance } from './machine/advance.ts'
+import { findStage } from './machine/graph.ts'
+import { applyFailure, applyResult, giveUp, isWanted, nextDue, stepOf, type TaskRun, takeDueTasks } from './machine/run-task.ts'
+import { isSpent, type Turn } from './machine/turn.ts'
 import type { Execution, ExecutionType, FollowUp } from './model.ts'
 import type { TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
 import { createTaskContext } from './task-context.ts'
 import { UnitOfWork } from './unit-of-work.ts'
 
-/** Longest time that one go may keep the thread from answering requests. */
+/** For so long executions move on before requests have their turn; the step that is being done is finished. */
 const sliceMs = 20
+/** Work that an execution may do in one step without a rest: steps of expressions, and a quarter for each character of its record. */
+const effortWithoutRest = 250_000
+/** Beyond it, it rests for so long that others keep most of the thread, however it is written. */
+const effortPerRestMs = 1000
 /** Pause after the store refused a step: locked, or its disk is full. */
 const storeRetryMs = 1000
 /** A clock that is set forward, or a machine that slept, is noticed after this time. */
 const longestTimerMs = 60_000
+/** How often the engine may end, or fail, with an execution in its hands before it is given up. */
+const mostInterruptions = 5
 
 export class Engine implements EngineParts {
   readonly options: EngineOptions
   readonly #queue = new DueQueue()
   readonly #inFlight = new Set<string>()
+  /** What was due when the engine started: it may be what has ended it. */
+  readonly #suspects = new Set<string>()
+  /** Suspects that are counted as interrupted until they get on. */
+  readonly #onTrial = new Set<string>()
+  /** How often in a row the step of an execution, or the record of a result, has failed. */
+  readonly #failures = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
 
@@ -38,7 +53,7 @@ export class Engine implements EngineParts {
     this.#isRunning = true
     const now = this.options.now()
     for (const { id, due } of this.options.store.due()) {
-      if (due <= now) this.#guard(id, () => this.transact((unit) => redeliver(unit.require(id), unit.turn)))
+      if (due <= now) this.#suspects.add(id)
       this.#queue.set(id, due)
     }
     this.#arm()
@@ -59,7 +74,7 @@ export class Engine implements EngineParts {
       const result = work(unit)
       return { result, touched: unit.finish() }
     })
-    for (const { id, due } of touched) this.#queue.set(id, due)
+    for (const { id, due } of touched) this.#queue.set(id, due, turn.now)
     if (turn.events.length > 0) this.options.publish(turn.events)
     this.#arm()
     return result
@@ -76,8 +91,8 @@ export class Engine implements EngineParts {
   readonly isInFlight = (run: string): boolean => this.#inFlight.has(run)
 
   #createTurn(): Turn {
-    const { now, nextId, stageTypes } = this.options
-    return { now: now(), nextId, stageTypes, completed: [], events: [] }
+    const { now, nextId, stageTypes, limits } = this.options
+    return { now: now(), nextId, stageTypes, limits, completed: [], events: [], expressionSteps: 0, recorded: 0 }
   }
 
   /** Does what is due. Called by the timer, and by requests so that they see the state of their moment. */
@@ -96,63 +111,154 @@ export class Engine implements EngineParts {
   #guard(id: string, step: () => void): void {
     try {
       step()
+      this.#failures.delete(id)
     } catch (error) {
       this.options.log.error({ err: error, execution: id }, 'a step of an execution failed and is tried again')
       this.#queue.set(id, this.options.now() + storeRetryMs)
+      if (this.#failsForGood(id, error)) this.#abandon(id, `The engine fails at it: ${(error as Error).message}`)
     }
+  }
+
+  /** Whether it is the execution that fails, and not the store: a full disk ends nothing. */
+  #failsForGood(what: string, error: unknown): boolean {
+    if ((error as { errcode?: unknown }).errcode !== undefined) return false
+    const failures = (this.#failures.get(what) ?? 0) + 1
+    this.#failures.set(what, failures)
+    if (failures > mostInterruptions) this.#failures.delete(what)
+    return failures > mostInterruptions
+  }
+
+  /** Ends an execution that cannot go on: in order if that is possible, else by its record alone. */
+  #abandon(id: string, reason: string): void {
+    const { store, log, now } = this.options
+    log.error({ execution: id, reason }, 'an execution was given up')
+    try {
+      if (store.storedBytes(id) > this.#mostBytes()) throw new Error('The record is too large to be read.')
+      this.transact((unit) => giveUp(unit.require(id), reason, unit.turn))
+    } catch (error) {
+      log.error({ err: error, execution: id }, 'an execution could only be marked as ended')
+      try {
+        store.abandon(id, reason, now())
+        this.#queue.set(id, undefined)
+      } catch (refusal) {
+        log.error({ err: refusal, execution: id }, 'an execution could not be marked as ended and is tried again')
+      }
+    }
+  }
+
+  /** A record within its bounds, and what one step may have added. */
+  #mostBytes(): number {
+    return 2 * executionFactor * this.options.limits.bytes
+  }
+
+  /** An execution that has ended the engine time and again, or is too large to be read, is given up. */
+  #isHopeless(id: string): boolean {
+    const { store } = this.options
+    const bytes = store.storedBytes(id)
+    if (bytes > this.#mostBytes()) {
+      this.#abandon(
+        id,
+        `Its record has ${bytes} bytes, more than the engine reads. Raise pipelines.max-size to run such pipelines.`,
+      )
+      return true
+    }
+    if (!this.#suspects.delete(id)) return false
+    this.#onTrial.add(id)
+    if (store.countInterruption(id) <= mostInterruptions) return false
+    this.#onTrial.delete(id)
+    this.#abandon(id, `It was abandoned: the engine ended ${mostInterruptions} times while it ran.`)
+    return true
+  }
+
+  #acquit(id: string): void {
+    if (this.#onTrial.delete(id)) this.options.store.clearInterruptions(id)
   }
 
   #run(id: string): void {
+    if (this.#isHopeless(id)) return
+    const until = performance.now() + sliceMs
+    const { store, now } = this.options
     const due = this.transact((unit) => {
       const execution = unit.load(id)
       if (execution === undefined) return undefined
-      const runs = isComplete(execution.status) ? [] : takeDueTasks(execution, unit.turn, this.isInFlight)
+      const launches = this.#drive(execution, unit, until)
       const followUps = execution.engine.followUps.filter((each) => each.dueAt <= unit.turn.now && !this.#inFlight.has(each.id))
-      return { execution, runs, followUps }
+      return { execution, launches, followUps, steps: unit.turn.expressionSteps }
     })
     if (due === undefined) return
-    for (const run of due.runs) this.#launch(run)
-    for (const followUp of due.followUps) this.#launchFollowUp(due.execution, followUp)
-    if (this.#inFlight.size > 0) this.#requeue(id)
+    const { execution, launches, followUps } = due
+    for (const run of launches) this.#launch(run)
+    for (const followUp of followUps) this.#launchFollowUp(execution, followUp)
+    if (launches.length === 0) this.#acquit(id)
+    const effort = due.steps + store.sizeOf(execution) / 4
+    const restMs = effort > effortWithoutRest ? effort / effortPerRestMs : 0
+    const next = nextDue(execution, this.isInFlight)
+    this.#queue.set(id, next === undefined ? undefined : Math.max(next, now() + restMs), now())
   }
 
-  /** Work in flight is not due again until it has come back. */
-  #requeue(id: string): void {
-    const execution = this.options.store.load(id)
-    this.#queue.set(id, execution === undefined ? undefined : nextDue(execution, this.isInFlight))
+  /** Moves the execution on until it waits for something, or others should have their turn. Returns what has to be handed out. */
+  #drive(execution: Execution, unit: UnitOfWork, until: number): TaskRun[] {
+    const { turn } = unit
+    const taken = new Set<string>()
+    const isTaken = (run: string) => taken.has(run) || this.#inFlight.has(run)
+    const calling: TaskRun[] = []
+    if (execution.engine.unfinishedAt !== undefined && !isComplete(execution.status)) advance(execution, turn)
+    for (let isOver = false; !isOver; isOver = isSpent(turn) || performance.now() > until) {
+      const runs = isComplete(execution.status) ? [] : takeDueTasks(execution, turn, isTaken)
+      for (const run of runs) {
+        const isDecided = 'decide' in run.step
+        if (isDecided && taken.size > 0 && isSpent(turn)) continue
+        taken.add(run.run)
+        if (!isDecided) calling.push(run)
+        else if (isWanted(run)) this.#decide(run, unit)
+      }
+      if (runs.length === 0) break
+    }
+    return calling.filter(isWanted)
+  }
+
+  #decide(run: TaskRun, unit: UnitOfWork): void {
+    const { step } = run
+    if (!('decide' in step)) return
+    const context = createTaskContext(this, run.execution, run.stage)
+    let outcome: () => void
+    try {
+      const result = step.decide(context)
+      outcome = () => this.#apply(run, result, unit)
+    } catch (error) {
+      outcome = () => applyFailure(run, error, unit.turn)
+    }
+    unit.turn.expressionSteps += context.meter.spent
+    outcome()
   }
 
   #launch(run: TaskRun): void {
-    const id = run.task.engine.run as string
-    let outcome: TaskResult | Promise<TaskResult>
-    try {
-      outcome = run.step.execute(createTaskContext(this, run.execution, run.stage))
-    } catch (error) {
-      this.#record(run, (fresh, unit) => applyFailure(fresh, error, unit.turn))
-      return
-    }
-    if (!(outcome instanceof Promise)) {
-      const result = outcome
-      this.#record(run, (fresh, unit) => applyResult(fresh, started(unit, result), unit.turn))
-      return
-    }
-    this.#inFlight.add(id)
-    outcome.then(
-      (result) => this.#land(id, run, (fresh, unit) => applyResult(fresh, started(unit, result), unit.turn)),
-      (error: unknown) => this.#land(id, run, (fresh, unit) => applyFailure(fresh, error, unit.turn)),
+    const { step } = run
+    if (!('execute' in step)) return
+    this.#inFlight.add(run.run)
+    step.execute(createTaskContext(this, run.execution, run.stage)).then(
+      (result) => this.#land(run, (fresh, unit) => this.#apply(fresh, result, unit)),
+      (error: unknown) => this.#land(run, (fresh, unit) => applyFailure(fresh, error, unit.turn)),
     )
   }
 
   /** The result of a call has come back; it is kept until the store takes it. */
-  #land(id: string, run: TaskRun, apply: (fresh: TaskRun, unit: UnitOfWork) => void): void {
+  #land(run: TaskRun, apply: (fresh: TaskRun, unit: UnitOfWork) => void): void {
     if (!this.#isRunning) return
-    this.#inFlight.delete(id)
+    const { id } = run.execution
+    this.#inFlight.delete(run.run)
     try {
       this.#record(run, apply)
+      this.#acquit(id)
+      this.#failures.delete(run.run)
     } catch (error) {
-      this.options.log.error({ err: error, execution: run.execution.id }, 'a result could not be recorded and is kept')
-      this.#inFlight.add(id)
-      setTimeout(() => this.#land(id, run, apply), storeRetryMs).unref()
+      this.options.log.error({ err: error, execution: id }, 'a result could not be recorded and is kept')
+      if (this.#failsForGood(run.run, error)) {
+        this.#abandon(id, `A result cannot be recorded: ${(error as Error).message}`)
+        return
+      }
+      this.#inFlight.add(run.run)
+      setTimeout(() => this.#land(run, apply), storeRetryMs).unref()
     }
   }
 
@@ -160,12 +266,23 @@ export class Engine implements EngineParts {
   #record(run: TaskRun, apply: (fresh: TaskRun, unit: UnitOfWork) => void): void {
     this.transact((unit) => {
       const execution = unit.load(run.execution.id)
-      const stage = execution?.stages.find((each) => each.id === run.stage.id)
-      const task = stage?.tasks.find((each) => each.engine.run === run.task.engine.run)
+      const stage = execution === undefined ? undefined : findStage(execution, run.stage.id)
+      const task = stage?.tasks.find((each) => each.engine.run === run.run)
       if (execution === undefined || stage === undefined || task === undefined) return
       const step = stepOf(stage, task, unit.turn) ?? run.step
-      apply({ execution, stage, task, step }, unit)
+      apply({ execution, stage, task, run: run.run, step }, unit)
     })
+  }
+
+  /** A child execution begins in the transaction that records that it was started, so there is never one without the other. */
+  #apply(run: TaskRun, result: TaskResult, unit: UnitOfWork): void {
+    if (result.start === undefined) {
+      applyResult(run, result, unit.turn)
+      return
+    }
+    const child = unit.submit(result.start)
+    const context = { ...result.context, executionId: child.id, executionName: child.name }
+    applyResult(run, { ...result, context }, unit.turn)
   }
 
   #launchFollowUp(execution: Execution, followUp: FollowUp): void {
@@ -180,6 +297,13 @@ export class Engine implements EngineParts {
       })
   }
 
+  /** A follow-up that was put off is due again. */
+  #requeue(id: string): void {
+    const execution = this.options.store.load(id)
+    this.#queue.set(id, execution === undefined ? undefined : nextDue(execution, this.isInFlight), this.options.now())
+    this.#acquit(id)
+  }
+
   #arm(): void {
     clearTimeout(this.#timer)
     const next = this.#queue.next()
@@ -187,11 +311,4 @@ export class Engine implements EngineParts {
     const pause = Math.min(Math.max(next - this.options.now(), 0), longestTimerMs)
     this.#timer = setTimeout(() => this.drain(), pause)
   }
-}
-
-/** A child execution begins in the transaction that records that it was started, so there is never one without the other. */
-function started(unit: UnitOfWork, result: TaskResult): TaskResult {
-  if (result.start === undefined) return result
-  const child = unit.submit(result.start)
-  return { ...result, context: { ...result.context, executionId: child.id, executionName: child.name } }
 }

@@ -1,5 +1,6 @@
 /** The failed leaves of an execution and of the child pipelines that it ran (orchestration contract, E19). */
 import { errorTexts } from './machine/failure.ts'
+import { childrenOf } from './machine/graph.ts'
 import type { Execution, JsonObject, Stage } from './model.ts'
 import { isTopLevel } from './model.ts'
 import { isStartedBy } from './started-by.ts'
@@ -14,6 +15,13 @@ export interface FailedLeavesOptions {
 interface Visit {
   execution: Execution
   parent?: Execution
+  /** Where the UI shows each stage. */
+  places: ReadonlyMap<Stage, number>
+}
+
+function visitOf(execution: Execution, parent?: Execution): Visit {
+  const places = new Map(execution.stages.filter(isTopLevel).map((stage, index) => [stage, index]))
+  return { execution, parent, places }
 }
 
 const failedStatuses = ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE']
@@ -22,14 +30,14 @@ const failedStatuses = ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE']
 export function failedLeaves(root: Execution, options: FailedLeavesOptions): JsonObject[] {
   const found: JsonObject[] = []
   const seen = new Set<string>([root.id])
-  const open: Visit[] = [{ execution: root }]
+  const open = [visitOf(root)]
   for (let visit = open.shift(); visit !== undefined; visit = open.shift()) {
     for (const stage of visit.execution.stages) {
       if (!failedStatuses.includes(stage.status) || hasFailedChild(visit.execution, stage)) continue
       const child = childOf(visit.execution, stage, options)
       if (child !== undefined && !seen.has(child.id) && hasFailedStage(child)) {
         seen.add(child.id)
-        open.push({ execution: child, parent: visit.execution })
+        open.push(visitOf(child, visit.execution))
       } else found.push(leaf(visit, stage, child, options))
       if (found.length >= options.limit) return found
     }
@@ -42,7 +50,7 @@ function hasFailedStage(execution: Execution): boolean {
 }
 
 function hasFailedChild(execution: Execution, stage: Stage): boolean {
-  return execution.stages.some((each) => each.parentStageId === stage.id && failedStatuses.includes(each.status))
+  return childrenOf(execution, stage).some((each) => failedStatuses.includes(each.status))
 }
 
 function childOf(execution: Execution, stage: Stage, options: FailedLeavesOptions): Execution | undefined {
@@ -52,7 +60,7 @@ function childOf(execution: Execution, stage: Stage, options: FailedLeavesOption
 }
 
 function leaf(
-  { execution, parent }: Visit,
+  { execution, parent, places }: Visit,
   stage: Stage,
   child: Execution | undefined,
   options: FailedLeavesOptions,
@@ -62,7 +70,7 @@ function leaf(
     pipelineExecutionId: execution.id,
     pipelineExecutionName: execution.name ?? null,
     pipelineApplication: execution.application,
-    pipelineExecutionUrl: linkTo(execution, stage, options.deckOrigin),
+    pipelineExecutionUrl: `${linkTo(execution, options.deckOrigin)}?stage=${places.get(stage) ?? 0}&step=0&details=${stage.type}Config`,
     stageId: stage.id,
     stageName: stage.name,
     stageType: stage.type,
@@ -77,14 +85,10 @@ function named(prefix: string, execution: Execution | undefined, options: Failed
     [`${prefix}ExecutionId`]: execution?.id ?? null,
     [`${prefix}ExecutionName`]: execution?.name ?? null,
     [`${prefix}Application`]: execution?.application ?? null,
-    [`${prefix}Url`]: execution === undefined ? null : linkTo(execution, undefined, options.deckOrigin),
+    [`${prefix}Url`]: execution === undefined ? null : linkTo(execution, options.deckOrigin),
   }
 }
 
-function linkTo(execution: Execution, stage: Stage | undefined, origin: string): string {
-  const base = `${origin}/#/applications/${execution.application}/executions/details/${execution.id}`
-  if (stage === undefined) return base
-  const top = execution.stages.filter(isTopLevel)
-  const index = Math.max(top.indexOf(stage), 0)
-  return `${base}?stage=${index}&step=0&details=${stage.type}Config`
+function linkTo(execution: Execution, origin: string): string {
+  return `${origin}/#/applications/${execution.application}/executions/details/${execution.id}`
 }

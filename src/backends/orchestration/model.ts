@@ -43,7 +43,8 @@ export interface Execution {
   origin: string
   authentication: { user?: string; allowedAccounts: string[] }
   trigger: Trigger
-  stages: Stage[]
+  /** Changed by `insertStages` and `removeStages` of `machine/graph.ts` only, which keep an index of it. */
+  stages: readonly Stage[]
   notifications: unknown[]
   initialConfig: JsonObject
   systemNotifications: unknown[]
@@ -106,6 +107,8 @@ export interface ExecutionNotes {
   parkedAt?: string
   /** The top-level stage that starts it again once its turn comes, when what was parked is a restart. */
   restartStageId?: string
+  /** When to go on with what one step of the engine would have held up others with, milliseconds since the epoch. */
+  unfinishedAt?: number
   /** Work that outlives the state change that caused it; done at least once. */
   followUps: FollowUp[]
 }
@@ -135,8 +138,6 @@ export interface TaskNotes {
   dueAt?: number
   /** It was handed to a task that must not be repeated blindly. */
   begun?: boolean
-  /** How often it was handed out anew because the process had ended meanwhile. */
-  redeliveries?: number
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

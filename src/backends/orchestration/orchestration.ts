@@ -1,10 +1,12 @@
 /** The embedded orchestration engine: stands in for `orca`. */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyInstance } from 'fastify'
+import { maxStoredJsonDepth } from '../../http/json.ts'
 import { acceptJson } from '../accept-bodies.ts'
 import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend } from '../backend.ts'
 import { toStorageError } from '../database.ts'
+import { defaultPipelineLimits } from '../limits.ts'
 import { EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
@@ -37,11 +39,13 @@ function openOrchestration(context: BackendContext): OpenBackend {
   const nextId = createUlids(now)
   const accessOf = (user: string | undefined) => requireAccess(context, user || 'anonymous')
   const judges = context.settings.authorization === true
+  const limits = context.settings.limits ?? defaultPipelineLimits
   const sources: SubmissionSources = {
     judges,
     accessOf,
     now,
     nextId,
+    limits,
     call,
     log,
     findExecution: (id) => store.load(id),
@@ -52,6 +56,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     db,
     store,
     stageTypes,
+    limits,
     timeZone: context.settings.timeZone,
     now,
     nextId,
@@ -68,7 +73,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
   return {
     routes(app) {
       answerErrors(app, context)
-      acceptJson(app, context.settings)
+      acceptJson(app, context.settings, maxStoredJsonDepth)
       app.addHook('onRequest', async () => engine.drain())
       judgeControl(app, engine)
       submitRoutes(app, engine, sources)

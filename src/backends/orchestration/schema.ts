@@ -28,4 +28,8 @@ export const orchestrationMigrations: readonly string[] = [
   CREATE INDEX orchestration_executions_incomplete ON orchestration_executions (status, config_id) WHERE complete = 0;
   CREATE INDEX orchestration_executions_due ON orchestration_executions (next_due) WHERE next_due IS NOT NULL;
   `,
+  `
+  -- How often the engine has ended since the execution last got on.
+  ALTER TABLE orchestration_executions ADD COLUMN interruptions INTEGER NOT NULL DEFAULT 0;
+  `,
 ]

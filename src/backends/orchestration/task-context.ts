@@ -2,6 +2,7 @@
 import { type Access, type ApplicationRight, describeMissing } from '../access.ts'
 import type { ServiceAnswer } from '../backend.ts'
 import type { EngineParts } from './engine-parts.ts'
+import { createExpressionMeter } from './expressions/evaluator.ts'
 import { evaluateForStage } from './expressions/stage-evaluation.ts'
 import { identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
@@ -13,18 +14,21 @@ import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
 
 export function createTaskContext(engine: EngineParts, execution: Execution, stage: Stage): TaskContext {
   const { options } = engine
-  const headers = identityHeaders(execution, stage)
+  let known: Record<string, string> | undefined
+  const headersOf = () => {
+    known ??= identityHeaders(execution, stage)
+    return known
+  }
+  const place = { execution, stage, now: options.now(), meter: createExpressionMeter() }
   return {
-    execution,
-    stage,
-    now: options.now(),
+    ...place,
     newId: options.nextId,
     timeZone: options.timeZone,
     read: (key) => readKey(execution, stage, key),
-    evaluate: (text) => evaluateForStage(execution, stage, text, options.now()),
-    require: (authorization, application) => requireRight(engine, headers['x-spinnaker-user'], authorization, application),
+    evaluate: (text) => evaluateForStage(place, text),
+    require: (authorization, application) => requireRight(engine, headersOf()['x-spinnaker-user'], authorization, application),
     findExecution: (id) => options.store.load(id),
-    prepareExecution: (definition) => options.prepareExecution(definition, execution, headers),
+    prepareExecution: (definition) => options.prepareExecution(definition, execution, headersOf()),
     cancelExecution: (id, canceledBy, reason) =>
       engine.transact((unit) => {
         const other = unit.load(id)
@@ -33,7 +37,7 @@ export function createTaskContext(engine: EngineParts, execution: Execution, sta
     async call(service, request, expected = []) {
       let answer: ServiceAnswer
       try {
-        answer = await options.call(service, { ...request, headers })
+        answer = await options.call(service, { ...request, headers: headersOf() })
       } catch (error) {
         throw unreachable(service, request, error)
       }

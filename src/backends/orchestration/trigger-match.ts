@@ -2,6 +2,7 @@
 
 import { parseJson } from '../../http/json.ts'
 import { BackendError } from '../backend.ts'
+import type { Meter } from './meter.ts'
 import type { JsonObject } from './model.ts'
 import { isJsonObject } from './model.ts'
 import { matchesWhole } from './regex/bounded-regex.ts'
@@ -22,31 +23,39 @@ export function parseTriggerPattern(text: string | undefined): JsonObject | unde
   throw new BackendError(400, '"trigger" must be a JSON object in base64.')
 }
 
-export function matchesTrigger(value: unknown, wanted: unknown): boolean {
-  if (typeof value === 'string' && typeof wanted === 'string') return matchesText(value, wanted)
-  if (Array.isArray(value) && Array.isArray(wanted)) return matchesList(value, wanted)
+/** @throws {RegexError} when the meter is at its end */
+export function matchesTrigger(value: unknown, wanted: unknown, meter: Meter): boolean {
+  meter.spend()
+  if (typeof value === 'string' && typeof wanted === 'string') return matchesText(value, wanted, meter)
+  if (Array.isArray(value) && Array.isArray(wanted)) return matchesList(value, wanted, meter)
   if (isJsonObject(value) && isJsonObject(wanted)) {
-    return Object.entries(wanted).every(([key, member]) => Object.hasOwn(value, key) && matchesTrigger(value[key], member))
+    return Object.entries(wanted).every(([key, member]) => Object.hasOwn(value, key) && matchesTrigger(value[key], member, meter))
   }
   return value === wanted
 }
 
-function matchesText(value: string, wanted: string): boolean {
+function matchesText(value: string, wanted: string, meter: Meter): boolean {
+  meter.spendOnText(value.length + wanted.length)
   if (value.toLowerCase() === wanted.toLowerCase()) return true
   try {
-    return matchesWhole(wanted, value)
+    return matchesWhole(wanted, value, meter)
   } catch (error) {
-    if (error instanceof RegexError) return false
-    throw error
+    if (!(error instanceof RegexError)) throw error
+    // Either it is no pattern, or the meter is at its end and says so once more.
+    meter.spend()
+    return false
   }
 }
 
 /** Each wanted element needs a different one of the value: a bipartite matching, grown one element at a time. */
-function matchesList(value: readonly unknown[], wanted: readonly unknown[]): boolean {
-  const candidates = wanted.map((each) => value.flatMap((element, index) => (matchesTrigger(element, each) ? [index] : [])))
+function matchesList(value: readonly unknown[], wanted: readonly unknown[], meter: Meter): boolean {
+  const candidates = wanted.map((each) =>
+    value.flatMap((element, index) => (matchesTrigger(element, each, meter) ? [index] : [])),
+  )
   const takenBy = new Map<number, number>()
   const place = (position: number, tried: Set<number>): boolean =>
     (candidates[position] as number[]).some((index) => {
+      meter.spend()
       if (tried.has(index)) return false
       tried.add(index)
       const holder = takenBy.get(index)

@@ -3,8 +3,9 @@
  * the end, after everything that a completion entails has been done.
  */
 import { BackendError } from '../backend.ts'
+import { executionFactor } from '../limits.ts'
 import { releaseWaiting, startOrPark } from './concurrency.ts'
-import { nextDue, wakeTasks } from './machine/run-task.ts'
+import { giveUp, nextDue, wakeTasks } from './machine/run-task.ts'
 import type { Turn } from './machine/turn.ts'
 import type { Execution, ExecutionType } from './model.ts'
 import { isJsonObject } from './model.ts'
@@ -84,13 +85,30 @@ export class UnitOfWork {
 
   /** Deals with what was completed, then writes everything. Returns what was touched with its next due time. */
   finish(): { id: string; due: number | undefined }[] {
-    for (let done = this.turn.completed.shift(); done !== undefined; done = this.turn.completed.shift()) this.#settle(done)
-    this.#write()
+    do {
+      for (let done = this.turn.completed.shift(); done !== undefined; done = this.turn.completed.shift()) this.#settle(done)
+      this.#write()
+    } while (this.#endsTooLarge())
     const touched = [...this.#executions.values()].map((execution) => ({
       id: execution.id,
       due: nextDue(execution, this.#isInFlight),
     }))
     return [...touched, ...[...this.#removed].map((id) => ({ id, due: undefined }))]
+  }
+
+  /** Ends what has grown beyond its bounds: each of its steps would take the longer. Whether there was any. */
+  #endsTooLarge(): boolean {
+    const most = executionFactor * this.turn.limits.bytes
+    const grown = [...this.#executions.values()].filter((each) => !isComplete(each.status) && this.#store.sizeOf(each) > most)
+    for (const execution of grown) {
+      const size = this.#store.sizeOf(execution)
+      giveUp(
+        execution,
+        `Its record has grown to ${size} characters, ${most} are allowed. Let its stages record less, or raise pipelines.max-size.`,
+        this.turn,
+      )
+    }
+    return grown.length > 0
   }
 
   #settle(done: Execution): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultPipelineLimits } from '../../../src/backends/limits.ts'
 import { type Fields, namesAt, type Store, startStore } from './store.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -348,3 +349,20 @@ for (const { fact, stages, named } of graphs) {
     assert.deepEqual(await store.ok('GET', '/pipelines'), [])
   })
 }
+
+test('what the engine would refuse for its size is not saved', async (t) => {
+  const limits = { ...defaultPipelineLimits, stages: 3, requisites: 4, bytes: 1000 }
+  const store = await startStore(t, { settings: { limits } })
+  const refs = ['1', '2', '3', '4']
+  for (const path of ['/pipelines', '/strategies']) {
+    for (const [stages, named] of [
+      [refs.map((ref) => stage(ref)), /4 stages; 3 are allowed.*pipelines\.max-stages/],
+      [[stage('1'), stage('2', '1', '1', '1'), stage('3', '1', '2')], /5 dependencies.*pipelines\.max-requisites/],
+      [[{ ...stage('1'), pad: 'x'.repeat(1000) }], /bytes; 1000 are allowed.*pipelines\.max-size/],
+    ] as const) {
+      const refused = await store.fails(400, 'POST', path, { application: 'demo', name: 'large', stages })
+      assert.match(refused['message'] as string, named)
+    }
+    assert.deepEqual(await store.ok('GET', path), [])
+  }
+})

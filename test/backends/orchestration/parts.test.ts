@@ -3,7 +3,12 @@ import { test } from 'node:test'
 import { DueQueue } from '../../../src/backends/orchestration/due-queue.ts'
 import { createUlids } from '../../../src/backends/orchestration/ids.ts'
 import { mergedNotifications } from '../../../src/backends/orchestration/notifications.ts'
-import { matchesWhole, replaceMatches, splitAt } from '../../../src/backends/orchestration/regex/bounded-regex.ts'
+import {
+  createRegexMeter,
+  matchesWhole,
+  replaceMatches,
+  splitAt,
+} from '../../../src/backends/orchestration/regex/bounded-regex.ts'
 import { startEngine, V, W } from './support.ts'
 
 test('ids rise within a millisecond and when the clock goes back', () => {
@@ -50,21 +55,24 @@ const patterns: [pattern: string, text: string, matches: boolean][] = [
   ['(a?){50}a{50}', 'a'.repeat(50), true],
 ]
 for (const [pattern, text, matches] of patterns) {
-  test(`/${pattern}/ matches "${text.slice(0, 20)}": ${matches}`, () => assert.equal(matchesWhole(pattern, text), matches))
+  test(`/${pattern}/ matches "${text.slice(0, 20)}": ${matches}`, () =>
+    assert.equal(matchesWhole(pattern, text, createRegexMeter()), matches))
 }
 
 test('patterns that cannot be read, or would need memory of what they matched, are refused', () => {
   for (const pattern of ['(', 'a)', '*a', '[b-a]', 'a{3,1}', '(a)\\1', '(?=a)', '\\', '[a', 'a{99999}', '(a{999}){999}']) {
-    assert.throws(() => matchesWhole(pattern, 'a'), { name: 'RegexError' }, pattern)
+    assert.throws(() => matchesWhole(pattern, 'a', createRegexMeter()), { name: 'RegexError' }, pattern)
   }
 })
 
 test('texts are split and replaced as Java does', () => {
-  assert.deepEqual(splitAt(',', 'a,b,,', Infinity), ['a', 'b', '', ''])
-  assert.deepEqual(splitAt('', 'abc', Infinity), ['a', 'b', 'c'])
-  assert.deepEqual(splitAt('\\s+', 'a  b c', 2), ['a', 'b c'])
-  assert.equal(replaceMatches('(a)(b)', 'xabab', '$2$1', true), 'xbaba')
-  assert.equal(replaceMatches('b', 'abab', '\\$', false), 'a$ab')
+  const meter = createRegexMeter()
+  const options = { longest: 100, meter }
+  assert.deepEqual(splitAt(',', 'a,b,,', Infinity, meter), ['a', 'b', '', ''])
+  assert.deepEqual(splitAt('', 'abc', Infinity, meter), ['a', 'b', 'c'])
+  assert.deepEqual(splitAt('\\s+', 'a  b c', 2, meter), ['a', 'b c'])
+  assert.equal(replaceMatches('(a)(b)', 'xabab', { ...options, replacement: '$2$1', all: true }), 'xbaba')
+  assert.equal(replaceMatches('b', 'abab', { ...options, replacement: '\\$', all: false }), 'a$ab')
 })
 
 test('notifications of an application join those of a pipeline where these say nothing', () => {

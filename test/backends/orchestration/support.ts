@@ -2,6 +2,7 @@
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Backend, CallService, ServiceAnswer } from '../../../src/backends/backend.ts'
+import { defaultPipelineLimits, type PipelineLimits } from '../../../src/backends/limits.ts'
 import type { Execution, Stage, Task } from '../../../src/backends/orchestration/model.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
@@ -73,6 +74,8 @@ export interface EngineOptions {
   backends?: readonly Backend[]
   /** Whether a permission service decides. */
   authorization?: boolean
+  /** Bounds of pipelines, where they differ from the defaults. */
+  limits?: Partial<PipelineLimits>
 }
 
 /** What the services answer when the test says nothing about them: nothing is known. */
@@ -84,7 +87,7 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
     now: clock.now,
     others: options.others ?? nothingKnown,
     dataDir: options.dataDir,
-    settings: { authorization: options.authorization },
+    settings: { authorization: options.authorization, limits: { ...defaultPipelineLimits, ...options.limits } },
   })
   const ask: TestEngine['ask'] = (method, path, body, user) =>
     backends.ask('orca', method, path, body, user === undefined ? {} : { 'x-spinnaker-user': user })

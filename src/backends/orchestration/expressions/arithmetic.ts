@@ -1,17 +1,25 @@
 /** The arithmetic of the expression language: whole numbers wrap at 32 or 64 bits and divide without remainder. */
+import type { Meter } from '../meter.ts'
 import { ExpressionError } from './lexer.ts'
 import type { BinaryOperator } from './syntax.ts'
-import { describe, fromNumber, type NumberValue, numberOf, toText } from './values.ts'
+import { describe, fromNumber, type NumberValue, numberOf, toText, weigh } from './values.ts'
 
 export type ArithmeticOperator = Extract<BinaryOperator, '+' | '-' | '*' | '/' | '%' | '^'>
 
 /** Longest text that one operation may make. */
-const longestText = 1_000_000
+export const longestText = 1_000_000
 const largestExponent = 1000n
+/** Steps of a power of whole numbers, which may have thousands of digits before it is cut to size. */
+const powerSteps = 50
 
 /** @throws {ExpressionError} for operands that the operator does not take. */
-export function calculate(operator: ArithmeticOperator, left: unknown, right: unknown): unknown {
-  if (operator === '+' && (typeof left === 'string' || typeof right === 'string')) return join(toText(left), toText(right))
+export function calculate(operator: ArithmeticOperator, left: unknown, right: unknown, meter: Meter): unknown {
+  if (operator === '+' && (typeof left === 'string' || typeof right === 'string')) {
+    return join(toText(left, meter), toText(right, meter))
+  }
+  weigh(left, meter)
+  weigh(right, meter)
+  if (operator === '^') meter.spend(powerSteps)
   const one = numberOf(left)
   const other = numberOf(right)
   if (operator === '*' && typeof left === 'string' && other !== undefined) return repeat(left, Number(other.value))

@@ -1,11 +1,14 @@
 /** What stages have deployed, as expressions ask for it (orchestration contract, 7.4). */
+
+import type { Meter } from '../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { ExpressionError } from './lexer.ts'
 
 const deployingTypes = ['deploy', 'createServerGroup', 'cloneServerGroup', 'rollingPush']
 
-export function deployedServerGroups(execution: Execution, namesOrIds: readonly string[]): JsonObject[] {
+export function deployedServerGroups(execution: Execution, namesOrIds: readonly string[], meter?: Meter): JsonObject[] {
+  meter?.spend(execution.stages.length * (1 + namesOrIds.length))
   return execution.stages
     .filter(
       (stage) =>
@@ -14,15 +17,16 @@ export function deployedServerGroups(execution: Execution, namesOrIds: readonly 
         isJsonObject(stage.context['deploy.server.groups']) &&
         (namesOrIds.length === 0 || namesOrIds.includes(stage.name) || namesOrIds.includes(stage.id)),
     )
-    .map(deploymentOf)
+    .map((stage) => deploymentOf(stage, meter))
 }
 
-function deploymentOf(stage: Stage): JsonObject {
+function deploymentOf(stage: Stage, meter: Meter | undefined): JsonObject {
   const { context } = stage
   const zones = isJsonObject(context['availabilityZones']) ? Object.keys(context['availabilityZones']) : []
   const region = context['region'] ?? zones[0]
   const groups = Object.values(context['deploy.server.groups'] as JsonObject).flat()
   const details = Array.isArray(context['deploymentDetails']) ? context['deploymentDetails'] : []
+  meter?.spend(zones.length + groups.length + details.length)
   const matching = details.find((detail) => isJsonObject(detail) && detail['region'] === region)
   return {
     ...(isJsonObject(matching) ? matching : {}),
@@ -36,9 +40,10 @@ function deploymentOf(stage: Stage): JsonObject {
 }
 
 /** @throws {ExpressionError} when the stage has deployed no such manifest, or it has no such label. */
-export function manifestLabelValue(stage: Stage, kind: string, label: string): unknown {
-  const manifests = stage.context['manifests']
-  const manifest = (Array.isArray(manifests) ? manifests : []).find((each) => isJsonObject(each) && each['kind'] === kind)
+export function manifestLabelValue(stage: Stage, kind: string, label: string, meter: Meter): unknown {
+  const manifests = Array.isArray(stage.context['manifests']) ? stage.context['manifests'] : []
+  meter.spend(manifests.length)
+  const manifest = manifests.find((each) => isJsonObject(each) && each['kind'] === kind)
   let value: unknown = manifest
   for (const key of ['spec', 'template', 'metadata', 'labels', label]) {
     value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined

@@ -1,13 +1,14 @@
 /**
  * Evaluates the tree of an expression. It is closed: it sees JSON values by their own members, the functions and methods of
- * its tables, and nothing of the host; every evaluation has a budget of steps.
+ * its tables, and nothing of the host; everything that it does is counted on a meter.
  */
+import { Meter } from '../meter.ts'
 import { matchesWhole } from '../regex/bounded-regex.ts'
-import { type ArithmeticOperator, calculate, negate } from './arithmetic.ts'
+import { type ArithmeticOperator, calculate, checkLength, negate } from './arithmetic.ts'
 import { ExpressionError } from './lexer.ts'
 import { callMethod } from './methods.ts'
 import type { BinaryOperator, Node } from './syntax.ts'
-import { areEqual, compare, describe, isList, isMap, isNull, numberOf, toBoolean } from './values.ts'
+import { areEqual, compare, describe, isList, isMap, isNull, keysOf, numberOf, toBoolean, weigh } from './values.ts'
 
 /** What an expression can refer to. */
 export interface Scope {
@@ -16,24 +17,22 @@ export interface Scope {
   has(name: string): boolean
   /** Everything by name, for `#root`. */
   all(): Record<string, unknown>
-  readonly functions: ReadonlyMap<string, (args: unknown[]) => unknown>
+  readonly functions: ReadonlyMap<string, (args: unknown[], meter: Meter) => unknown>
   /** Unknown names are errors rather than null. */
   readonly strict: boolean
 }
 
-/** What evaluations that belong together may still spend. */
-export interface Budget {
-  steps: number
+/** Enough for any honest pipeline; some hundred milliseconds. */
+const mostSteps = 500_000
+
+/** For expressions that are evaluated together: many of them may not take longer than a single one. */
+export function createExpressionMeter(): Meter {
+  return new Meter(mostSteps, () => new ExpressionError('The expressions take too many steps.'))
 }
 
-/** Enough for any honest pipeline; some hundred milliseconds. */
-export const mostSteps = 500_000
-/** Characters of a text that count as one step. */
-const charactersPerStep = 64
-
 /** @throws {ExpressionError} */
-export function evaluateNode(node: Node, scope: Scope, budget: Budget): unknown {
-  return new Evaluation(scope, budget).evaluate(node)
+export function evaluateNode(node: Node, scope: Scope, meter: Meter): unknown {
+  return new Evaluation(scope, meter).evaluate(node)
 }
 
 /** The element inside a selection or projection. */
@@ -43,16 +42,16 @@ interface Element {
 
 class Evaluation {
   readonly #scope: Scope
-  readonly #budget: Budget
+  readonly #meter: Meter
   #element: Element | undefined
 
-  constructor(scope: Scope, budget: Budget) {
+  constructor(scope: Scope, meter: Meter) {
     this.#scope = scope
-    this.#budget = budget
+    this.#meter = meter
   }
 
   evaluate(node: Node): unknown {
-    this.#step()
+    this.#meter.spend()
     switch (node.kind) {
       case 'literal':
         return node.value
@@ -73,7 +72,7 @@ class Evaluation {
       case 'map':
         return Object.fromEntries(node.entries.map(({ key, value }) => [keyText(this.evaluate(key)), this.evaluate(value)]))
       case 'unary':
-        return this.#unary(node.operator, this.evaluate(node.operand))
+        return this.#unary(node.operator, this.#weighed(this.evaluate(node.operand)))
       case 'binary':
         return this.#binary(node)
       case 'choice':
@@ -88,14 +87,10 @@ class Evaluation {
     }
   }
 
-  #step(steps = 1): void {
-    this.#budget.steps -= steps
-    if (this.#budget.steps < 0) throw new ExpressionError('The expressions take too many steps.')
-  }
-
-  /** Long texts cost time to make and to search. */
-  #charged<T>(value: T): T {
-    if (typeof value === 'string') this.#step(value.length / charactersPerStep)
+  /** What is handed to a function or method, or comes from one. */
+  #weighed<T>(value: T): T {
+    weigh(value, this.#meter)
+    if (typeof value === 'string') checkLength(value.length)
     return value
   }
 
@@ -114,7 +109,8 @@ class Evaluation {
   #function(name: string, args: readonly Node[]): unknown {
     const call = this.#scope.functions.get(name)
     if (call === undefined) throw new ExpressionError(`There is no function "#${name}".`)
-    return this.#charged(call(args.map((arg) => this.#charged(this.evaluate(arg)))))
+    const values = args.map((arg) => this.#weighed(this.evaluate(arg)))
+    return this.#weighed(call(values, this.#meter))
   }
 
   /** Walks a chain such as `a.b[0].c()` from its innermost part outwards, without a stack frame for each link. */
@@ -122,7 +118,7 @@ class Evaluation {
     const chain: Node[] = []
     let inner: Node | undefined = outermost
     while (inner !== undefined && isLink(inner)) {
-      this.#step()
+      this.#meter.spend()
       chain.push(inner)
       inner = inner.target
     }
@@ -155,8 +151,8 @@ class Evaluation {
   #method(link: Extract<Node, { kind: 'method' }>, value: unknown): unknown {
     if (link.target === undefined) throw new ExpressionError(`There is no method "${link.name}".`)
     if (isNull(value)) throw new ExpressionError(`"${link.name}()" cannot be called: what stands before it is null.`)
-    const args = link.args.map((arg) => this.#charged(this.evaluate(arg)))
-    return this.#charged(callMethod(this.#charged(value), link.name, args))
+    const args = link.args.map((arg) => this.#weighed(this.evaluate(arg)))
+    return this.#weighed(callMethod(this.#weighed(value), link.name, args, this.#meter))
   }
 
   #member(value: unknown, name: string): unknown {
@@ -173,7 +169,7 @@ class Evaluation {
   #index(value: unknown, index: Node): unknown {
     if (isNull(value)) throw new ExpressionError('An index was applied to null.')
     if (isMap(value)) return this.#member(value, index.kind === 'name' ? index.name : keyText(this.evaluate(index)))
-    const position = numberOf(this.evaluate(index))
+    const position = numberOf(this.#weighed(this.evaluate(index)))
     if (position === undefined) throw new ExpressionError('An index must be a number.')
     const at = Number(position.value)
     const length = isList(value) || typeof value === 'string' ? value.length : undefined
@@ -183,14 +179,14 @@ class Evaluation {
   }
 
   #select(value: unknown, which: 'all' | 'first' | 'last', test: Node): unknown {
-    const chosen = elementsOf(value).filter((element) => this.#within(element, () => toBoolean(this.evaluate(test))))
+    const chosen = elementsOf(value, this.#meter).filter((element) => this.#within(element, () => toBoolean(this.evaluate(test))))
     const taken = which === 'all' ? chosen : which === 'first' ? chosen.slice(0, 1) : chosen.slice(-1)
     if (!isMap(value)) return which === 'all' ? taken : (taken[0] ?? null)
     return Object.fromEntries(taken.map((entry) => [(entry as Entry).key, (entry as Entry).value]))
   }
 
   #project(value: unknown, each: Node): unknown[] {
-    return elementsOf(value).map((element) => this.#within(element, () => this.evaluate(each)))
+    return elementsOf(value, this.#meter).map((element) => this.#within(element, () => this.evaluate(each)))
   }
 
   #within<T>(value: unknown, work: () => T): T {
@@ -215,7 +211,7 @@ class Evaluation {
     const row: Extract<Node, { kind: 'binary' }>[] = []
     let inner: Node = outermost
     while (inner.kind === 'binary') {
-      this.#step()
+      this.#meter.spend()
       row.push(inner)
       inner = inner.left
     }
@@ -231,23 +227,23 @@ class Evaluation {
     const right = this.evaluate(rightNode)
     switch (operator) {
       case '==':
-        return areEqual(left, right)
+        return areEqual(left, right, this.#meter)
       case '!=':
-        return !areEqual(left, right)
+        return !areEqual(left, right, this.#meter)
       case '<':
-        return compare(left, right) < 0
+        return compare(left, right, this.#meter) < 0
       case '<=':
-        return compare(left, right) <= 0
+        return compare(left, right, this.#meter) <= 0
       case '>':
-        return compare(left, right) > 0
+        return compare(left, right, this.#meter) > 0
       case '>=':
-        return compare(left, right) >= 0
+        return compare(left, right, this.#meter) >= 0
       case 'between':
-        return isBetween(left, right)
+        return isBetween(left, right, this.#meter)
       case 'matches':
-        return isMatch(this.#charged(left), this.#charged(right))
+        return isMatch(left, right, this.#meter)
       default:
-        return this.#charged(calculate(operator satisfies ArithmeticOperator, left, right))
+        return this.#weighed(calculate(operator satisfies ArithmeticOperator, left, right, this.#meter))
     }
   }
 }
@@ -264,9 +260,12 @@ interface Entry {
 }
 
 /** @throws {ExpressionError} */
-function elementsOf(value: unknown): unknown[] {
-  if (isList(value)) return value
-  if (isMap(value)) return Object.entries(value).map(([key, member]): Entry => ({ key, value: member }))
+function elementsOf(value: unknown, meter: Meter): unknown[] {
+  if (isMap(value)) return keysOf(value, meter).map((key): Entry => ({ key, value: value[key] }))
+  if (isList(value)) {
+    meter.spend(value.length)
+    return value
+  }
   throw new ExpressionError(`${describe(value)} has no elements to choose from.`)
 }
 
@@ -277,12 +276,12 @@ function keyText(key: unknown): string {
   return String(key)
 }
 
-function isBetween(value: unknown, range: unknown): boolean {
+function isBetween(value: unknown, range: unknown, meter: Meter): boolean {
   if (!isList(range) || range.length !== 2) throw new ExpressionError('"between" needs a list of two values.')
-  return compare(value, range[0]) >= 0 && compare(value, range[1]) <= 0
+  return compare(value, range[0], meter) >= 0 && compare(value, range[1], meter) <= 0
 }
 
-function isMatch(value: unknown, pattern: unknown): boolean {
+function isMatch(value: unknown, pattern: unknown, meter: Meter): boolean {
   if (typeof value !== 'string' || typeof pattern !== 'string') throw new ExpressionError('"matches" works on texts only.')
-  return matchesWhole(pattern, value)
+  return matchesWhole(pattern, value, meter)
 }

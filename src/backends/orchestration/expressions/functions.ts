@@ -3,6 +3,8 @@ import { parseAllDocuments, parse as parseYaml } from 'yaml'
 import { parseJson } from '../../../http/json.ts'
 import { executionView, stageView } from '../execution-view.ts'
 import { identityOf } from '../identity.ts'
+import { stagesByRef } from '../machine/graph.ts'
+import type { Meter } from '../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { checkLength } from './arithmetic.ts'
@@ -21,7 +23,8 @@ export interface ExpressionFunction {
   readonly name: string
   readonly description: string
   readonly parameters: readonly FunctionParameter[]
-  call(place: ExpressionPlace, args: readonly unknown[]): unknown
+  /** Arguments have been weighed, and so will be the result; what a function does beyond it counts. */
+  call(place: ExpressionPlace, args: readonly unknown[], meter: Meter): unknown
 }
 
 export interface FunctionParameter {
@@ -35,31 +38,31 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     name: 'stage',
     description: 'The first stage with a name or id.',
     parameters: [text('nameOrId', 'Name or id of the stage')],
-    call: ({ execution }, [name]) => stageObject(stageNamed(execution, name)),
+    call: ({ execution }, [name], meter) => stageObject(stageNamed(execution, name, meter), meter),
   },
   {
     name: 'stageExists',
     description: 'Whether there is a stage with a name or id.',
     parameters: [text('nameOrId', 'Name or id of the stage')],
-    call: ({ execution }, [name]) => findStageNamed(execution, name) !== undefined,
+    call: ({ execution }, [name], meter) => findStageNamed(execution, name, meter) !== undefined,
   },
   {
     name: 'stageByRefId',
     description: 'The stage with a reference.',
     parameters: [text('refId', 'Reference of the stage')],
-    call: ({ execution }, [refId]) => {
-      const stage = execution.stages.find((each) => each.refId === toText(refId))
+    call: ({ execution }, [refId], meter) => {
+      const stage = stagesByRef(execution, toText(refId, meter))[0]
       if (stage === undefined) throw new ExpressionError(`There is no stage with the reference ${describe(refId)}.`)
-      return stageObject(stage)
+      return stageObject(stage, meter)
     },
   },
   {
     name: 'currentStage',
     description: 'The stage that is being processed.',
     parameters: [],
-    call: ({ stage }) => {
+    call: ({ stage }, _args, meter) => {
       if (stage === undefined) throw new ExpressionError('There is no current stage here.')
-      return stageObject(stage)
+      return stageObject(stage, meter)
     },
   },
   ...['judgment', 'judgement'].map((name) => ({
@@ -72,13 +75,19 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     name: 'currentUser',
     description: 'The user in whose name the stage runs.',
     parameters: [],
-    call: ({ execution, stage }) => identityOf(execution, stage).user ?? 'anonymous',
+    call: ({ execution, stage }, _args, meter) => {
+      meter.spend(execution.stages.length)
+      return identityOf(execution, stage).user ?? 'anonymous'
+    },
   },
   {
     name: 'deployedServerGroups',
     description: 'The server groups that stages have deployed.',
     parameters: [text('stageName', 'Names or ids of the stages; all when none is given')],
-    call: ({ execution }, names) => deployedServerGroups(execution, names.map(toText)),
+    call: ({ execution }, names, meter) => {
+      const wanted = names.map((name) => toText(name, meter))
+      return deployedServerGroups(execution, wanted, meter)
+    },
   },
   {
     name: 'manifestLabelValue',
@@ -88,68 +97,72 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
       text('kind', 'Deployment or ReplicaSet'),
       text('labelKey', 'Key of the label'),
     ],
-    call: ({ execution }, [name, kind, label]) => manifestLabelValue(stageNamed(execution, name), toText(kind), toText(label)),
+    call: ({ execution }, [name, kind, label], meter) =>
+      manifestLabelValue(stageNamed(execution, name, meter), toText(kind, meter), toText(label, meter), meter),
   },
   {
     name: 'triggerResolvedArtifact',
     description: 'The artifact with a name that the trigger brought.',
     parameters: [text('name', 'Name of the artifact')],
-    call: ({ execution }, [name]) => boundArtifact(execution, 'name', name),
+    call: ({ execution }, [name], meter) => boundArtifact(execution, 'name', name, meter),
   },
   {
     name: 'triggerResolvedArtifactByType',
     description: 'The artifact of a type that the trigger brought.',
     parameters: [text('type', 'Type of the artifact')],
-    call: ({ execution }, [type]) => boundArtifact(execution, 'type', type),
+    call: ({ execution }, [type], meter) => boundArtifact(execution, 'type', type, meter),
   },
   {
     name: 'resolvedArtifacts',
     description: 'The artifacts that the stages have produced.',
     parameters: [],
-    call: ({ execution }) =>
-      execution.stages.flatMap(({ outputs }) => (isList(outputs['artifacts']) ? outputs['artifacts'] : [])),
+    call: ({ execution }, _args, meter) => {
+      const found = execution.stages.flatMap(({ outputs }) => (isList(outputs['artifacts']) ? outputs['artifacts'] : []))
+      meter.spend(execution.stages.length + found.length)
+      return found
+    },
   },
   {
     name: 'toJson',
     description: 'The JSON text of a value.',
     parameters: [{ name: 'value', description: 'Any value', type: 'object' }],
-    call: (_place, [value]) => toJson(value),
+    call: (_place, [value], meter) => toJson(value, meter),
   },
   {
     name: 'readJson',
     description: 'The object or list that a JSON text describes.',
     parameters: [text('text', 'JSON')],
-    call: (_place, [value]) => readJson(textOf(value)),
+    call: (_place, [value], meter) => readJson(textOf(value), meter),
   },
   {
     name: 'readYaml',
     description: 'The value that a YAML text describes.',
     parameters: [text('text', 'YAML')],
-    call: (_place, [value]) => readYaml(textOf(value)),
+    call: (_place, [value], meter) => readYaml(textOf(value), meter),
   },
   {
     name: 'readAllYaml',
     description: 'The list of the documents of a YAML text.',
     parameters: [text('text', 'YAML')],
-    call: (_place, [value]) => readAllYaml(textOf(value)),
+    call: (_place, [value], meter) => readAllYaml(textOf(value), meter),
   },
   {
     name: 'toInt',
     description: 'The whole number that a text shows.',
     parameters: [text('text', 'A number')],
-    call: (_place, [value]) => toInt(toText(value)),
+    call: (_place, [value], meter) => toInt(toText(value, meter)),
   },
   {
     name: 'toFloat',
     description: 'The number that a text shows.',
     parameters: [text('text', 'A number')],
-    call: (_place, [value]) => toFloat(toText(value)),
+    call: (_place, [value], meter) => toFloat(toText(value, meter)),
   },
   {
     name: 'toBoolean',
     description: 'True when the text is "true" in any case.',
     parameters: [text('text', 'A text')],
-    call: (_place, [value]) => !isNull(value) && toText(value).toLowerCase() === 'true',
+    call: (_place, [value], meter) => !isNull(value) && toText(value, meter).toLowerCase() === 'true',
   },
   {
     name: 'toBase64',
@@ -178,29 +191,32 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
 ]
 
 /** A stage as expressions see it. */
-function stageObject(stage: Stage): JsonObject {
+function stageObject(stage: Stage, meter?: Meter): JsonObject {
+  meter?.spend(stage.tasks.length)
   return { ...stageView(stage), hasSucceeded: stage.status === 'SUCCEEDED', hasFailed: stage.status === 'TERMINAL' }
 }
 
 export function executionObject(execution: Execution): JsonObject {
-  return { ...executionView(execution), stages: execution.stages.map(stageObject) }
+  return { ...executionView(execution), stages: execution.stages.map((stage) => stageObject(stage)) }
 }
 
 function text(name: string, description: string): FunctionParameter {
   return { name, description, type: 'string' }
 }
 
-function findStageNamed(execution: Execution, nameOrId: unknown): Stage | undefined {
+function findStageNamed(execution: Execution, nameOrId: unknown, meter: Meter): Stage | undefined {
+  meter.spend(execution.stages.length)
   return execution.stages.find((stage) => stage.name === nameOrId || stage.id === nameOrId)
 }
 
-function stageNamed(execution: Execution, nameOrId: unknown): Stage {
-  const stage = findStageNamed(execution, nameOrId)
+function stageNamed(execution: Execution, nameOrId: unknown, meter: Meter): Stage {
+  const stage = findStageNamed(execution, nameOrId, meter)
   if (stage === undefined) throw new ExpressionError(`There is no stage with the name or id ${describe(nameOrId)}.`)
   return stage
 }
 
-function judgmentInput({ execution }: ExpressionPlace, [name]: readonly unknown[]): unknown {
+function judgmentInput({ execution }: ExpressionPlace, [name]: readonly unknown[], meter: Meter): unknown {
+  meter.spend(execution.stages.length)
   const stage = execution.stages.find(
     (each) => each.type === 'manualJudgment' && each.name === name && !isNull(each.context['judgmentInput']),
   )
@@ -208,39 +224,52 @@ function judgmentInput({ execution }: ExpressionPlace, [name]: readonly unknown[
   return stage.context['judgmentInput']
 }
 
-function boundArtifact(execution: Execution, field: 'name' | 'type', wanted: unknown): unknown {
-  const resolved = execution.trigger['resolvedExpectedArtifacts']
-  const bound = (isList(resolved) ? resolved : []).map((each) => (isJsonObject(each) ? each['boundArtifact'] : undefined))
+function boundArtifact(execution: Execution, field: 'name' | 'type', wanted: unknown, meter: Meter): unknown {
+  const given = execution.trigger['resolvedExpectedArtifacts']
+  const resolved = isList(given) ? given : []
+  meter.spend(resolved.length)
+  const bound = resolved.map((each) => (isJsonObject(each) ? each['boundArtifact'] : undefined))
   const found = bound.find((artifact) => isJsonObject(artifact) && artifact[field] === wanted)
   if (found === undefined) throw new ExpressionError(`The trigger has no artifact whose ${field} is ${describe(wanted)}.`)
   return found
 }
 
-function toJson(value: unknown): string {
-  const json = JSON.stringify(toJsonValue(value)) ?? 'null'
+function toJson(value: unknown, meter: Meter): string {
+  const json = JSON.stringify(toJsonValue(value, meter)) ?? 'null'
   checkLength(json.length)
   if (value instanceof Unevaluated || !json.includes('${')) return json
   throw new ExpressionError('The JSON would contain an expression; wrap the value in #doNotEval.')
 }
 
-function readJson(json: string): unknown {
+/** Characters of a text to parse that cost as much as one step. */
+const jsonCharactersPerStep = 8
+/** YAML is read by a program a hundred times as slow. */
+const stepsPerYamlCharacter = 2
+
+function readJson(json: string, meter: Meter): unknown {
+  meter.spend(json.length / jsonCharactersPerStep)
   const value = attempt(() => parseJson(json), 'JSON')
   if (typeof value !== 'object' || value === null) throw new ExpressionError('The JSON is neither an object nor a list.')
   return value
 }
 
-function readYaml(yaml: string): unknown {
-  return plain(attempt(() => parseYaml(yaml, { maxAliasCount: 100 }), 'YAML'))
+/** Whether a key repeats is not looked for, since that takes the square of their number: the last one wins, as in Java. */
+const yamlOptions = { maxAliasCount: 100, uniqueKeys: false }
+
+function readYaml(yaml: string, meter: Meter): unknown {
+  meter.spend(yaml.length * stepsPerYamlCharacter)
+  return plain(attempt(() => parseYaml(yaml, yamlOptions), 'YAML'))
 }
 
-function readAllYaml(yaml: string): unknown {
+function readAllYaml(yaml: string, meter: Meter): unknown {
+  meter.spend(yaml.length * stepsPerYamlCharacter)
   return attempt(() => {
-    const documents = parseAllDocuments(yaml)
+    const documents = parseAllDocuments(yaml, yamlOptions)
     if (!Array.isArray(documents)) return []
     return documents.map((document) => {
       const fault = document.errors[0]
       if (fault !== undefined) throw fault
-      return plain(document.toJS({ maxAliasCount: 100 }))
+      return plain(document.toJS(yamlOptions))
     })
   }, 'YAML')
 }
@@ -262,7 +291,8 @@ function attempt<T>(read: () => T, what: string): T {
 }
 
 function toInt(value: string): unknown {
-  if (!/^[+-]?\d+$/.test(value) || BigInt.asIntN(32, BigInt(value)) !== BigInt(value)) {
+  // Reading a whole number takes the square of its digits.
+  if (!/^[+-]?\d{1,100}$/.test(value) || BigInt.asIntN(32, BigInt(value)) !== BigInt(value)) {
     throw new ExpressionError(`"${value.slice(0, 40)}" is not a whole number.`)
   }
   return Number(value)

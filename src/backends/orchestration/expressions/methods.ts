@@ -1,32 +1,35 @@
 /** The methods that expressions may call on texts, lists, objects, numbers and booleans (orchestration contract, 7.7). */
+import type { Meter } from '../meter.ts'
 import { matchesWhole, replaceMatches, splitAt } from '../regex/bounded-regex.ts'
-import { checkLength, repeat } from './arithmetic.ts'
+import { checkLength, longestText, repeat } from './arithmetic.ts'
 import { ExpressionError } from './lexer.ts'
-import { areEqual, compare, describe, isList, isMap, numberOf, Real, toText } from './values.ts'
+import { occurrences } from './text-search.ts'
+import { areEqual, compare, describe, isList, isMap, keysOf, numberOf, Real, toText } from './values.ts'
 
-type Method = (target: never, args: unknown[]) => unknown
+/** Target and arguments have been weighed, and so will be the result; what a method does beyond looking at each once it counts. */
+type Method = (target: never, args: unknown[], meter: Meter) => unknown
 type Methods = Readonly<Record<string, Method>>
 
 /** @throws {ExpressionError} when there is no such method, or its arguments do not fit. */
-export function callMethod(target: unknown, name: string, args: unknown[]): unknown {
+export function callMethod(target: unknown, name: string, args: unknown[], meter: Meter): unknown {
   const methods = methodsOf(target)
   const method = Object.hasOwn(methods, name) ? methods[name] : undefined
   if (method === undefined) throw new ExpressionError(`"${name}()" cannot be called on ${describe(target)}.`)
-  return method(target as never, args)
+  return method(target as never, args, meter)
 }
 
 function methodsOf(target: unknown): Methods {
-  if (typeof target === 'string') return textMethods
-  if (isList(target)) return listMethods
-  if (isMap(target)) return mapMethods
-  if (numberOf(target) !== undefined) return numberMethods
-  return commonMethods
+  if (typeof target === 'string') return methods.text
+  if (isList(target)) return methods.list
+  if (isMap(target)) return methods.map
+  if (numberOf(target) !== undefined) return methods.number
+  return methods.other
 }
 
 const commonMethods: Methods = {
-  toString: (target: unknown) => toText(target),
-  equals: (target: unknown, [other]) => areEqual(target, other),
-  compareTo: (target: unknown, [other]) => compare(target, other),
+  toString: (target: unknown, _args: unknown[], meter: Meter) => toText(target, meter),
+  equals: (target: unknown, [other], meter) => areEqual(target, other, meter),
+  compareTo: (target: unknown, [other], meter) => compare(target, other, meter),
 }
 
 const textMethods: Methods = {
@@ -34,57 +37,75 @@ const textMethods: Methods = {
   length: (text: string) => text.length,
   isEmpty: (text: string) => text === '',
   isBlank: (text: string) => text.trim() === '',
-  contains: (text: string, [part]) => text.includes(textArgument(part)),
+  contains: (text: string, [part], meter) => firstIndexOf(text, textArgument(part), meter) >= 0,
   startsWith: (text: string, [part]) => text.startsWith(textArgument(part)),
   endsWith: (text: string, [part]) => text.endsWith(textArgument(part)),
-  indexOf: (text: string, [part]) => text.indexOf(textArgument(part)),
-  lastIndexOf: (text: string, [part]) => text.lastIndexOf(textArgument(part)),
+  indexOf: (text: string, [part], meter) => firstIndexOf(text, textArgument(part), meter),
+  lastIndexOf: (text: string, [part], meter) => lastIndexOf(text, textArgument(part), meter),
   equalsIgnoreCase: (text: string, [other]) => typeof other === 'string' && text.toLowerCase() === other.toLowerCase(),
-  matches: (text: string, [pattern]) => matchesWhole(textArgument(pattern), text),
+  matches: (text: string, [pattern], meter) => matchesWhole(textArgument(pattern), text, meter),
   toUpperCase: (text: string) => text.toUpperCase(),
   toLowerCase: (text: string) => text.toLowerCase(),
   trim: (text: string) => text.trim(),
   strip: (text: string) => text.trim(),
   concat: (text: string, [other]) => checked(text + textArgument(other)),
   repeat: (text: string, [times]) => repeat(text, wholeArgument(times)),
-  replace: (text: string, [from, to]) => checked(text.split(textArgument(from)).join(textArgument(to))),
-  replaceAll: (text: string, [from, to]) => checked(replaceMatches(textArgument(from), text, textArgument(to), true)),
-  replaceFirst: (text: string, [from, to]) => checked(replaceMatches(textArgument(from), text, textArgument(to), false)),
+  replace: (text: string, [from, to], meter) => replaceText(text, textArgument(from), textArgument(to), meter),
+  replaceAll: (text: string, [from, to], meter) => replacePattern(text, from, to, true, meter),
+  replaceFirst: (text: string, [from, to], meter) => replacePattern(text, from, to, false, meter),
   substring: (text: string, [from, to]) =>
     substring(text, wholeArgument(from), to === undefined ? text.length : wholeArgument(to)),
-  split: (text: string, [pattern, limit]) => split(text, textArgument(pattern), limit === undefined ? 0 : wholeArgument(limit)),
+  split: (text: string, [pattern, limit], meter) =>
+    split(text, textArgument(pattern), limit === undefined ? 0 : wholeArgument(limit), meter),
 }
 
 const listMethods: Methods = {
   ...commonMethods,
   size: (list: unknown[]) => list.length,
   isEmpty: (list: unknown[]) => list.length === 0,
-  contains: (list: unknown[], [item]) => list.some((each) => areEqual(each, item)),
-  containsAll: (list: unknown[], [items]) => listArgument(items).every((item) => list.some((each) => areEqual(each, item))),
-  indexOf: (list: unknown[], [item]) => list.findIndex((each) => areEqual(each, item)),
-  lastIndexOf: (list: unknown[], [item]) => list.findLastIndex((each) => areEqual(each, item)),
-  subList: (list: unknown[], [from, to]) => subList(list, wholeArgument(from), wholeArgument(to)),
+  contains: (list: unknown[], [item], meter) => list.some((each) => areEqual(each, item, meter)),
+  containsAll: (list: unknown[], [items], meter) =>
+    listArgument(items).every((item) => list.some((each) => areEqual(each, item, meter))),
+  indexOf: (list: unknown[], [item], meter) => list.findIndex((each) => areEqual(each, item, meter)),
+  lastIndexOf: (list: unknown[], [item], meter) => list.findLastIndex((each) => areEqual(each, item, meter)),
+  subList: (list: unknown[], [from, to], meter) => subList(list, wholeArgument(from), wholeArgument(to), meter),
 }
 
 const mapMethods: Methods = {
   ...commonMethods,
-  size: (map: object) => Object.keys(map).length,
-  isEmpty: (map: object) => Object.keys(map).length === 0,
+  size: (map: object, _args, meter) => keysOf(map, meter).length,
+  isEmpty: (map: object, _args, meter) => keysOf(map, meter).length === 0,
   containsKey: (map: object, [key]) => typeof key === 'string' && Object.hasOwn(map, key),
-  containsValue: (map: object, [value]) => Object.values(map).some((each) => areEqual(each, value)),
-  keySet: (map: object) => Object.keys(map),
-  values: (map: object) => Object.values(map),
+  containsValue: (map: Record<string, unknown>, [value], meter) =>
+    keysOf(map, meter).some((key) => areEqual(map[key], value, meter)),
+  keySet: (map: object, _args, meter) => keysOf(map, meter),
+  values: (map: Record<string, unknown>, _args, meter) => keysOf(map, meter).map((key) => map[key]),
 }
 
 const numberMethods: Methods = {
   ...commonMethods,
-  intValue: (number) => Number(BigInt.asIntN(32, BigInt(Math.trunc(numeric(number))))),
-  longValue: (number) => BigInt(Math.trunc(numeric(number))),
+  intValue: (number) => Number(BigInt.asIntN(32, wholePart(number))),
+  longValue: (number) => BigInt.asIntN(64, wholePart(number)),
   doubleValue: (number) => new Real(numeric(number)),
 }
 
+/** Every method there is, by what it is called on. */
+export const methods = {
+  text: textMethods,
+  list: listMethods,
+  map: mapMethods,
+  number: numberMethods,
+  other: commonMethods,
+} as const satisfies Record<string, Methods>
+
 function numeric(value: unknown): number {
   return Number(numberOf(value)?.value)
+}
+
+function wholePart(value: unknown): bigint {
+  const number = numeric(value)
+  if (!Number.isFinite(number)) throw new ExpressionError(`${describe(value)} has no whole part.`)
+  return BigInt(Math.trunc(number))
 }
 
 function textArgument(value: unknown): string {
@@ -115,14 +136,52 @@ function substring(text: string, from: number, to: number): string {
   return text.slice(from, to)
 }
 
-function subList(list: unknown[], from: number, to: number): unknown[] {
+function subList(list: unknown[], from: number, to: number, meter: Meter): unknown[] {
   if (from < 0 || to > list.length || from > to) throw new ExpressionError(`subList(${from}, ${to}) is out of range.`)
+  meter.spend(to - from)
   return list.slice(from, to)
 }
 
+function firstIndexOf(text: string, part: string, meter: Meter): number {
+  if (part === '') return 0
+  for (const at of occurrences(text, part, meter)) return at
+  return -1
+}
+
+function lastIndexOf(text: string, part: string, meter: Meter): number {
+  if (part === '') return text.length
+  let last = -1
+  for (const at of occurrences(text, part, meter)) last = at
+  return last
+}
+
+function replaceText(text: string, from: string, to: string, meter: Meter): string {
+  const parts = from === '' ? text.split('') : partsBetween(text, from, meter)
+  meter.spend(parts.length)
+  checkLength(text.length + (parts.length - 1) * (to.length - from.length))
+  return parts.join(to)
+}
+
+function partsBetween(text: string, separator: string, meter: Meter): string[] {
+  const parts: string[] = []
+  let end = 0
+  for (const at of occurrences(text, separator, meter)) {
+    if (at < end) continue
+    meter.spend()
+    parts.push(text.slice(end, at))
+    end = at + separator.length
+  }
+  return [...parts, text.slice(end)]
+}
+
+function replacePattern(text: string, pattern: unknown, replacement: unknown, all: boolean, meter: Meter): string {
+  const options = { replacement: textArgument(replacement), all, longest: longestText, meter }
+  return checked(replaceMatches(textArgument(pattern), text, options))
+}
+
 /** Without a limit, empty parts at the end are dropped. */
-function split(text: string, pattern: string, limit: number): string[] {
-  const parts = splitAt(pattern, text, limit > 0 ? limit : Infinity)
+function split(text: string, pattern: string, limit: number, meter: Meter): string[] {
+  const parts = splitAt(pattern, text, limit > 0 ? limit : Infinity, meter)
   if (limit !== 0) return parts
   while (parts.length > 1 && parts.at(-1) === '') parts.pop()
   return parts

@@ -1,5 +1,6 @@
 /** Which names an expression can refer to, depending on where it stands (orchestration contract, 7.3). */
-import { readKey, visibleOutputs } from '../machine/graph.ts'
+import { visibleOutputs } from '../machine/graph.ts'
+import type { Meter } from '../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { deployedServerGroups } from './deployments.ts'
@@ -38,29 +39,46 @@ export function objectScope(members: JsonObject): Scope {
 export function executionScope(execution: Execution, stage?: Stage): Scope {
   const names = new Map<string, () => unknown>()
   if (execution.type === 'PIPELINE') {
-    let object: JsonObject | undefined
-    names.set('execution', () => (object ??= executionObject(execution)))
+    names.set(
+      'execution',
+      once(() => executionObject(execution)),
+    )
     names.set('trigger', () => execution.trigger)
     names.set('parameters', () => parametersOf(execution, stage))
-    names.set('deployedServerGroups', () => deployedServerGroups(execution, []))
+    names.set(
+      'deployedServerGroups',
+      once(() => deployedServerGroups(execution, [])),
+    )
     names.set('scmInfo', () => scmInfo(execution, stage))
     if (execution.templateVariables !== undefined) names.set('templateVariables', () => execution.templateVariables)
   }
-  const read = (name: string) => (stage === undefined ? undefined : readKey(execution, stage, name))
+  const outputs = once(() => (stage === undefined ? new Map<string, unknown>() : visibleOutputs(execution, stage)))
+  const own = stage?.context ?? {}
+  const read = (name: string) => (Object.hasOwn(own, name) ? own[name] : outputs().get(name))
   return {
     has: (name) => names.has(name) || read(name) !== undefined,
     lookUp: (name) => (names.has(name) ? names.get(name)?.() : read(name)),
-    all: () => ({
-      ...(stage === undefined ? {} : { ...visibleOutputs(execution, stage), ...stage.context }),
+    all: once(() => ({
+      ...Object.fromEntries(outputs()),
+      ...own,
       ...Object.fromEntries([...names].map(([name, value]) => [name, value()])),
-    }),
+    })),
     functions: functionsAt({ execution, stage }),
     strict: false,
   }
 }
 
+/** Expressions change nothing, so what a name stands for is found out once for all of them. */
+function once<T>(find: () => T): () => T {
+  let found: { value: T } | undefined
+  return () => {
+    found ??= { value: find() }
+    return found.value
+  }
+}
+
 function functionsAt(place: ExpressionPlace): Scope['functions'] {
-  return new Map(expressionFunctions.map((each) => [each.name, (args: unknown[]) => each.call(place, args)]))
+  return new Map(expressionFunctions.map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(place, args, meter)]))
 }
 
 const placelessNames = [
@@ -71,7 +89,7 @@ const placelessNames = [
 const functionsWithoutPlace: Scope['functions'] = new Map(
   expressionFunctions
     .filter((each) => placelessNames.includes(each.name))
-    .map((each) => [each.name, (args: unknown[]) => each.call(undefined as never, args)]),
+    .map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(undefined as never, args, meter)]),
 )
 
 function parametersOf(execution: Execution, stage: Stage | undefined): JsonObject {

@@ -1,7 +1,9 @@
 /** Evaluates the expressions of a stage in the course of a run (orchestration contract, 7.2 and 7.5). */
 import type { Turn } from '../machine/turn.ts'
+import type { Meter } from '../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
+import { createExpressionMeter } from './evaluator.ts'
 import { executionScope } from './scopes.ts'
 import { type ExpressionSummary, evaluateTree } from './template.ts'
 
@@ -11,11 +13,14 @@ const summaryKey = 'expressionEvaluationSummary'
 export function evaluateStageContext(execution: Execution, stage: Stage, turn: Turn): void {
   if (!hasExpression(stage.context)) return
   const own = turn.stageTypes.get(stage.type)?.unevaluatedKeys?.(stage, execution) ?? []
+  const meter = createExpressionMeter()
   const { value, summary, succeeded } = evaluateTree(stage.context, {
     scope: executionScope(execution, stage),
     now: turn.now,
+    meter,
     skip: [...own, summaryKey, 'exception', 'stageEnabled'],
   })
+  turn.expressionSteps += meter.spent
   stage.context = { ...value, [summaryKey]: mergedSummary(stage.context[summaryKey], summary, succeeded) }
 }
 
@@ -27,8 +32,8 @@ function hasExpression(value: unknown): boolean {
 }
 
 /** Entries of expressions that have since succeeded disappear. */
-function mergedSummary(before: unknown, failed: ExpressionSummary, succeeded: readonly string[]): JsonObject | undefined {
-  const kept = isJsonObject(before) ? Object.entries(before).filter(([name]) => !succeeded.includes(name)) : []
+function mergedSummary(before: unknown, failed: ExpressionSummary, succeeded: ReadonlySet<string>): JsonObject | undefined {
+  const kept = isJsonObject(before) ? Object.entries(before).filter(([name]) => !succeeded.has(name)) : []
   const merged = { ...Object.fromEntries(kept), ...failed }
   return Object.keys(merged).length > 0 ? merged : undefined
 }
@@ -44,20 +49,30 @@ export function withSummary(stage: Stage, summary: ExpressionSummary): JsonObjec
  * Whether `stageEnabled` lets the stage run (section 4.5): true runs it, anything else, an error included, skips it; a blank
  * expression or another type of condition runs it.
  */
-export function isStageEnabled(execution: Execution, stage: Stage, now: number): boolean {
+export function isStageEnabled(execution: Execution, stage: Stage, turn: Turn): boolean {
   const condition = stage.context['stageEnabled']
   if (execution.type !== 'PIPELINE' || !isJsonObject(condition) || condition['type'] !== 'expression') return true
   const { expression } = condition
   if (typeof expression === 'boolean') return expression
   if (typeof expression !== 'string' || expression.trim() === '') return true
-  const scope = executionScope(execution, stage)
-  const inner = evaluateTree<unknown>(expression, { scope, now }).value
-  if (typeof inner !== 'string') return inner === true
-  const { value } = evaluateTree<unknown>(`\${${inner}}`, { scope, now })
+  const meter = createExpressionMeter()
+  const options = { scope: executionScope(execution, stage), now: turn.now, meter }
+  const inner = evaluateTree<unknown>(expression, options).value
+  const value = typeof inner === 'string' ? evaluateTree<unknown>(`\${${inner}}`, options).value : inner === true
+  turn.expressionSteps += meter.spent
   return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
 }
 
 /** Evaluates one text as the stage sees it; a text that fails comes back as it was. */
-export function evaluateForStage(execution: Execution, stage: Stage, text: string, now: number): unknown {
-  return evaluateTree<unknown>(text, { scope: executionScope(execution, stage), now }).value
+export function evaluateForStage({ execution, stage, now, meter }: EvaluationPlace, text: string): unknown {
+  return evaluateTree<unknown>(text, { scope: executionScope(execution, stage), now, meter }).value
+}
+
+/** Where expressions are evaluated, and what they may take together. */
+export interface EvaluationPlace {
+  readonly execution: Execution
+  readonly stage: Stage
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly meter: Meter
 }

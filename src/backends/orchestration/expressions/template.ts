@@ -2,10 +2,11 @@
  * Evaluates the texts of a JSON value: literal text with `${ expression }` parts. An expression that fails leaves its text as
  * it was and an entry in the summary (orchestration contract, 7.1 and 7.5).
  */
-import { type Budget, evaluateNode, mostSteps, type Scope } from './evaluator.ts'
+import type { Meter } from '../meter.ts'
+import { createExpressionMeter, evaluateNode, type Scope } from './evaluator.ts'
 import { ExpressionError } from './lexer.ts'
 import { parseExpression } from './parser.ts'
-import { isList, isMap, isNull, toJsonValue, toText } from './values.ts'
+import { isList, isMap, isNull, toJsonValue, toText, Unevaluated } from './values.ts'
 
 export interface SummaryEntry {
   description: string
@@ -23,6 +24,8 @@ export interface EvaluationOptions {
   now: number
   /** Keys of the outermost object that are left alone. */
   skip?: readonly string[]
+  /** Counts what the expressions take; one of its own when absent. */
+  meter?: Meter
 }
 
 export interface Evaluated<T> {
@@ -30,7 +33,7 @@ export interface Evaluated<T> {
   /** What failed. */
   summary: ExpressionSummary
   /** Expressions that were evaluated without a complaint. */
-  succeeded: string[]
+  succeeded: ReadonlySet<string>
 }
 
 const longestExpression = 10_000
@@ -43,6 +46,10 @@ const mostEntries = 10
 const mostNames = 200
 /** Members that count as one step. */
 const membersPerStep = 8
+/** Characters of expressions that count as one step: they have to be read. */
+const sourcePerStep = 4
+/** How deep a result may nest: a value that is put into another again and again could not be stored in the end. */
+const deepestResult = 200
 const opening = '${'
 
 /** Evaluates every text within a JSON value, the keys of objects too. */
@@ -53,14 +60,14 @@ export function evaluateTree<T>(value: T, options: EvaluationOptions): Evaluated
 
 class TreeEvaluation {
   readonly summary: ExpressionSummary = Object.create(null) as ExpressionSummary
-  readonly succeeded: string[] = []
+  readonly succeeded = new Set<string>()
   readonly #options: EvaluationOptions
-  /** One for the whole value: many expressions may not take longer than a single one. */
-  readonly #budget: Budget = { steps: mostSteps }
+  readonly #meter: Meter
   #room: number
 
   constructor(options: EvaluationOptions, room: number) {
     this.#options = options
+    this.#meter = options.meter ?? createExpressionMeter()
     this.#room = room
   }
 
@@ -81,15 +88,23 @@ class TreeEvaluation {
   #key(key: string, path: readonly string[]): string {
     if (!key.includes(opening)) return key
     const evaluated = this.#text(key, [...path, key])
-    const name = typeof evaluated === 'string' ? evaluated : toText(evaluated)
-    return name === '__proto__' ? key : name
+    const name = typeof evaluated === 'string' ? evaluated : this.#keyText(evaluated)
+    return name === undefined || name === '__proto__' ? key : name
+  }
+
+  #keyText(value: unknown): string | undefined {
+    try {
+      return toText(value, this.#meter)
+    } catch {
+      return undefined
+    }
   }
 
   #text(text: string, path: readonly string[]): unknown {
     const name = expressionName(text)
     try {
-      const { value, nullParts } = evaluateText(text, (source) => this.#evaluate(source))
-      if (nullParts.length === 0) this.succeeded.push(name)
+      const { value, nullParts } = evaluateText(text, (source) => this.#evaluate(source), this.#meter)
+      if (nullParts.length === 0) this.succeeded.add(name)
       else this.#note(name, path, `${nullParts.join(', ')} is null`, 'INFO')
       return value
     } catch (error) {
@@ -103,11 +118,12 @@ class TreeEvaluation {
 
   /** @throws {ExpressionError} also when the results grow too large, as one that contains itself does from run to run. */
   #evaluate(source: string): unknown {
-    const value = evaluateNode(parseExpression(source), this.#options.scope, this.#budget)
-    const size = sizeOf(value, this.#room)
+    this.#meter.spend(source.length / sourcePerStep)
+    const value = evaluateNode(parseExpression(source), this.#options.scope, this.#meter)
+    const size = sizeOf(value, this.#room, deepestResult)
     this.#room -= size
-    this.#budget.steps -= size / membersPerStep
     if (this.#room < 0) throw new ExpressionError('The results of the expressions are too large.')
+    this.#meter.spend(size / membersPerStep)
     return value
   }
 
@@ -122,41 +138,60 @@ class TreeEvaluation {
 }
 
 /** @throws {ExpressionError} when any part cannot be evaluated. */
-function evaluateText(text: string, evaluate: (source: string) => unknown): { value: unknown; nullParts: string[] } {
+function evaluateText(
+  text: string,
+  evaluate: (source: string) => unknown,
+  meter: Meter,
+): { value: unknown; nullParts: string[] } {
   const parts = templateParts(text)
   const only = parts.length === 1 ? parts[0] : undefined
   if (only !== undefined && only.kind === 'expression') {
     const value = evaluate(only.text)
-    return isNull(value) ? { value: text, nullParts: [only.text] } : { value: toJsonValue(value), nullParts: [] }
+    return isNull(value) ? { value: text, nullParts: [only.text] } : { value: toJsonValue(value, meter), nullParts: [] }
   }
   const nullParts: string[] = []
   const texts = parts.map((part) => {
     if (part.kind === 'literal') return part.text
     const value = evaluate(part.text)
-    if (!isNull(value)) return partText(value)
+    if (!isNull(value)) return partText(value, meter)
     nullParts.push(part.text)
     return `${opening}${part.text}}`
   })
   return { value: texts.join(''), nullParts }
 }
 
-/** Characters and members of a value, counted to a little beyond `enough`. */
-function sizeOf(value: unknown, enough: number): number {
+/**
+ * Characters and members of a value, counted to a little beyond `enough`.
+ *
+ * @throws {ExpressionError} when it nests deeper than `deepest` levels
+ */
+function sizeOf(value: unknown, enough: number, deepest = Infinity): number {
   let size = 0
-  const open = [value]
-  while (open.length > 0 && size <= enough) {
-    const next = open.pop()
-    size += typeof next === 'string' ? next.length + 1 : 1
-    if (isList(next)) for (const item of next) open.push(item)
-    else if (isMap(next)) for (const key of Object.keys(next)) open.push(next[key])
+  let level = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) throw new ExpressionError(`The result nests deeper than ${deepest} levels.`)
+    const below: unknown[] = []
+    for (const next of level) {
+      size += typeof next === 'string' ? next.length + 1 : 1
+      if (size > enough) return size
+      const inner = next instanceof Unevaluated ? next.value : next
+      if (isList(inner)) for (const item of inner) below.push(item)
+      else if (isMap(inner)) {
+        for (const key of Object.keys(inner)) {
+          size += key.length
+          below.push(inner[key])
+        }
+      } else if (inner !== next) below.push(inner)
+    }
+    level = below
   }
   return size
 }
 
-function partText(value: unknown): string {
-  if (isList(value)) return value.map(toText).join(',')
+function partText(value: unknown, meter: Meter): string {
+  if (isList(value)) return value.map((item) => toText(item, meter)).join(',')
   if (isMap(value)) throw new ExpressionError('An object cannot stand within a text; use #toJson.')
-  return toText(value)
+  return toText(value, meter)
 }
 
 interface Part {

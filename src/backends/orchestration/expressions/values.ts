@@ -3,6 +3,7 @@
  * whether they are whole: JSON's 3 is an integer, the literal 3.0 is a `Real`.
  */
 import { isRawNumber } from '../../../http/json.ts'
+import type { Meter } from '../meter.ts'
 import { ExpressionError } from './lexer.ts'
 
 /** A floating-point number, also when its value happens to be whole. */
@@ -28,11 +29,16 @@ export type NumberValue = { kind: 'int' | 'long'; value: bigint } | { kind: 'rea
 const smallestInt = -(2n ** 31n)
 const largestInt = 2n ** 31n - 1n
 
+/** Digits that a whole number of any kind may have. */
+const mostDigits = 20
+
 /** @throws {ExpressionError} when a whole number does not fit. */
 export function parseNumber(text: string): unknown {
   const isHex = /^0[xX]/.test(text)
   if (!isHex && /[.eEfFdD]/.test(text)) return new Real(Number(text.replace(/[fFdDlL]$/, '')))
   const isLong = /[lL]$/.test(text)
+  if (text.replace(/^0[xX]/, '').replace(/^0+/, '').length > mostDigits)
+    throw new ExpressionError(`${text.slice(0, 40)} is too large.`)
   const value = BigInt(isLong ? text.slice(0, -1) : text)
   if (!isLong && value > largestInt) throw new ExpressionError(`${text} is too large for an integer; write ${text}L.`)
   if (BigInt.asIntN(64, value) !== value) throw new ExpressionError(`${text} is too large.`)
@@ -49,7 +55,9 @@ export function numberOf(value: unknown): NumberValue | undefined {
   }
   if (isRawNumber(value)) {
     const text = JSON.stringify(value)
-    return /^-?\d+$/.test(text) ? { kind: 'long', value: BigInt(text) } : { kind: 'real', value: Number(text) }
+    // Reading a whole number takes the square of its digits, and none that is used as one has so many.
+    const isWhole = text.length <= 100 && /^-?\d+$/.test(text)
+    return isWhole ? { kind: 'long', value: BigInt(text) } : { kind: 'real', value: Number(text) }
   }
   return undefined
 }
@@ -81,26 +89,42 @@ const falseTexts = ['false', 'no', 'off', '0']
 /** @throws {ExpressionError} when it is neither a boolean nor a text that stands for one. */
 export function toBoolean(value: unknown): boolean {
   if (typeof value === 'boolean') return value
-  const text = typeof value === 'string' ? value.toLowerCase() : ''
+  const text = typeof value === 'string' && value.length <= 5 ? value.toLowerCase() : ''
   if (trueTexts.includes(text)) return true
   if (falseTexts.includes(text)) return false
   throw new ExpressionError(`${describe(value)} is neither true nor false.`)
 }
 
+/**
+ * Counts looking at one value: its own size, not that of its members. Values share their parts, so that one may look far
+ * larger than the memory that it takes: whatever goes through a value counts every member, each time.
+ */
+export function weigh(value: unknown, meter: Meter): void {
+  meter.spend()
+  if (typeof value === 'string') meter.spendOnText(value.length)
+  else if (isRawNumber(value)) meter.spendOnText(JSON.stringify(value).length)
+}
+
 /** The text of a value, as joining with `+` writes it. */
-export function toText(value: unknown): string {
+export function toText(value: unknown, meter: Meter): string {
+  weigh(value, meter)
   if (isNull(value)) return 'null'
   if (typeof value === 'string') return value
-  if (value instanceof Unevaluated) return toText(value.value)
-  const number = numberOf(value)
-  if (number !== undefined) return number.kind === 'real' ? realText(number.value) : String(number.value)
-  if (isList(value)) return `[${value.map(toText).join(', ')}]`
+  if (value instanceof Unevaluated) return toText(value.value, meter)
+  if (isList(value)) return `[${value.map((item) => toText(item, meter)).join(', ')}]`
   if (isMap(value)) {
     return `{${Object.entries(value)
-      .map(([key, member]) => `${key}=${toText(member)}`)
+      .map(([key, member]) => `${key}=${toText(member, meter)}`)
       .join(', ')}}`
   }
-  return String(value)
+  return plainText(value)
+}
+
+/** The text of a value without members. */
+function plainText(value: unknown): string {
+  const number = numberOf(value)
+  if (number === undefined) return String(value)
+  return number.kind === 'real' ? realText(number.value) : String(number.value)
 }
 
 function realText(value: number): string {
@@ -108,12 +132,13 @@ function realText(value: number): string {
 }
 
 /** A value as JSON holds it. */
-export function toJsonValue(value: unknown): unknown {
-  if (value instanceof Unevaluated) return toJsonValue(value.value)
+export function toJsonValue(value: unknown, meter: Meter): unknown {
+  weigh(value, meter)
+  if (value instanceof Unevaluated) return toJsonValue(value.value, meter)
   if (value instanceof Real) return Number.isFinite(value.value) ? value.value : String(value.value)
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
-  if (isList(value)) return value.map(toJsonValue)
-  if (isMap(value)) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toJsonValue(member)]))
+  if (isList(value)) return value.map((item) => toJsonValue(item, meter))
+  if (isMap(value)) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toJsonValue(member, meter)]))
   return value
 }
 
@@ -123,23 +148,32 @@ export function describe(value: unknown): string {
   if (typeof value === 'string') return value === '' ? 'an empty text' : `the text "${value.slice(0, 40)}"`
   if (isList(value)) return 'a list'
   if (isMap(value)) return 'an object'
-  return toText(value)
+  return value instanceof Unevaluated ? 'a value that is not evaluated' : plainText(value).slice(0, 40)
 }
 
-export function areEqual(one: unknown, other: unknown): boolean {
+export function areEqual(one: unknown, other: unknown, meter: Meter): boolean {
+  weigh(one, meter)
+  weigh(other, meter)
   if (isNull(one) || isNull(other)) return isNull(one) && isNull(other)
   const left = numberOf(one)
   const right = numberOf(other)
   if (left !== undefined && right !== undefined) return compareNumbers(left, right) === 0
   if (isList(one) && isList(other)) {
-    return one.length === other.length && one.every((item, index) => areEqual(item, other[index]))
+    return one.length === other.length && one.every((item, index) => areEqual(item, other[index], meter))
   }
   if (isMap(one) && isMap(other)) {
-    const keys = Object.keys(one)
-    const isSame = (key: string) => Object.hasOwn(other, key) && areEqual(one[key], other[key])
-    return keys.length === Object.keys(other).length && keys.every(isSame)
+    const [keys, otherKeys] = [keysOf(one, meter), keysOf(other, meter)]
+    const isSame = (key: string) => Object.hasOwn(other, key) && areEqual(one[key], other[key], meter)
+    return keys.length === otherKeys.length && keys.every(isSame)
   }
   return one === other
+}
+
+/** The keys of an object, each counted. */
+export function keysOf(map: object, meter: Meter): string[] {
+  const keys = Object.keys(map)
+  meter.spend(keys.length)
+  return keys
 }
 
 function compareNumbers(left: NumberValue, right: NumberValue): number {
@@ -151,7 +185,9 @@ function compareNumbers(left: NumberValue, right: NumberValue): number {
 }
 
 /** @throws {ExpressionError} for values that have no order among each other. */
-export function compare(one: unknown, other: unknown): number {
+export function compare(one: unknown, other: unknown, meter: Meter): number {
+  weigh(one, meter)
+  weigh(other, meter)
   if (isNull(one) || isNull(other)) return isNull(one) ? (isNull(other) ? 0 : -1) : 1
   const left = numberOf(one)
   const right = numberOf(other)

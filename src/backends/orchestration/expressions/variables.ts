@@ -1,7 +1,8 @@
 /** Evaluates a list of variables one after another, each with those above it in scope (evaluator v4). */
-import type { Execution, JsonObject, Stage } from '../model.ts'
+import type { JsonObject } from '../model.ts'
 import type { Scope } from './evaluator.ts'
 import { executionScope } from './scopes.ts'
+import type { EvaluationPlace } from './stage-evaluation.ts'
 import { type ExpressionSummary, evaluateTree } from './template.ts'
 
 export interface Variable extends JsonObject {
@@ -11,23 +12,17 @@ export interface Variable extends JsonObject {
   sourceValue?: unknown
 }
 
-export interface VariablesPlace {
-  execution: Execution
-  stage: Stage
-  /** Milliseconds since the epoch. */
-  now: number
-}
-
 export function evaluateVariables(
   variables: readonly Variable[],
-  { execution, stage, now }: VariablesPlace,
+  { execution, stage, now, meter }: EvaluationPlace,
 ): { result: Variable[]; summary: ExpressionSummary } {
   const outer = executionScope(execution, stage)
   const known = new Map<string, unknown>()
-  let summary: ExpressionSummary = {}
+  const summary: ExpressionSummary = Object.create(null) as ExpressionSummary
+  const scope = withVariables(outer, known)
   const result = variables.map((variable): Variable => {
-    const { value, summary: failed } = evaluateTree({ value: variable.value }, { scope: withVariables(outer, known), now })
-    summary = { ...summary, ...failed }
+    const { value, summary: failed } = evaluateTree({ value: variable.value }, { scope, now, meter })
+    Object.assign(summary, failed)
     if (typeof variable.key === 'string') known.set(variable.key, value.value)
     return { ...variable, value: value.value, sourceValue: variable.value }
   })

@@ -8,21 +8,34 @@ import { isTopLevel, isTrue } from '../model.ts'
 import { isActive, isComplete, isFine, isHalt } from '../statuses.ts'
 import { checkCompletion } from './completion.ts'
 import { errorRecord, failureStatus, StageError } from './failure.ts'
-import { areRequisitesFine, childrenOf, parentOf } from './graph.ts'
+import { areRequisitesFine, childrenOf, parentOf, successorsOf } from './graph.ts'
 import { createTasks, injectStages } from './new-stage.ts'
 import { plannedBeforeStages } from './planning.ts'
 import { completeStage } from './stage-completion.ts'
-import { recordEvent, type Turn } from './turn.ts'
+import { isSpent, recordEvent, type Turn } from './turn.ts'
 
-export function advance(execution: Execution, turn: Turn): void {
-  let hasMoved = true
-  while (hasMoved) {
-    hasMoved = false
-    for (const stage of [...execution.stages]) {
-      if (!isActive(execution.status)) return
-      if (execution.stages.includes(stage) && advanceStage(execution, stage, turn)) hasMoved = true
-    }
+/** @param changed The only stage that has changed since the last time; without it all are looked at. */
+export function advance(execution: Execution, turn: Turn, changed?: Stage): void {
+  const isWhole = changed === undefined || execution.engine.unfinishedAt !== undefined
+  const open = new Set(isWhole ? execution.stages : affectedBy(execution, changed))
+  execution.engine.unfinishedAt = undefined
+  // A set is walked in the order of insertion; what is added on the way has its turn too.
+  for (const stage of open) {
+    if (!isActive(execution.status)) return
+    open.delete(stage)
+    if (!advanceStage(execution, stage, turn)) continue
+    for (const each of affectedBy(execution, stage)) open.add(each)
+    if (!isSpent(turn) || open.size === 0) continue
+    execution.engine.unfinishedAt = turn.now
+    return
   }
+}
+
+/** Stages that may be able to move because this one has. */
+function affectedBy(execution: Execution, stage: Stage): Stage[] {
+  const parent = parentOf(execution, stage)
+  const near = [stage, ...childrenOf(execution, stage), ...(parent === undefined ? [] : [parent])]
+  return isComplete(stage.status) ? [...near, ...successorsOf(execution, stage)] : near
 }
 
 function advanceStage(execution: Execution, stage: Stage, turn: Turn): boolean {
@@ -44,7 +57,7 @@ function mayStart(execution: Execution, stage: Stage): boolean {
 
 function startStage(execution: Execution, stage: Stage, turn: Turn): void {
   const isTooLate = stage.startTimeExpiry !== undefined && turn.now > stage.startTimeExpiry
-  if (isTooLate || !isStageEnabled(execution, stage, turn.now)) {
+  if (isTooLate || !isStageEnabled(execution, stage, turn)) {
     skipStage(execution, stage, turn)
     return
   }
@@ -72,7 +85,7 @@ function planStage(execution: Execution, stage: Stage, turn: Turn): void {
     const before = plannedBeforeStages(execution, stage, type)
     stage.tasks = createTasks(name, steps)
     if (type.isSkippable?.(stage)) stage.context['canManuallySkip'] = true
-    injectStages(execution, stage, 'STAGE_BEFORE', before.stages, turn.nextId, before.firstNumber)
+    injectStages(execution, stage, 'STAGE_BEFORE', before.stages, turn, before.firstNumber)
   } catch (error) {
     stage.context['exception'] = errorRecord(error, stage.name, turn.now)
     stage.context['beforeStagePlanningFailed'] = true
@@ -118,7 +131,7 @@ function planAfterStages(execution: Execution, stage: Stage, turn: Turn): true {
   const type = turn.stageTypes.get(stage.type)
   try {
     const after = type?.afterStages?.(stage, execution) ?? []
-    injectStages(execution, stage, 'STAGE_AFTER', after, turn.nextId)
+    injectStages(execution, stage, 'STAGE_AFTER', after, turn)
   } catch (error) {
     stage.context['exception'] = errorRecord(error, stage.name, turn.now)
     stage.context['afterStagePlanningFailed'] = true

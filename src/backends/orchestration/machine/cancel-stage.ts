@@ -1,6 +1,7 @@
 /** Ends what is active in a stage without a result of its own. */
 import type { Execution, Stage } from '../model.ts'
 import { isActive } from '../statuses.ts'
+import { noteEnd } from './graph.ts'
 import { recordEvent, type Turn } from './turn.ts'
 
 /** Ends an active stage and its tasks as CANCELED; what it started elsewhere is undone by its type afterwards. */
@@ -8,6 +9,7 @@ export function cancelStage(execution: Execution, stage: Stage, turn: Turn): voi
   if (!isActive(stage.status)) return
   stage.status = 'CANCELED'
   stage.endTime = turn.now
+  noteEnd(execution, stage)
   for (const task of stage.tasks) {
     if (!isActive(task.status)) continue
     task.status = 'CANCELED'

@@ -13,8 +13,7 @@ import { recordEvent, type Turn } from './turn.ts'
 export function checkCompletion(execution: Execution, stage: Stage, turn: Turn): void {
   if (!isTopLevel(stage)) return
   const successors = successorsOf(execution, stage)
-  const isEndOfBranch =
-    isHalt(stage.status) || successors.length === 0 || successors.some((successor) => hasHaltedUpstream(execution, successor))
+  const isEndOfBranch = isHalt(stage.status) || successors.length === 0 || hasHaltedUpstream(execution, successors)
   const result = isEndOfBranch ? executionResult(execution) : undefined
   if (result !== undefined) completeExecution(execution, result, turn)
 }

@@ -1,6 +1,10 @@
 /** Makes the records of stages and tasks. */
+import { executionFactor } from '../../limits.ts'
 import type { Execution, JsonObject, Stage, Task } from '../model.ts'
 import type { NewStage, Step } from '../stages/stage-type.ts'
+import { StageError } from './failure.ts'
+import { insertStages } from './graph.ts'
+import type { Turn } from './turn.ts'
 
 export interface StageParts {
   id: string
@@ -26,15 +30,23 @@ export function createStage(parts: StageParts): Stage {
 /**
  * Injects synthetic stages around a stage: those before it stand ahead of it in the list, those after it behind it, so that
  * the list reads in the order of running. The injected execution window takes number 0 (section 3.2).
+ *
+ * @throws {StageError} when the execution would have too many
  */
 export function injectStages(
   execution: Execution,
   parent: Stage,
   owner: 'STAGE_BEFORE' | 'STAGE_AFTER',
   added: readonly NewStage[],
-  nextId: () => string,
+  { nextId, limits }: Turn,
   firstNumber = 1,
 ): Stage[] {
+  const most = executionFactor * limits.stages
+  if (execution.stages.length + added.length > most) {
+    throw new StageError([
+      `The stage would add ${added.length} stages, and an execution may have ${most}. Split it, or raise pipelines.max-stages.`,
+    ])
+  }
   const mark = owner === 'STAGE_BEFORE' ? '<' : '>'
   const refOf = (position: number) => `${parent.refId}${mark}${firstNumber + position}`
   const stages = added.map((parts, position) => ({
@@ -49,8 +61,7 @@ export function injectStages(
     parentStageId: parent.id,
     syntheticStageOwner: owner,
   }))
-  const at = execution.stages.indexOf(parent)
-  execution.stages.splice(owner === 'STAGE_BEFORE' ? at : at + 1, 0, ...stages)
+  insertStages(execution, owner === 'STAGE_BEFORE' ? 'before' : 'after', parent, stages)
   return stages
 }
 

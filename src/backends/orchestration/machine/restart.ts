@@ -1,9 +1,9 @@
 /** Runs a stage and what follows it once more (orchestration contract, 4.7, "restart stage"). */
 import type { Execution, JsonObject, Stage } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import { isJsonObject, isTopLevel } from '../model.ts'
 import { isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
-import { descendantsOf, downstreamOf, topLevelStages } from './graph.ts'
+import { descendantsOf, downstreamOf, removeStages, stagesByRef } from './graph.ts'
 import { recordEvent, type Turn } from './turn.ts'
 
 /** Only a stage that is complete, or has not started, can be restarted. */
@@ -16,14 +16,12 @@ export function resetForRestart(execution: Execution, stage: Stage, restartedBy:
   if (!isComplete(stage.status)) return
   const { exception, ...context } = stage.context
   stage.context = { ...context, restartDetails: { restartedBy, restartTime: turn.now, previousException: exception } }
-  for (const each of [stage, ...downstreamOf(execution, stage)]) {
-    if (isComplete(each.status)) resetStage(execution, each, turn)
-  }
+  const reset = [stage, ...downstreamOf(execution, stage)].filter((each) => isComplete(each.status))
+  removeStages(execution, new Set(reset.flatMap((each) => descendantsOf(execution, each))))
+  for (const each of reset) resetStage(each, turn)
 }
 
-function resetStage(execution: Execution, stage: Stage, turn: Turn): void {
-  const dropped = new Set(descendantsOf(execution, stage))
-  execution.stages = execution.stages.filter((each) => !dropped.has(each))
+function resetStage(stage: Stage, turn: Turn): void {
   const {
     exception: _exception,
     beforeStagePlanningFailed: _before,
@@ -58,7 +56,7 @@ export function replacePreconditions(execution: Execution, definition: JsonObjec
   const stages = Array.isArray(definition['stages']) ? definition['stages'] : []
   for (const wanted of stages) {
     if (!isJsonObject(wanted) || wanted['type'] !== 'checkPreconditions') continue
-    const stage = topLevelStages(execution).find((each) => each.refId === String(wanted['refId']))
+    const stage = stagesByRef(execution, String(wanted['refId'])).find(isTopLevel)
     if (stage !== undefined && stage.type === 'checkPreconditions') {
       stage.context = { ...stage.context, preconditions: wanted['preconditions'] }
     }

@@ -4,20 +4,23 @@ import type { Execution, JsonObject, Stage, Task } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
 import type { Step, TaskResult } from '../stages/stage-type.ts'
 import { isComplete, type Status } from '../statuses.ts'
+import { formatStored } from '../store.ts'
 import { advance } from './advance.ts'
+import { completeExecution } from './completion.ts'
 import { errorRecord, failureStatus, RetryableError, StageError } from './failure.ts'
+import { parentOf } from './graph.ts'
 import { remainingMs, timeoutOf } from './timeout.ts'
-import type { Turn } from './turn.ts'
+import { isSpent, type Turn } from './turn.ts'
 
 const defaultPollMs = 1000
 const longestPollMs = 120_000
-/** How often a task may be handed out anew because the process ended while it ran. */
-const mostRedeliveries = 5
 
 export interface TaskRun {
   execution: Execution
   stage: Stage
   task: Task
+  /** Names the start of the task. */
+  run: string
   step: Step
 }
 
@@ -26,19 +29,28 @@ export function stepOf(stage: Stage, task: Task, turn: Turn): Step | undefined {
   return turn.stageTypes.get(name)?.steps.find((step) => step.name === task.name)
 }
 
-/** Tasks that have to be handed out now. Those that end without being handed out, such as by a timeout, are dealt with here. */
-export function takeDueTasks(execution: Execution, turn: Turn, isInFlight: (run: string) => boolean): TaskRun[] {
+/**
+ * Tasks that have to be handed out now, as far as this step has not spent what is its due. Those that end without being handed
+ * out, such as by a timeout, are dealt with here.
+ *
+ * @param isTaken Whether a start of a task is in somebody's hands already.
+ */
+export function takeDueTasks(execution: Execution, turn: Turn, isTaken: (run: string) => boolean): TaskRun[] {
   const runs: TaskRun[] = []
-  for (const stage of [...execution.stages]) {
-    for (const task of stage.tasks) {
-      const { run, dueAt } = task.engine
-      if (task.status !== 'RUNNING' || run === undefined || isInFlight(run) || (dueAt ?? 0) > turn.now) continue
-      const step = prepareRun(execution, stage, task, turn)
-      if (step !== undefined) runs.push({ execution, stage, task, step })
-    }
+  for (const [stage, task] of execution.stages.flatMap((stage) => stage.tasks.map((task) => [stage, task] as const))) {
+    const { run, dueAt } = task.engine
+    if (task.status !== 'RUNNING' || run === undefined || isTaken(run) || (dueAt ?? 0) > turn.now) continue
+    if (isSpent(turn)) break
+    const step = prepareRun(execution, stage, task, turn)
+    if (step !== undefined) runs.push({ execution, stage, task, run, step })
+    else advance(execution, turn, stage)
   }
-  advance(execution, turn)
-  return runs.filter((run) => run.task.status === 'RUNNING')
+  return runs
+}
+
+/** Whether the task still runs as it did when it was taken: another one may have ended the execution. */
+export function isWanted({ task, run }: TaskRun): boolean {
+  return task.status === 'RUNNING' && task.engine.run === run
 }
 
 function prepareRun(execution: Execution, stage: Stage, task: Task, turn: Turn): Step | undefined {
@@ -69,12 +81,7 @@ function prepareRun(execution: Execution, stage: Stage, task: Task, turn: Turn):
 export function pauseTask(execution: Execution, stage: Stage, task: Task): void {
   task.status = 'PAUSED'
   task.engine.dueAt = undefined
-  let above: Stage | undefined = stage
-  while (above !== undefined) {
-    above.status = 'PAUSED'
-    const { parentStageId }: Stage = above
-    above = execution.stages.find((each) => each.id === parentStageId)
-  }
+  for (let above: Stage | undefined = stage; above !== undefined; above = parentOf(execution, above)) above.status = 'PAUSED'
 }
 
 function timeOut(execution: Execution, stage: Stage, task: Task, step: Step, turn: Turn): void {
@@ -92,7 +99,14 @@ function timeOut(execution: Execution, stage: Stage, task: Task, step: Step, tur
 export function applyResult(run: TaskRun, result: TaskResult, turn: Turn): void {
   const { execution, stage, task, step } = run
   task.engine.begun = undefined
-  task.engine.redeliveries = undefined
+  const size = formatStored([result.context, result.outputs]).length
+  if (size > turn.limits.bytes) {
+    const text = `The step "${task.name}" has ${size} characters to record; ${turn.limits.bytes} are allowed. Raise pipelines.max-size.`
+    failTask(stage, task, new StageError([text]), turn)
+    advance(execution, turn, stage)
+    return
+  }
+  turn.recorded += size
   mergeResult(stage, result)
   evaluateStageContext(execution, stage, turn)
   const status = statusFor(stage, result.status)
@@ -101,7 +115,7 @@ export function applyResult(run: TaskRun, result: TaskResult, turn: Turn): void 
   } else {
     endTask(task, status, turn)
   }
-  advance(execution, turn)
+  advance(execution, turn, stage)
 }
 
 function mergeResult(stage: Stage, result: TaskResult): void {
@@ -126,7 +140,7 @@ export function applyFailure(run: TaskRun, error: unknown, turn: Turn): void {
     return
   }
   failTask(stage, task, error, turn)
-  advance(execution, turn)
+  advance(execution, turn, stage)
 }
 
 function failTask(stage: Stage, task: Task, error: unknown, turn: Turn): void {
@@ -150,21 +164,18 @@ function nextLook(execution: Execution, stage: Stage, task: Task, step: Step, as
   return now + Math.min(pause, remainingMs(execution, stage, task, step, now) + 1)
 }
 
-/** Called once for each task that was being run when the process ended; counts, and gives up on one that keeps ending it. */
-export function redeliver(execution: Execution, turn: Turn): void {
+/** Ends an execution that the engine cannot go on with: its running stages say why, and so does the execution. */
+export function giveUp(execution: Execution, reason: string, turn: Turn): void {
+  if (isComplete(execution.status)) return
   for (const stage of execution.stages) {
-    for (const task of stage.tasks) {
-      if (task.status !== 'RUNNING' || (task.engine.dueAt ?? 0) > turn.now) continue
-      task.engine.redeliveries = (task.engine.redeliveries ?? 0) + 1
-      if (task.engine.redeliveries <= mostRedeliveries) continue
-      const text = `The step "${task.name}" was abandoned: the engine ended ${mostRedeliveries} times while it ran.`
-      const record = errorRecord(new StageError([text]), task.name, turn.now)
-      stage.context['exception'] = record
-      task.taskExceptionDetails = { exception: record }
-      endTask(task, 'TERMINAL', turn)
-    }
+    for (const task of stage.tasks) if (task.status === 'RUNNING') failTask(stage, task, new StageError([reason]), turn)
   }
-  advance(execution, turn)
+  execution.canceled = true
+  execution.canceledBy = 'spinnaker'
+  execution.cancellationReason = reason
+  execution.engine.parkedAt = undefined
+  execution.engine.unfinishedAt = undefined
+  completeExecution(execution, 'TERMINAL', turn)
 }
 
 /** Makes every running task be looked at now. */
@@ -176,14 +187,17 @@ export function wakeTasks(execution: Execution, now: number): void {
 
 /** When the engine has to look at the execution next; tasks in flight announce themselves. */
 export function nextDue(execution: Execution, isInFlight: (run: string) => boolean): number | undefined {
-  const times = execution.engine.followUps.filter((each) => !isInFlight(each.id)).map((each) => each.dueAt)
+  const { followUps, unfinishedAt } = execution.engine
+  let next = Infinity
+  for (const { id, dueAt } of followUps) if (!isInFlight(id)) next = Math.min(next, dueAt)
   if (!isComplete(execution.status)) {
+    next = Math.min(next, unfinishedAt ?? Infinity)
     for (const { tasks } of execution.stages) {
       for (const { status, engine } of tasks) {
         if (status !== 'RUNNING' || engine.dueAt === undefined || isInFlight(engine.run ?? '')) continue
-        times.push(engine.dueAt)
+        next = Math.min(next, engine.dueAt)
       }
     }
   }
-  return times.length === 0 ? undefined : Math.min(...times)
+  return next === Infinity ? undefined : next
 }

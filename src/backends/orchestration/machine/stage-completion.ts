@@ -5,7 +5,7 @@ import { isHalt, type Status } from '../statuses.ts'
 import { cancelStage } from './cancel-stage.ts'
 import { checkCompletion } from './completion.ts'
 import { appendErrors, errorTexts, failureStatus } from './failure.ts'
-import { childrenOf, descendantsOf } from './graph.ts'
+import { childrenOf, descendantsOf, noteEnd } from './graph.ts'
 import { recordEvent, type Turn } from './turn.ts'
 
 /** @param status Given when the result does not follow from children and tasks. */
@@ -14,6 +14,7 @@ export function completeStage(execution: Execution, stage: Stage, status: Status
   const isRefused = isTrue(stage.context['failOnFailedExpressions']) && failedExpressions(stage).length > 0
   stage.status = isRefused ? 'TERMINAL' : (status ?? stageResult(execution, stage))
   stage.endTime = turn.now
+  noteEnd(execution, stage)
   for (const child of descendantsOf(execution, stage)) cancelStage(execution, child, turn)
   recordEvent(turn, { phase: isHalt(stage.status) ? 'failed' : 'complete', execution, stage })
   checkCompletion(execution, stage, turn)

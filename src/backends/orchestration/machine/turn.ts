@@ -1,4 +1,5 @@
 /** One step of the state machine: what it may use, and what it leaves for those who store and publish. */
+import type { PipelineLimits } from '../../limits.ts'
 import type { Execution, Stage } from '../model.ts'
 import type { StageTypes } from '../stages/stage-type.ts'
 
@@ -7,9 +8,21 @@ export interface Turn {
   readonly now: number
   readonly nextId: () => string
   readonly stageTypes: StageTypes
+  readonly limits: PipelineLimits
   /** Executions that this step completed; what waits for them is dealt with in the same transaction. */
   readonly completed: Execution[]
   readonly events: LifeCycleEvent[]
+  /** Steps that expressions have taken so far. */
+  expressionSteps: number
+  /** Characters that tasks have added to records so far. */
+  recorded: number
+}
+
+/** Beyond it, what is left is for another step: others must have their turn. */
+const mostExpressionSteps = 250_000
+
+export function isSpent(turn: Turn): boolean {
+  return turn.expressionSteps > mostExpressionSteps || turn.recorded > turn.limits.bytes
 }
 
 export type LifeCyclePhase = 'starting' | 'complete' | 'failed' | 'skipped'

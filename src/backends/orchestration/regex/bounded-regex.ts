@@ -1,11 +1,12 @@
 /**
  * Regular expressions from pipelines, matched in time proportional to pattern and text: all ways through the pattern are
- * followed at once, so no pattern can make the engine hang.
+ * followed at once, so no pattern can make the engine hang. What it takes is counted on a meter.
  */
+import { Meter } from '../meter.ts'
 import { isWordCharacter, parseRegex, RegexError, type RegexNode } from './regex-syntax.ts'
 
 type Instruction =
-  | { kind: 'characters'; test: (character: string) => boolean }
+  | { kind: 'characters'; test: (character: string) => boolean; cost: number }
   | { kind: 'assert'; what: 'start' | 'end' | 'word-boundary' | 'no-word-boundary' }
   /** Follows both; the first is preferred. */
   | { kind: 'fork'; first: number; second: number }
@@ -15,16 +16,25 @@ type Instruction =
 
 const mostInstructions = 20_000
 const longestPattern = 2000
-/** Instructions that one match may look at. */
-const mostSteps = 5_000_000
+/** Instructions that cost as much as one step of a meter. */
+const instructionsPerStep = 2
+/** Characters that cost as much, where each is looked at by itself. */
+const charactersPerStep = 8
+/** What patterns may take that are matched for one purpose: some hundred milliseconds. */
+const mostSteps = 1_000_000
 
 /** Where each group begins and ends, in characters; group 0 is the whole match. */
 type Slots = readonly (number | undefined)[]
 
+/** A meter for patterns that do not stand in expressions; those that are matched for one purpose share it. */
+export function createRegexMeter(): Meter {
+  return new Meter(mostSteps, () => new RegexError('The regular expression takes too long on this text.'))
+}
+
 /** @throws {RegexError} when the pattern cannot be read or takes too long. */
-export function matchesWhole(pattern: string, text: string): boolean {
-  const program = compile(pattern)
-  return findMatch(program, [...text], 0, { anchored: true, whole: true }) !== undefined
+export function matchesWhole(pattern: string, text: string, meter: Meter): boolean {
+  const program = compile(pattern, meter)
+  return findMatch(program, charactersOf(text, meter), 0, { anchored: true, whole: true, meter }) !== undefined
 }
 
 /**
@@ -32,17 +42,28 @@ export function matchesWhole(pattern: string, text: string): boolean {
  *
  * @throws {RegexError} when the pattern cannot be read or takes too long.
  */
-export function replaceMatches(pattern: string, text: string, replacement: string, all: boolean): string {
-  const characters = [...text]
+export function replaceMatches(pattern: string, text: string, options: ReplaceOptions): string {
+  const { replacement, all, longest, meter } = options
+  const characters = charactersOf(text, meter)
   let replaced = ''
   let at = 0
-  for (const slots of eachMatch(compile(pattern), characters)) {
+  for (const slots of eachMatch(compile(pattern, meter), characters, meter)) {
     const [start, end] = [slots[0] as number, slots[1] as number]
-    replaced += characters.slice(at, start).join('') + expand(replacement, slots, characters)
+    meter.spend((start - at + replacement.length) / charactersPerStep)
+    replaced += characters.slice(at, start).join('') + expand(replacement, slots, characters, meter)
+    if (replaced.length > longest) throw new RegexError(`The text would have more than ${longest} characters.`)
     at = end
     if (!all) break
   }
   return replaced + characters.slice(at).join('')
+}
+
+export interface ReplaceOptions {
+  replacement: string
+  all: boolean
+  /** Characters that the result may have; what stands behind the last match is not counted. */
+  longest: number
+  meter: Meter
 }
 
 /**
@@ -50,11 +71,11 @@ export function replaceMatches(pattern: string, text: string, replacement: strin
  *
  * @throws {RegexError} when the pattern cannot be read or takes too long.
  */
-export function splitAt(pattern: string, text: string, limit: number): string[] {
-  const characters = [...text]
+export function splitAt(pattern: string, text: string, limit: number, meter: Meter): string[] {
+  const characters = charactersOf(text, meter)
   const parts: string[] = []
   let at = 0
-  for (const slots of eachMatch(compile(pattern), characters)) {
+  for (const slots of eachMatch(compile(pattern, meter), characters, meter)) {
     const [start, end] = [slots[0] as number, slots[1] as number]
     if (parts.length + 1 >= limit) break
     if (end === 0 || (start === end && start === characters.length)) continue
@@ -64,10 +85,15 @@ export function splitAt(pattern: string, text: string, limit: number): string[] 
   return [...parts, characters.slice(at).join('')]
 }
 
-function* eachMatch(program: readonly Instruction[], characters: readonly string[]): Generator<Slots> {
+function charactersOf(text: string, meter: Meter): string[] {
+  meter.spend(text.length / charactersPerStep)
+  return [...text]
+}
+
+function* eachMatch(program: readonly Instruction[], characters: readonly string[], meter: Meter): Generator<Slots> {
   let at = 0
   while (at <= characters.length) {
-    const slots = findMatch(program, characters, at, { anchored: false, whole: false })
+    const slots = findMatch(program, characters, at, { anchored: false, whole: false, meter })
     if (slots === undefined) return
     yield slots
     const [start, end] = [slots[0] as number, slots[1] as number]
@@ -75,20 +101,24 @@ function* eachMatch(program: readonly Instruction[], characters: readonly string
   }
 }
 
-function expand(replacement: string, slots: Slots, characters: readonly string[]): string {
+function expand(replacement: string, slots: Slots, characters: readonly string[], meter: Meter): string {
   return replacement.replace(/\\(.)|\$(\d)/g, (_all, escaped?: string, digit?: string) => {
     if (escaped !== undefined) return escaped
     const group = 2 * Number(digit)
-    return characters.slice(slots[group] ?? 0, slots[group + 1] ?? 0).join('')
+    const [start, end] = [slots[group] ?? 0, slots[group + 1] ?? 0]
+    meter.spend(1 + (end - start) / charactersPerStep)
+    return characters.slice(start, end).join('')
   })
 }
 
-function compile(pattern: string): Instruction[] {
+function compile(pattern: string, meter: Meter): Instruction[] {
   if (pattern.length > longestPattern) throw new RegexError(`The regular expression is longer than ${longestPattern} characters.`)
   const program: Instruction[] = []
+  meter.spend(1 + pattern.length)
   const { root } = parseRegex(pattern)
   emit({ kind: 'group', inner: root, number: 0 }, program)
   program.push({ kind: 'match' })
+  meter.spend(program.length / instructionsPerStep)
   return program
 }
 
@@ -96,7 +126,7 @@ function emit(node: RegexNode, program: Instruction[]): void {
   if (program.length > mostInstructions) throw new RegexError('The regular expression is too large.')
   switch (node.kind) {
     case 'characters':
-      program.push({ kind: 'characters', test: node.test })
+      program.push({ kind: 'characters', test: node.test, cost: node.cost })
       return
     case 'sequence':
       for (const part of node.parts) emit(part, program)
@@ -173,6 +203,7 @@ interface MatchOptions {
   anchored: boolean
   /** Only a match that reaches the end of the text counts. */
   whole: boolean
+  meter: Meter
 }
 
 function findMatch(
@@ -183,7 +214,7 @@ function findMatch(
 ): Slots | undefined {
   let best: Slots | undefined
   let threads: Thread[] = []
-  let steps = 0
+  let work = 0
   for (let position = from; position <= characters.length; position++) {
     const seen = new Set<number>()
     const ready: Thread[] = []
@@ -191,8 +222,6 @@ function findMatch(
     // A match that began earlier is preferred, so a later start is only tried while there is none.
     const mayBegin = best === undefined && (!options.anchored || position === from)
     if (mayBegin) follow({ at: 0, slots: [] }, position, seen, ready)
-    steps += seen.size
-    if (steps > mostSteps) throw new RegexError('The regular expression takes too long on this text.')
     threads = []
     for (const thread of ready) {
       const instruction = program[thread.at] as Instruction
@@ -202,10 +231,12 @@ function findMatch(
         break
       }
       const character = characters[position]
-      if (instruction.kind === 'characters' && character !== undefined && instruction.test(character)) {
-        threads.push({ at: thread.at + 1, slots: thread.slots })
-      }
+      if (instruction.kind !== 'characters' || character === undefined) continue
+      work += instruction.cost
+      if (instruction.test(character)) threads.push({ at: thread.at + 1, slots: thread.slots })
     }
+    options.meter.spend((work + seen.size + 1) / instructionsPerStep)
+    work = 0
     if (threads.length === 0 && (best !== undefined || options.anchored)) break
   }
   return best
@@ -223,6 +254,7 @@ function findMatch(
       else if (instruction.kind === 'save') {
         const saved = [...slots]
         saved[instruction.slot] = position
+        work += saved.length / instructionsPerStep
         open.push({ at: at + 1, slots: saved })
       } else if (instruction.kind !== 'assert') ready.push(thread)
       else if (holds(instruction.what, characters, position)) open.push({ at: at + 1, slots })

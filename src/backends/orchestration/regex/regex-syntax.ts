@@ -1,7 +1,8 @@
 /** Reads regular expressions in the notation of Java into a tree. Back-references and look-around are refused. */
 
 export type RegexNode =
-  | { kind: 'characters'; test: (character: string) => boolean }
+  /** `cost`: how many comparisons the test may take. */
+  | { kind: 'characters'; test: (character: string) => boolean; cost: number }
   | { kind: 'start' | 'end' | 'word-boundary' | 'no-word-boundary' }
   | { kind: 'sequence'; parts: RegexNode[] }
   | { kind: 'choice'; options: RegexNode[] }
@@ -95,7 +96,7 @@ class RegexParser {
       case '(':
         return this.#group()
       case '[':
-        return characters(this.#characterClass())
+        return this.#bracket()
       case '.':
         return characters((each) => each !== '\n' && each !== '\r')
       case '^':
@@ -207,6 +208,13 @@ class RegexParser {
     return String.fromCodePoint(Number.parseInt(text, 16))
   }
 
+  /** A class of characters; each of its own characters may mean a comparison. */
+  #bracket(): RegexNode {
+    const start = this.#at
+    const test = this.#characterClass()
+    return characters(test, this.#at - start)
+  }
+
   #characterClass(): CharacterTest {
     const isNegated = this.#take('^')
     const tests: CharacterTest[] = []
@@ -292,8 +300,8 @@ class RegexParser {
   }
 }
 
-function characters(test: CharacterTest): RegexNode {
-  return { kind: 'characters', test }
+function characters(test: CharacterTest, cost = 1): RegexNode {
+  return { kind: 'characters', test, cost }
 }
 
 function codeOf(character: string): number {

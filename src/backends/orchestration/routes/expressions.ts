@@ -2,8 +2,10 @@
 import type { FastifyInstance } from 'fastify'
 import { BackendError } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
+import { createExpressionMeter } from '../expressions/evaluator.ts'
 import { expressionFunctions } from '../expressions/functions.ts'
 import { executionScope } from '../expressions/scopes.ts'
+import type { EvaluationPlace } from '../expressions/stage-evaluation.ts'
 import { type ExpressionSummary, evaluateTree } from '../expressions/template.ts'
 import { evaluateVariables } from '../expressions/variables.ts'
 import { createStage } from '../machine/new-stage.ts'
@@ -53,7 +55,8 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
       }
       const requisites = (request.query.requisiteStageRefIds ?? '').split(/[,;\s]+/).filter((each) => each !== '')
       const stage = standIn(requisites)
-      const place = { execution: { ...execution, stages: [...execution.stages, stage] }, stage, now: now() }
+      const meter = createExpressionMeter()
+      const place = { execution: { ...execution, stages: [...execution.stages, stage] }, stage, now: now(), meter }
       const { result, summary } = version === 'v4' ? evaluateVariables(variables, place) : evaluateTogether(variables, place)
       return sendRecord(reply, { result, detail: detailOf(summary) })
     },
@@ -82,9 +85,9 @@ function standIn(requisiteStageRefIds: string[]): Stage {
 
 function evaluateTogether(
   variables: readonly JsonObject[],
-  place: { execution: Execution; stage: Stage; now: number },
+  place: EvaluationPlace,
 ): { result: JsonObject[]; summary: ExpressionSummary } {
   const scope = executionScope(place.execution, place.stage)
-  const { value, summary } = evaluateTree([...variables], { scope, now: place.now })
+  const { value, summary } = evaluateTree([...variables], { scope, now: place.now, meter: place.meter })
   return { result: value, summary }
 }

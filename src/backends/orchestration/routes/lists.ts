@@ -6,6 +6,7 @@ import { executionView, unexpandedView } from '../execution-view.ts'
 import { byStartTime, withinHistory } from '../history.ts'
 import type { Execution, JsonObject } from '../model.ts'
 import { isJsonObject } from '../model.ts'
+import { createRegexMeter } from '../regex/bounded-regex.ts'
 import type { Status } from '../statuses.ts'
 import type { ExecutionStore } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
@@ -156,6 +157,7 @@ function search(engine: Engine, application: string, query: SearchQuery): Execut
   if (startIndex < 0 || size <= 0) throw new BackendError(400, '"startIndex" must not be negative, and "size" must be positive.')
   const types = textList(query.triggerTypes)
   const pattern = parseTriggerPattern(query.trigger)
+  const meter = createRegexMeter()
   const oldestFirst = query.reverse?.toLowerCase() === 'true'
   const statuses = wantedStatuses(query.statuses)
   const found: Execution[] = []
@@ -165,7 +167,7 @@ function search(engine: Engine, application: string, query: SearchQuery): Execut
     if (types.length > 0 && !types.includes('*') && !types.includes(trigger.type)) continue
     if (query.pipelineName !== undefined && query.pipelineName !== '' && name !== query.pipelineName) continue
     if (query.eventId !== undefined && query.eventId !== '' && trigger['eventId'] !== query.eventId) continue
-    if (pattern !== undefined && !matchesTrigger(trigger, pattern)) continue
+    if (pattern !== undefined && !matchesTrigger(trigger, pattern, meter)) continue
     found.push(execution)
     if (found.length >= startIndex + size) break
   }

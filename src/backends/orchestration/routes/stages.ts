@@ -1,6 +1,7 @@
 /** One stage of an execution: changing its context, restarting it (orchestration contract, 2.6). */
 import type { FastifyInstance } from 'fastify'
 import { BackendError, callerOf } from '../../backend.ts'
+import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { findStage } from '../machine/graph.ts'
@@ -27,6 +28,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
       if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !maySkipManually(stage)) {
         throw new BackendError(405, `Stage "${stage.name}" does not allow to be skipped.`)
       }
+      checkRoom(execution, changes, engine)
       patchStage(execution, stage, changes, modifier, unit.turn)
       return execution
     })
@@ -45,6 +47,16 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
     })
     return sendRecord(reply, before)
   })
+}
+
+/** @throws {BackendError} 413 when the record would grow beyond its bounds */
+function checkRoom(execution: Execution, changes: JsonObject, { options: { store, limits } }: Engine): void {
+  const size = store.sizeOf(execution) + formatStored(changes).length
+  if (size <= executionFactor * limits.bytes) return
+  throw new BackendError(
+    413,
+    `The record of the execution would have ${size} characters. Send less, or raise pipelines.max-size.`,
+  )
 }
 
 function checkObject(body: unknown): JsonObject {

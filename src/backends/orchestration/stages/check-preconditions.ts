@@ -6,7 +6,7 @@ import type { NewStage, StageType, TaskContext, TaskResult } from './stage-type.
 
 export const checkPreconditionsStage: StageType = {
   type: 'checkPreconditions',
-  steps: [{ name: 'checkPrecondition', execute: checkPrecondition }],
+  steps: [{ name: 'checkPrecondition', decide: checkPrecondition }],
   chooseSteps: (stage) => (isOnePrecondition(stage) ? checkPreconditionsStage.steps : []),
   beforeStages: (stage) => (isOnePrecondition(stage) ? [] : preconditionStages(stage)),
 }

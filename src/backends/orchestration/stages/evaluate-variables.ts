@@ -9,7 +9,7 @@ import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const evaluateVariablesStage: StageType = {
   type: 'evaluateVariables',
-  steps: [{ name: 'evaluateVariables', execute: evaluate }],
+  steps: [{ name: 'evaluateVariables', decide: evaluate }],
   // Its own step evaluates them one after another, each with those above it in scope.
   unevaluatedKeys: (_stage, execution) => (execution.spelEvaluator === 'v4' ? ['variables'] : []),
   prepareRestart(stage) {
@@ -18,10 +18,11 @@ export const evaluateVariablesStage: StageType = {
   },
 }
 
-function evaluate({ execution, stage, now }: TaskContext): TaskResult {
+function evaluate(context: TaskContext): TaskResult {
+  const { execution, stage } = context
   const variables = variablesOf(stage)
   if (execution.spelEvaluator !== 'v4') return { status: 'SUCCEEDED', outputs: outputsOf(variables) }
-  const { result, summary } = evaluateVariables(variables, { execution, stage, now })
+  const { result, summary } = evaluateVariables(variables, context)
   return { status: 'SUCCEEDED', context: { variables: result, ...withSummary(stage, summary) }, outputs: outputsOf(result) }
 }
 

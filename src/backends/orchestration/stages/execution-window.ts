@@ -9,7 +9,7 @@ const pollMs = 30_000
 
 export const executionWindowStage: StageType = {
   type: 'restrictExecutionDuringTimeWindow',
-  steps: [{ name: 'suspendExecutionDuringTimeWindow', execute: hold, pollMs }],
+  steps: [{ name: 'suspendExecutionDuringTimeWindow', decide: hold, pollMs }],
 }
 
 /** The moment, its random part included, is fixed at the first look. */

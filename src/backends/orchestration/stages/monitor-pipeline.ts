@@ -5,6 +5,8 @@ import { isComplete, isHalt } from '../statuses.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 const pollMs = 15_000
+/** Each of them is read at every look. */
+const mostWatched = 100
 const twelveHoursMs = 12 * 3600 * 1000
 
 export const monitorPipelineStage: StageType = {
@@ -16,6 +18,7 @@ async function monitor(context: TaskContext): Promise<TaskResult> {
   const { executionIds, executionId, monitorBehavior } = context.stage.context
   const ids = Array.isArray(executionIds) ? executionIds.map(String) : typeof executionId === 'string' ? [executionId] : []
   if (ids.length === 0) throw new StageError(['executionIds names no execution.'])
+  if (ids.length > mostWatched) throw new StageError([`A stage can watch ${mostWatched} executions, not ${ids.length}.`])
   const watched = ids.map((id) => {
     const execution = context.findExecution(id)
     if (execution === undefined) throw new StageError([`There is no execution with the id ${id}.`])

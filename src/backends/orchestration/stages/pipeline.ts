@@ -18,7 +18,7 @@ export const pipelineStage: StageType = {
     { name: 'startPipeline', execute: startPipeline },
     {
       name: 'monitorPipeline',
-      execute: monitorPipeline,
+      decide: monitorPipeline,
       pollMs: fallbackPollMs,
       timeoutMs: twelveHoursMs,
       timeoutFollowsStage: true,
@@ -98,17 +98,22 @@ function monitorPipeline(context: TaskContext): TaskResult {
 /** Outputs of all stages; later stages win, lists are joined without duplicates. */
 function mergedOutputs(child: Execution): JsonObject {
   const merged = new Map<string, unknown>()
+  /** Elements of joined lists by their JSON. */
+  const lists = new Map<string, Map<string, unknown>>()
   for (const { outputs } of child.stages) {
     for (const [key, value] of Object.entries(outputs)) {
-      const before = merged.get(key)
-      merged.set(key, Array.isArray(before) && Array.isArray(value) ? distinct([...before, ...value]) : value)
+      const joins = Array.isArray(value) && Array.isArray(merged.get(key))
+      if (!joins) lists.delete(key)
+      if (Array.isArray(value)) {
+        const items = lists.get(key) ?? new Map<string, unknown>()
+        lists.set(key, items)
+        for (const item of value) items.set(JSON.stringify(item), item)
+      }
+      merged.set(key, value)
     }
   }
+  for (const [key, items] of lists) merged.set(key, [...items.values()])
   return Object.fromEntries(merged)
-}
-
-function distinct(items: readonly unknown[]): unknown[] {
-  return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()]
 }
 
 /** Says in the parent which stage of the child failed and why, and where to look. */

@@ -12,7 +12,7 @@ export const savePipelineStage: StageType = {
   type: 'savePipeline',
   steps: [
     { name: 'savePipeline', execute: savePipeline, timeoutMs: halfMinuteMs },
-    { name: 'waitForPipelineSave', execute: waitForPipelineSave, timeoutMs: halfMinuteMs },
+    { name: 'waitForPipelineSave', decide: waitForPipelineSave, timeoutMs: halfMinuteMs },
   ],
   // Definitions hold expressions of their own, which are for their runs.
   unevaluatedKeys: () => ['pipeline', 'pipelines'],

@@ -3,6 +3,7 @@
 import type { ServiceName } from '../../../upstreams/services.ts'
 import type { ApplicationRight } from '../../access.ts'
 import type { ServiceAnswer } from '../../backend.ts'
+import type { Meter } from '../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
 
@@ -29,9 +30,20 @@ export interface StageType {
 }
 
 /** One task of a stage. It is run at least once: a step that must not be repeated after a crash says so. */
-export interface Step {
+export type Step = StepOptions & (DecidingStep | CallingStep)
+
+/** Needs nothing but what the engine knows; it is decided while the execution moves on. */
+interface DecidingStep {
+  decide(context: TaskContext): TaskResult
+}
+
+/** Has calls to make; it is handed out once it is stored that it runs. */
+interface CallingStep {
+  execute(context: TaskContext): Promise<TaskResult>
+}
+
+interface StepOptions {
   readonly name: string
-  execute(context: TaskContext): TaskResult | Promise<TaskResult>
   /** Pause before the next look while the result is RUNNING; 1 s by default. */
   readonly pollMs?: number
   /** Longest time from the task's start; none by default. */
@@ -50,6 +62,8 @@ export interface TaskContext {
   readonly now: number
   /** A context key, or else the output of the nearest ancestor that has it. */
   read(key: string): unknown
+  /** Counts what the expressions take that the step evaluates. */
+  readonly meter: Meter
   /** Evaluates text with `${}` as the stage sees it. */
   evaluate(text: string): unknown
   /**

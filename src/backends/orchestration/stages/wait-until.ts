@@ -6,7 +6,7 @@ const longestWaitMs = 2 ** 31 - 1
 
 export const waitUntilStage: StageType = {
   type: 'waitUntil',
-  steps: [{ name: 'waitUntil', execute: waitUntil, timeoutMs: longestWaitMs, timeoutFollowsStage: true }],
+  steps: [{ name: 'waitUntil', decide: waitUntil, timeoutMs: longestWaitMs, timeoutFollowsStage: true }],
 }
 
 function waitUntil(context: TaskContext): TaskResult {

@@ -4,7 +4,7 @@ import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const waitStage: StageType = {
   type: 'wait',
-  steps: [{ name: 'wait', execute: wait }],
+  steps: [{ name: 'wait', decide: wait }],
 }
 
 /** @throws {Error} when `waitTime` is not a number of seconds. */

@@ -1,8 +1,9 @@
 /** Binds the artifacts that a pipeline expects to those that its trigger received (orchestration contract, 4.10). */
 
+import type { Meter } from '../meter.ts'
 import type { JsonObject } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
-import { matchesWhole } from '../regex/bounded-regex.ts'
+import { createRegexMeter, matchesWhole } from '../regex/bounded-regex.ts'
 import { RegexError } from '../regex/regex-syntax.ts'
 
 export interface ArtifactSources {
@@ -31,7 +32,8 @@ export function resolveArtifacts(sources: ArtifactSources): ResolvedArtifacts {
   const expected = sources.expected.filter(
     (each): each is JsonObject => isJsonObject(each) && isResolvedNow(each, sources.wantedIds),
   )
-  const resolved = expected.map((each) => ({ ...each, boundArtifact: bind(each, sources) }))
+  const meter = createRegexMeter()
+  const resolved = expected.map((each) => ({ ...each, boundArtifact: bind(each, sources, meter) }))
   const artifacts = distinct([...sources.received, ...resolved.map((each) => each.boundArtifact)])
   return { artifacts, resolved }
 }
@@ -40,12 +42,12 @@ function isResolvedNow(expected: JsonObject, wantedIds: readonly unknown[]): boo
   return wantedIds.includes(expected['id']) || isTrue(expected['usePriorArtifact']) || isTrue(expected['useDefaultArtifact'])
 }
 
-function bind(expected: JsonObject, sources: ArtifactSources): unknown {
-  const matches = distinct(sources.received.filter((artifact) => matchesArtifact(expected, artifact)))
+function bind(expected: JsonObject, sources: ArtifactSources, meter: Meter): unknown {
+  const matches = distinct(sources.received.filter((artifact) => matchesArtifact(expected, artifact, meter)))
   if (matches.length > 1) throw new ArtifactError(`Expected artifact "${titleOf(expected)}" matches ${matches.length} artifacts.`)
   if (matches.length === 1) return matches[0]
   const prior = isTrue(expected['usePriorArtifact'])
-    ? sources.prior().find((artifact) => matchesArtifact(expected, artifact))
+    ? sources.prior().find((artifact) => matchesArtifact(expected, artifact, meter))
     : undefined
   if (prior !== undefined) return prior
   if (isTrue(expected['useDefaultArtifact']) && isJsonObject(expected['defaultArtifact'])) return expected['defaultArtifact']
@@ -53,7 +55,8 @@ function bind(expected: JsonObject, sources: ArtifactSources): unknown {
 }
 
 /** Each field that the expectation sets equals, or matches as a regular expression, that of the artifact. */
-function matchesArtifact(expected: JsonObject, artifact: unknown): boolean {
+function matchesArtifact(expected: JsonObject, artifact: unknown, meter: Meter): boolean {
+  spend(meter)
   const wanted = isJsonObject(expected['matchArtifact']) ? expected['matchArtifact'] : {}
   return (
     isJsonObject(artifact) &&
@@ -61,18 +64,30 @@ function matchesArtifact(expected: JsonObject, artifact: unknown): boolean {
       const pattern = wanted[field]
       if (typeof pattern !== 'string' || pattern === '') return true
       const value = artifact[field]
-      return typeof value === 'string' && (value === pattern || matchesPattern(pattern, value))
+      return typeof value === 'string' && (value === pattern || matchesPattern(pattern, value, meter))
     })
   )
 }
 
 /** What is not a regular expression, such as `image:*`, only equals. */
-function matchesPattern(pattern: string, value: string): boolean {
+function matchesPattern(pattern: string, value: string, meter: Meter): boolean {
   try {
-    return matchesWhole(pattern, value)
+    return matchesWhole(pattern, value, meter)
   } catch (error) {
-    if (error instanceof RegexError) return false
-    throw error
+    if (!(error instanceof RegexError)) throw error
+    spend(meter)
+    return false
+  }
+}
+
+/** @throws {ArtifactError} when there are so many that comparing all of them takes too long */
+function spend(meter: Meter): void {
+  try {
+    meter.spend()
+  } catch {
+    throw new ArtifactError(
+      'Matching the artifacts takes too long: there are too many of them, or their patterns are too complex.',
+    )
   }
 }
 

@@ -2,6 +2,7 @@
 import { checkOnApplication } from '../../access.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { foldName } from '../../definitions/document-store.ts'
+import { describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
 import { isTemplateInstance } from '../../pipeline-templates/inheritance.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, JsonObject, Trigger } from '../model.ts'
@@ -22,7 +23,7 @@ export type PreparedPipeline =
 
 /** @throws {BackendError} 400 when the body is refused without a trace. */
 export async function preparePipeline(body: unknown, caller: Caller, sources: SubmissionSources): Promise<PreparedPipeline> {
-  const submitted = checkDefinition(body)
+  const submitted = checkDefinition(body, sources.limits)
   await checkParentReadable(submitted['trigger'], caller, sources)
   const normalised = normaliseTrigger(submitted['trigger'], { user: caller.user, findExecution: sources.findExecution })
   await checkOwner(submitted, caller, sources)
@@ -34,7 +35,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
     const execution = failedExecution({ ...submitted, stages: [], trigger: normalised }, error.message, caller, sources)
     return { kind: 'failed', execution, message: error.message }
   }
-  const stages = referencedStages(checkStageList(given['stages'], 'stages'))
+  const stages = referencedStages(checkStageList(given['stages'], 'stages', sources.limits))
   const parameters = withDefaultParameters(normalised.parameters, given['parameterConfig'])
   let trigger: Trigger = { ...normalised, parameters }
   try {
@@ -55,11 +56,16 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
   return { kind: 'run', execution }
 }
 
-function checkDefinition(body: unknown): JsonObject {
+function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
   if (!isJsonObject(body)) throw new BackendError(400, 'The body must be a pipeline definition.')
   if (body['errors'] !== undefined && body['errors'] !== null) {
     throw new BackendError(400, 'The definition has errors of its own.', { errors: body['errors'] })
   }
+  const { trigger, ...definition } = body
+  const excess =
+    describeOversize('The definition', definition, limits.bytes) ??
+    describeOversize('The trigger', trigger, executionFactor * limits.bytes)
+  if (excess !== undefined) throw new BackendError(400, excess)
   return body
 }
 
@@ -152,12 +158,17 @@ function wholeNumber(value: unknown): number {
 /** The failed execution of a definition that nobody has checked; stages that cannot be read are left out. */
 export function recordFailure(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
   const trigger = normaliseTrigger(definition['trigger'], { user: caller.user, findExecution: sources.findExecution })
-  return failedExecution({ ...definition, stages: readableStages(definition['stages']), trigger }, message, caller, sources)
+  return failedExecution(
+    { ...definition, stages: readableStages(definition['stages'], sources.limits), trigger },
+    message,
+    caller,
+    sources,
+  )
 }
 
-function readableStages(value: unknown): JsonObject[] {
+function readableStages(value: unknown, limits: PipelineLimits): JsonObject[] {
   try {
-    return referencedStages(checkStageList(value, 'stages'))
+    return referencedStages(checkStageList(value, 'stages', limits))
   } catch {
     return []
   }

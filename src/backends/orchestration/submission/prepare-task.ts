@@ -1,5 +1,6 @@
 /** Turns the body of an ad-hoc task into an execution: its jobs are stages that run one after another. */
 import { BackendError, type Caller } from '../../backend.ts'
+import { describeOversize, executionFactor } from '../../limits.ts'
 import type { Execution, JsonObject } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
@@ -10,7 +11,9 @@ import { checkParentReadable, listOf, normaliseTrigger } from './trigger.ts'
 export async function prepareTask(body: unknown, caller: Caller, sources: SubmissionSources): Promise<Execution> {
   const task = Array.isArray(body) ? { job: body } : body
   if (!isJsonObject(task)) throw new BackendError(400, 'The body must be an object with "application", "description" and "job".')
-  const jobs = referencedStages(checkStageList(task['job'] ?? task['stages'], 'job'))
+  const excess = describeOversize('The task', task, executionFactor * sources.limits.bytes)
+  if (excess !== undefined) throw new BackendError(400, excess)
+  const jobs = referencedStages(checkStageList(task['job'] ?? task['stages'], 'job', sources.limits))
   checkGraph(jobs)
   await checkParentReadable(task['trigger'], caller, sources)
   const trigger = normaliseTrigger(task['trigger'], { user: caller.user, findExecution: sources.findExecution })

@@ -1,5 +1,7 @@
 /** Reads the stages of a definition: their types, references and requisites, and refuses a graph that could never end. */
 import { BackendError } from '../../backend.ts'
+import { describeStageCycle } from '../../definitions/stage-cycle.ts'
+import { describeExcess, type PipelineLimits } from '../../limits.ts'
 import { createStage } from '../machine/new-stage.ts'
 import type { JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
@@ -7,20 +9,19 @@ import { isJsonObject } from '../model.ts'
 /** Cloud providers whose jobs carry no suffix (orchestration contract, 2.2). */
 const unsuffixedProviders = ['aws', 'titus']
 
-/** More than any pipeline that people can read. */
-const mostStages = 5000
-
-/** @throws {BackendError} 400 when it is not an array of objects that each have a type. */
-export function checkStageList(value: unknown, what: string): JsonObject[] {
+/** @throws {BackendError} 400 when it is not an array of objects that each have a type, or there are too many. */
+export function checkStageList(value: unknown, what: string, limits: PipelineLimits): JsonObject[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value)) throw new BackendError(400, `"${what}" must be an array.`)
-  if (value.length > mostStages) throw new BackendError(400, `"${what}" has more than ${mostStages} elements.`)
-  return value.map((each, index) => {
+  const stages = value.map((each, index) => {
     if (!isJsonObject(each) || typeof each['type'] !== 'string' || each['type'] === '') {
       throw new BackendError(400, `Element ${index} of "${what}" needs a "type".`)
     }
     return each
   })
+  const excess = describeExcess(stages, limits)
+  if (excess !== undefined) throw new BackendError(400, excess)
+  return stages
 }
 
 /** Gives references when no stage has one: a chain in the order of the list. Numbers become text. */
@@ -48,21 +49,8 @@ export function checkGraph(stages: readonly JsonObject[]): void {
       throw new BackendError(400, `Stage "${refId}" requires "${missing}", but no stage has that refId.`)
     }
   }
-  checkAcyclic(requisites)
-}
-
-/** Takes away stages all of whose requisites are taken away; what remains waits for itself. */
-function checkAcyclic(requisites: ReadonlyMap<string, string[]>): void {
-  const open = new Map([...requisites].map(([refId, required]) => [refId, new Set(required)]))
-  for (let removed = 1; removed > 0; ) {
-    removed = 0
-    for (const [refId, required] of open) {
-      if ([...required].some((each) => open.has(each))) continue
-      open.delete(refId)
-      removed++
-    }
-  }
-  if (open.size > 0) throw new BackendError(400, `These stages require each other in a circle: ${[...open.keys()].join(', ')}.`)
+  const cycle = describeStageCycle(stages)
+  if (cycle !== undefined) throw new BackendError(400, cycle)
 }
 
 /** The record of a stage; what has no place of its own becomes its context. */

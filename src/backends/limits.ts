@@ -1,0 +1,85 @@
+/** How large pipelines may be and how far they may start one another, in the embedded store and engine. */
+import { z } from 'zod'
+import { formatJson } from '../http/json.ts'
+import { byteCount } from '../setting.ts'
+
+export const PipelineLimitKeys = z.strictObject({
+  'pipelines.max-stages': z
+    .int()
+    .min(1)
+    .default(1000)
+    .describe(
+      'Stages that a pipeline may have in the embedded store and engine. With the stages that stages add, an execution may have four times as many.',
+    ),
+  'pipelines.max-requisites': z
+    .int()
+    .min(1)
+    .default(10_000)
+    .describe('Dependencies that the stages of a pipeline may have in all: the entries of every `requisiteStageRefIds`.'),
+  'pipelines.max-size': byteCount
+    .prefault('4MB')
+    .describe(
+      'Size of a pipeline as JSON, and of what one step of a stage may record. An execution may have four times as much; one that grows beyond is ended.',
+    ),
+  'pipelines.max-depth': z
+    .int()
+    .min(0)
+    .default(20)
+    .describe('How many pipelines may have started one another in a row, by stages or by triggers.'),
+  'pipelines.max-descendants': z
+    .int()
+    .min(0)
+    .default(1000)
+    .describe('Executions that one execution may entail, directly or through those that it has started.'),
+})
+
+/** Bounds within which the embedded store and engine accept work. */
+export interface PipelineLimits {
+  readonly stages: number
+  /** Entries of all `requisiteStageRefIds`. */
+  readonly requisites: number
+  /** Bytes of a definition as JSON. */
+  readonly bytes: number
+  readonly depth: number
+  readonly descendants: number
+}
+
+export function toPipelineLimits(keys: z.infer<typeof PipelineLimitKeys>): PipelineLimits {
+  return {
+    stages: keys['pipelines.max-stages'],
+    requisites: keys['pipelines.max-requisites'],
+    bytes: keys['pipelines.max-size'],
+    depth: keys['pipelines.max-depth'],
+    descendants: keys['pipelines.max-descendants'],
+  }
+}
+
+export const defaultPipelineLimits: PipelineLimits = toPipelineLimits(PipelineLimitKeys.parse({}))
+
+/** An execution may have so many times the stages and the size of a definition. */
+export const executionFactor = 4
+
+/**
+ * What is wrong with the size of a document: a sentence that says what to do, or undefined.
+ *
+ * @param what How the sentence begins: `The definition`.
+ */
+export function describeOversize(what: string, document: unknown, most: number): string | undefined {
+  const bytes = Buffer.byteLength(formatJson(document))
+  if (bytes <= most) return undefined
+  return `${what} has ${bytes} bytes; ${most} are allowed. Move large texts into artifacts, or raise pipelines.max-size.`
+}
+
+/** What is wrong with the number of stages and of their dependencies: a sentence that says what to do, or undefined. */
+export function describeExcess(stages: readonly Record<string, unknown>[], limits: PipelineLimits): string | undefined {
+  if (stages.length > limits.stages) {
+    return `The pipeline has ${stages.length} stages; ${limits.stages} are allowed. Split it, or raise pipelines.max-stages.`
+  }
+  let requisites = 0
+  for (const { requisiteStageRefIds: list } of stages) requisites += Array.isArray(list) ? list.length : 0
+  if (requisites <= limits.requisites) return undefined
+  return (
+    `The stages have ${requisites} dependencies (requisiteStageRefIds); ${limits.requisites} are allowed. ` +
+    'Leave out those that follow from others, or raise pipelines.max-requisites.'
+  )
+}
