@@ -7,6 +7,7 @@ import { type DocumentStore, foldName, type JsonObject } from './document-store.
 import { checkBody, incomplete, isTrue, jsonObject, optionalFlag, optionalObjects, optionalText, refusal } from './requests.ts'
 import { describeStageCycle } from './stage-cycle.ts'
 import { missingTemplate } from './template-references.ts'
+import { checkPatterns } from './trigger-patterns.ts'
 
 const PipelineFields = z.looseObject({
   id: optionalText,
@@ -60,6 +61,7 @@ export function checkPipeline(definitions: Definitions, body: PipelineBody, { st
   const cycle = describeStageCycle(body.stages ?? [])
   if (cycle !== undefined) throw refusal(cycle, [cycle])
   checkBounds(definitions, body)
+  checkPatterns(body)
   const pipeline = toDocument(definitions.pipelines, body)
   checkNameIsFree(definitions.pipelines, pipeline)
   return pipeline

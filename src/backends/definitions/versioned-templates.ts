@@ -2,12 +2,14 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { formatJson } from '../../http/json.ts'
+import { pipelineOf } from '../pipeline-templates/inheritance.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { checkBody, isJsonObject, missing, param, queryTexts, refusal, userOf } from './requests.ts'
 import { undecorated } from './template-references.ts'
 import { checkTemplateId, checkUnused, inScopes, pipelinesUsing, TemplateFields } from './templates.ts'
+import { checkPatterns } from './trigger-patterns.ts'
 
 const tags = ['latest', 'stable', 'unstable', 'experimental', 'test', 'canary']
 
@@ -40,6 +42,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   app.post('/v2/pipelineTemplates', (request, reply) => {
     const body = checkBody(TemplateFields, request.body)
     const id = undecorated(checkTemplateId(body))
+    checkPatterns(pipelineOf(body))
     const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
     write(() => {
       if (templates.has(foldName(versionId(id, tag))))
@@ -54,6 +57,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   app.put('/v2/pipelineTemplates/:id', (request) => {
     const body = checkBody(TemplateFields, request.body)
     const id = undecorated(param(request, 'id'))
+    checkPatterns(pipelineOf(body))
     if (body.id != null && foldName(undecorated(body.id)) !== foldName(id)) {
       throw refusal(`The id in the body, "${body.id}", is not that of the path, "${id}".`)
     }

@@ -1,23 +1,32 @@
 /** Payload constraints: what a trigger demands of the body of an event. Events contract, section 7.2. */
-import { isRawNumber } from '../../http/json.ts'
+import { formatJson, isRawNumber } from '../../http/json.ts'
 import { fieldOf, isObject, type JsonObject } from '../json-values.ts'
+import type { Patterns } from './event-patterns.ts'
 import { valueAt } from './json-path.ts'
-import { occursIn } from './patterns.ts'
+
+/** Characters of an object's text that cost as much as one step of a pattern. */
+const charactersPerStep = 16
 
 /**
  * Whether a document satisfies all constraints, an object of key to pattern. No constraints are always satisfied.
  *
  * @param paths Whether keys that are no field of the document are read as JSON paths.
+ * @throws {BackendError} when this event takes too long to match
  */
-export function satisfies(constraints: unknown, document: JsonObject, { paths }: { paths: boolean }): boolean {
+export function satisfies(
+  constraints: unknown,
+  document: JsonObject,
+  { paths, patterns }: { paths: boolean; patterns: Patterns },
+): boolean {
   if (!isObject(constraints)) return true
   return Object.entries(constraints).every(([key, pattern]) => {
     const field = fieldOf(document, key)
-    if (field !== undefined && field !== null) return pattern === null || occursIn(String(pattern), toText(field))
+    if (field !== undefined && field !== null)
+      return pattern === null || patterns.occurs(String(pattern), toText(field, patterns))
     if (!paths || pattern === null) return false
-    const value = valueAt(document, key)
+    const value = valueAt(document, key, patterns.spend)
     const candidates = Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [value]
-    return candidates.filter(isScalar).some((candidate) => occursIn(String(pattern), toText(candidate)))
+    return candidates.filter(isScalar).some((candidate) => patterns.occurs(String(pattern), toText(candidate, patterns)))
   })
 }
 
@@ -25,6 +34,9 @@ function isScalar(value: unknown): boolean {
   return ['string', 'number', 'boolean'].includes(typeof value) || isRawNumber(value)
 }
 
-function toText(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+function toText(value: unknown, { spend }: Patterns): string {
+  if (typeof value !== 'object') return String(value)
+  const text = formatJson(value)
+  spend(text.length / charactersPerStep)
+  return text
 }

@@ -1,5 +1,5 @@
 /** Whom a run that nobody started by hand acts as. Events contract, section 3.1. */
-import { type Access, loadAccess } from '../access.ts'
+import { type Access, loadAccess, requireAccess } from '../access.ts'
 import type { BackendContext } from '../backend.ts'
 import { type JsonObject, textOf } from '../json-values.ts'
 
@@ -10,11 +10,29 @@ export interface TriggerIdentity {
   access: Access
 }
 
-/** With authorization the trigger's `runAsUser`; otherwise nobody. */
-export async function toIdentity(context: BackendContext, pipeline: JsonObject, trigger: JsonObject): Promise<TriggerIdentity> {
+/** With authorization the trigger's `runAsUser`; otherwise nobody. While permissions cannot be asked for, one with none. */
+export function toIdentity(context: BackendContext, pipeline: JsonObject, trigger: JsonObject): Promise<TriggerIdentity> {
+  return identityWith(loadAccess, context, pipeline, trigger)
+}
+
+/**
+ * As `toIdentity`, for events whose sender can send them again.
+ *
+ * @throws {BackendError} 503 while the permission service cannot be asked
+ */
+export function requireIdentity(context: BackendContext, pipeline: JsonObject, trigger: JsonObject): Promise<TriggerIdentity> {
+  return identityWith(requireAccess, context, pipeline, trigger)
+}
+
+async function identityWith(
+  load: typeof loadAccess,
+  context: BackendContext,
+  pipeline: JsonObject,
+  trigger: JsonObject,
+): Promise<TriggerIdentity> {
   const runAsUser = context.settings.authorization === true ? textOf(trigger['runAsUser'])?.trim() : undefined
   const user = runAsUser || 'anonymous'
-  const access = await loadAccess(context, user)
+  const access = await load(context, user)
   const identity: Record<string, string> = {
     'x-spinnaker-user': user,
     'x-spinnaker-application': textOf(pipeline['application']) ?? '',

@@ -15,13 +15,14 @@ const maxValues = 10_000
 /**
  * The value at a path. Paths that may lead to several values give a list of them.
  *
+ * @param spend Told how many values were looked at; may throw to end it.
  * @returns undefined when the path leads nowhere, or is none.
  */
-export function valueAt(document: unknown, path: string): unknown {
+export function valueAt(document: unknown, path: string, spend: (steps: number) => void): unknown {
   const steps = parsePath(path)
   if (steps === undefined) return undefined
   const values = steps.reduce<unknown[]>(
-    (found, step) => found.flatMap((value) => follow(value, step)).slice(0, maxValues),
+    (found, step) => found.flatMap((value) => follow(value, step, spend)).slice(0, maxValues),
     [document],
   )
   const several = steps.some(({ kind }) => kind === 'every' || kind === 'anywhere')
@@ -44,21 +45,25 @@ function parsePath(path: string): Step[] | undefined {
   return steps
 }
 
-function follow(value: unknown, step: Step): unknown[] {
+function follow(value: unknown, step: Step, spend: (steps: number) => void): unknown[] {
+  spend(1)
   if (step.kind === 'index') return present(Array.isArray(value) ? value.at(step.index) : undefined)
-  if (step.kind === 'every') return childrenOf(value)
+  if (step.kind === 'every') return countedChildrenOf(value, spend)
   if (step.kind === 'name') return present(fieldOf(value, step.name))
   const found: unknown[] = []
   const waiting = [value]
   for (let next = waiting.pop(); waiting.length < maxValues && next !== undefined; next = waiting.pop()) {
     found.push(...present(fieldOf(next, step.name)))
-    waiting.push(
-      ...childrenOf(next)
-        .reverse()
-        .filter((child) => typeof child === 'object' && child !== null),
-    )
+    const nested = countedChildrenOf(next, spend).filter((child) => typeof child === 'object' && child !== null)
+    for (const child of nested.reverse()) waiting.push(child)
   }
   return found
+}
+
+function countedChildrenOf(value: unknown, spend: (steps: number) => void): unknown[] {
+  const children = childrenOf(value)
+  spend(children.length)
+  return children
 }
 
 function childrenOf(value: unknown): unknown[] {

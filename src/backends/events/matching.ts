@@ -3,11 +3,12 @@ import type { BackendContext } from '../backend.ts'
 import { isTrue, textOf } from '../json-values.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import type { Event } from './event.ts'
+import { createPatterns } from './event-patterns.ts'
 import { hasExpectedArtifact } from './expected-artifacts.ts'
-import { toIdentity } from './identity.ts'
+import { requireIdentity } from './identity.ts'
 import { buildKind } from './kinds/build.ts'
 import { gitKind } from './kinds/git.ts'
-import type { TriggerKind } from './kinds/kind.ts'
+import type { MatchMeans, TriggerKind } from './kinds/kind.ts'
 import { messageKinds } from './kinds/message.ts'
 import { registryKinds } from './kinds/registry.ts'
 import { cdeventsKind, webhookKind } from './kinds/webhook.ts'
@@ -24,33 +25,41 @@ const kinds: readonly TriggerKind[] = [webhookKind, gitKind, buildKind, cdevents
 export async function toTriggeredStarts(context: BackendContext, pipelines: EffectivePipelines, event: Event): Promise<Start[]> {
   const kind = kinds.find(({ eventType }) => eventType === event.type)
   if (kind === undefined || kind.accepts?.(event) === false) return []
+  const means = { patterns: createPatterns(context), call: context.call }
   const starts: Start[] = []
   for (const pipeline of await loadTriggeredPipelines(context.call, pipelines, kind.triggerTypes)) {
-    for (const start of await startsOf(context, kind, pipeline, event)) starts.push(start)
+    for (const start of await startsOf(context, kind, pipeline, event, means)) starts.push(start)
   }
   return starts
 }
 
-/** Triggers that come out equal start the pipeline once. */
-async function startsOf(context: BackendContext, kind: TriggerKind, pipeline: EffectivePipeline, event: Event): Promise<Start[]> {
+/** Triggers that come out equal start the pipeline once. Whoever may start nothing has no patterns matched either. */
+async function startsOf(
+  context: BackendContext,
+  kind: TriggerKind,
+  pipeline: EffectivePipeline,
+  event: Event,
+  means: MatchMeans,
+): Promise<Start[]> {
   const starts = new Map<string, Start>()
   const artifacts = kind.artifacts(event)
   const { definition } = pipeline
   for (const defined of pipeline.triggers) {
     if (!isTrue(defined['enabled']) || !kind.triggerTypes.includes(String(defined['type']))) continue
-    if (!(await kind.matches(defined, event, context.call))) continue
-    if (!hasExpectedArtifact(pipeline.expectedArtifacts, defined, artifacts)) continue
-    // A secret stays with the definition; a run's id is never that of another run.
-    const { secret: _secret, executionId: _executionId, ...kept } = defined
-    const trigger = { ...kept, eventId: event.id, ...kind.fields(defined, event) }
-    const { identity, user, access } = await toIdentity(context, definition, trigger)
+    if (!kind.concerns(defined, event)) continue
+    const { identity, user, access } = await requireIdentity(context, definition, defined)
     if (!access.mayOnApplication(textOf(definition['application']) ?? '', 'EXECUTE')) {
-      context.log.info(
+      context.log.debug(
         { pipeline: definition['id'], trigger: defined['id'], user },
-        'A trigger fired, but its user may not execute.',
+        'A trigger is left out: its user may not execute.',
       )
       continue
     }
+    if (!(await kind.matches(defined, event, means))) continue
+    if (!hasExpectedArtifact(pipeline.expectedArtifacts, defined, artifacts, means.patterns)) continue
+    // A secret stays with the definition; a run's id is never that of another run.
+    const { secret: _secret, executionId: _executionId, ...kept } = defined
+    const trigger = { ...kept, eventId: event.id, ...kind.fields(defined, event) }
     starts.set(JSON.stringify(trigger), { pipeline: definition, trigger, artifacts, identity })
   }
   return [...starts.values()]

@@ -2,11 +2,11 @@
 
 import { parseJson } from '../../http/json.ts'
 import { BackendError } from '../backend.ts'
-import type { Meter } from './meter.ts'
+import type { Meter } from '../meter.ts'
+import { matchesWhole } from '../regex/bounded-regex.ts'
+import { RegexError } from '../regex/regex-syntax.ts'
 import type { JsonObject } from './model.ts'
 import { isJsonObject } from './model.ts'
-import { matchesWhole } from './regex/bounded-regex.ts'
-import { RegexError } from './regex/regex-syntax.ts'
 
 /**
  * @param text Base64 of a JSON object.
@@ -23,35 +23,41 @@ export function parseTriggerPattern(text: string | undefined): JsonObject | unde
   throw new BackendError(400, '"trigger" must be a JSON object in base64.')
 }
 
-/** @throws {RegexError} when the meter is at its end */
+/** @throws {BackendError} 400 when a pattern is not supported, or the search takes too long */
 export function matchesTrigger(value: unknown, wanted: unknown, meter: Meter): boolean {
+  try {
+    return matches(value, wanted, meter)
+  } catch (error) {
+    if (error instanceof RegexError) throw new BackendError(400, `The search by trigger cannot be carried out: ${error.message}`)
+    throw error
+  }
+}
+
+function matches(value: unknown, wanted: unknown, meter: Meter): boolean {
   meter.spend()
   if (typeof value === 'string' && typeof wanted === 'string') return matchesText(value, wanted, meter)
   if (Array.isArray(value) && Array.isArray(wanted)) return matchesList(value, wanted, meter)
   if (isJsonObject(value) && isJsonObject(wanted)) {
-    return Object.entries(wanted).every(([key, member]) => Object.hasOwn(value, key) && matchesTrigger(value[key], member, meter))
+    return Object.entries(wanted).every(([key, member]) => Object.hasOwn(value, key) && matches(value[key], member, meter))
   }
   return value === wanted
 }
 
+/** What Java would not take for a pattern only equals. */
 function matchesText(value: string, wanted: string, meter: Meter): boolean {
   meter.spendOnText(value.length + wanted.length)
   if (value.toLowerCase() === wanted.toLowerCase()) return true
   try {
     return matchesWhole(wanted, value, meter)
   } catch (error) {
-    if (!(error instanceof RegexError)) throw error
-    // Either it is no pattern, or the meter is at its end and says so once more.
-    meter.spend()
-    return false
+    if (error instanceof RegexError && error.kind === 'malformed') return false
+    throw error
   }
 }
 
 /** Each wanted element needs a different one of the value: a bipartite matching, grown one element at a time. */
 function matchesList(value: readonly unknown[], wanted: readonly unknown[], meter: Meter): boolean {
-  const candidates = wanted.map((each) =>
-    value.flatMap((element, index) => (matchesTrigger(element, each, meter) ? [index] : [])),
-  )
+  const candidates = wanted.map((each) => value.flatMap((element, index) => (matches(element, each, meter) ? [index] : [])))
   const takenBy = new Map<number, number>()
   const place = (position: number, tried: Set<number>): boolean =>
     (candidates[position] as number[]).some((index) => {

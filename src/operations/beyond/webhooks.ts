@@ -40,7 +40,10 @@ export const webhookOperations: Operation[] = [
     body: rawBody,
     handle: receiveWebhook,
     answer: WebhookAnswer,
-    errors: { 400: 'The body is not JSON, or the source is not known.' },
+    errors: {
+      400: 'The body is not JSON, or the source is not known.',
+      422: 'Matching the event with the patterns of all triggers takes too long.',
+    },
   },
   {
     id: 'webhooksUsingPOST1',

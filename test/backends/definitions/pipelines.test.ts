@@ -366,3 +366,38 @@ test('what the engine would refuse for its size is not saved', async (t) => {
     assert.deepEqual(await store.ok('GET', path), [])
   }
 })
+
+test('patterns that can never match are refused with their places', async (t) => {
+  const store = await startStore(t)
+  const webhook = (pattern: unknown, more: Fields = {}) => ({
+    ...{ type: 'webhook', enabled: true, source: 'ci', payloadConstraints: { ref: pattern } },
+    ...more,
+  })
+  const expecting = (name: string) => ({ expectedArtifacts: [{ id: 'a', displayName: 'image', matchArtifact: { name } }] })
+  const refused: [Fields, RegExp][] = [
+    [
+      { triggers: [webhook('main'), webhook('(a)\\1')] },
+      /Trigger 2 \(webhook\), constraint "ref": Back-references are not supported/,
+    ],
+    [{ triggers: [webhook('(')] }, /constraint "ref": "\)" is missing/],
+    [{ triggers: [{ type: 'git', enabled: 'true', branch: '*' }] }, /Trigger 1 \(git\), branch/],
+    [{ triggers: [{ type: 'docker', enabled: true, tag: 'v\\d++' }] }, /tag: Possessive/],
+    [{ triggers: [{ type: 'pubsub', enabled: true, attributeConstraints: { kind: '(?>a)' } }] }, /Atomic/],
+    [expecting('(?>a)'), /Expected artifact "image", name: Atomic/],
+  ]
+  for (const [part, says] of refused) {
+    const { message, errors } = await store.fails(400, 'POST', '/pipelines', { application: 'demo', name: 'p', ...part })
+    assert.match(String(message), says)
+    assert.equal((errors as string[]).length, 1)
+  }
+  const kept: Fields[] = [
+    { triggers: [webhook('^(?!x).*$'), webhook('', { branch: '(' }), webhook(null), webhook('${ trigger.x }(')] },
+    { triggers: [webhook('(', { enabled: false })] },
+    expecting('*:latest'),
+  ]
+  for (const [index, part] of kept.entries()) {
+    await store.ok('POST', '/pipelines', { application: 'demo', name: `kept ${index}`, ...part })
+  }
+  const template = { id: 'rope', schema: 'v2', pipeline: { triggers: [webhook('\\G')] } }
+  assert.match(String((await store.fails(400, 'POST', '/v2/pipelineTemplates', template))['message']), /"\\G" is not supported/)
+})

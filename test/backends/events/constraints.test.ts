@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import pino from 'pino'
 import { satisfies } from '../../../src/backends/events/constraints.ts'
+import { createPatterns } from '../../../src/backends/events/event-patterns.ts'
 import type { JsonObject } from '../../../src/backends/json-values.ts'
 
+const patterns = createPatterns({ log: pino({ level: 'silent' }) })
 const body = { a: { b: [{ c: 'x1' }, { c: 'y2' }] }, n: 7, off: false, nothing: null, list: ['red', 'blue'], 'a.b': 'flat' }
 
 for (const [constraints, holds] of [
@@ -27,12 +30,12 @@ for (const [constraints, holds] of [
   [{}, true],
 ] as [JsonObject, boolean][]) {
   test(`the constraints ${JSON.stringify(constraints)} ${holds ? 'hold' : 'do not hold'}`, () => {
-    assert.equal(satisfies(constraints, body, { paths: true }), holds)
+    assert.equal(satisfies(constraints, body, { paths: true, patterns }), holds)
   })
 }
 
 test('events without a whole document are only asked for their own fields', () => {
-  assert.equal(satisfies({ n: '7' }, body, { paths: false }), true)
-  assert.equal(satisfies({ '$.n': '7' }, body, { paths: false }), false)
-  assert.equal(satisfies(undefined, body, { paths: false }), true)
+  assert.equal(satisfies({ n: '7' }, body, { paths: false, patterns }), true)
+  assert.equal(satisfies({ '$.n': '7' }, body, { paths: false, patterns }), false)
+  assert.equal(satisfies(undefined, body, { paths: false, patterns }), true)
 })

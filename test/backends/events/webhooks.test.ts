@@ -72,9 +72,46 @@ test('events-scenario 11: payload constraints must all hold', async (t) => {
   assert.equal(await startsAfter('/webhooks/webhook/ci', { git: { ref: 'main' } }), 0)
 })
 
-test('a constraint that would take for ever does not hold and holds nothing up', { timeout: 60_000 }, async (t) => {
-  const { startsAfter } = await startEvents(t, [pipelineWith({ ...ci, payloadConstraints: { text: '^(a+)+$' } })])
-  assert.equal(await startsAfter('/webhooks/webhook/ci', { text: `${'a'.repeat(40)}!` }), 0)
+test('all patterns together have one budget for an event', async (t) => {
+  const greedy = Array.from({ length: 60 }, (_, index) => ({ ...ci, id: index, payloadConstraints: { text: `(a+)+N${index}$` } }))
+  const { recording, send, startsAfter } = await startEvents(t, [pipelineWith(...greedy)])
+  const { status, body } = await send('/webhooks/webhook/ci', { text: 'a'.repeat(100_000) })
+  assert.equal(status, 422)
+  assert.match(String(body['message']), /takes too long/)
+  assert.deepEqual(recording.starts, [])
+  assert.equal(await startsAfter('/webhooks/webhook/ci', { text: 'aaaN7' }), 1)
+})
+
+test('looking for values by JSON path spends from the same budget', async (t) => {
+  const greedy = Array.from({ length: 60 }, (_, index) => ({
+    ...ci,
+    id: index,
+    payloadConstraints: { [`$..a..b${index}`]: 'x' },
+  }))
+  const { send } = await startEvents(t, [pipelineWith(...greedy)])
+  const { status } = await send('/webhooks/webhook/ci', { a: Array.from({ length: 30_000 }, (_, index) => ({ a: index })) })
+  assert.equal(status, 422)
+})
+
+test('patterns are matched only for those who may start something', async (t) => {
+  const greedy = { ...ci, payloadConstraints: { text: '(a+)+N$' } }
+  const own = { ...pipelineWith({ ...ci, runAsUser: 'bot' }), application: 'own', id: 'own' }
+  const { recording, send } = await startEvents(t, [pipelineWith(greedy), own], { authorization: true })
+  const views = { anonymous: [{ name: 'demo', authorizations: [] }], bot: [{ name: 'own', authorizations: ['EXECUTE'] }] }
+  recording.answer = (service, { path }) =>
+    service === 'fiat' ? { status: 200, body: { applications: views[path.split('/').at(-1) as 'bot'] } } : undefined
+  assert.equal((await send('/webhooks/webhook/ci', { text: 'a'.repeat(1_000_000) })).status, 200)
+  await recording.untilStarts(1)
+  assert.equal(recording.starts[0]!.body['id'], 'own')
+})
+
+test('an event is refused, not lost, while permissions cannot be asked for', async (t) => {
+  const { recording, send } = await startEvents(t, [pipelineWith(ci)], { authorization: true })
+  recording.answer = (service) => (service === 'fiat' ? { status: 500, body: {} } : undefined)
+  const { status, body } = await send('/webhooks/webhook/ci', {})
+  assert.equal(status, 503)
+  assert.match(String(body['message']), /permission service.*try again/)
+  assert.deepEqual(recording.starts, [])
 })
 
 test('events-scenario 12: a webhook without a body counts as an empty object', async (t) => {

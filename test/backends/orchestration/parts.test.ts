@@ -3,12 +3,6 @@ import { test } from 'node:test'
 import { DueQueue } from '../../../src/backends/orchestration/due-queue.ts'
 import { createUlids } from '../../../src/backends/orchestration/ids.ts'
 import { mergedNotifications } from '../../../src/backends/orchestration/notifications.ts'
-import {
-  createRegexMeter,
-  matchesWhole,
-  replaceMatches,
-  splitAt,
-} from '../../../src/backends/orchestration/regex/bounded-regex.ts'
 import { startEngine, V, W } from './support.ts'
 
 test('ids rise within a millisecond and when the clock goes back', () => {
@@ -37,42 +31,6 @@ test('the queue gives what is due, earliest first, each once and at its newest t
 
   assert.deepEqual(taken.sort(), ['e0', 'e1', 'e10', 'e2', 'e3', 'e4', 'e50', 'e7', 'e8', 'e9'])
   assert.equal(queue.next(), 11)
-})
-
-const patterns: [pattern: string, text: string, matches: boolean][] = [
-  ['a.*', 'ab', true],
-  ['a|b', 'ab', false],
-  ['[a-c]{2,3}\\d?', 'abc1', true],
-  ['[^a-c]+', 'xyz', true],
-  ['(?i)ABC', 'abc', true],
-  ['\\w+@\\w+\\.com', 'me@here.com', true],
-  ['v\\d+\\.\\d+(-rc)?', 'v1.20-rc', true],
-  ['\\Qa.b\\E', 'a.b', true],
-  ['\\Qa.b\\E', 'axb', false],
-  ['\\p{Lu}\\p{L}*', 'Émile', true],
-  ['^x$', 'x', true],
-  ['(a+)+b', 'a'.repeat(10_000), false],
-  ['(a?){50}a{50}', 'a'.repeat(50), true],
-]
-for (const [pattern, text, matches] of patterns) {
-  test(`/${pattern}/ matches "${text.slice(0, 20)}": ${matches}`, () =>
-    assert.equal(matchesWhole(pattern, text, createRegexMeter()), matches))
-}
-
-test('patterns that cannot be read, or would need memory of what they matched, are refused', () => {
-  for (const pattern of ['(', 'a)', '*a', '[b-a]', 'a{3,1}', '(a)\\1', '(?=a)', '\\', '[a', 'a{99999}', '(a{999}){999}']) {
-    assert.throws(() => matchesWhole(pattern, 'a', createRegexMeter()), { name: 'RegexError' }, pattern)
-  }
-})
-
-test('texts are split and replaced as Java does', () => {
-  const meter = createRegexMeter()
-  const options = { longest: 100, meter }
-  assert.deepEqual(splitAt(',', 'a,b,,', Infinity, meter), ['a', 'b', '', ''])
-  assert.deepEqual(splitAt('', 'abc', Infinity, meter), ['a', 'b', 'c'])
-  assert.deepEqual(splitAt('\\s+', 'a  b c', 2, meter), ['a', 'b c'])
-  assert.equal(replaceMatches('(a)(b)', 'xabab', { ...options, replacement: '$2$1', all: true }), 'xbaba')
-  assert.equal(replaceMatches('b', 'abab', { ...options, replacement: '\\$', all: false }), 'a$ab')
 })
 
 test('notifications of an application join those of a pipeline where these say nothing', () => {

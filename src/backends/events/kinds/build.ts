@@ -1,9 +1,8 @@
 /** Finished builds. Events contract, section 6. */
-import type { CallService } from '../../backend.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json-values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'
-import type { TriggerKind } from './kind.ts'
+import type { MatchMeans, TriggerKind } from './kind.ts'
 
 function lastBuildOf(event: Event): JsonObject {
   return objectOf(fieldOf(event.content['project'], 'lastBuild'))
@@ -16,12 +15,11 @@ export const buildKind: TriggerKind = {
     const build = lastBuildOf(event)
     return build['building'] === false && build['result'] === 'SUCCESS'
   },
-  matches(trigger, event, call) {
+  concerns(trigger, { content }) {
     const [host, job] = [textOf(trigger['master']), textOf(trigger['job'])]
-    if (host === undefined || host !== event.content['master']) return false
-    if (job === undefined || job !== fieldOf(event.content['project'], 'name')) return false
-    return satisfiesProperties(trigger, lastBuildOf(event)['number'], call)
+    return host !== undefined && host === content['master'] && job !== undefined && job === fieldOf(content['project'], 'name')
   },
+  matches: (trigger, event, means) => satisfiesProperties(trigger, lastBuildOf(event)['number'], means),
   // The build's details are read when the run is prepared, as for a manual start that names a build.
   fields: (_trigger, event) => {
     const build = lastBuildOf(event)
@@ -32,18 +30,14 @@ export const buildKind: TriggerKind = {
 }
 
 /** Constraints are about the build's property file; without one, or when it cannot be read, they are not satisfied. */
-async function satisfiesProperties(trigger: JsonObject, number: unknown, call: CallService): Promise<boolean> {
+async function satisfiesProperties(trigger: JsonObject, number: unknown, { call, patterns }: MatchMeans): Promise<boolean> {
   const constraints = trigger['payloadConstraints']
   if (!isObject(constraints) || Object.keys(constraints).length === 0) return true
   const [host, job, file] = [trigger['master'], trigger['job'], trigger['propertyFile']].map((part) =>
     encodeURIComponent(String(part ?? '')),
   )
   if (file === '') return false
-  try {
-    const path = `/builds/properties/${encodeURIComponent(String(number))}/${file}/${host}?job=${job}`
-    const answer = await call('igor', { method: 'GET', path })
-    return answer.status === 200 && isObject(answer.body) && satisfies(constraints, answer.body, { paths: false })
-  } catch {
-    return false
-  }
+  const path = `/builds/properties/${encodeURIComponent(String(number))}/${file}/${host}?job=${job}`
+  const answer = await call('igor', { method: 'GET', path }).catch(() => undefined)
+  return answer?.status === 200 && isObject(answer.body) && satisfies(constraints, answer.body, { paths: false, patterns })
 }

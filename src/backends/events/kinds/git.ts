@@ -2,25 +2,26 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json-values.ts'
 import type { Event } from '../event.ts'
-import { matchesWhole } from '../patterns.ts'
 import { pushedArtifacts } from '../pushed-artifacts.ts'
 import { sameName, type TriggerKind } from './kind.ts'
 
 export const gitKind: TriggerKind = {
   eventType: 'git',
   triggerTypes: ['git'],
-  matches(trigger, event) {
+  concerns(trigger, event) {
     const { content } = event
-    const branch = textOf(trigger['branch'])
     const events = textsOf(trigger['events'])
     return (
       sameName(trigger['source'], event.source) &&
       sameName(trigger['project'], content['repoProject']) &&
       sameName(trigger['slug'], content['slug']) &&
-      (branch === undefined || matchesWhole(branch, textOf(content['branch']) ?? '')) &&
       (events.length === 0 || events.includes(textOf(content['action']) ?? '')) &&
       isSigned(trigger, event)
     )
+  },
+  matches(trigger, { content }, { patterns }) {
+    const branch = textOf(trigger['branch'])
+    return branch === undefined || patterns.matchesWhole(branch, textOf(content['branch']) ?? '')
   },
   fields: (_trigger, { content }) => ({
     hash: content['hash'],

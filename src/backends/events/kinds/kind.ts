@@ -2,6 +2,13 @@
 import type { CallService } from '../../backend.ts'
 import type { JsonObject } from '../../json-values.ts'
 import type { Event } from '../event.ts'
+import type { Patterns } from '../event-patterns.ts'
+
+/** With which a trigger and an event are compared. */
+export interface MatchMeans {
+  patterns: Patterns
+  call: CallService
+}
 
 export interface TriggerKind {
   /** Type of the events, lower case. */
@@ -10,7 +17,10 @@ export interface TriggerKind {
   triggerTypes: readonly string[]
   /** Whether such an event can fire anything at all; absent means always. */
   accepts?(event: Event): boolean
-  matches(trigger: JsonObject, event: Event, call: CallService): boolean | Promise<boolean>
+  /** Whether the trigger waits for what the event is about, as far as comparing names tells. */
+  concerns(trigger: JsonObject, event: Event): boolean
+  /** Whether the patterns of such a trigger match; asked once its user is known to be allowed to start something. */
+  matches(trigger: JsonObject, event: Event, means: MatchMeans): boolean | Promise<boolean>
   /** Fields that the run's trigger gets besides those of the definition and `eventId`. */
   fields(trigger: JsonObject, event: Event): JsonObject
   artifacts(event: Event): JsonObject[]

@@ -8,15 +8,14 @@ export const messageKinds: TriggerKind[] = [
   {
     eventType: 'pubsub',
     triggerTypes: ['pubsub'],
-    matches(trigger, event) {
+    concerns(trigger, event) {
       const message = messageOf(event)
       const same = (name: string) => textOf(trigger[name])?.toLowerCase() === textOf(message[name])?.toLowerCase()
-      if (textOf(trigger['subscriptionName']) === undefined || !same('subscriptionName') || !same('pubsubSystem')) return false
-      return (
-        satisfies(trigger['attributeConstraints'], event.attributes, { paths: false }) &&
-        satisfies(trigger['payloadConstraints'], event.payload, { paths: false })
-      )
+      return textOf(trigger['subscriptionName']) !== undefined && same('subscriptionName') && same('pubsubSystem')
     },
+    matches: (trigger, event, { patterns }) =>
+      satisfies(trigger['attributeConstraints'], event.attributes, { paths: false, patterns }) &&
+      satisfies(trigger['payloadConstraints'], event.payload, { paths: false, patterns }),
     fields: (_trigger, event) => ({
       payload: event.payload,
       parameters: objectOf(event.payload['parameters']),
@@ -27,7 +26,8 @@ export const messageKinds: TriggerKind[] = [
   {
     eventType: 'plugin',
     triggerTypes: ['plugin'],
-    matches: (trigger, { content }) => sameName(textOf(trigger['pluginEventType']) ?? 'PUBLISHED', content['pluginEventType']),
+    concerns: (trigger, { content }) => sameName(textOf(trigger['pluginEventType']) ?? 'PUBLISHED', content['pluginEventType']),
+    matches: () => true,
     fields: (_trigger, { content }) => content,
     artifacts: () => [],
   },

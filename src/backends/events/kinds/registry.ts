@@ -1,6 +1,5 @@
 /** New images and artifacts that registries report. Events contract, section 7.4. */
 import { type JsonObject, objectsOf, textOf } from '../../json-values.ts'
-import { matchesWhole } from '../patterns.ts'
 import { dockerImage } from '../pushed-artifacts.ts'
 import type { TriggerKind } from './kind.ts'
 
@@ -9,12 +8,12 @@ function imageKind(type: string, toArtifact: (name: string, tag: string) => Json
   return {
     eventType: type,
     triggerTypes: [type],
-    matches(trigger, { content }) {
-      const tag = textOf(content['tag'])
-      const wanted = textOf(trigger['tag'])
-      if (tag === undefined || !isSame(trigger['account'], content['account'])) return false
-      if (!isSame(trigger['repository'], content['repository'])) return false
-      return wanted === undefined ? tag !== 'latest' : matchesWhole(wanted.trim(), tag)
+    concerns: (trigger, { content }) =>
+      isSame(trigger['account'], content['account']) && isSame(trigger['repository'], content['repository']),
+    matches(trigger, { content }, { patterns }) {
+      const [tag, wanted] = [textOf(content['tag']), textOf(trigger['tag'])]
+      if (tag === undefined || wanted === undefined) return tag !== undefined && tag !== 'latest'
+      return patterns.matchesWhole(wanted.trim(), tag)
     },
     fields: (_trigger, { content }) => ({ tag: content['tag'], digest: content['digest'] }),
     artifacts({ content }) {
@@ -31,7 +30,8 @@ function searchKind(type: string): TriggerKind {
   return {
     eventType: type,
     triggerTypes: [type],
-    matches: (trigger, { content }) => isSame(trigger[field], content['name'] ?? content[field]),
+    concerns: (trigger, { content }) => isSame(trigger[field], content['name'] ?? content[field]),
+    matches: () => true,
     fields: (trigger) => ({ [field]: trigger[field] }),
     artifacts: ({ artifact, content }) => objectsOf([artifact, content['artifact']]).slice(0, 1),
   }

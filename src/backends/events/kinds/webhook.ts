@@ -9,11 +9,15 @@ function fields(_trigger: JsonObject, event: Event): JsonObject {
   return { payload: event.payload, parameters: objectOf(event.payload['parameters']) }
 }
 
+function isSource(trigger: JsonObject, event: Event): boolean {
+  return trigger['source'] === event.source
+}
+
 export const webhookKind: TriggerKind = {
   eventType: 'webhook',
   triggerTypes: ['webhook'],
-  matches: (trigger, event) =>
-    trigger['source'] === event.source && satisfies(trigger['payloadConstraints'], event.payload, { paths: true }),
+  concerns: isSource,
+  matches: (trigger, event, { patterns }) => satisfies(trigger['payloadConstraints'], event.payload, { paths: true, patterns }),
   fields,
   artifacts: pushedArtifacts,
 }
@@ -21,10 +25,10 @@ export const webhookKind: TriggerKind = {
 export const cdeventsKind: TriggerKind = {
   eventType: 'cdevents',
   triggerTypes: ['cdevents'],
-  matches: (trigger, event) =>
-    trigger['source'] === event.source &&
-    satisfies(lowerCaseKeys(trigger['attributeConstraints']), event.headers, { paths: false }) &&
-    satisfies(trigger['payloadConstraints'], event.payload, { paths: true }),
+  concerns: isSource,
+  matches: (trigger, event, { patterns }) =>
+    satisfies(lowerCaseKeys(trigger['attributeConstraints']), event.headers, { paths: false, patterns }) &&
+    satisfies(trigger['payloadConstraints'], event.payload, { paths: true, patterns }),
   fields,
   artifacts: (event) => objectsOf(fieldOf(event.payload['customData'], 'artifacts')),
 }

@@ -1,6 +1,6 @@
 /** What stages have deployed, as expressions ask for it (orchestration contract, 7.4). */
 
-import type { Meter } from '../meter.ts'
+import type { Meter } from '../../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { ExpressionError } from './lexer.ts'

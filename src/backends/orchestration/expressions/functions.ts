@@ -1,10 +1,10 @@
 /** The functions that expressions may call, as data: what they do and what the UI tells about them (orchestration contract, 7.4). */
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
 import { parseJson } from '../../../http/json.ts'
+import type { Meter } from '../../meter.ts'
 import { executionView, stageView } from '../execution-view.ts'
 import { identityOf } from '../identity.ts'
 import { stagesByRef } from '../machine/graph.ts'
-import type { Meter } from '../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { checkLength } from './arithmetic.ts'

@@ -1,6 +1,7 @@
 /** Which names an expression can refer to, depending on where it stands (orchestration contract, 7.3). */
+
+import type { Meter } from '../../meter.ts'
 import { visibleOutputs } from '../machine/graph.ts'
-import type { Meter } from '../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { deployedServerGroups } from './deployments.ts'

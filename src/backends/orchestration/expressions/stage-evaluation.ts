@@ -1,6 +1,7 @@
 /** Evaluates the expressions of a stage in the course of a run (orchestration contract, 7.2 and 7.5). */
+
+import type { Meter } from '../../meter.ts'
 import type { Turn } from '../machine/turn.ts'
-import type { Meter } from '../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import { createExpressionMeter } from './evaluator.ts'

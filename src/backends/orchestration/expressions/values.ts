@@ -3,7 +3,7 @@
  * whether they are whole: JSON's 3 is an integer, the literal 3.0 is a `Real`.
  */
 import { isRawNumber } from '../../../http/json.ts'
-import type { Meter } from '../meter.ts'
+import type { Meter } from '../../meter.ts'
 import { ExpressionError } from './lexer.ts'
 
 /** A floating-point number, also when its value happens to be whole. */

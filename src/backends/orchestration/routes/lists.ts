@@ -1,12 +1,12 @@
 /** Lists of pipeline executions: of an application, of pipelines, of a project, by search (orchestration contract, 2.4). */
 import type { FastifyInstance } from 'fastify'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
+import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
 import { byStartTime, withinHistory } from '../history.ts'
 import type { Execution, JsonObject } from '../model.ts'
 import { isJsonObject } from '../model.ts'
-import { createRegexMeter } from '../regex/bounded-regex.ts'
 import type { Status } from '../statuses.ts'
 import type { ExecutionStore } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'

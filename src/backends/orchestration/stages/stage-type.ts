@@ -3,7 +3,7 @@
 import type { ServiceName } from '../../../upstreams/services.ts'
 import type { ApplicationRight } from '../../access.ts'
 import type { ServiceAnswer } from '../../backend.ts'
-import type { Meter } from '../meter.ts'
+import type { Meter } from '../../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
 

@@ -1,0 +1,57 @@
+/** Patterns in triggers and expected artifacts: one that can never match is refused when it is saved. */
+import { comparedFields } from '../artifact-match.ts'
+import { isTrue, type JsonObject, objectOf, objectsOf } from '../json-values.ts'
+import { findRegexProblem } from '../regex/bounded-regex.ts'
+import { refusal } from './requests.ts'
+
+/** Where the pattern stands, for the person who has written it. */
+interface PlacedPattern {
+  place: string
+  pattern: unknown
+  /** Whether a text that Java would not take for a pattern has a meaning of its own. */
+  mayBeText?: boolean
+}
+
+/** @throws {BackendError} 400 with each pattern that cannot be used, in enabled triggers and in expected artifacts */
+export function checkPatterns(definition: JsonObject): void {
+  const problems = [...triggerPatterns(definition), ...artifactPatterns(definition)].flatMap(describeProblem)
+  if (problems.length > 0) throw refusal(`Some patterns can never match. ${problems.join(' ')}`, problems)
+}
+
+function describeProblem({ place, pattern, mayBeText = false }: PlacedPattern): string[] {
+  // What is an expression is a pattern only once it is evaluated.
+  if (typeof pattern !== 'string' || pattern === '' || pattern.includes('${')) return []
+  const problem = findRegexProblem(pattern)
+  if (problem === undefined || (mayBeText && problem.kind === 'malformed')) return []
+  return [`${place}: ${problem.message}`]
+}
+
+function triggerPatterns(definition: JsonObject): PlacedPattern[] {
+  return objectsOf(definition['triggers']).flatMap((trigger, index) => {
+    if (!isTrue(trigger['enabled'])) return []
+    const place = `Trigger ${index + 1} (${trigger['type']})`
+    const fields = patternFields(String(trigger['type'])).map((field) => ({
+      place: `${place}, ${field}`,
+      pattern: trigger[field],
+    }))
+    const constraints = ['payloadConstraints', 'attributeConstraints'].flatMap((field) =>
+      Object.entries(objectOf(trigger[field])).map(([key, pattern]) => ({ place: `${place}, constraint "${key}"`, pattern })),
+    )
+    return [...fields, ...constraints]
+  })
+}
+
+function patternFields(type: string): string[] {
+  if (type === 'git') return ['branch']
+  return type === 'docker' || type === 'helm/oci' ? ['tag'] : []
+}
+
+function artifactPatterns(definition: JsonObject): PlacedPattern[] {
+  return objectsOf(definition['expectedArtifacts']).flatMap((expected) =>
+    comparedFields.map((field) => ({
+      place: `Expected artifact "${expected['displayName'] ?? expected['id'] ?? ''}", ${field}`,
+      pattern: objectOf(expected['matchArtifact'])[field],
+      mayBeText: true,
+    })),
+  )
+}

@@ -1,0 +1,68 @@
+/** Patterns of triggers, matched against what one event says: all of them together have one budget. */
+import { formatJson } from '../../http/json.ts'
+import { matchesArtifact } from '../artifact-match.ts'
+import { type BackendContext, BackendError } from '../backend.ts'
+import type { JsonObject } from '../json-values.ts'
+import { createRegexMeter, matchesWhole, occursIn } from '../regex/bounded-regex.ts'
+import { RegexError } from '../regex/regex-syntax.ts'
+
+export interface Patterns {
+  /** Whether the pattern matches the whole text. A pattern that cannot be used matches nothing. */
+  matchesWhole(pattern: string, text: string): boolean
+  /** Whether the pattern matches anywhere in the text. */
+  occurs(pattern: string, text: string): boolean
+  isExpected(expected: JsonObject, artifact: JsonObject): boolean
+  /** Counts other work that grows with the event. */
+  spend(steps: number): void
+}
+
+const mostReported = 1000
+
+/** Patterns that were said to be unusable: each is logged once, however often events come. */
+const reported = new WeakMap<object, Set<string>>()
+
+/**
+ * For one event. Every method refuses it with 422 once it has taken too long: sending it again would not help.
+ *
+ * @see Events contract, sections 3.2 and 7.2
+ */
+export function createPatterns(context: Pick<BackendContext, 'log'>): Patterns {
+  const meter = createRegexMeter()
+  /** The meter is shared, so that what is too long for one pattern is too long for the event. */
+  const match = (pattern: unknown, work: () => boolean): boolean => {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof RegexError)) throw error
+      if (error.kind === 'too-long') throw tooLong()
+      report(context, formatJson(pattern), error.message)
+      return false
+    }
+  }
+  return {
+    matchesWhole: (pattern, text) => match(pattern, () => matchesWhole(pattern, text, meter)),
+    occurs: (pattern, text) => match(pattern, () => occursIn(pattern, text, meter)),
+    isExpected: (expected, artifact) => match(expected['matchArtifact'], () => matchesArtifact(expected, artifact, meter)),
+    spend(steps) {
+      match(undefined, () => {
+        meter.spend(steps)
+        return true
+      })
+    },
+  }
+}
+
+function report(context: Pick<BackendContext, 'log'>, pattern: string, reason: string): void {
+  const known = reported.get(context) ?? new Set()
+  reported.set(context, known)
+  if (known.has(pattern) || known.size >= mostReported) return
+  known.add(pattern)
+  context.log.warn({ pattern, reason }, 'A pattern of a trigger cannot be used and matches nothing.')
+}
+
+function tooLong(): BackendError {
+  return new BackendError(
+    422,
+    'The event was not accepted: matching it with the patterns of all triggers takes too long. Send less in one event, or simplify the patterns.',
+  )
+}
