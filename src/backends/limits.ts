@@ -29,7 +29,7 @@ export const PipelineLimitKeys = z.strictObject({
   'pipelines.max-descendants': z
     .int()
     .min(0)
-    .default(1000)
+    .default(500)
     .describe('Executions that one execution may entail, directly or through those that it has started.'),
 })
 

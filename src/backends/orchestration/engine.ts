@@ -9,6 +9,7 @@ import { DueQueue } from './due-queue.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { runFollowUp } from './follow-ups.ts'
 import { advance } from './machine/advance.ts'
+import { StageError } from './machine/failure.ts'
 import { findStage } from './machine/graph.ts'
 import { applyFailure, applyResult, giveUp, isWanted, nextDue, stepOf, type TaskRun, takeDueTasks } from './machine/run-task.ts'
 import { isSpent, type Turn } from './machine/turn.ts'
@@ -280,7 +281,14 @@ export class Engine implements EngineParts {
       applyResult(run, result, unit.turn)
       return
     }
-    const child = unit.submit(result.start)
+    let child: Execution
+    try {
+      child = unit.submit(result.start)
+    } catch (error) {
+      if (!(error instanceof BackendError)) throw error
+      applyFailure(run, new StageError([error.message]), unit.turn)
+      return
+    }
     const context = { ...result.context, executionId: child.id, executionName: child.name }
     applyResult(run, { ...result, context }, unit.turn)
   }

@@ -1,9 +1,12 @@
 /** Work that a state change leaves behind and that must survive a crash: it is noted with the execution until it is done. */
+import { BackendError } from '../backend.ts'
 import { type Dependents, prepareDependents } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'
 import type { Execution, FollowUp } from './model.ts'
 import { isComplete } from './statuses.ts'
+import { asFailed } from './submission/prepare-pipeline.ts'
 import { createTaskContext } from './task-context.ts'
+import type { UnitOfWork } from './unit-of-work.ts'
 
 /** With growing pauses this is more than an hour. */
 const mostAttempts = 24
@@ -40,12 +43,22 @@ async function cancelStageEffects(engine: EngineParts, execution: Execution, fol
   settle(engine, execution.id, followUp.id, 'done')
 }
 
+function startDependent({ options: { log } }: EngineParts, unit: UnitOfWork, child: Execution): void {
+  try {
+    unit.submit(child)
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error
+    log.warn({ pipeline: child.pipelineConfigId, reason: error.message }, 'a dependent pipeline was not started')
+    unit.record(asFailed(child, error.message))
+  }
+}
+
 /** Strikes a follow-up off or puts it off, in the transaction that stores what it has prepared. */
 function settle(engine: EngineParts, executionId: string, id: string, when: 'done' | 'again', dependents?: Dependents): void {
   engine.transact((unit) => {
     for (const child of dependents?.prepared ?? []) {
       if (isComplete(child.status)) unit.record(child)
-      else unit.submit(child)
+      else startDependent(engine, unit, child)
     }
     const execution = unit.load(executionId)
     const followUp = execution?.engine.followUps.find((each) => each.id === id)

@@ -32,4 +32,10 @@ export const orchestrationMigrations: readonly string[] = [
   -- How often the engine has ended since the execution last got on.
   ALTER TABLE orchestration_executions ADD COLUMN interruptions INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- The execution that began the row in which this one was started by another, and how many stand between; NULL and 0 for itself.
+  ALTER TABLE orchestration_executions ADD COLUMN lineage_root TEXT;
+  ALTER TABLE orchestration_executions ADD COLUMN lineage_depth INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX orchestration_executions_by_lineage ON orchestration_executions (lineage_root) WHERE lineage_root IS NOT NULL;
+  `,
 ]

@@ -2,10 +2,13 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '../../http/json.ts'
 import type { Execution, ExecutionType, Trigger } from './model.ts'
+import { isJsonObject } from './model.ts'
 import { isComplete, type Status } from './statuses.ts'
 
 export interface ExecutionStore {
   insert(execution: Execution, nextDue: number | undefined): void
+  /** Where an execution stands, or would stand, among those that start one another. */
+  lineageOf(execution: Execution): Lineage
   /** Writes everything but the trigger, which does not change after submission. */
   save(execution: Execution, nextDue: number | undefined): void
   load(id: string): Execution | undefined
@@ -28,12 +31,22 @@ export interface ExecutionStore {
   findIncomplete(correlationId: string, type: ExecutionType): string | undefined
   /** Ids of the pipelines of which an application has runs. */
   configIds(application: string): string[]
-  countRunning(configId: string, except: string): number
-  /** Ids of those that wait for their turn, oldest first. */
-  parked(configId: string): string[]
+  /** Ids of the running executions of a pipeline. */
+  running(configId: string): string[]
+  /** Those that wait for their turn, with their places in the row. */
+  parked(configId: string): { id: string; parkedAt: string }[]
   countByStatus(status: Status): number
   /** What the engine has to look at, with its time. */
   due(): { id: string; due: number }[]
+}
+
+export interface Lineage {
+  /** The first one; undefined when it is the execution itself. */
+  root: string | undefined
+  /** How many starts away from the first one. */
+  depth: number
+  /** Executions that descend from the first one. */
+  relatives: number
 }
 
 export interface TaskQuery {
@@ -55,8 +68,13 @@ export interface BuildTimeQuery {
 export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   const insert = db.prepare(`
     INSERT INTO orchestration_executions
-      (id, type, application, config_id, status, complete, correlation_id, build_time, start_time, parked_at, next_due, body, trigger)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      (id, type, application, config_id, status, complete, correlation_id, build_time, start_time, parked_at, next_due, body, trigger,
+       lineage_root, lineage_depth)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const place = db.prepare(
+    'SELECT coalesce(lineage_root, id) AS root, lineage_depth AS depth FROM orchestration_executions WHERE id = ?',
+  )
+  const relatives = db.prepare('SELECT count(*) AS n FROM orchestration_executions WHERE lineage_root = ?')
   const update = db.prepare(`
     UPDATE orchestration_executions
     SET status = ?, complete = ?, start_time = ?, parked_at = ?, next_due = ?, body = ? WHERE id = ?`)
@@ -79,11 +97,9 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     'SELECT id FROM orchestration_executions WHERE correlation_id = ? AND type = ? AND complete = 0 ORDER BY id LIMIT 1',
   )
   const running = db.prepare(
-    "SELECT count(*) AS n FROM orchestration_executions WHERE complete = 0 AND status = 'RUNNING' AND config_id = ? AND id <> ?",
+    "SELECT id FROM orchestration_executions WHERE complete = 0 AND status = 'RUNNING' AND config_id = ?",
   )
-  const parked = db.prepare(
-    'SELECT id FROM orchestration_executions WHERE config_id = ? AND parked_at IS NOT NULL ORDER BY parked_at',
-  )
+  const parked = db.prepare('SELECT id, parked_at FROM orchestration_executions WHERE config_id = ? AND parked_at IS NOT NULL')
   const configIds = db.prepare(`
     SELECT DISTINCT config_id FROM orchestration_executions
     WHERE application = ? AND type = 'PIPELINE' AND config_id IS NOT NULL`)
@@ -99,9 +115,21 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     return execution
   }
 
+  /** The parent is what the engine knows under the id that the trigger gives; one that is made up is none. */
+  const lineageOf = (execution: Execution): Lineage => {
+    const { parentExecution } = execution.trigger
+    const parentId = isJsonObject(parentExecution) ? parentExecution['id'] : undefined
+    const parent = typeof parentId === 'string' ? place.get(parentId) : undefined
+    if (parent === undefined) return { root: undefined, depth: 0, relatives: 0 }
+    const root = String(parent['root'])
+    return { root, depth: Number(parent['depth']) + 1, relatives: Number(relatives.get(root)?.['n']) }
+  }
+
   return {
+    lineageOf,
     insert(execution, nextDue) {
       const body = formatBody(execution)
+      const { root, depth } = lineageOf(execution)
       texts.set(execution, body)
       insert.run(
         execution.id,
@@ -117,6 +145,8 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
         nextDue ?? null,
         body,
         formatStored(execution.trigger),
+        root ?? null,
+        depth,
       )
     },
     save(execution, nextDue) {
@@ -190,8 +220,8 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
       return correlated.get(correlationId, type)?.['id'] as string | undefined
     },
     configIds: (application) => configIds.all(application).map((row) => row['config_id'] as string),
-    countRunning: (configId, except) => Number(running.get(configId, except)?.['n']),
-    parked: (configId) => parked.all(configId).map((row) => row['id'] as string),
+    running: (configId) => running.all(configId).map((row) => row['id'] as string),
+    parked: (configId) => parked.all(configId).map((row) => ({ id: row['id'] as string, parkedAt: row['parked_at'] as string })),
     countByStatus: (status) => Number(counted.get(status)?.['n']),
     due: () => due.all().map((row) => ({ id: row['id'] as string, due: Number(row['next_due']) })),
   }

@@ -55,13 +55,39 @@ export class UnitOfWork {
     this.#removed.add(id)
   }
 
-  /** Stores and starts an execution, unless one with its id, or an incomplete one with its correlation id, exists: then that one is returned. */
+  /**
+   * Stores and starts an execution, unless one with its id, or an incomplete one with its correlation id, exists: then that one is
+   * returned.
+   *
+   * @throws {BackendError} 400 when executions have started one another too often; nothing is changed
+   */
   submit(execution: Execution): Execution {
     const existing = this.load(execution.id) ?? this.#correlated(execution)
     if (existing !== undefined) return existing
+    this.#checkLineage(execution)
     this.insert(execution)
     startOrPark(this, execution)
     return execution
+  }
+
+  /** Pipelines that start each other without end would fill the store. */
+  #checkLineage(execution: Execution): void {
+    const { depth, descendants } = this.turn.limits
+    const lineage = this.#store.lineageOf(execution)
+    const name = `The pipeline ${execution.name ?? execution.pipelineConfigId ?? ''}`
+    if (lineage.depth > depth) {
+      throw new BackendError(
+        400,
+        `${name} would be started ${lineage.depth} levels below the execution ${lineage.root}; ${depth} are allowed. ` +
+          'If the pipelines do not start one another in a circle, raise pipelines.max-depth.',
+      )
+    }
+    if (lineage.root === undefined || lineage.relatives < descendants) return
+    throw new BackendError(
+      400,
+      `${name} was not started: ${lineage.relatives} executions follow from the execution ${lineage.root} already, ` +
+        `${descendants} are allowed. If that is not too many, raise pipelines.max-descendants.`,
+    )
   }
 
   #correlated(execution: Execution): Execution | undefined {
@@ -73,14 +99,23 @@ export class UnitOfWork {
 
   /** Counts what is stored and what this transaction has changed. */
   countRunning(configId: string, except: string): number {
-    this.#write()
-    return this.#store.countRunning(configId, except)
+    const ids = new Set(this.#store.running(configId))
+    for (const { id, pipelineConfigId, status } of this.#executions.values()) {
+      if (pipelineConfigId === configId && status === 'RUNNING') ids.add(id)
+      else ids.delete(id)
+    }
+    ids.delete(except)
+    return ids.size
   }
 
   /** Ids of waiting executions of a pipeline, oldest first. */
   parked(configId: string): string[] {
-    this.#write()
-    return this.#store.parked(configId)
+    const places = new Map(this.#store.parked(configId).map(({ id, parkedAt }) => [id, parkedAt]))
+    for (const { id, pipelineConfigId, engine } of this.#executions.values()) {
+      if (pipelineConfigId === configId && engine.parkedAt !== undefined) places.set(id, engine.parkedAt)
+      else places.delete(id)
+    }
+    return [...places].sort(([, one], [, other]) => (one < other ? -1 : 1)).map(([id]) => id)
   }
 
   /** Deals with what was completed, then writes everything. Returns what was touched with its next due time. */

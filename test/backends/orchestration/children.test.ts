@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
-import { at, F, startEngine, type TestEngine, V, W } from './support.ts'
+import { at, type EngineOptions, F, startEngine, type TestEngine, V, W } from './support.ts'
 
 interface Family extends TestEngine {
   /** Stores a pipeline of application `app` and returns its id. */
@@ -12,8 +12,8 @@ interface Family extends TestEngine {
   runOf(configId: string): Promise<Execution | undefined>
 }
 
-async function startFamily(t: TestContext): Promise<Family> {
-  const engine = await startEngine(t, { backends: [definitionsBackend] })
+async function startFamily(t: TestContext, options: EngineOptions = {}): Promise<Family> {
+  const engine = await startEngine(t, { backends: [definitionsBackend], ...options })
   return {
     ...engine,
     async store(definition) {
@@ -275,4 +275,62 @@ test('the failed leaves of a run are found in its children', async (t) => {
   assert.match(String(leaf!['pipelineExecutionUrl']), /^http:\/\/deck\/#\/applications\/app\/executions\/details\//)
   assert.equal((await family.ask('GET', `/pipelines/failedStages?executionId=${id}&limit=0`)).status, 400)
   assert.equal((await family.ask('GET', '/pipelines/failedStages?executionId=nope')).status, 404)
+})
+
+test('pipelines that start one another end at a depth, with a reason', async (t) => {
+  const family = await startFamily(t, { limits: { depth: 3 } })
+  const ids = { byStage: '', byTrigger: 'T' }
+  ids.byStage = await family.store({ name: 'stage', stages: [] })
+  await family.store({ id: ids.byStage, name: 'stage', stages: [P('1', ids.byStage, { waitForCompletion: false })] })
+  const triggers = [{ enabled: true, type: 'pipeline', pipeline: ids.byTrigger, status: ['successful'] }]
+  await family.store({ id: ids.byTrigger, name: 'trigger', triggers, stages: [W('1', 0)] })
+  const runsOf = async (id: string) =>
+    (await family.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=50`)).body as Execution[]
+
+  for (const id of Object.values(ids)) {
+    await family.ask('POST', `/orchestrate/${id}`, {})
+    const ended = await family.eventually(async () => (await runsOf(id)).find(({ status }) => status === 'TERMINAL'))
+    assert.match(JSON.stringify(ended), /4 levels below the execution \w+; 3 are allowed.*pipelines\.max-depth/)
+  }
+
+  // The last one that was started fails; the one that a trigger could not start is kept as failed.
+  assert.deepEqual([(await runsOf(ids.byStage)).length, (await runsOf(ids.byTrigger)).length], [4, 5])
+})
+
+test('one execution entails a limited number of others', async (t) => {
+  const family = await startFamily(t, { limits: { descendants: 12 } })
+  const id = await family.store({ name: 'hydra', stages: [] })
+  const heads = ['1', '2', '3'].map((ref) => P(ref, id, { waitForCompletion: false, continuePipeline: true }))
+  await family.store({ id, name: 'hydra', stages: heads })
+  const runs = async () => (await family.ask('GET', `/pipelines?pipelineConfigIds=${id}&limit=99`)).body as Execution[]
+  const start = async () => {
+    await family.ask('POST', `/orchestrate/${id}`, {})
+    return family.eventually(async () => {
+      const found = await runs()
+      return found.every(({ status }) => status === 'SUCCEEDED') ? found : undefined
+    })
+  }
+
+  const first = await start()
+  const second = await start()
+
+  assert.equal(first?.length, 13)
+  assert.match(JSON.stringify(first), /12 executions follow from the execution \w+ already, 12 are allowed/)
+  assert.equal(second?.length, 26)
+})
+
+test('a run that names its parent counts with it', async (t) => {
+  const family = await startFamily(t, { limits: { depth: 1 } })
+  const start = (trigger: object) =>
+    family.ask('POST', '/orchestrate', { application: 'app', name: 'p', stages: [W('1', 60)], trigger })
+  const idOf = (answer: { body: unknown }) => String(at(answer.body, 'ref')).split('/').at(-1) as string
+  const root = idOf(await start({}))
+  const child = idOf(await start({ parentPipelineId: root }))
+
+  for (const trigger of [{ parentPipelineId: child }, { parentExecution: { id: child } }]) {
+    const refused = await start(trigger)
+    assert.equal(refused.status, 400)
+    assert.match(String(at(refused.body, 'message')), /2 levels below/)
+  }
+  assert.equal((await start({ parentExecution: { id: 'made up' } })).status, 200)
 })

@@ -175,8 +175,13 @@ function readableStages(value: unknown, limits: PipelineLimits): JsonObject[] {
 }
 
 function failedExecution(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
+  return asFailed(executionFrom(definition, caller, sources), message)
+}
+
+/** An execution that has not begun, as one that could not. */
+export function asFailed(execution: Execution, message: string): Execution {
   return {
-    ...executionFrom(definition, caller, sources),
+    ...execution,
     status: 'TERMINAL',
     canceled: true,
     canceledBy: 'system',
