@@ -151,7 +151,8 @@ test('pipelined requests are worked on one after the other', async (t) => {
 const large = JSON.stringify([{ name: randomBytes(9_000_000).toString('base64') }])
 const services = async (t: TestContext) => {
   const { url } = await startUpstream(t, (request) => {
-    if (request.path === '/networks' || request.path.includes('/clusters/')) return large
+    if (request.path === '/networks') return `{"aws":${large}}`
+    if (request.path.includes('/clusters/')) return large
     return request.path === '/credentials' ? [] : {}
   })
   return { clouddriver: { baseUrl: url } }
@@ -179,6 +180,7 @@ for (const encrypted of [false, true]) {
     const begun = sockets.map((socket) => new Promise((resolve) => socket.once('readable', resolve)))
     for (const [index, socket] of sockets.entries()) socket.write(requests[index] as string)
     await Promise.all(begun)
+    for (const socket of sockets) assert.match(String(socket.read(12)), /^HTTP\/1\.1 200/)
     await until(async () => (await countConnections(running)) === 0, 'all are disconnected')
   })
 }
