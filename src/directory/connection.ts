@@ -2,6 +2,7 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls'
 import { Client, type Entry, type Filter, ResultCodeError } from 'ldapts'
+import { type AnswerAllowance, AnswerGate } from './answer-gate.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'
 
 /** The server cannot be asked: not there, silent, not who it should be, or too busy. Another one may do. */
@@ -42,6 +43,11 @@ export type { Entry } from 'ldapts'
 const unreachableCodes = new Set([51, 52, 248])
 const pageSize = 500
 const sizeLimitExceeded = 4
+/** A user in thousands of groups fits, and so do thousands of groups. */
+const maxAnswerBytes = 8 * 1024 * 1024
+/** Beside the entries that are wanted: the end of each page, references to other servers, and what a page has too much. */
+const spareMessages = pageSize + 100
+const single: AnswerAllowance = { bytes: 256 * 1024, messages: 10 }
 
 type TransportSettings = Pick<DirectorySettings, 'startTls' | 'authorities' | 'connectTimeoutMs' | 'readTimeoutMs'>
 
@@ -62,6 +68,9 @@ export class Connection {
   readonly #settings: TransportSettings
   readonly #client: Client
   readonly #sockets: Socket[] = []
+  readonly #gate = new AnswerGate()
+  #openQuestions = 0
+  #complaint: Error | undefined
   #broken = false
 
   constructor(server: LdapServer, settings: TransportSettings) {
@@ -94,7 +103,9 @@ export class Connection {
     // The library waits without limit for the handshake within a connection that is there already.
     const timer = setTimeout(() => late.reject(new Error('the TLS handshake took too long')), connectTimeoutMs + readTimeoutMs)
     try {
-      await this.#ask(() => Promise.race([this.#client.startTLS(this.#tlsOptions()), late.promise]))
+      await this.#ask(() => Promise.race([this.#client.startTLS(this.#tlsOptions()), late.promise]), single)
+      // What came in clear text must not become the beginning of an answer within TLS.
+      if (this.#gate.isInMessage) throw new DirectoryUnreachable(this.server, new Error('something precedes the TLS handshake'))
     } catch (error) {
       // Without TLS nothing else is said, whatever the reason.
       throw error instanceof DirectoryRefusal
@@ -109,24 +120,26 @@ export class Connection {
   async bind(dn: string, password: string): Promise<void> {
     // Either of them empty would be a bind as nobody, which succeeds.
     if (dn === '' || password === '') throw new Error('a bind needs a name and a password')
-    await this.#ask(() => this.#client.bind(dn, password))
+    await this.#ask(() => this.#client.bind(dn, password), single)
   }
 
   /**
-   * Page by page. References to other servers are left out: nobody is asked whom the settings do not name.
+   * Page by page, within limits for the whole. References to other servers are left out: nobody is asked whom the settings do
+   * not name.
    *
    * @throws {DirectoryRefusal} @throws {DirectoryUnreachable}
    */
   async search({ base, scope, filter, attributes, maxEntries }: SearchRequest): Promise<Entry[]> {
     const entries: Entry[] = []
     const timeLimit = Math.max(1, Math.ceil(this.#settings.readTimeoutMs / 1000))
-    const options = { scope, filter, attributes: [...attributes], timeLimit, paged: { pageSize } }
-    await this.#ask(async () => {
+    const options = { scope, filter, attributes: [...attributes], timeLimit, paged: { pageSize: Math.min(pageSize, maxEntries) } }
+    const search = async () => {
       for await (const { searchEntries } of this.#client.searchPaginated(base, options)) {
         for (const entry of searchEntries.slice(0, maxEntries - entries.length)) entries.push(entry)
         if (entries.length >= maxEntries) return
       }
-    })
+    }
+    await this.#ask(search, { bytes: maxAnswerBytes, messages: maxEntries + spareMessages })
     return entries
   }
 
@@ -140,8 +153,10 @@ export class Connection {
     this.#client.unbind().then(destroy, destroy)
   }
 
-  async #ask<T>(question: () => Promise<T>): Promise<T> {
+  async #ask<T>(question: () => Promise<T>, allowance: AnswerAllowance): Promise<T> {
     if (this.#broken) throw new DirectoryUnreachable(this.server, new Error('the connection was closed'))
+    if (this.#openQuestions++ === 0) this.#gate.reset()
+    this.#gate.allow(allowance)
     try {
       return await question()
     } catch (error) {
@@ -149,7 +164,9 @@ export class Connection {
         throw new DirectoryRefusal(this.server, error.code, toLine(error.message))
       }
       this.close()
-      throw new DirectoryUnreachable(this.server, error)
+      throw new DirectoryUnreachable(this.server, this.#complaint ?? error)
+    } finally {
+      this.#openQuestions--
     }
   }
 
@@ -166,9 +183,25 @@ export class Connection {
       socket.once('close', () => {
         this.#broken = true
       })
+      this.#screen(socket)
       return socket
     }
     return watch as C
+  }
+
+  /** The library gets whole messages that have passed the gate, and nothing after the first that has not. */
+  #screen(socket: Socket): void {
+    const emit = socket.emit.bind(socket) as (event: string | symbol, ...values: unknown[]) => boolean
+    socket.emit = (event: string | symbol, ...values: unknown[]): boolean => {
+      if (event !== 'data') return emit(event, ...values)
+      try {
+        for (const message of this.#gate.take(values[0] as Buffer)) if (!socket.destroyed) emit('data', message)
+      } catch (error) {
+        this.#complaint = error as Error
+        socket.destroy(error as Error)
+      }
+      return true
+    }
   }
 }
 

@@ -128,7 +128,7 @@ function toProblem(report: Reporter, { key }: Purpose, tried: string, error: unk
     return report.problem(
       tried,
       `the directory refuses: ${reason}`,
-      named(adviseOn(error.code)) ?? 'ask the administrator of the directory',
+      named(adviseOn(error)) ?? 'ask the administrator of the directory',
     )
   }
   if (error instanceof DirectoryUnreachable) {

@@ -12,7 +12,10 @@ import { listOf, type Trace } from '../trace.ts'
 import { explainRefusal, type Refusal } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
 
-export type Outcome = { kind: 'user'; user: User } | ({ kind: 'refused' } & Refusal)
+export type Outcome =
+  | { kind: 'user'; user: User }
+  /** `entry`: the name of the entry that a search found; what was typed is in no log, it may be a password. */
+  | ({ kind: 'refused'; entry?: string | undefined } & Refusal)
 
 const anyEntry = new PresenceFilter({ attribute: 'objectClass' })
 
@@ -118,7 +121,7 @@ export class DirectoryLogin {
       const refusal = error instanceof DirectoryRefusal ? explainRefusal(error.code, error.message) : undefined
       if (refusal === undefined) throw error
       trace?.('no', `bind as ${dn} with the password: ${refusal.reason}`)
-      return { kind: 'refused', ...refusal }
+      return { kind: 'refused', ...refusal, entry: known?.dn }
     }
   }
 

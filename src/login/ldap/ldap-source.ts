@@ -37,11 +37,13 @@ export function createLdapSource({ settings, log, now }: LdapSourceOptions): Pas
         const leastTime = wait(refusalMs, undefined, { ref: false })
         const outcome = await login.check(credentials)
         if (outcome.kind === 'user') return { user: outcome.user }
-        log.info({ method: 'ldap', user: credentials.username, reason: outcome.reason }, 'the directory refused a login')
+        log.info({ method: 'ldap', entry: outcome.entry, reason: outcome.reason }, 'the directory refused a login')
         await leastTime
         return outcome.notice === undefined ? undefined : { notice: outcome.notice }
       } catch (error) {
-        log.error({ method: 'ldap', ...describe(error) }, 'a login failed because of the directory')
+        const { reason, ...others } = describe(error)
+        const shown = typeof reason === 'string' ? withoutTyped(reason, credentials.username) : undefined
+        log.error({ method: 'ldap', ...others, reason: shown }, 'a login failed because of the directory')
         throw unavailable(error)
       } finally {
         waiting--
@@ -69,9 +71,14 @@ function unavailable(cause: unknown): GatewayError {
   })
 }
 
+/** A directory may repeat the name in its answer, and people type passwords in the wrong field. */
+function withoutTyped(text: string, username: string): string {
+  return username === '' ? text : text.replaceAll(username, '…')
+}
+
 /** For the log: which server, what it said, and what to do about it. */
 function describe(error: unknown): Record<string, unknown> {
-  if (error instanceof DirectoryRefusal) return { server: error.server, reason: error.message, advice: adviseOn(error.code) }
+  if (error instanceof DirectoryRefusal) return { server: error.server, reason: error.message, advice: adviseOn(error) }
   if (error instanceof DirectoryUnreachable)
     return { server: error.server, reason: error.message, advice: adviseOnConnection(error.cause) }
   return { err: error }

@@ -40,10 +40,13 @@ const bindCodes: Readonly<Record<number, string>> = {
   53: 'the directory is unwilling to check this account',
 }
 
+/** A domain controller that wants a token for the channel refuses every bind over TLS like this, right passwords included. */
+const channelBinding = /\bdata 80090346\b/
+
 /** Undefined when the code says that the directory is in trouble rather than that the password is wrong. */
 export function explainRefusal(code: number, message: string): Refusal | undefined {
   const reason = bindCodes[code]
-  if (reason === undefined) return undefined
+  if (reason === undefined || channelBinding.test(message)) return undefined
   const sub = /\bdata ([0-9a-f]{3})\b/i.exec(message)?.[1]?.toLowerCase()
   const known = sub === undefined || code !== 49 ? undefined : activeDirectoryCodes[sub]
   if (known !== undefined) return { ...known, reason: `${known.reason} (data ${sub})` }
@@ -63,7 +66,10 @@ const adviceByCode: Readonly<Record<number, string>> = {
   50: 'it does not let the manager search: check the rights of ldap.managerDn',
 }
 
-export function adviseOn(code: number): string | undefined {
+export function adviseOn({ code, message }: { code: number; message: string }): string | undefined {
+  if (channelBinding.test(message)) {
+    return 'it requires LDAP channel binding, which is not supported: set LdapEnforceChannelBinding to 1 at the domain controller'
+  }
   return adviceByCode[code]
 }
 

@@ -1,7 +1,7 @@
 /** What the codes of a refusal mean: for the log, and for the form. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { explainRefusal } from '../../../src/login/ldap/refusal.ts'
+import { adviseOn, explainRefusal } from '../../../src/login/ldap/refusal.ts'
 
 const message = (data: string) => `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
 const told: [data: string, reason: RegExp, notice: string | undefined][] = [
@@ -25,6 +25,12 @@ for (const [data, reason, notice] of told) {
     assert.equal(refusal?.notice, notice)
   })
 }
+
+test('a domain controller that requires channel binding is trouble, with what to do, and no wrong password', () => {
+  const text = message('80090346')
+  assert.equal(explainRefusal(49, text), undefined)
+  assert.match(adviseOn({ code: 49, message: text }) ?? '', /LdapEnforceChannelBinding/)
+})
 
 test('trouble of the directory is no refusal, and its codes mean nothing elsewhere', () => {
   assert.equal(explainRefusal(80, 'internal'), undefined)

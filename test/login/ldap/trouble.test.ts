@@ -192,11 +192,102 @@ test('a connection of the manager on which nobody has spoken for a minute is not
 })
 
 const message = (data: string) => `80090308: LdapErr: DSID-0C090439, comment: AcceptSecurityContext error, data ${data}, v4563`
+const entry = Buffer.from([0x64, 0x08, 0x04, 0x04, ...Buffer.from('cn=a'), 0x30, 0x00])
+const done = [0x65, 0x07, 0x0a, 0x01, 0x00, 0x04, 0x00, 0x04, 0x00]
+/** The control that says that more pages follow. */
+const more = Buffer.concat([
+  Buffer.from([0xa0, 0x24, 0x30, 0x22, 0x04, 0x16]),
+  Buffer.from('1.2.840.113556.1.4.319'),
+  Buffer.from([0x04, 0x08, 0x30, 0x06, 0x02, 0x01, 0x00, 0x04, 0x01, 0x78]),
+])
+
+/** What the directory sends in answer to a search, and what the log says of it. */
+const endless: [what: string, begin: (id: number) => Buffer, goOn: (id: number) => Buffer, reason: RegExp][] = [
+  [
+    'entries without end',
+    () => Buffer.alloc(0),
+    (id) => Buffer.alloc(16 * 1000, messageOf(id, entry)),
+    /more entries than allowed/,
+  ],
+  [
+    'a list of attributes that is longer than its message',
+    (id) => messageOf(id, [0x64, 0x08, 0x04, 0x04, ...Buffer.from('cn=a'), 0x30, 0x7f]),
+    () => Buffer.alloc(0),
+    /malformed message/,
+  ],
+  [
+    'an entry without end',
+    (id) => Buffer.from([0x30, 0x84, 0x3f, 0xff, 0xff, 0xff, 0x02, 0x01, id]),
+    () => Buffer.alloc(64_000),
+    /larger than allowed/,
+  ],
+  ['a message of unknown length', () => Buffer.from([0x30, 0x88]), () => Buffer.alloc(64_000), /without reasonable length/],
+]
+
+const reference = Buffer.from([0x73, 0x0a, 0x04, 0x08, ...Buffer.from('ldap://x')])
+
+/** The number of a question. */
+function idOf(asked: Buffer): number {
+  const at = (asked[1] ?? 0) < 0x80 ? 4 : 4 + ((asked[1] ?? 0) & 0x7f)
+  return asked.readUIntBE(at, asked[at - 1] ?? 1)
+}
+
+function messageOf(id: number, operation: Iterable<number>, controls: Iterable<number> = []): Buffer {
+  const content = [0x02, 0x02, id >> 8, id & 0xff, ...operation, ...controls]
+  return Buffer.from([0x30, content.length, ...content])
+}
+
+for (const [what, begin, goOn, reason] of endless) {
+  test(`a directory that sends ${what} is cut off, and no login waits for it`, async (t) => {
+    const fake = await startFake(t, (socket) =>
+      socket.on('data', (asked: Buffer) => {
+        const id = idOf(asked)
+        if (asked.includes('objectClass')) {
+          socket.write(begin(id))
+          const send = () => {
+            const more = goOn(id)
+            while (more.length > 0 && socket.writable && socket.write(more));
+          }
+          socket.on('drain', send)
+          send()
+        } else socket.write(answerTo(asked, [0x61, ...done.slice(1)]))
+      }),
+    )
+    const ldap = { url: `ldap://${fake.host}/${root}`, userSearchFilter: '(&(objectClass=person)(uid={0}))' }
+    const gateway = await startGatewayFor(t, ldap)
+
+    assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
+    assert.match(
+      String(gateway.lines.findLast(({ msg }) => msg === 'a login failed because of the directory')?.['reason']),
+      reason,
+    )
+    const sent = fake.sockets.map(({ bytesWritten }) => bytesWritten)
+    assert.ok(Math.max(...sent) < 64 * 1024 * 1024, `${sent} bytes`)
+  })
+}
+
+test('a directory that announces further pages without end is cut off', async (t) => {
+  let pages = 0
+  const fake = await startFake(t, (socket) =>
+    socket.on('data', (asked: Buffer) => {
+      pages++
+      const id = idOf(asked)
+      socket.write(Buffer.concat([messageOf(id, reference), messageOf(id, done, more)]))
+    }),
+  )
+  const gateway = await startGatewayFor(t, { url: `ldap://${fake.host}/${root}`, userSearchFilter: '(uid={0})' })
+
+  assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
+  assert.ok(pages < 3000, `${pages} pages`)
+})
+
 /** Entries that answer a bind as Active Directory does. */
 const answersOfActiveDirectory = [
   'overlay retcode',
   `retcode-parent "ou=codes,${root}"`,
-  ...['52e', '532', '533', '773', '775'].map((data) => `retcode-item "cn=u${data}" 49 op=bind text="${message(data)}"`),
+  ...['52e', '530', '532', '533', '701', '773', '775'].map(
+    (data) => `retcode-item "cn=u${data}" 49 op=bind text="${message(data)}"`,
+  ),
   'retcode-item "cn=elsewhere" 10 op=bind ref="ldap://other.example/"',
   'retcode-item "cn=busy" 51 op=bind',
 ].join('\n')
@@ -206,6 +297,8 @@ test('what Active Directory says about an account is in the log; the form tells 
   if (gateway === undefined) return
   const rows: [user: string, location: string, page: RegExp, reason: RegExp][] = [
     ['u52e', '/login?error', /Bad credentials/, /password is wrong \(data 52e\)/],
+    ['u530', '/login?error=restricted', /may not sign in/, /time of day \(data 530\)/],
+    ['u701', '/login?error=restricted', /may not sign in/, /account has expired \(data 701\)/],
     ['u532', '/login?error=expired', /password has expired/, /password has expired \(data 532\)/],
     ['u533', '/login?error=restricted', /may not sign in/, /account is disabled \(data 533\)/],
     ['u773', '/login?error=expired', /password has expired/, /has to be changed .* \(data 773\)/],
@@ -217,8 +310,12 @@ test('what Active Directory says about an account is in the log; the form tells 
     assert.equal((await browser.login(user, 'pw')).location, gatewayUrl + location)
     assert.match((await browser.visit(location)).text, page)
     assert.equal(await browser.user(), undefined)
-    const line = gateway.lines.find(({ msg, user: name }) => msg === 'the directory refused a login' && name === user)
+    const line = gateway.lines.findLast(({ msg }) => msg === 'the directory refused a login')
     assert.match(String(line?.['reason']), reason)
   }
+  assert.ok(
+    gateway.lines.every((line) => !JSON.stringify(line).includes('u52e')),
+    'a name that was typed may be a password',
+  )
   assert.equal((await gateway.open().login('busy', 'pw')).location, unavailable)
 })
