@@ -1,7 +1,6 @@
 /** The whole configuration: found, read, checked at once, and handed out by capability. Documented in `loadConfig`. */
 import { homedir } from 'node:os'
 import type { z } from 'zod'
-import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
 import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import type { RateLimitSettings } from '../http/limits/settings.ts'
@@ -19,6 +18,7 @@ import { AuditKeys, type AuditSettings, toAuditSettings } from '../telemetry/aud
 import { TelemetryKeys, type TelemetrySettings, toTelemetrySettings } from '../telemetry/settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
 import { type BindContext, bindKeys } from './bind.ts'
+import { checkFiles } from './check-files.ts'
 import { combineSources } from './combine.ts'
 import { foreignKeys } from './foreign-keys.ts'
 import { createKnownKeys } from './known-keys.ts'
@@ -121,7 +121,7 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
     onTerminal: places.onTerminal === true,
     profiles: combined.profiles,
   })
-  await checkRoleSource(config.backends.permissions?.roleSource, createReport(context, combined.notices))
+  await checkFiles(config, createReport(context, combined.notices))
   combined.reportUnknown()
   if (combined.problems.length > 0) throw new ConfigError(sortProblems(combined.problems))
   return { config, notices: combined.notices, sources: combined.sources, summary: summarize(config, combined.sources) }

@@ -37,7 +37,8 @@ list may be one text with commas; its elements are \`FIAT_ADMIN_ROLES_0\`, \`FIA
 may refer to keys and variables, \`\${services.orca.host:localhost}\`; \`\\\${\` means the characters themselves. A key that
 begins with \`x-\` is yours.
 
-\`fairlead check\` says what is read and what is wrong, without starting anything.`
+\`fairlead check\` says what is read and what is wrong, without starting anything: it opens every file that a setting names, and
+looks at the data directory and the ports. Where a gateway runs already, it notes what that one occupies.`
 
 /** Everything below the title of the page. */
 export function formatSettingsReference(): string {

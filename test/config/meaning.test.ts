@@ -123,7 +123,10 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
   ['an integration that is not offered', { 'config/gate.yml': 'slack.token: xoxb' }, /^slack\.token has no effect/],
   [
     'a delimiter of roles that names of groups may hold',
-    { 'config/gate.yml': 'saml: { enabled: true, metadataUrl: x.xml, userAttributeMapping: { rolesDelimiter: "[;,]" } }' },
+    {
+      'config/gate.yml':
+        'saml: { enabled: true, metadataUrl: https://idp.example/metadata, userAttributeMapping: { rolesDelimiter: "[;,]" } }',
+    },
     /rolesDelimiter splits roles at ","/,
   ],
   ['limits', { 'config/gate.yml': 'rate-limit.enabled: true' }, /^rate-limit\.learning is on/],

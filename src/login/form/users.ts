@@ -188,6 +188,12 @@ function toUser(row: Record<string, unknown>): StoredUser {
   }
 }
 
+/** Whether a user may be added so, without adding one. @throws {GatewayError} BAD_ARGUMENT */
+export function checkNewUser(name: string, password: string | undefined): void {
+  checkName(name)
+  if (password !== undefined) checkPassword(password)
+}
+
 const nameForm = /^[a-z0-9](?:[a-z0-9._@+-]{0,126}[a-z0-9])?$/
 function checkName(name: string): string {
   const key = toUserKey(name)

@@ -1,7 +1,9 @@
 /** Opens the login by SAML: reads keys and metadata, and says everything that is wrong with them at once. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Redis } from '../../redis/redis.ts'
-import { openIdentityProviderSource } from './identity-provider-source.ts'
+import type { SettingsReport } from '../../setting.ts'
+import { isAddress, loadIdentityProvider, openIdentityProviderSource } from './identity-provider-source.ts'
+import type { IdentityProvider } from './idp-metadata.ts'
 import { type KeyPair, readKeyStore, readPemKeyPair } from './key-store.ts'
 import { Registration } from './registration.ts'
 import { SamlLogin } from './saml-login.ts'
@@ -20,73 +22,107 @@ export interface OpenSamlOptions {
   redis: Redis | undefined
 }
 
+/** The keys of one registration with an identity provider. */
+interface RegistrationKeys {
+  readonly signing: readonly KeyPair[]
+  readonly decryption: readonly KeyPair[]
+}
+
+/** Told of everything that cannot be used. @param key The setting that names it */
+type Tell = (key: string, message: string) => void
+
 /** @throws {Error} naming every key store, key pair and metadata that cannot be used */
 export async function openSamlLogin(options: OpenSamlOptions): Promise<SamlLogin> {
-  const { settings, contextPath, log, now } = options
+  const { settings, contextPath, log, now, dataDir } = options
+  const { hash, processingPath, metadataRefreshMs: refreshMs } = settings
   const problems: string[] = []
-  const store = settings.keyStore && attempt(problems, 'saml.keyStore', () => readStore(settings))
-  const registrations: Registration[] = []
-  for (const registration of settings.registrations) {
-    const opened = await openRegistration(registration, store, options, problems)
-    if (opened !== undefined) registrations.push(opened)
+  const load: LoadRegistration = async (registration, keys) => {
+    const source = await openIdentityProviderSource(registration, { dataDir, refreshMs, log })
+    const opened = new Registration({ settings: registration, source, ...keys, hash, processingPath, contextPath })
+    return { identityProvider: source.current(), opened }
   }
+  const found = await readMaterial(settings, load, (key, message) => problems.push(`${key}: ${message}`))
+  const registrations = found.flatMap(({ opened }) => opened ?? [])
   if (problems.length > 0) {
     for (const registration of registrations) registration.close()
     throw new Error(['the login by SAML cannot be used:', ...problems].join('\n  '))
   }
-  const { redis, dataDir } = options
+  const { redis } = options
   const usedAssertions = redis === undefined ? openUsedAssertions(dataDir, now) : createRedisUsedAssertions(redis, now)
   return new SamlLogin({ settings, registrations, usedAssertions, contextPath, log, now })
 }
 
-function readStore({ keyStore }: SamlSettings): KeyPair | undefined {
-  return keyStore && readKeyStore(keyStore.location, keyStore.password)
+/** Says what is wrong with key stores, key pairs and metadata, as far as they are files: no identity provider is asked. */
+export async function checkSamlFiles(settings: SamlSettings, report: SettingsReport): Promise<void> {
+  const load: LoadRegistration = async (registration) => {
+    const { identityProvider } = registration
+    const isRemote = identityProvider.kind === 'metadata' && isAddress(identityProvider.location)
+    return { identityProvider: isRemote ? undefined : await loadIdentityProvider(registration) }
+  }
+  await readMaterial(settings, load, (key, message) => report.problem(key, message))
 }
 
-async function openRegistration(
-  registration: SamlRegistration,
-  store: KeyPair | undefined,
-  { settings, dataDir, contextPath, log }: OpenSamlOptions,
-  problems: string[],
-): Promise<Registration | undefined> {
-  const { hash, processingPath, metadataRefreshMs: refreshMs } = settings
-  const ownSigning = readPairs(registration.signing, `${registration.id}, signing`, problems)
-  const ownDecryption = readPairs(registration.decryption, `${registration.id}, decryption`, problems)
-  const fallback = store === undefined ? [] : [store]
-  const signing = ownSigning.length > 0 ? ownSigning : fallback
-  const decryption = [...ownDecryption, ...fallback]
-  const { key } = registration.identityProvider
-  try {
-    const source = await openIdentityProviderSource(registration, { dataDir, refreshMs, log })
-    const opened = new Registration({ settings: registration, source, signing, decryption, hash, processingPath, contextPath })
-    if (signing.length === 0 && registration.signRequests === true) {
-      problems.push(
-        `${registration.id}: requests shall be signed, and there is no key: set saml.signingCredentials or saml.keyStore`,
-      )
-    } else if (signing.length === 0 && registration.signRequests === undefined && source.current().wantsSignedRequests) {
-      problems.push(
-        `${registration.id}: the identity provider wants signed requests, and there is no key: set saml.signingCredentials or ` +
-          'saml.keyStore, or saml.signRequests: false if it takes others too',
-      )
+interface LoadedRegistration {
+  /** Undefined where nobody has asked it. */
+  identityProvider: IdentityProvider | undefined
+  opened?: Registration
+}
+
+/** @throws {Error} when there is no usable metadata */
+type LoadRegistration = (registration: SamlRegistration, keys: RegistrationKeys) => Promise<LoadedRegistration>
+
+/** What can be used; everything else is told. */
+async function readMaterial(settings: SamlSettings, load: LoadRegistration, tell: Tell): Promise<LoadedRegistration[]> {
+  const { keyStore, registrations } = settings
+  const store = keyStore && attempt(tell, 'saml.keyStore', () => readKeyStore(keyStore.location, keyStore.password))
+  const found: LoadedRegistration[] = []
+  for (const registration of registrations) {
+    const keys = readKeys(registration, store, tell)
+    try {
+      const loaded = await load(registration, keys)
+      found.push(loaded)
+      checkSigning(registration, keys, loaded.identityProvider, tell)
+    } catch (error) {
+      tell(registration.identityProvider.key, (error as Error).message)
     }
-    return opened
-  } catch (error) {
-    problems.push(`${key}: ${(error as Error).message}`)
-    return undefined
+  }
+  return found
+}
+
+function readKeys({ signing, decryption }: SamlRegistration, store: KeyPair | undefined, tell: Tell): RegistrationKeys {
+  const read = (pairs: SamlRegistration['signing']) =>
+    pairs.flatMap(({ privateKey, certificate, key }) => attempt(tell, key, () => readPemKeyPair(privateKey, certificate)) ?? [])
+  const own = { signing: read(signing), decryption: read(decryption) }
+  const fallback = store === undefined ? [] : [store]
+  return { signing: own.signing.length > 0 ? own.signing : fallback, decryption: [...own.decryption, ...fallback] }
+}
+
+function checkSigning(
+  { id, signRequests }: SamlRegistration,
+  { signing }: RegistrationKeys,
+  identityProvider: IdentityProvider | undefined,
+  tell: Tell,
+): void {
+  if (signing.length > 0) return
+  if (signRequests === true) {
+    tell(
+      'saml.signRequests',
+      `requests shall be signed, and there is no key for ${id}: set saml.signingCredentials or saml.keyStore`,
+    )
+  } else if (signRequests === undefined && identityProvider?.wantsSignedRequests) {
+    tell(
+      'saml.signingCredentials',
+      `the identity provider of ${id} wants signed requests, and there is no key: set saml.signingCredentials or ` +
+        'saml.keyStore, or saml.signRequests: false if it takes others too',
+    )
   }
 }
 
-function readPairs(locations: SamlRegistration['signing'], what: string, problems: string[]): KeyPair[] {
-  return locations.flatMap(
-    ({ privateKey, certificate }) => attempt(problems, what, () => readPemKeyPair(privateKey, certificate)) ?? [],
-  )
-}
-
-function attempt<T>(problems: string[], what: string, run: () => T): T | undefined {
+function attempt<T>(tell: Tell, key: string, run: () => T): T | undefined {
   try {
     return run()
   } catch (error) {
-    problems.push(`${what}: ${(error as Error).message}`)
+    tell(key, (error as Error).message)
     return undefined
   }
 }

@@ -6,6 +6,8 @@ import type { Credentials, Registration, SamlKeys } from './setting-keys.ts'
 import type { RequestHash } from './signed-bytes.ts'
 
 interface CredentialLocations {
+  /** The setting that names them. */
+  key: string
   privateKey: string
   certificate: string
 }
@@ -231,7 +233,7 @@ function toPair(
   key: string,
   report: SettingsReport,
 ): CredentialLocations[] {
-  if (privateKey !== undefined && certificate !== undefined) return [{ privateKey, certificate }]
+  if (privateKey !== undefined && certificate !== undefined) return [{ key, privateKey, certificate }]
   report.problem(key, 'a key pair needs a private key and a certificate')
   return []
 }

@@ -359,7 +359,7 @@ test('whatever is wrong with keys and metadata is said at once when the gateway 
       [/metadata at http:\/\/127\.0\.0\.1:1\/metadata cannot be fetched/],
     ],
     [{ metadataUrl: file('idp.xml') }, [/wants signed requests, and there is no key/]],
-    [{ metadataUrl: file('idp.xml'), signRequests: true }, [/requests shall be signed, and there is no key/]],
+    [{ metadataUrl: file('idp.xml'), signRequests: true }, [/requests shall be signed, and there is no key for SSO/]],
     [
       { metadataUrl: file('idp.xml'), keyStore: file('old.jks') },
       [/Convert it: keytool -importkeystore -srckeystore .*old\.jks -destkeystore saml\.p12 -deststoretype PKCS12/],

@@ -1,0 +1,136 @@
+/** What a start would meet on this machine although the configuration is in order: the data directory, the audit log, ports. */
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { lockDataDir } from '../backends/lock.ts'
+import type { Config } from '../config/config.ts'
+import { GatewayError } from '../errors.ts'
+import { checkNewUser } from '../login/form/users.ts'
+import { lockFile } from '../telemetry/audit/file-lock.ts'
+
+export interface Obstacle {
+  /** What is in the way, and what to do. */
+  readonly text: string
+  /** Something runs that a start would follow, most often the gateway that is to be restarted. */
+  readonly passing: boolean
+}
+
+/** Nothing is created or changed, so that it does not matter which user asks. */
+export async function findStartObstacles(config: Config): Promise<Obstacle[]> {
+  const { dataDir } = config.backends
+  return [
+    ...findDataDirObstacles(dataDir),
+    ...findFirstUserObstacles(config),
+    ...findAuditObstacles(config.audit),
+    ...(await findPortObstacles(config.http)),
+  ]
+}
+
+function findDataDirObstacles(dataDir: string): Obstacle[] {
+  const advice = 'Set data.dir or FAIRLEAD_DATA_DIR to another one, or give this user write access.'
+  const written = attempt(() => checkFolder(dataDir))
+  if (written !== undefined) return [lasting(`The data directory ${dataDir} cannot be written: ${written}. ${advice}`)]
+  if (!existsSync(dataDir)) return []
+  const locked = existsSync(join(dataDir, 'lock.db')) ? attempt(() => lockDataDir(dataDir).release()) : undefined
+  // While another process works on them, they are what that process has made of them.
+  if (locked !== undefined) return [passing(locked)]
+  return readdirSync(dataDir)
+    .filter((name) => name.endsWith('.db'))
+    .flatMap((name) => {
+      const file = join(dataDir, name)
+      const broken = attempt(() => readDatabase(file))
+      if (broken === undefined) return []
+      return [lasting(`${file} cannot be used: ${broken}. Restore it from a backup, or move it away to start anew.`)]
+    })
+}
+
+/** @throws {Error} when the folder, or the nearest one above it, cannot be written */
+function checkFolder(folder: string): void {
+  const known = statSync(folder, { throwIfNoEntry: false })
+  if (known === undefined && dirname(folder) !== folder) {
+    checkFolder(dirname(folder))
+    return
+  }
+  if (known?.isDirectory() !== true) throw new Error(`${folder} is no directory`)
+  accessSync(folder, constants.W_OK | constants.X_OK)
+}
+
+function readDatabase(file: string): void {
+  const db = new DatabaseSync(file, { readOnly: true })
+  try {
+    db.prepare('SELECT count(*) FROM sqlite_schema').get()
+  } finally {
+    db.close()
+  }
+}
+
+/** The first start creates an administrator, if there is no user yet. */
+function findFirstUserObstacles({ login, backends }: Config): Obstacle[] {
+  const { form, firstAdmin } = login
+  const isFirst = form.enabled && form.configuredUser === undefined && !existsSync(join(backends.dataDir, 'users.db'))
+  if (!isFirst) return []
+  const refused = attempt(() => checkNewUser(firstAdmin.name, firstAdmin.password))
+  return refused === undefined
+    ? []
+    : [lasting(`The first administrator (fairlead.admin.user, fairlead.admin.password): ${refused}`)]
+}
+
+function findAuditObstacles(audit: Config['audit']): Obstacle[] {
+  if (audit?.sink.kind !== 'file') return []
+  const { file } = audit.sink
+  const advice = 'Set audit.file to another one, or give this user write access.'
+  const broken = attempt(() => {
+    checkFolder(dirname(file))
+    const known = statSync(file, { throwIfNoEntry: false })
+    if (known !== undefined && !known.isFile()) throw new Error('it is no regular file')
+    if (known !== undefined) accessSync(file, constants.W_OK)
+  })
+  if (broken !== undefined) return [lasting(`The audit log ${file} cannot be used: ${broken}. ${advice}`)]
+  const locked = existsSync(`${file}.lock`) ? attempt(() => lockFile(file).release()) : undefined
+  return locked === undefined ? [] : [passing(`The audit log ${file} cannot be used now: ${locked}.`)]
+}
+
+async function findPortObstacles({ address, port, listeners }: Config['http']): Promise<Obstacle[]> {
+  const ports = [
+    ['server.port', port],
+    ['default.apiPort', listeners.apiPort],
+    ['default.legacyServerPort', listeners.legacyPort],
+  ] as const
+  const found: Obstacle[] = []
+  for (const [key, number] of ports) {
+    if (number === undefined || number === 0) continue
+    const code = await tryPort(address, number)
+    if (code === 'EADDRINUSE') found.push(passing(`Port ${number} is in use. Stop what listens there, or set ${key}.`))
+    else if (code !== undefined)
+      found.push(lasting(`Nothing can listen on ${address}:${number} (${code}). Set server.address or ${key}.`))
+  }
+  return found
+}
+
+/** The code of the error; undefined when it is free. */
+function tryPort(host: string, port: number): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  const server = createServer()
+  server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+  server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)))
+  return promise
+}
+
+/** What went wrong; undefined when nothing did. */
+function attempt(run: () => void): string | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return error instanceof GatewayError ? error.message : (error as Error).message
+  }
+}
+
+function lasting(text: string): Obstacle {
+  return { text, passing: false }
+}
+
+function passing(text: string): Obstacle {
+  return { text, passing: true }
+}

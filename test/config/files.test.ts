@@ -1,0 +1,242 @@
+/** Every setting that names a file is looked at before anything starts, and so is what a start meets on the machine. */
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { z } from 'zod'
+import { lockDataDir } from '../../src/backends/lock.ts'
+import { settingGroups } from '../../src/config/config.ts'
+import { coreOf, notesOf } from '../../src/config/schema-shape.ts'
+import { findStartObstacles } from '../../src/doctor/start-obstacles.ts'
+import { keyPairOf } from '../support/self-signed.ts'
+import { load, problemsOf } from './given.ts'
+
+const registration = 'spring.security.saml2.relyingparty.registration.x'
+const oauth = 'spring.security.oauth2.client'
+const tls = { 'server.ssl.certificate': 'FILE', 'server.ssl.certificate-private-key': 'FILE' }
+const good = {
+  'server.ssl.certificate': 'CERTIFICATE',
+  'server.ssl.certificate-private-key': 'KEY',
+  'server.ssl.client-auth': 'want',
+}
+const saml = { 'saml.enabled': true }
+const asserting = { 'entity-id': 'https://idp.example', 'singlesignon.url': 'https://idp.example/sso' }
+const party = (name: string) =>
+  Object.fromEntries(Object.entries(asserting).map(([key, value]) => [`${registration}.${name}.${key}`, value]))
+
+/** What has to be set besides, so that the setting counts. Where two belong together, both name the file. */
+const companions: Readonly<Record<string, Record<string, unknown>>> = {
+  'server.ssl.certificate': tls,
+  'server.ssl.certificate-private-key': tls,
+  'server.ssl.key-store': {},
+  'server.ssl.trust-certificate': good,
+  'server.ssl.trust-store': good,
+  'server.ssl.crlFile': { ...good, 'server.ssl.trust-certificate': 'CERTIFICATE' },
+  'redis.tls.caFile': { 'redis.connection': 'rediss://r.example' },
+  'redis.tls.certificateFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.privateKeyFile': 'FILE' },
+  'redis.tls.privateKeyFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.certificateFile': 'FILE' },
+  'ldap.caFile': { 'ldap.enabled': true, 'ldap.url': 'ldaps://l.example/dc=x', 'ldap.userDnPattern': 'uid={0}' },
+  'login.page.logo': {},
+  'spring.security.oauth2.client.registration.x.private-key-location': {
+    'security.oauth2.enabled': true,
+    [`${oauth}.registration.x.client-id`]: 'gate',
+    [`${oauth}.registration.x.client-authentication-method`]: 'private_key_jwt',
+    [`${oauth}.provider.x.authorization-uri`]: 'https://p.example/a',
+    [`${oauth}.provider.x.token-uri`]: 'https://p.example/t',
+    [`${oauth}.provider.x.user-info-uri`]: 'https://p.example/u',
+  },
+  'saml.metadataUrl': saml,
+  'saml.keyStore': { ...saml, 'saml.metadataUrl': 'https://idp.example/m' },
+  'saml.signingCredentials.0.privateKeyLocation': {
+    ...saml,
+    'saml.metadataUrl': 'https://idp.example/m',
+    'saml.signingCredentials': [{ privateKeyLocation: 'FILE', certificateLocation: 'FILE' }],
+  },
+  'saml.signingCredentials.0.certificateLocation': {
+    ...saml,
+    'saml.metadataUrl': 'https://idp.example/m',
+    'saml.signingCredentials': [{ privateKeyLocation: 'FILE', certificateLocation: 'FILE' }],
+  },
+  ...Object.fromEntries(
+    (['signing', 'decryption'] as const).flatMap((use) =>
+      (['private-key-location', 'certificate-location'] as const).map((name) => [
+        `${registration}.${use}.credentials.0.${name}`,
+        {
+          ...saml,
+          [`${registration}.assertingparty.metadata-uri`]: 'https://idp.example/m',
+          [`${registration}.${use}.credentials`]: [{ 'private-key-location': 'FILE', 'certificate-location': 'FILE' }],
+        },
+      ]),
+    ),
+  ),
+  ...Object.fromEntries(
+    (['assertingparty', 'identityprovider'] as const).flatMap((name) => [
+      [`${registration}.${name}.metadata-uri`, saml],
+      [
+        `${registration}.${name}.verification.credentials.0.certificate-location`,
+        {
+          ...saml,
+          ...party(name),
+          [`${registration}.${name}.verification.credentials`]: [{ 'certificate-location': 'FILE' }],
+        },
+      ],
+    ]),
+  ),
+  'auth.group-membership.file.path': { 'auth.group-membership.service': 'file' },
+  'auth.group-membership.ldap.caFile': {
+    'auth.group-membership.service': 'ldap',
+    'auth.group-membership.ldap.url': 'ldaps://l.example/dc=x',
+    'auth.group-membership.ldap.groupSearchBase': 'ou=groups',
+  },
+  'okHttpClient.keyStore': {},
+  'okHttpClient.trustStore': {},
+  'server.ssl.bundle': {},
+}
+
+/** Mention files, and name none that has to exist. */
+const others: Readonly<Record<string, string>> = {
+  'auth.group-membership.service': 'chooses among sources',
+  'audit.sink': 'chooses among destinations',
+  'audit.file': 'is created; see the obstacles of a start',
+  'data.dir': 'is created; see the obstacles of a start',
+}
+
+function* textKeys(key: string, schema: z.core.$ZodType): Generator<[key: string, description: string]> {
+  const { effect, description = '' } = notesOf(schema)
+  const core = coreOf(schema)
+  if (effect === 'none') return
+  if (core instanceof z.ZodArray) yield* textKeys(`${key}.0`, core.element)
+  else if (core instanceof z.ZodRecord) yield* textKeys(`${key}.x`, core.valueType)
+  else if (core instanceof z.ZodObject)
+    for (const [name, inner] of Object.entries(core.shape)) yield* textKeys(`${key}.${name}`, inner)
+  else if (core instanceof z.ZodString) yield [key, description]
+}
+
+test('every setting that names a file is refused when the file cannot be used', async (t) => {
+  const folder = folderOf(t)
+  const garbage = join(folder, 'garbage')
+  writeFileSync(garbage, 'nothing that anybody could use')
+  const { certificate, keyPem } = keyPairOf('gateway', 'ec')
+  const sound = { CERTIFICATE: join(folder, 'gateway.pem'), KEY: join(folder, 'gateway.key') }
+  writeFileSync(sound.CERTIFICATE, certificate)
+  writeFileSync(sound.KEY, keyPem)
+  const files = { 'that is missing': join(folder, 'none'), 'that is garbage': garbage, 'that is a directory': folder }
+  const shapes = Object.values(settingGroups).flatMap(({ shape }) => Object.entries(shape as Record<string, z.ZodType>))
+  const named = shapes
+    .flatMap(([key, schema]) => [...textKeys(key, schema)])
+    .filter(
+      ([key, description]) =>
+        /\bfiles?\b|\bPEM\b|PKCS|\bdirectory that\b/i.test(description) || /(?:file|location|store|logo)$/i.test(key),
+    )
+    .map(([key]) => key)
+    .filter((key) => !/acs\.location$|Header$/.test(key))
+  assert.deepEqual(named.sort(), [...Object.keys(companions), ...Object.keys(others)].sort())
+
+  for (const key of Object.keys(companions)) {
+    for (const [what, file] of Object.entries(files)) {
+      const besides = JSON.parse(
+        Object.entries({ ...sound, FILE: file }).reduce(
+          (text, [name, path]) => text.replaceAll(`"${name}"`, JSON.stringify(path)),
+          JSON.stringify(companions[key]),
+        ),
+      )
+      // An element of a list is set with the list.
+      const settings = key.includes('.0.') ? besides : { [key]: file, ...besides }
+      const problems = await problemsOf(t, { settings: { 'anonymous.enabled': false, ...settings } })
+      const place = key.replace(/\.verification\..*|\.0\..*|-private-key$/, '')
+      assert.ok(
+        problems.some((problem) => problem.includes(place)),
+        `${key}, a file ${what}: ${problems.join('\n') || 'nothing is wrong'}`,
+      )
+    }
+  }
+})
+
+test('what stands in the way of a start is found without changing anything', async (t) => {
+  const folder = folderOf(t)
+  const obstaclesOf = async (settings: Record<string, unknown>) => {
+    const { config } = await load(t, { settings: { 'server.port': 0, 'server.address': '127.0.0.1', ...settings } })
+    return findStartObstacles(config)
+  }
+  const rows: [title: string, prepare: () => Record<string, unknown>, expected: RegExp | undefined, passing?: boolean][] = [
+    ['nothing yet', () => ({ 'data.dir': join(folder, 'new', 'dir') }), undefined],
+    [
+      'a data directory that is a file',
+      () => {
+        writeFileSync(join(folder, 'a-file'), '')
+        return { 'data.dir': join(folder, 'a-file') }
+      },
+      /data directory .* cannot be written: .* is no directory/,
+    ],
+    ['a data directory below a file', () => ({ 'data.dir': join(folder, 'a-file', 'below') }), /cannot be written/],
+    [
+      'a database that is none',
+      () => {
+        mkdirSync(join(folder, 'broken'))
+        writeFileSync(join(folder, 'broken', 'users.db'), 'no database at all, but long enough to be looked at as one'.repeat(20))
+        return { 'data.dir': join(folder, 'broken') }
+      },
+      /users\.db cannot be used: file is not a database/,
+    ],
+    [
+      'another gateway',
+      () => {
+        mkdirSync(join(folder, 'locked'))
+        const lock = lockDataDir(join(folder, 'locked'))
+        t.after(() => lock.release())
+        return { 'data.dir': join(folder, 'locked') }
+      },
+      /Another Fairlead uses the data directory/,
+      true,
+    ],
+    [
+      'a password that is too short',
+      () => ({ 'data.dir': join(folder, 'new'), 'fairlead.admin.password': 'x' }),
+      /first administrator .* A password has/,
+    ],
+    [
+      'an audit log that is a directory',
+      () => ({ 'data.dir': join(folder, 'new'), audit: { enabled: true, sink: 'file', file: folder } }),
+      /audit log .* it is no regular file/,
+    ],
+    [
+      'an address of another machine',
+      () => ({ 'data.dir': join(folder, 'new'), 'server.address': '192.0.2.1', 'server.port': 18_084 }),
+      /Nothing can listen on 192\.0\.2\.1:18084 \(EADDRNOTAVAIL\)/,
+    ],
+  ]
+  for (const [title, prepare, expected, passing = false] of rows) {
+    const settings = prepare()
+    const before = readdirSync(folder, { recursive: true }).sort()
+    const found = await obstaclesOf(settings)
+    assert.deepEqual(readdirSync(folder, { recursive: true }).sort(), before, title)
+    if (expected === undefined) assert.deepEqual(found, [], title)
+    else assert.match(found.map(({ text }) => text).join('\n'), expected, title)
+    assert.ok(
+      found.every((one) => one.passing === passing),
+      title,
+    )
+  }
+})
+
+test('a port in use passes, since the gateway itself may listen there', async (t) => {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as { port: number }
+  const { config } = await load(t, {
+    settings: { 'server.port': port, 'server.address': '127.0.0.1', 'data.dir': join(folderOf(t), 'new') },
+  })
+
+  assert.deepEqual(await findStartObstacles(config), [
+    { text: `Port ${port} is in use. Stop what listens there, or set server.port.`, passing: true },
+  ])
+})
+
+function folderOf(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-files-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
