@@ -31,8 +31,8 @@ export interface Embedded {
   close(): Promise<void>
 }
 
-/** Back ends answer small requests: a small nursery costs them nothing and saves its size three times over. */
-const maxYoungGenerationSizeMb = 4
+/** Measured: less costs memory when large webhooks come, more costs memory all the time. See docs/decisions/back-ends.md. */
+const maxYoungGenerationSizeMb = 8
 /** The longest pause between two starts of a worker that keeps dying. */
 const maxPauseMs = 30_000
 /** How long a worker may take to finish what it does before it is ended. */

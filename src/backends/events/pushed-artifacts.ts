@@ -2,6 +2,10 @@
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../json-values.ts'
 import type { Event } from './event.ts'
 
+/** What every artifact of a push repeats is short, and a push of so many files is no push: a small body must not become a large list. */
+const maxSharedLength = 1000
+const maxFiles = 3000
+
 /** The body's own list of artifacts if it has one, else what the source is known to send. */
 export function pushedArtifacts({ source, payload }: Event): JsonObject[] {
   if (Array.isArray(payload['artifacts'])) return objectsOf(payload['artifacts'])
@@ -11,8 +15,8 @@ export function pushedArtifacts({ source, payload }: Event): JsonObject[] {
 
 const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
   github: (payload) => {
-    const contents = textOf(fieldOf(payload['repository'], 'contents_url'))
-    const version = textOf(payload['after'])
+    const contents = shared(fieldOf(payload['repository'], 'contents_url'))
+    const version = shared(payload['after'])
     return changedFiles(payload).map((name) => ({
       type: 'github/file',
       name,
@@ -22,12 +26,12 @@ const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
   },
   gitlab: (payload) => {
     const project = objectOf(payload['project'])
-    const [web, path] = [textOf(project['web_url']), textOf(project['path_with_namespace'])]
+    const [web, path] = [shared(project['web_url']), shared(project['path_with_namespace'])]
     const origin = web !== undefined && URL.canParse(web) ? new URL(web).origin : undefined
     return changedFiles(payload).map((name) => ({
       type: 'gitlab/file',
       name,
-      version: textOf(payload['after']),
+      version: shared(payload['after']),
       reference:
         origin === undefined || path === undefined
           ? undefined
@@ -40,7 +44,7 @@ const extractors: Record<string, (payload: JsonObject) => JsonObject[]> = {
     return repository === undefined || tag === undefined ? [] : [dockerImage(`index.docker.io/${repository}`, tag)]
   },
   quay: (payload) => {
-    const repository = textOf(payload['docker_url'])
+    const repository = shared(payload['docker_url'])
     return repository === undefined ? [] : textsOf(payload['updated_tags']).map((tag) => dockerImage(repository, tag))
   },
   dockerregistry: (payload) =>
@@ -68,5 +72,11 @@ export function dockerImage(name: string, tag: string): JsonObject {
 /** Files that any commit of a push added or modified, each once. */
 function changedFiles(payload: JsonObject): string[] {
   const files = objectsOf(payload['commits']).flatMap(({ added, modified }) => [...textsOf(added), ...textsOf(modified)])
-  return [...new Set(files)]
+  return [...new Set(files)].slice(0, maxFiles)
+}
+
+/** A text that is not empty and not longer than a name or an address; else undefined. */
+function shared(value: unknown): string | undefined {
+  const text = textOf(value)
+  return text === undefined || text.length > maxSharedLength ? undefined : text
 }

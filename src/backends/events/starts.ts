@@ -3,9 +3,10 @@
  * that cannot be started leaves a failed execution that says why.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { parseJson } from '../../http/json.ts'
+import { formatJson, parseJson } from '../../http/json.ts'
 import { type BackendContext, BackendError, type ServiceAnswer, type ServiceCall } from '../backend.ts'
 import { fieldOf, textOf } from '../json-values.ts'
+import { SharedParts, sharedPartsMigration } from '../shared-parts.ts'
 import { createExecutionId, isExecutionId } from './execution-id.ts'
 import { prepareStart, toFailedStart } from './prepare-start.ts'
 import type { Start } from './start.ts'
@@ -20,7 +21,10 @@ export const startMigrations = [
      accepted_ms INTEGER NOT NULL
    ) STRICT`,
   'ALTER TABLE events_starts ADD COLUMN problem TEXT',
+  sharedPartsMigration('events', 'events_starts'),
 ]
+
+const columns = ['pipeline', 'trigger', 'artifacts', 'identity'] as const
 
 /** Pauses between tries, in milliseconds, so that tests need not wait. */
 export interface StartPauses {
@@ -39,6 +43,8 @@ const longestPauseMs = 5 * 60_000
 
 /** While the orchestrator does not keep up, more than this is refused, so that senders know. */
 const maxWaiting = 10_000
+/** The same in characters of what was stored. */
+const maxWaitingLength = 128_000_000
 
 export class Starts {
   readonly #context: BackendContext
@@ -48,13 +54,19 @@ export class Starts {
   readonly #remove: StatementSync
   readonly #list: StatementSync
   readonly #timers = new Set<NodeJS.Timeout>()
-  readonly #running = new Set<string>()
+  readonly #parts: SharedParts
+  /** What each start that waits has added to the store, in characters. */
+  readonly #waiting = new Map<string, number>()
+  #waitingLength = 0
+  /** What storing a start has added, until it is sent: the transaction may fail meanwhile. */
+  readonly #stored = new WeakMap<Start, number>()
   #closed = false
 
   constructor(context: BackendContext, pauses: StartPauses) {
     this.#context = context
     this.#pauses = pauses
     const db: DatabaseSync = context.db
+    this.#parts = new SharedParts(db, { prefix: 'events', parse: parseJson, format: formatJson })
     this.#insert = db.prepare('INSERT OR IGNORE INTO events_starts VALUES (?, ?, ?, ?, ?, ?, ?)')
     this.#fail = db.prepare('UPDATE events_starts SET problem = ? WHERE execution_id = ?')
     this.#remove = db.prepare('DELETE FROM events_starts WHERE execution_id = ?')
@@ -69,23 +81,29 @@ export class Starts {
    * @throws {BackendError} 503 while too many wait for the orchestrator
    */
   store(start: Start): string {
-    if (this.#running.size >= maxWaiting) {
+    if (this.#waiting.size >= maxWaiting || this.#waitingLength >= maxWaitingLength) {
       throw new BackendError(
         503,
-        `${maxWaiting} pipelines wait to be started, because the orchestrator does not answer. Try again.`,
+        `${this.#waiting.size} pipelines wait to be started, because the orchestrator does not answer. Try again.`,
       )
     }
     const given = start.trigger['executionId']
     const id = isExecutionId(given) ? given : createExecutionId(this.#context.now())
-    const texts = [start.pipeline, start.trigger, start.artifacts, start.identity].map((part) => JSON.stringify(part))
-    this.#insert.run(id, ...texts, this.#context.now(), start.problem ?? null)
+    const { pipeline, trigger, artifacts, identity } = start
+    const { rest, parts } = this.#parts.split({ pipeline, trigger, artifacts, identity })
+    const texts = columns.map((name) => formatJson(rest[name]))
+    const { changes } = this.#insert.run(id, ...texts, this.#context.now(), start.problem ?? null)
+    if (changes === 0) return id
+    this.#stored.set(start, this.#parts.keep(id, parts) + texts.reduce((sum, { length }) => sum + length, 0))
     return id
   }
 
   /** Sends in the background what `store` has stored. */
   send(executionId: string, start: Start): void {
-    if (this.#running.has(executionId)) return
-    this.#running.add(executionId)
+    if (this.#waiting.has(executionId)) return
+    const length = this.#stored.get(start) ?? 0
+    this.#waiting.set(executionId, length)
+    this.#waitingLength += length
     void this.#carryOut(executionId, start)
   }
 
@@ -93,11 +111,10 @@ export class Starts {
   resume(): void {
     for (const row of this.#list.all()) {
       const isOld = this.#context.now() - Number(row['accepted_ms']) > maxAgeMs
-      this.send(String(row['execution_id']), {
-        pipeline: stored(row['pipeline']),
-        trigger: stored(row['trigger']),
-        artifacts: stored(row['artifacts']),
-        identity: stored(row['identity']),
+      const id = String(row['execution_id'])
+      const rest = Object.fromEntries(columns.map((name) => [name, parseJson(String(row[name]))]))
+      this.send(id, {
+        ...(this.#parts.restore(id, rest) as unknown as Start),
         problem:
           textOf(row['problem']) ?? (isOld ? 'The start was interrupted too long ago. Start the pipeline again.' : undefined),
       })
@@ -112,8 +129,9 @@ export class Starts {
   async #carryOut(executionId: string, start: Start): Promise<void> {
     const problem = start.problem ?? (await this.#start(executionId, start))
     if (problem !== undefined && !this.#closed) await this.#recordFailure(executionId, start, problem)
-    this.#running.delete(executionId)
     if (!this.#closed) this.#remove.run(executionId)
+    this.#waitingLength -= this.#waiting.get(executionId) ?? 0
+    this.#waiting.delete(executionId)
   }
 
   /** Tries until the orchestrator decides. @returns why the pipeline cannot be started, unless it was. */
@@ -182,10 +200,6 @@ export class Starts {
       this.#timers.add(timer)
     })
   }
-}
-
-function stored<T>(text: unknown): T {
-  return parseJson(String(text)) as T
 }
 
 interface Outcome {

@@ -1,4 +1,5 @@
 /** The tables of the orchestration engine. */
+import { sharedPartsMigration } from '../shared-parts.ts'
 
 export const orchestrationMigrations: readonly string[] = [
   `
@@ -38,4 +39,5 @@ export const orchestrationMigrations: readonly string[] = [
   ALTER TABLE orchestration_executions ADD COLUMN lineage_depth INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX orchestration_executions_by_lineage ON orchestration_executions (lineage_root) WHERE lineage_root IS NOT NULL;
   `,
+  sharedPartsMigration('orchestration', 'orchestration_executions'),
 ]

@@ -1,6 +1,7 @@
 /** Executions in SQLite: one row each, written whole, so that every state change is one atomic step. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '../../http/json.ts'
+import { SharedParts } from '../shared-parts.ts'
 import type { Execution, ExecutionType, Trigger } from './model.ts'
 import { isJsonObject } from './model.ts'
 import { isComplete, type Status } from './statuses.ts'
@@ -106,11 +107,12 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   const counted = db.prepare('SELECT count(*) AS n FROM orchestration_executions WHERE complete = 0 AND status = ?')
   const due = db.prepare('SELECT id, next_due FROM orchestration_executions WHERE next_due IS NOT NULL')
 
+  const parts = new SharedParts(db, { prefix: 'orchestration', parse: parseStored, format: formatStored })
   /** The text of which a record was made, so that a record that did not change is not written. */
   const texts = new WeakMap<Execution, string>()
   const parseRow = (row: Record<string, unknown>): Execution => {
     const execution = parseStored(row['body'] as string) as Execution
-    execution.trigger = parseStored(row['trigger'] as string) as Trigger
+    execution.trigger = parts.restore(execution.id, { trigger: parseStored(row['trigger'] as string) })['trigger'] as Trigger
     texts.set(execution, row['body'] as string)
     return execution
   }
@@ -130,6 +132,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     insert(execution, nextDue) {
       const body = formatBody(execution)
       const { root, depth } = lineageOf(execution)
+      const trigger = parts.split({ trigger: execution.trigger })
       texts.set(execution, body)
       insert.run(
         execution.id,
@@ -144,10 +147,11 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
         execution.engine.parkedAt ?? null,
         nextDue ?? null,
         body,
-        formatStored(execution.trigger),
+        formatStored(trigger.rest['trigger']),
         root ?? null,
         depth,
       )
+      parts.keep(execution.id, trigger.parts)
     },
     save(execution, nextDue) {
       const body = formatBody(execution)

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import type { BackendSettings, ServiceAnswer } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
+import { pushedArtifacts } from '../../../src/backends/events/pushed-artifacts.ts'
 import type { JsonObject } from '../../../src/backends/json-values.ts'
 import { startBackends } from '../../support/backends.ts'
 import { createRecording } from './recording.ts'
@@ -402,4 +403,18 @@ test('events-scenario 32: a webhook is answered at once and started once the orc
   await recording.untilStarts(1)
   await new Promise((resolve) => setTimeout(resolve, 40))
   assert.equal(recording.starts.length, 1)
+})
+
+test('a small push never becomes a large list of artifacts', () => {
+  const long = 'x'.repeat(400_000)
+  const files = Array.from({ length: 20_000 }, (_, index) => `f${index}`)
+  const commits = [{ added: files }]
+  for (const [source, payload] of [
+    ['github', { after: long, repository: { contents_url: long }, commits }],
+    ['gitlab', { after: long, project: { web_url: `https://x/${long}`, path_with_namespace: long }, commits }],
+    ['quay', { docker_url: long, updated_tags: files }],
+  ] as const) {
+    const event = { source, payload } as unknown as Parameters<typeof pushedArtifacts>[0]
+    assert.ok(JSON.stringify(pushedArtifacts(event)).length < 1_000_000, source)
+  }
 })
