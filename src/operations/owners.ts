@@ -15,6 +15,7 @@ const maxRemembered = 10_000
 
 /** Both kinds of templates are kept in one place, and this list has all of them. */
 const everyTemplate = '/pipelineTemplates'
+const everyStrategy = '/strategies'
 
 type Owned = Extract<Subject, { kind: 'owned' }>
 
@@ -32,6 +33,8 @@ const unknownToAll: Needs = { needs: [], concerns: false }
 export class Owners {
   /** Applications of executions and tasks, which never move, by kind and id. */
   readonly #remembered = new Map<string, string[]>()
+  /** Whole lists that one request needs for each of its ids, by path. */
+  readonly #lists = new WeakMap<OperationRequest['state'], Map<string, Promise<Fields[]>>>()
 
   /**
    * What the service behind does not know belongs to nobody: it says 404 itself.
@@ -44,14 +47,35 @@ export class Owners {
       case 'task':
         return onApplications(await this.#runOwners(request, what, id), authorization)
       case 'definition':
-        return onApplications(await definitionOwners(request, id, live === true), authorization)
+        return onApplications(await this.#definitionOwners(request, id, live === true), authorization)
       case 'strategy':
         return onApplications(await ownerAt(request, 'front50', pathTo`/strategies/${id}/history`), authorization)
       case 'template':
-        return templateNeeds(await loadTemplates(request, id, authorization), authorization)
+        return templateNeeds(versionsOf(await this.#list(request, everyTemplate), request, id, authorization), authorization)
       case 'canary-config':
         return canaryConfigNeeds(request, id, authorization)
     }
+  }
+
+  /**
+   * In a definition that is given, an id may be that of a strategy as well. One that was moved or deleted a moment ago counts, so
+   * nothing is remembered; where the id stands in the address, a deleted one lives on in its history.
+   */
+  async #definitionOwners(request: OperationRequest, id: string, live: boolean): Promise<string[]> {
+    const pipeline = await ownerAt(request, 'front50', pathTo`/pipelines/${id}/get`)
+    if (!live) return pipeline.length > 0 ? pipeline : ownerAt(request, 'front50', pathTo`/pipelines/${id}/history`)
+    const wanted = foldName(id)
+    const strategies = (await this.#list(request, everyStrategy)).filter((one) => foldName(String(one['id'])) === wanted)
+    return [...pipeline, ...strategies.flatMap((one) => texts(one['application']))]
+  }
+
+  /** @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE */
+  #list(request: OperationRequest, path: string): Promise<Fields[]> {
+    const ofRequest = this.#lists.get(request.state) ?? new Map<string, Promise<Fields[]>>()
+    this.#lists.set(request.state, ofRequest)
+    const list = ofRequest.get(path) ?? loadList(request, path)
+    ofRequest.set(path, list)
+    return list
   }
 
   async #runOwners(request: OperationRequest, what: OwnedKind, id: string): Promise<string[]> {
@@ -98,27 +122,6 @@ export function onApplications(names: readonly string[], authorization: Authoriz
   return { needs: names.map((name) => ({ kind: 'application', name, authorization })), concerns: names.length > 0 }
 }
 
-/**
- * In a definition that is given, an id may be that of a strategy as well. One that was moved or deleted a moment ago counts, so
- * nothing is remembered; where the id stands in the address, a deleted one lives on in its history.
- */
-async function definitionOwners(request: OperationRequest, id: string, live: boolean): Promise<string[]> {
-  const pipeline = ownerAt(request, 'front50', pathTo`/pipelines/${id}/get`)
-  if (live) return (await Promise.all([pipeline, strategyOwners(request, id)])).flat()
-  const found = await pipeline
-  return found.length > 0 ? found : ownerAt(request, 'front50', pathTo`/pipelines/${id}/history`)
-}
-
-async function strategyOwners(request: OperationRequest, id: string): Promise<string[]> {
-  const answer = await request.call('front50', { path: '/strategies' })
-  const strategies = answer.status === 404 ? [] : readJson(answer, 'front50', jsonList)
-  const wanted = foldName(id)
-  const found = (Array.isArray(strategies) ? strategies : []).filter(
-    (one) => isFields(one) && foldName(String(one['id'])) === wanted,
-  )
-  return found.flatMap((one: Fields) => texts(one['application']))
-}
-
 async function ownerAt(request: OperationRequest, service: ServiceName, path: string): Promise<string[]> {
   const entry = await loadAt(request, service, { path })
   return texts(entry?.['application'])
@@ -136,14 +139,16 @@ async function loadAt(
   return isFields(entry) ? entry : undefined
 }
 
+async function loadList(request: OperationRequest, path: string): Promise<Fields[]> {
+  const answer = await request.call('front50', { path })
+  return answer.status === 404 ? [] : checkList(readJson(answer, 'front50', jsonList), 'front50')
+}
+
 /**
  * What is stored under an id. To be read: the version that the request asks for. To be changed: all but the copies that are
  * kept for good under the digest of their content.
- *
- * @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE
  */
-async function loadTemplates(request: OperationRequest, id: string, purpose: Authorization): Promise<Fields[]> {
-  const templates = checkList(await request.json('front50', { path: everyTemplate }), 'front50')
+function versionsOf(templates: readonly Fields[], request: OperationRequest, id: string, purpose: Authorization): Fields[] {
   const wanted = foldName(undecorated(id))
   const versions = templates.filter((template) => foldName(undecorated(String(template['id'] ?? ''))) === wanted)
   if (purpose !== 'READ') return versions.filter(({ digest }) => !digest)

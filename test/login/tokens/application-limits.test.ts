@@ -111,6 +111,22 @@ test('what is about another application, or does not say about which, is refused
   }
 })
 
+test('lists are asked for once for all that a body names', async (t) => {
+  const upstream = await startUpstream(t, answer)
+  const services = Object.fromEntries(backends.map((name) => [name, { baseUrl: upstream.url }]))
+  const { url, logIn } = await startWithTokens(t, { services })
+  const { token } = await createToken(await logIn('alice', ['dev']), { name: 'ci', applications: ['web'] })
+  const program = withToken(url, token)
+  const stages = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ type: 'pipeline', pipeline: `web${index % 10}-${index}` }))
+  const save = (count: number) =>
+    sendJson(program, 'POST', '/pipelines/bulksave', [{ application: 'web', name: 'p', stages: stages(count) }])
+
+  upstream.answer(answer)
+  assert.ok((await save(20)).status < 300)
+  assert.equal(upstream.requests.filter(({ path }) => path === '/strategies').length, 1)
+})
+
 test('large numbers in a body survive being looked into', async (t) => {
   const upstream = await startUpstream(t, answer)
   const { url, logIn } = await startWithTokens(t, { services: { front50: { baseUrl: upstream.url } } })
