@@ -27,7 +27,7 @@ import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
 import type { Tokens } from './tokens/tokens.ts'
 import { withPage } from './unavailable-page.ts'
-import type { ProxyTrust } from './x509/proxy-certificate.ts'
+import type { CertificateTrust } from './x509/judge-certificate.ts'
 
 export interface LoginOptions {
   settings: LoginSettings
@@ -43,7 +43,7 @@ export interface LoginOptions {
   ui: UiAddress
   origin: OriginSettings
   /** Who certifies clients and which certificates were withdrawn; undefined when no port asks for certificates. */
-  certificates: ProxyTrust | undefined
+  certificates: CertificateTrust | undefined
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   /** Keeps `users.db`. */

@@ -38,6 +38,22 @@ export interface CertificateOptions {
   /** Encoded values by identifier. */
   extensions?: Record<string, Uint8Array>
   usage?: 'client' | 'server'
+  /** Identifiers of extended usages instead of that one; empty: the extension is left out. */
+  usages?: string[]
+  /** What the key may do; the extension is left out without. */
+  keyUsage?: 'digitalSignature' | 'keyEncipherment'
+  /** Identifiers of `extensions` that are marked as critical. */
+  critical?: string[]
+  /** A weaker key than that of P-256, or another hash for the signature. */
+  rsaBits?: number
+  hash?: 'SHA-1' | 'SHA-256'
+}
+
+export interface AuthorityLimits {
+  /** Authorities below this one. */
+  pathLength?: number
+  /** Identifiers of extended usages. */
+  usages?: string[]
 }
 
 export interface Authority {
@@ -46,7 +62,7 @@ export interface Authority {
   readonly name: string
   issue(options: CertificateOptions): Promise<Issued>
   /** An authority below this one. */
-  issueAuthority(name: string): Promise<Authority>
+  issueAuthority(name: string, limits?: AuthorityLimits): Promise<Authority>
   /** A revocation list, PEM. */
   revoke(certificates: readonly Issued[], options?: { nextUpdate?: number }): Promise<string>
 }
@@ -65,9 +81,10 @@ export async function createAuthority(name: string): Promise<Authority> {
   return toAuthority(certificate, keys, '')
 }
 
-function authorityExtensions(): Extension[] {
+function authorityExtensions({ pathLength, usages }: AuthorityLimits = {}): Extension[] {
   return [
-    new BasicConstraintsExtension(true, undefined, true),
+    new BasicConstraintsExtension(true, pathLength, true),
+    ...(usages === undefined ? [] : [new ExtendedKeyUsageExtension(usages)]),
     new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
   ]
 }
@@ -78,7 +95,7 @@ function toAuthority(own: X509Certificate, keys: webcrypto.CryptoKeyPair, chain:
     certificate: own.toString('pem'),
     name: issuer,
     issue: async (options) => {
-      const subjectKeys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+      const subjectKeys = await crypto.subtle.generateKey(toKeyAlgorithm(options), true, ['sign', 'verify'])
       const certificate = await X509CertificateGenerator.create({
         subject: options.subject,
         issuer,
@@ -86,7 +103,7 @@ function toAuthority(own: X509Certificate, keys: webcrypto.CryptoKeyPair, chain:
         notAfter: new Date(options.notAfter ?? Date.now() + dayMs),
         publicKey: subjectKeys.publicKey,
         signingKey: keys.privateKey,
-        signingAlgorithm: algorithm,
+        signingAlgorithm: { ...algorithm, hash: options.hash ?? 'SHA-256' },
         extensions: toExtensions(options),
       })
       return {
@@ -95,7 +112,7 @@ function toAuthority(own: X509Certificate, keys: webcrypto.CryptoKeyPair, chain:
         serialNumber: certificate.serialNumber,
       }
     },
-    issueAuthority: async (name) => {
+    issueAuthority: async (name, limits) => {
       const subordinateKeys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
       const certificate = await X509CertificateGenerator.create({
         subject: name,
@@ -105,7 +122,7 @@ function toAuthority(own: X509Certificate, keys: webcrypto.CryptoKeyPair, chain:
         publicKey: subordinateKeys.publicKey,
         signingKey: keys.privateKey,
         signingAlgorithm: algorithm,
-        extensions: authorityExtensions(),
+        extensions: authorityExtensions(limits),
       })
       return toAuthority(certificate, subordinateKeys, `${certificate.toString('pem')}\n${chain}`)
     },
@@ -123,16 +140,31 @@ function toAuthority(own: X509Certificate, keys: webcrypto.CryptoKeyPair, chain:
   }
 }
 
-function toExtensions({ emails = [], hosts = [], extensions = {}, usage = 'client' }: CertificateOptions): Extension[] {
+function toKeyAlgorithm({ rsaBits }: CertificateOptions) {
+  if (rsaBits === undefined) return algorithm
+  const publicExponent = new Uint8Array([1, 0, 1])
+  return { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', modulusLength: rsaBits, publicExponent }
+}
+
+function toExtensions({
+  emails = [],
+  hosts = [],
+  extensions = {},
+  usage = 'client',
+  usages = [usage === 'client' ? clientUsage : serverUsage],
+  keyUsage,
+  critical = [],
+}: CertificateOptions): Extension[] {
   const names = [
     ...emails.map((value) => ({ type: 'email' as const, value })),
     ...hosts.map((value) => ({ type: /^[\d.]+$/.test(value) ? ('ip' as const) : ('dns' as const), value })),
   ]
   return [
     new BasicConstraintsExtension(false),
-    new ExtendedKeyUsageExtension([usage === 'client' ? clientUsage : serverUsage]),
+    ...(usages.length > 0 ? [new ExtendedKeyUsageExtension(usages)] : []),
+    ...(keyUsage === undefined ? [] : [new KeyUsagesExtension(KeyUsageFlags[keyUsage], true)]),
     ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names)] : []),
-    ...Object.entries(extensions).map(([oid, value]) => new Extension(oid, false, value)),
+    ...Object.entries(extensions).map(([oid, value]) => new Extension(oid, critical.includes(oid), value)),
   ]
 }
 

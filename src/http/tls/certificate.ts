@@ -18,6 +18,10 @@ export interface Certificate {
   readonly emails: readonly string[]
   /** The encoded value of each extension by its identifier. */
   readonly extensions: ReadonlyMap<string, Buffer>
+  /** Identifiers of the extensions without which the certificate must not be used. */
+  readonly critical: ReadonlySet<string>
+  /** Whether the issuer has signed a hash of 112 bits of security or more. */
+  readonly hasStrongSignature: boolean
 }
 
 const subjectAltName = '2.5.29.17'
@@ -28,7 +32,11 @@ const extensions = 0xa3
 /** @param input PEM or DER @throws {DerError} when it is no certificate */
 export function readCertificate(input: X509Certificate | Buffer | string): Certificate {
   const x509 = toX509(input)
-  const fields = readChildren(childAt(readChildren(readDer(x509.raw), derTag.sequence), 0), derTag.sequence)
+  const [signed, algorithm] = [0, 1].map((index) => childAt(readChildren(readDer(x509.raw), derTag.sequence), index)) as [
+    Der,
+    Der,
+  ]
+  const fields = readChildren(signed, derTag.sequence)
   const first = fields[0]?.tag === version ? 1 : 0
   const issuer = readName(childAt(fields, first + 2))
   const [notBefore, notAfter] = readChildren(childAt(fields, first + 3, derTag.sequence)).map(readTime)
@@ -42,8 +50,10 @@ export function readCertificate(input: X509Certificate | Buffer | string): Certi
     serial: readInteger(childAt(fields, first)),
     notBeforeMs: notBefore,
     notAfterMs: notAfter,
-    emails: readEmails(known.get(subjectAltName)),
-    extensions: known,
+    emails: readEmails(known.values.get(subjectAltName)),
+    extensions: known.values,
+    critical: known.critical,
+    hasStrongSignature: isStrong(algorithm),
   }
 }
 
@@ -57,16 +67,44 @@ function toX509(input: X509Certificate | Buffer | string): X509Certificate {
 }
 
 /** @throws {DerError} also when an extension stands there twice */
-function readExtensions(tagged: Der | undefined): Map<string, Buffer> {
-  const found = new Map<string, Buffer>()
-  if (tagged === undefined) return found
+function readExtensions(tagged: Der | undefined): { values: Map<string, Buffer>; critical: Set<string> } {
+  const values = new Map<string, Buffer>()
+  const critical = new Set<string>()
+  if (tagged === undefined) return { values, critical }
   for (const extension of readChildren(readInner(tagged), derTag.sequence)) {
     const parts = readChildren(extension, derTag.sequence)
     const oid = readOid(childAt(parts, 0))
-    if (found.has(oid)) throw new DerError(`the extension ${oid} stands there twice`)
-    found.set(oid, childAt(parts, parts.length - 1, derTag.octetString).content)
+    if (values.has(oid)) throw new DerError(`the extension ${oid} stands there twice`)
+    if (parts[1]?.tag === derTag.boolean && parts[1].content[0] !== 0) critical.add(oid)
+    values.set(oid, childAt(parts, parts.length - 1, derTag.octetString).content)
   }
-  return found
+  return { values, critical }
+}
+
+/** SHA-224 and better with RSA and ECDSA, and the Edwards curves; MD5 and SHA-1 can be forged. */
+const strongSignatures = new Set([
+  '1.2.840.113549.1.1.11',
+  '1.2.840.113549.1.1.12',
+  '1.2.840.113549.1.1.13',
+  '1.2.840.113549.1.1.14',
+  '1.2.840.10045.4.3.1',
+  '1.2.840.10045.4.3.2',
+  '1.2.840.10045.4.3.3',
+  '1.2.840.10045.4.3.4',
+  '1.3.101.112',
+  '1.3.101.113',
+])
+const rsaPss = '1.2.840.113549.1.1.10'
+const sha2 = /^2\.16\.840\.1\.101\.3\.4\.2\.[1-4]$/
+
+/** @see RFC 4055, section 3.1: the hash of RSASSA-PSS stands in its parameters, and is SHA-1 unless it does */
+function isStrong(algorithm: Der): boolean {
+  const [type, parameters] = readChildren(algorithm, derTag.sequence)
+  if (type === undefined) return false
+  const oid = readOid(type)
+  if (oid !== rsaPss) return strongSignatures.has(oid)
+  const hash = parameters && readChildren(parameters).find(({ tag }) => tag === 0xa0)
+  return hash !== undefined && sha2.test(readOid(childAt(readChildren(readInner(hash), derTag.sequence), 0)))
 }
 
 function readEmails(value: Buffer | undefined): string[] {

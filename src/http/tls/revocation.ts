@@ -11,6 +11,8 @@ type CertificateKey = string
 export interface RevocationList {
   readonly pem: string
   readonly issuerKey: string
+  /** Milliseconds since the epoch. */
+  readonly thisUpdateMs: number
   /** Milliseconds since the epoch; undefined when the list does not say. */
   readonly nextUpdateMs: number | undefined
   readonly revoked: ReadonlySet<CertificateKey>
@@ -57,6 +59,7 @@ function readRevocationList(bytes: Buffer): RevocationList {
   return {
     pem: `-----BEGIN X509 CRL-----\n${bytes.toString('base64').replaceAll(/.{64}/g, '$&\n').trim()}\n-----END X509 CRL-----\n`,
     issuerKey,
+    thisUpdateMs: readTime(childAt(fields, first + 2)),
     nextUpdateMs: nextUpdate && readTime(nextUpdate),
     revoked: new Set(entries.map((entry) => certificateKey(issuerKey, readEntry(entry)))),
     isSignedBy: (key) => isSigned(oid, signed.bytes, key, signature.content.subarray(1)),
@@ -116,6 +119,27 @@ export function parseBlocklist(text: string): Set<CertificateKey> {
 export interface Revocations {
   readonly lists: readonly RevocationList[]
   readonly blocked: ReadonlySet<CertificateKey>
+}
+
+/**
+ * Where there are revocation lists, the issuer has to have a current one: what cannot be checked does not count. TLS looks at
+ * that in the handshake only, and connections last.
+ *
+ * @param key Of the issuer; checks that the list is signed with it; left out where TLS has done so
+ */
+export function findListObjection(
+  { issuerKey }: Certificate,
+  { lists }: Pick<Revocations, 'lists'>,
+  now: number,
+  key?: KeyObject,
+): string | undefined {
+  if (lists.length === 0) return undefined
+  const own = lists.filter((list) => list.issuerKey === issuerKey && (key === undefined || list.isSignedBy(key)))
+  if (own.length === 0) return 'there is no revocation list of the issuer'
+  const current = own.some(
+    ({ thisUpdateMs, nextUpdateMs = Number.POSITIVE_INFINITY }) => thisUpdateMs <= now && now <= nextUpdateMs,
+  )
+  return current ? undefined : 'the revocation list of the issuer is out of date'
 }
 
 /** Why a certificate no longer counts; undefined when nothing speaks against it. */

@@ -5,7 +5,7 @@ import type { Server } from 'node:https'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Certificate } from './certificate.ts'
 import { TlsFileError } from './key-material.ts'
-import type { Revocations } from './revocation.ts'
+import type { RevocationList, Revocations } from './revocation.ts'
 import { loadTlsMaterial, stampOf, type TlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
 
 const checkIntervalMs = 1000
@@ -26,6 +26,8 @@ export class TlsFiles {
   #loadedStamp: string
   #seenStamp: string
   #timer: NodeJS.Timeout | undefined
+  /** Those that the log has told of. */
+  readonly #outdated = new WeakSet<RevocationList>()
 
   constructor(settings: TlsSettings, material: TlsMaterial, stamp: string, log: FastifyBaseLogger) {
     this.#settings = settings
@@ -51,11 +53,17 @@ export class TlsFiles {
   /** Has a listener follow the files from now on. */
   follow(server: Server, asksForCertificates: boolean): void {
     this.#listeners.push({ server, asksForCertificates })
-    this.#timer ??= setInterval(() => this.check(), checkIntervalMs).unref()
+  }
+
+  /** Certificates in headers are judged by these files, too, where no listener is encrypted. */
+  start(): void {
+    this.#warnOfLists()
+    this.#timer = setInterval(() => this.check(), checkIntervalMs).unref()
   }
 
   /** Reads the files anew when they have changed and then stayed as they are for one check: whoever writes them is done. */
   check(): void {
+    this.#warnOfLists()
     const stamp = stampOf(this.#settings)
     const settled = stamp === this.#seenStamp
     this.#seenStamp = stamp
@@ -88,6 +96,20 @@ export class TlsFiles {
     }
     warnOfExpiry(material, this.#log)
   }
+
+  /** Once for each list, when it runs out. */
+  #warnOfLists(): void {
+    for (const list of this.#material.revocations.lists) {
+      const { issuerKey, nextUpdateMs } = list
+      if (nextUpdateMs === undefined || nextUpdateMs > Date.now() || this.#outdated.has(list)) continue
+      this.#outdated.add(list)
+      const due = new Date(nextUpdateMs).toISOString()
+      this.#log.error(
+        { issuer: issuerKey, due },
+        'a revocation list is out of date: nobody is let in by certificates of this issuer; replace its file',
+      )
+    }
+  }
 }
 
 /** @throws {TlsFileError} when a file cannot be used */
@@ -95,17 +117,14 @@ export function openTlsFiles(settings: TlsSettings, log: FastifyBaseLogger): Tls
   const stamp = stampOf(settings)
   const material = loadTlsMaterial(settings)
   warnOfExpiry(material, log)
-  return new TlsFiles(settings, material, stamp, log)
+  const files = new TlsFiles(settings, material, stamp, log)
+  files.start()
+  return files
 }
 
-function warnOfExpiry({ identity, revocations }: TlsMaterial, log: FastifyBaseLogger): void {
+function warnOfExpiry({ identity }: TlsMaterial, log: FastifyBaseLogger): void {
   const expires = identity?.leaf.validToDate
   if (expires !== undefined && expires.getTime() < Date.now() + expiryWarningMs) {
     log.warn({ expires: expires.toISOString() }, 'the certificate of the gateway expires soon or has expired; replace its file')
-  }
-  for (const { issuerKey, nextUpdateMs } of revocations.lists) {
-    if (nextUpdateMs === undefined || nextUpdateMs > Date.now()) continue
-    const due = new Date(nextUpdateMs).toISOString()
-    log.error({ issuer: issuerKey, due }, 'a revocation list is out of date: nobody is let in by certificates of this issuer')
   }
 }

@@ -8,21 +8,22 @@ import type { ListenerKind, User } from '../../http/request-state.ts'
 import { type Certificate, readCertificate } from '../../http/tls/certificate.ts'
 import { type ConnectionCertificate, clientCertificateOf } from '../../http/tls/client-certificate.ts'
 import { DerError } from '../../http/tls/der.ts'
-import { findRevocation } from '../../http/tls/revocation.ts'
+import { findListObjection, findRevocation } from '../../http/tls/revocation.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { ObjectionTo, PrepareUser } from '../prepare-user.ts'
 import { listOf, type Presented, type Trace } from '../trace.ts'
 import { identityOf, rolesOf } from './identity.ts'
+import { type CertificateTrust, findObjection } from './judge-certificate.ts'
 import { LoginReports } from './login-reports.ts'
-import { findObjection, type ProxyTrust, readProxyCertificate } from './proxy-certificate.ts'
+import { readProxyCertificate } from './proxy-certificate.ts'
 import type { X509Settings } from './settings.ts'
 
 export interface X509LoginOptions {
   settings: X509Settings
   origin: OriginSettings
   /** The authorities and revocations of the moment; they change with their files. */
-  trust: ProxyTrust
+  trust: CertificateTrust
   permissions: Permissions
   prepareUser: PrepareUser
   objectionTo: ObjectionTo
@@ -110,7 +111,7 @@ export class X509Login implements LoginMethod {
     const { settings, trust, permissions, prepareUser, now } = this.#options
     // A connection may last longer than the certificate that opened it.
     if (now() < certificate.notBeforeMs || now() > certificate.notAfterMs) return 'the certificate is not valid at this time'
-    const revoked = findRevocation(trust.revocations, certificate)
+    const revoked = findListObjection(certificate, trust.revocations, now()) ?? findRevocation(trust.revocations, certificate)
     if (revoked !== undefined) return revoked
     const identity = identityOf(certificate, settings.principalPattern)
     if (identity === undefined) return 'the certificate names no user'

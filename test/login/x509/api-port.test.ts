@@ -323,6 +323,20 @@ test('a certificate that expires while a connection lasts no longer counts', asy
   assert.equal((await ask(`${apiUrl}/version`, { client: svc })).status, 403)
 })
 
+test('a revocation list that runs out while a connection lasts refuses the certificates of its issuer', async (t) => {
+  const clock = { now: Date.now() }
+  const files = createFiles(t)
+  const crlFile = files.write('ca.crl', await authority.revoke([], { nextUpdate: Date.now() + hourMs }))
+  const ssl = { ...sslSettings(files, server, [authority]), crlFile }
+  const lines: Record<string, unknown>[] = []
+  const { apiUrl } = await runWithApiPort(t, ssl, {}, { now: () => clock.now, log: (line) => lines.push(line) })
+
+  assert.equal((await ask(`${apiUrl}/version`, { client: svc })).status, 200)
+  clock.now += 2 * hourMs
+  assert.equal((await ask(`${apiUrl}/version`, { client: svc })).status, 403)
+  assert.ok(lines.some(({ reason }) => reason === 'the revocation list of the issuer is out of date'))
+})
+
 test('each listener says at the start which login methods guard it', async (t) => {
   const lines: string[] = []
   const files = createFiles(t)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAuthority, type Issued } from '../../support/authority.ts'
 import { type GatewaySettings, runGateway } from '../../support/gateway.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { Browser } from '../browser.ts'
 import { createFiles, createIssuers } from './support.ts'
 
@@ -44,6 +45,7 @@ const spellings: [proxy: string, name: string, value: (issued: Issued) => string
   ['nginx, folded', header, ({ cert }) => cert.trim().replaceAll('\n', ' ')],
   ['an Amazon balancer, escaped in part', header, ({ cert }) => encodeURI(cert)],
   ['HAProxy, base64', header, der],
+  ['RFC 9440', 'Client-Cert', (issued) => `:${der(issued)}:`],
   ['Traefik, several', header, (issued) => `${der(issued)},${der(server)}`],
   [
     'Envoy',
@@ -183,4 +185,16 @@ test('beside a login with a browser, pages without the header lead to the login'
   assert.equal(await userBy(url, { [header]: escaped(svc) }), 'svc')
   assert.equal((await new Browser(url).visit('/credentials')).status, 302)
   assert.equal((await fetch(`${url}/credentials`)).status, 401)
+})
+
+test('a list that is replaced while the gateway runs counts for the header, and one that is out of date is told', async (t) => {
+  const files = createFiles(t)
+  const crlFile = files.write('ca.crl', await authority.revoke([], { nextUpdate: now - hourMs }))
+  const lines: Record<string, unknown>[] = []
+  const { url } = await runGateway(t, settingsWith(files, { ssl: { crlFile } }), { log: (line) => lines.push(line) })
+  assert.equal(await userBy(url, { [header]: escaped(svc) }), undefined)
+  assert.ok(lines.some(({ msg }) => String(msg).startsWith('a revocation list is out of date')))
+
+  files.write('ca.crl', await authority.revoke([]))
+  await waitUntil(async () => (await userBy(url, { [header]: escaped(svc) })) === 'svc', 'the new list')
 })

@@ -79,14 +79,22 @@ export interface AskOptions {
   ca?: string
   maxVersion?: 'TLSv1.2' | 'TLSv1.3'
   method?: string
+  /** Whether the client itself would show a certificate that is too weak; the server decides then. */
+  weak?: boolean
 }
 
 /** One request on a connection of its own. @throws {Error} when the connection fails */
 export function ask(url: string, options: AskOptions = {}): Promise<Answer> {
-  const { client, headers = {}, ca, maxVersion, method = 'GET' } = options
+  const { client, headers = {}, ca, maxVersion, method = 'GET', weak = false } = options
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const trust = ca === undefined ? { rejectUnauthorized: false } : { ca }
-  const own = { cert: client?.cert, key: client?.key, ...trust, ...(maxVersion && { maxVersion }) }
+  const own = {
+    cert: client?.cert,
+    key: client?.key,
+    ...trust,
+    ...(maxVersion && { maxVersion }),
+    ...(weak && { ciphers: 'DEFAULT@SECLEVEL=0' }),
+  }
   const outgoing = request(url, { method, headers, agent: false, ...own }, (incoming) => {
     const chunks: Buffer[] = []
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
