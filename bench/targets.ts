@@ -88,6 +88,7 @@ export interface GatewayStart {
 export async function startGateway({ dir, dist, service, env: more, name = 'fairlead' }: GatewayStart): Promise<Target> {
   const port = await freePort()
   const env: Record<string, string> = {
+    SERVER_DRAINMS: '0',
     SERVER_PORT: String(port),
     SERVER_ADDRESS: '127.0.0.1',
     FAIRLEAD_DATA_DIR: join(dir, 'data'),

@@ -185,6 +185,43 @@ for (const encrypted of [false, true]) {
   })
 }
 
+for (const encrypted of [false, true]) {
+  test(`a slow reader is not a client that takes nothing, ${encrypted ? 'with TLS' : 'without TLS'}`, async (t) => {
+    const answer = Buffer.from(JSON.stringify([{ name: 'x'.repeat(36_000_000) }]))
+    const { url: baseUrl } = await startUpstream(t, ({ path }) => (path.includes('/clusters/') ? answer : []))
+    const ssl = sslSettings(createFiles(t), certificate, [authority])
+    const running = await runGateway(t, {
+      services: { clouddriver: { baseUrl } },
+      http: { writeTimeout: '1h' },
+      ...(encrypted && { server: { ssl } }),
+    })
+    const { server } = running.gateway.server
+    const accepted = new Promise<Socket>((resolve) => server.once(encrypted ? 'secureConnection' : 'connection', resolve))
+    const socket = await (encrypted ? openEncrypted : openPlain)(t, running.url)
+    const connection = await accepted
+    const runOut = () => void server.emit('timeout', connection)
+
+    let bytes = 0
+    let next = 0
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes >= next) socket.pause()
+    })
+    socket.write(requestOf('/applications/web/clusters/prod/web-main'))
+    for (next = 1; next < 25_000_000; next += 8_000_000) {
+      socket.resume()
+      await until(() => bytes >= next, 'the client goes on')
+      await pause(50)
+      runOut()
+      assert.equal(connection.destroyed, false)
+    }
+    await until(() => {
+      runOut()
+      return connection.destroyed
+    }, 'a client that has stopped is disconnected')
+  })
+}
+
 test('a client that waits for its answer may take no notice of the write timeout', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
   const { url } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } }, http: { writeTimeout: '50ms' } })
