@@ -38,7 +38,7 @@ export function withoutEffect(description: string): z.ZodOptional<z.ZodUnknown> 
 export const httpAddress = z
   .string()
   .refine(isHttpAddress, 'must be an absolute address such as http://orca.example:8083')
-  .transform((text) => text.replace(/\/+$/, ''))
+  .transform((text) => text.replace(/(?<!\/)\/+$/, ''))
   .meta({ type: 'address' })
 
 export const port = z.int().min(0).max(65535)

@@ -44,7 +44,7 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
     const options: RequestOptions = {
       method,
       agent: agents[address.kind === 'embedded' ? 'embedded:' : protocol],
-      path: url.pathname.replace(/\/+$/, '') + path,
+      path: url.pathname.replace(/(?<!\/)\/+$/, '') + path,
       timeout: settings.timeoutMs,
       headers: {
         accept: 'application/json',

@@ -110,7 +110,7 @@ function noteUnknown(at: KnownKey, above: readonly string[], rest: readonly stri
 /** `a.b[c.d][0]` has the segments a, b, c.d and 0. */
 export function splitKey(key: string): string[] {
   const segments: string[] = []
-  for (const match of key.matchAll(/\[([^\]]*)\]|([^.[]+)/g)) segments.push((match[1] ?? match[2]) as string)
+  for (const match of key.matchAll(/\[([^[\]]*)\]|([^.[]+)/g)) segments.push((match[1] ?? match[2]) as string)
   return segments.length === 0 ? [key] : segments
 }
 

@@ -51,7 +51,12 @@ export function showValue(key: string, value: unknown): string {
 
 /** An address without user, password and query. */
 export function hideCredentials(text: string): string {
-  return text.replace(/\/\/\S*@/, '//***@').replace(/\?.*/s, '?…')
+  return text.replaceAll(/\/\/\S*/g, hideUser).replace(/\?.*/s, '?…')
+}
+
+function hideUser(address: string): string {
+  const at = address.lastIndexOf('@')
+  return at === -1 ? address : `//***${address.slice(at)}`
 }
 
 /** `services.orca.shards.baseUrls[0].priority` */

@@ -60,7 +60,9 @@ function decode(bytes: Uint8Array): string | undefined {
 
 /** Without what the parser quotes of the file, which may be a secret. */
 function firstLine(text: string): string {
-  return (text.split('\n', 1)[0] as string).replace(/:? ?".*$/, '')
+  const line = text.split('\n', 1)[0] as string
+  const quote = line.indexOf('"')
+  return quote === -1 ? line : line.slice(0, quote).replace(/:? ?$/, '')
 }
 
 /** Thrown once to leave a document that is too large; reported by its reader. */

@@ -1,5 +1,6 @@
 /** Reads the configuration files in the order in which later ones win, and leaves out what is for other profiles. */
 import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { z } from 'zod'
 import { withoutEffect } from '../setting.ts'
 import { createFindings, type Findings, toCanonical } from './canonical.ts'
@@ -78,7 +79,7 @@ export async function readSources(reading: Reading, named: readonly string[] | u
   for (const location of locations) {
     for (const file of [undefined, ...profiles].flatMap((profile) => filesAt(location, profile))) {
       const documents = (await read(file)).filter(({ root }) => applies(root, profiles, reading))
-      files.push({ name: showName(file, reading.places), shared: /spinnaker(?:-[^/\\]*)?\.ya?ml$/.test(file), documents })
+      files.push({ name: showName(file, reading.places), shared: /^spinnaker(?:-.*)?\.ya?ml$/s.test(basename(file)), documents })
     }
   }
   for (const { root } of files.flatMap((file) => file.documents)) refuseImports(root, reading)

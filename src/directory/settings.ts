@@ -1,7 +1,9 @@
 /** What may be said about a directory (LDAP, Active Directory): where it is, who searches, how users and groups are found. */
+
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
 import { duration, type SettingsReport } from '../setting.ts'
 
 const attribute = z.string().regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
@@ -221,7 +223,7 @@ function readText(file: string): string | undefined {
 }
 
 function holdsCertificates(text: string): boolean {
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
+  const blocks = pemBlocks(text, certificateLabel)
   try {
     for (const block of blocks) new X509Certificate(block)
     return blocks.length > 0

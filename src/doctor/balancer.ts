@@ -126,7 +126,7 @@ function compare(got: URL, wanted: URL, leaves: boolean): string[] {
 }
 
 function pathOf({ pathname }: URL): string {
-  return pathname.replace(/\/+$/, '')
+  return pathname.replace(/(?<!\/)\/+$/, '')
 }
 
 /** Cookies that browsers drop without a word. */

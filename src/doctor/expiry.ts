@@ -1,5 +1,7 @@
 /** Certificates that the doctor comes across: whether they still count, and for how long. */
+
 import type { X509Certificate } from 'node:crypto'
+import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
 import type { Finding, Reporter } from './finding.ts'
 
 const dayMs = 86_400_000
@@ -31,7 +33,7 @@ export function judgeExpiry(report: Reporter, { what, certificate, advice, endIs
 
 /** All certificates of a PEM text. */
 export function blocksOf(pem: string): string[] {
-  return pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
+  return pemBlocks(pem, certificateLabel)
 }
 
 export function toDay(ms: number): string {

@@ -11,7 +11,7 @@ export interface PublicAddress {
 /** @param named As given at the command line */
 export function findPublicAddress({ http, login }: Config, named: string | undefined): PublicAddress {
   const { publicUrl, contextPath } = http.origin
-  if (named !== undefined) return { url: named.replace(/\/+$/, ''), source: 'named' }
+  if (named !== undefined) return { url: named.replace(/(?<!\/)\/+$/, ''), source: 'named' }
   if (publicUrl !== undefined) return { url: publicUrl, source: 'http.publicUrl' }
   const fixed = [
     ...(login.oauth2?.registrations.map(({ redirectUri }) => redirectUri) ?? []),

@@ -6,7 +6,7 @@ import type { RequestStep } from './request-state.ts'
 
 const safeMethods = ['GET', 'HEAD', 'OPTIONS']
 /** Types for which browsers ask no permission; without a type, with a body or none, they ask for none either. */
-const unaskedType = /^\s*(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)?\s*(?:;|$)/i
+const unaskedType = /^\s*(?:(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\s*)?(?:;|$)/i
 
 /**
  * For after the login. Browsers ask for permission before they send JSON, or anything by a method but GET and POST, to

@@ -48,6 +48,6 @@ function weightOf(parameters: readonly string[]): number {
 /** Whether gzip is among the codings that the client accepts. */
 export function acceptsGzip(header: string | string[] | undefined): boolean {
   if (header === undefined) return false
-  const match = /(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=([\d.]+))?\s*(?:,|$)/i.exec(String(header))
+  const match = /(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i.exec(String(header))
   return match !== null && Number(match[1] ?? 1) > 0
 }

@@ -27,10 +27,7 @@ export interface BodyBounds {
 /** A missing content type counts as JSON. */
 export function bodyTypeOf(contentType: string | undefined): BodyType {
   if (contentType === undefined) return 'json'
-  const type = contentType
-    .replace(/\s*;.*$/, '')
-    .trim()
-    .toLowerCase()
+  const type = (contentType.split(';', 1)[0] as string).trim().toLowerCase()
   if (type === '' || /^application\/([\w.-]+\+)?json$/.test(type) || type === 'text/json') return 'json'
   if (/^(application|text)\/(x-)?(yaml|yml)$/.test(type)) return 'yaml'
   return type === 'text/plain' ? 'text' : 'other'

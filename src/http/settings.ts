@@ -193,7 +193,7 @@ export interface HttpSurroundings {
 }
 
 export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings): HttpSettings {
-  const contextPath = (keys['server.context-path'] ?? keys['server.servlet.context-path']).replace(/\/+$/, '')
+  const contextPath = (keys['server.context-path'] ?? keys['server.servlet.context-path']).replace(/(?<!\/)\/+$/, '')
   const origin = toOrigin(keys, contextPath, surroundings.inKubernetes)
   return {
     port: keys['server.port'],

@@ -8,7 +8,7 @@ export interface Credentials {
 
 /** Undefined when there is no such header; `unreadable` when there is one that names nobody. */
 export function parseBasic(header: string | undefined): Credentials | 'unreadable' | undefined {
-  const match = /^basic(?: +(.*))?$/i.exec(header ?? '')
+  const match = /^basic(?: (.*))?$/i.exec(header ?? '')
   if (match === null) return undefined
   const encoded = (match[1] ?? '').trim()
   if (encoded.length > 4096 || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return 'unreadable'

@@ -50,5 +50,15 @@ function readSmallFile(file: string, report: SettingsReport): Buffer | undefined
 }
 
 function isSvg(bytes: Buffer): boolean {
-  return /^\uFEFF?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[\s\S]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i.test(bytes.toString('utf8'))
+  let text = bytes
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .trimStart()
+  for (;;) {
+    const prologue = text.startsWith('<!--') ? '-->' : /^<(?:\?xml|!DOCTYPE)/i.test(text) ? '>' : undefined
+    if (prologue === undefined) return /^<svg[\s>]/i.test(text)
+    const end = text.indexOf(prologue)
+    if (end === -1) return false
+    text = text.slice(end + prologue.length).trimStart()
+  }
 }

@@ -374,7 +374,7 @@ function clientGone(): Error {
 /** JSON is named without a charset, as clients expect; HTML of a service is never served as HTML from the gateway's origin. */
 function toAnswerType(type: string | undefined): string {
   if (type === undefined || /^application\/([\w.-]+\+)?json\b/i.test(type))
-    return type?.replace(/\s*;.*$/, '').toLowerCase() ?? 'application/json'
+    return type?.split(';', 1)[0]?.trimEnd().toLowerCase() ?? 'application/json'
   return /^text\/html\b/i.test(type) ? 'text/plain; charset=utf-8' : type
 }
 

@@ -229,7 +229,7 @@ export class Upstreams {
         ...(address.kind === 'embedded' && chosen === undefined && { socketPath: address.socketPath }),
       },
     })
-    const connection = { pool, origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') }
+    const connection = { pool, origin: url.origin, basePath: url.pathname.replace(/(?<!\/)\/+$/, '') }
     this.#connections.set(key, connection)
     return connection
   }

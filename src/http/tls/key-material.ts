@@ -3,6 +3,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { DerError } from './der.ts'
+import { pemBlocks } from './pem.ts'
 import { type KeyStore, readPkcs12 } from './pkcs12.ts'
 
 /** What the gateway shows to its clients. */
@@ -32,8 +33,6 @@ export interface StoreFile {
 }
 
 const javaMagic = new Set([0xfeedfeed, 0xcececece])
-const pemCertificate = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[\s\S]*?-----END (?:TRUSTED )?CERTIFICATE-----/g
-const pemKey = /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[\s\S]*?-----END (?:[A-Z]+ )*PRIVATE KEY-----/
 
 /** @throws {TlsFileError} */
 export function readTlsFile(key: string, file: string): Buffer {
@@ -97,7 +96,7 @@ function openStore({ key, file, password }: StoreFile, bytes: Buffer): KeyStore 
 }
 
 function readPemCertificates(bytes: Buffer): X509Certificate[] {
-  const blocks = bytes.toString('latin1').match(pemCertificate) ?? []
+  const blocks = pemBlocks(bytes.toString('latin1'), /^(?:TRUSTED )?CERTIFICATE$/)
   try {
     return blocks.map((block) => new X509Certificate(block))
   } catch {
@@ -106,7 +105,7 @@ function readPemCertificates(bytes: Buffer): X509Certificate[] {
 }
 
 function readPemKey({ key, file }: StoreFile, bytes: Buffer, passphrase: string): KeyObject {
-  const block = pemKey.exec(bytes.toString('latin1'))?.[0]
+  const [block] = pemBlocks(bytes.toString('latin1'), /^(?:[A-Z]+ )*PRIVATE KEY$/)
   if (block === undefined) throw new TlsFileError(key, `the file ${file} holds no PEM private key`)
   try {
     return createPrivateKey({ key: block, passphrase })

@@ -1,8 +1,10 @@
 /** Certificates that no longer count: those on revocation lists (CRL), and those on the block list of the operator. */
+
 import { type KeyObject, verify } from 'node:crypto'
 import { nameKey, parseName } from '../../distinguished-name.ts'
 import type { Certificate } from './certificate.ts'
 import { childAt, type Der, DerError, derTag, readChildren, readDer, readInteger, readOid, readTime } from './der.ts'
+import { pemBlocks } from './pem.ts'
 import { readName } from './read-name.ts'
 
 /** Issuer and serial number, which together name a certificate. */
@@ -35,11 +37,10 @@ const signatureDigests: Readonly<Record<string, string | null>> = {
   '1.3.101.112': null,
   '1.3.101.113': null,
 }
-const pemList = /-----BEGIN X509 CRL-----[\s\S]*?-----END X509 CRL-----/g
 
 /** All lists of a file, PEM or DER. @throws {DerError} */
 export function readRevocationLists(file: Buffer): RevocationList[] {
-  const blocks = file.toString('latin1').match(pemList) ?? []
+  const blocks = pemBlocks(file.toString('latin1'), /^X509 CRL$/)
   if (blocks.length === 0) return [readRevocationList(file)]
   return blocks.map((block) => readRevocationList(Buffer.from(block.replaceAll(/-----[^-]+-----/g, ''), 'base64')))
 }
@@ -104,10 +105,11 @@ export function parseBlocklist(text: string): Set<CertificateKey> {
   const blocked = new Set<CertificateKey>()
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '' || line.trimStart().startsWith('#')) continue
-    const [, issuer, serial] = /^\s*(.+):::\s*(\d{1,60})\s*$/.exec(line) ?? []
-    const name = issuer === undefined ? undefined : parseName(issuer.trim())
+    const divide = line.lastIndexOf(':::')
+    const serial = line.slice(divide + ':::'.length).trim()
+    const name = parseName(line.slice(0, Math.max(0, divide)).trim())
     const isKnown = name?.flat().every(({ type }) => /^\d/.test(type))
-    if (name === undefined || !isKnown || serial === undefined) {
+    if (name === undefined || !isKnown || !/^\d{1,60}$/.test(serial)) {
       throw new DerError(`line ${index + 1} is not of the form CN=The issuer,O=Organisation:::1234567890`)
     }
     blocked.add(certificateKey(nameKey(name), BigInt(serial)))

@@ -209,8 +209,8 @@ function toCiphers(keys: TlsKeys, report: SettingsReport): string {
 
 /** `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` is `ECDHE-RSA-AES128-GCM-SHA256`; suites of TLS 1.3 have one name everywhere. */
 function toOpenSslName(suite: string): string {
-  const [, exchange, cipher] = /^TLS_(\w+)_WITH_(\w+)$/.exec(suite) ?? []
-  if (exchange === undefined || cipher === undefined) return suite
+  const [exchange = '', cipher] = suite.replace(/^TLS_/, '').split('_WITH_', 2)
+  if (!suite.startsWith('TLS_') || cipher === undefined) return suite
   const short = cipher
     .replace(/(AES|CAMELLIA)_(128|256)/, '$1$2')
     .replace('_CBC', '')

@@ -61,7 +61,7 @@ function parseHash(stored: string): { salt: Buffer; hash: Buffer; parameters: Pa
 }
 
 function toText(bytes: Buffer): string {
-  return bytes.toString('base64').replace(/=+$/, '')
+  return bytes.toString('base64').replaceAll('=', '')
 }
 
 /** Hashing occupies threads that file access and name resolution need too, and memory: two at a time, the rest in turn. */

@@ -8,7 +8,7 @@ const text = z.string().min(1).optional()
 const address = z
   .string()
   .refine(
-    (value) => /^https?:\/\/[^/\s\\]+[^\s\\]*$/i.test(value) && URL.canParse(value),
+    (value) => /^https?:\/\/[^/\s\\][^\s\\]*$/i.test(value) && URL.canParse(value),
     'must be an absolute address such as https://idp.example/token',
   )
   .meta({ type: 'address' })

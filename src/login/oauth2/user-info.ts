@@ -64,5 +64,8 @@ function isSameHost(url: string, other: string): boolean {
 
 /** @see RFC 8288 */
 function nextPage(link: string | null): string | undefined {
-  return /<([^>]+)>\s*;[^,]*\brel="?next"?/i.exec(link ?? '')?.[1]
+  for (const [, address, parameters = ''] of (link ?? '').matchAll(/<([^<>]+)>([^<>]*)/g)) {
+    if (/;\s*rel="?next\b/i.test(parameters)) return address
+  }
+  return undefined
 }

@@ -1,7 +1,9 @@
 /** Reads private keys and certificates from PEM files and PKCS#12 key stores. */
+
 import * as crypto from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { certificateLabel, pemBlocks } from '../../http/tls/pem.ts'
 
 export interface KeyPair {
   readonly key: crypto.KeyObject
@@ -93,7 +95,7 @@ function readPemPair(keyText: string, certificateText: string): KeyPair {
 }
 
 function firstCertificate(text: string): string {
-  const pem = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/.exec(text)?.[0]
+  const [pem] = pemBlocks(text, certificateLabel)
   if (pem === undefined) throw new Error('there is no certificate in PEM (BEGIN CERTIFICATE)')
   try {
     return new crypto.X509Certificate(pem).toString()

@@ -211,8 +211,8 @@ function checkAssertion(assertion: XmlElement, { answered, isSigned }: Frame, ex
     issuer === identityProvider.entityId,
     `the assertion was issued by ${show(issuer)} instead of ${show(identityProvider.entityId)}`,
   )
-  const oldMs = checkAge(assertion, nowMs)
   const conditionsEndMs = checkConditions(childOf(assertion, 'assertion', 'Conditions'), expected)
+  const oldMs = checkAge(assertion, nowMs)
   expected.trace?.('yes', `issuer ${issuer}, time and audience ${expected.entityId} of the assertion`)
   const subject = childOf(assertion, 'assertion', 'Subject')
   refuseUnless(subject !== undefined, 'the assertion has no subject')

@@ -156,7 +156,7 @@ function toOldRegistration(keys: SamlKeys, report: SettingsReport): SamlRegistra
 function oldConsumerUrl(keys: SamlKeys): string | undefined {
   const host = keys['saml.redirectHostname']
   if (host === undefined) return undefined
-  return `${keys['saml.redirectProtocol']}://${host}${keys['saml.redirectBasePath'].replace(/\/+$/, '')}/saml/SSO`
+  return `${keys['saml.redirectProtocol']}://${host}${keys['saml.redirectBasePath'].replace(/(?<!\/)\/+$/, '')}/saml/SSO`
 }
 
 function oldSigning(keys: SamlKeys, report: SettingsReport): CredentialLocations[] {

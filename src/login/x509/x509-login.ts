@@ -1,4 +1,5 @@
 /** Login by client certificate: proved in the TLS handshake, or handed on by a trusted proxy. Each request stands for itself. */
+
 import type { IncomingMessage } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { formatJavaName } from '../../distinguished-name.ts'
@@ -8,6 +9,7 @@ import type { ListenerKind, User } from '../../http/request-state.ts'
 import { type Certificate, readCertificate } from '../../http/tls/certificate.ts'
 import { type ConnectionCertificate, clientCertificateOf } from '../../http/tls/client-certificate.ts'
 import { DerError } from '../../http/tls/der.ts'
+import { certificateLabel, pemBlocks } from '../../http/tls/pem.ts'
 import { findListObjection, findRevocation } from '../../http/tls/revocation.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
@@ -161,8 +163,7 @@ export class X509Login implements LoginMethod {
 
 /** @throws {DerError} */
 function readCertificates(pem: string): Certificate[] {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? []
-  return blocks.map((block) => readCertificate(block))
+  return pemBlocks(pem, certificateLabel).map((block) => readCertificate(block))
 }
 
 /** Those in between that lead to an authority; TLS follows them in the same way. */
