@@ -1,6 +1,7 @@
 /** Decides which pipelines an event starts. Events contract, section 3, steps 1 to 6. */
+import { formatJson } from '../../http/json.ts'
 import type { BackendContext } from '../backend.ts'
-import { isTrue, textOf } from '../json-values.ts'
+import { isTrue, type JsonObject, textOf } from '../json-values.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import type { Event } from './event.ts'
 import { createPatterns } from './event-patterns.ts'
@@ -26,9 +27,10 @@ export async function toTriggeredStarts(context: BackendContext, pipelines: Effe
   const kind = kinds.find(({ eventType }) => eventType === event.type)
   if (kind === undefined || kind.accepts?.(event) === false) return []
   const means = { patterns: createPatterns(context), call: context.call }
+  const artifacts = kind.artifacts(event)
   const starts: Start[] = []
   for (const pipeline of await loadTriggeredPipelines(context.call, pipelines, kind.triggerTypes)) {
-    for (const start of await startsOf(context, kind, pipeline, event, means)) starts.push(start)
+    for (const start of await startsOf(context, kind, pipeline, { event, artifacts }, means)) starts.push(start)
   }
   return starts
 }
@@ -38,18 +40,17 @@ async function startsOf(
   context: BackendContext,
   kind: TriggerKind,
   pipeline: EffectivePipeline,
-  event: Event,
+  { event, artifacts }: { event: Event; artifacts: JsonObject[] },
   means: MatchMeans,
 ): Promise<Start[]> {
   const starts = new Map<string, Start>()
-  const artifacts = kind.artifacts(event)
   const { definition } = pipeline
   for (const defined of pipeline.triggers) {
     if (!isTrue(defined['enabled']) || !kind.triggerTypes.includes(String(defined['type']))) continue
     if (!kind.concerns(defined, event)) continue
     const { identity, user, access } = await requireIdentity(context, definition, defined)
     if (!access.mayOnApplication(textOf(definition['application']) ?? '', 'EXECUTE')) {
-      context.log.debug(
+      context.log.info(
         { pipeline: definition['id'], trigger: defined['id'], user },
         'A trigger is left out: its user may not execute.',
       )
@@ -60,7 +61,8 @@ async function startsOf(
     // A secret stays with the definition; a run's id is never that of another run.
     const { secret: _secret, executionId: _executionId, ...kept } = defined
     const trigger = { ...kept, eventId: event.id, ...kind.fields(defined, event) }
-    starts.set(JSON.stringify(trigger), { pipeline: definition, trigger, artifacts, identity })
+    // Whatever the event brought along is the same for all of them.
+    starts.set(formatJson({ ...trigger, payload: undefined }), { pipeline: definition, trigger, artifacts, identity })
   }
   return [...starts.values()]
 }

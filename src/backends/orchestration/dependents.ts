@@ -40,7 +40,7 @@ export async function prepareDependents(
         if (child !== undefined) dependents.prepared.push(child)
       } catch (error) {
         engine.options.log.warn({ err: error, dependent: key, parent: parent.id }, 'a dependent pipeline could not be started')
-        if (isLast) dependents.prepared.push(failedDependent(engine, parent, definition, trigger, position, error as Error))
+        if (isLast) dependents.prepared.push(failedDependent(engine, parent, definition, trigger, error as Error))
         else dependents.postponed.push(key)
       }
     }
@@ -75,16 +75,16 @@ async function prepareDependent(
   }
 }
 
+/** Nobody knows whether its starter may read the parent, so that it is told nothing about it. */
 function failedDependent(
   { options }: EngineParts,
   parent: Execution,
   definition: JsonObject,
-  trigger: JsonObject,
-  position: number,
+  { pipeline, status }: JsonObject,
   { message }: Error,
 ): Execution {
-  const child = childDefinition(definition, trigger, parent, position, parent.trigger.user)
-  return options.failedExecution(child, message, parent, identityHeaders(parent))
+  const child = { ...definition, trigger: { type: 'pipeline', pipeline, status } }
+  return options.failedExecution(child, message, parent, { 'x-spinnaker-user': 'anonymous' })
 }
 
 interface Starter {
