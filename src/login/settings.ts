@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { OriginSettings } from '../http/origin.ts'
 import type { ListenerSettings } from '../http/tls/settings.ts'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
+import { findNameObjection } from '../user-name.ts'
 import { HeaderKeys, type HeaderSettings, toHeaderSettings } from './header/settings.ts'
 import { IapKeys, type IapSettings, toIapSettings } from './iap/settings.ts'
 import { LdapKeys, type LdapSettings, toLdapSettings } from './ldap/settings.ts'
@@ -14,6 +15,12 @@ import { SamlKeys } from './saml/setting-keys.ts'
 import { type SamlSettings, toSamlSettings } from './saml/settings.ts'
 import { ApiTokenKeys, type TokenSettings, toTokenSettings } from './tokens/settings.ts'
 import { isX509Enabled, toX509Settings, X509Keys, type X509Settings } from './x509/settings.ts'
+
+/** A user who is refused at every login would be a mistake that nobody finds. */
+const userName = z.string().check(({ value, issues }) => {
+  const objection = findNameObjection(value)
+  if (objection !== undefined) issues.push({ code: 'custom', input: value, message: `${objection}; choose another user name` })
+})
 
 export const LoginKeys = z.strictObject({
   ...ApiTokenKeys.shape,
@@ -44,14 +51,14 @@ export const LoginKeys = z.strictObject({
     .min(1)
     .optional()
     .describe('Password of that administrator; best given in the environment. Default: generated and printed once.'),
-  'spring.security.user.name': z.string().min(1).default('user').describe('Name of the one configured user.'),
+  'spring.security.user.name': userName.default('user').describe('Name of the one configured user.'),
   'spring.security.user.password': z
     .string()
     .min(1)
     .optional()
     .describe('Password of the one configured user. Default: there is no such user.'),
   'spring.security.user.roles': withoutEffect('The configured user has the role USER.'),
-  'security.user.name': z.string().min(1).optional().describe('Older name of `spring.security.user.name`.'),
+  'security.user.name': userName.optional().describe('Older name of `spring.security.user.name`.'),
   'security.user.password': z.string().min(1).optional().describe('Older name of `spring.security.user.password`.'),
   'security.user.roles': withoutEffect('The configured user has the role USER.'),
   'security.user.role': withoutEffect('The configured user has the role USER.'),

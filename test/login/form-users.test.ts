@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
+import { loadConfig } from '../../src/config/config.ts'
 import { parseBasic, VerifiedCredentials } from '../../src/login/basic-credentials.ts'
 import { createFirstAdministrator } from '../../src/login/form/first-administrator.ts'
 import { hashPassword, isOutdated, isPassword } from '../../src/login/form/password-hash.ts'
@@ -166,4 +167,10 @@ test('right credentials are checked once in twenty seconds, also when they come 
   clock.nowMs += 20_001
   await ask('right')
   assert.equal(checks, 4)
+})
+
+test('a configured user whose name is refused at every login is a problem of the configuration', async () => {
+  const places = { cwd: '/nonexistent', homeDir: '/nonexistent', systemDir: '/nonexistent', env: {} }
+  const settings = { 'spring.security.user.name': 'Anonymous', 'spring.security.user.password': 'secret' }
+  await assert.rejects(loadConfig({ ...places, settings }), /spring\.security\.user\.name: is reserved/)
 })

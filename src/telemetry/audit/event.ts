@@ -1,4 +1,5 @@
 /** What the audit log says about something that happened: who did what, from where, and how it was decided. */
+import { toUserKey } from '../../user-name.ts'
 
 /** `interrupted`: begun, and nobody can say how it ended. */
 export type AuditDecision = 'begun' | 'allowed' | 'refused' | 'failed' | 'interrupted'
@@ -75,9 +76,10 @@ export interface AuditPage {
 export function matchesQuery(record: AuditRecord, query: AuditQuery): boolean {
   const atMs = Date.parse(record.at)
   return (
-    (['kind', 'user', 'address', 'operation', 'application', 'decision'] as const).every(
+    (['kind', 'address', 'operation', 'application', 'decision'] as const).every(
       (name) => query[name] === undefined || record[name] === query[name],
     ) &&
+    (query.user === undefined || toUserKey(record.user ?? '') === toUserKey(query.user)) &&
     atMs >= (query.fromMs ?? -Infinity) &&
     atMs < (query.toMs ?? Infinity) &&
     record.sequence < (query.before ?? Infinity)

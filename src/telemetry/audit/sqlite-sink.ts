@@ -1,5 +1,7 @@
 /** The audit log in a SQLite file, which can be searched. */
+
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { toUserKey } from '../../user-name.ts'
 import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
 import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, toPage } from './event.ts'
@@ -16,7 +18,8 @@ const schema = `
     record TEXT NOT NULL
   ) STRICT;
   CREATE INDEX IF NOT EXISTS events_1_by_time ON events_1 (at_ms);
-  CREATE INDEX IF NOT EXISTS events_1_by_user ON events_1 (user) WHERE user IS NOT NULL;
+  DROP INDEX IF EXISTS events_1_by_user;
+  CREATE INDEX IF NOT EXISTS events_1_by_user_2 ON events_1 (user COLLATE NOCASE) WHERE user IS NOT NULL;
   CREATE INDEX IF NOT EXISTS events_1_by_operation ON events_1 (operation) WHERE operation IS NOT NULL;
   CREATE INDEX IF NOT EXISTS events_1_by_application ON events_1 (application) WHERE application IS NOT NULL;
   CREATE INDEX IF NOT EXISTS events_1_refused ON events_1 (decision) WHERE decision <> 'allowed';
@@ -34,6 +37,7 @@ export function openSqliteSink(file: string): AuditSink {
     // Small, since the log is written at its end and seldom read.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200; PRAGMA cache_size = -256')
     db.exec(schema)
+    db.function('user_key', (name) => toUserKey(String(name)))
     return new SqliteSink(db)
   } catch (error) {
     throw new Error(
@@ -74,7 +78,10 @@ class SqliteSink implements AuditSink {
 
   async find(query: AuditQuery): Promise<AuditPage> {
     const conditions: [string, SQLInputValue | undefined][] = [
-      ...columns.map((name): [string, SQLInputValue | undefined] => [`${name} = ?`, query[name]]),
+      ...columns
+        .filter((name) => name !== 'user')
+        .map((name): [string, SQLInputValue | undefined] => [`${name} = ?`, query[name]]),
+      ofUser(query.user),
       ["record ->> 'kind' = ?", query.kind],
       ["record ->> 'address' = ?", query.address],
       ['at_ms >= ?', query.fromMs],
@@ -135,6 +142,12 @@ class SqliteSink implements AuditSink {
   async close(): Promise<void> {
     this.#db.close()
   }
+}
+
+/** By the key of the user, and with the index where letters of ASCII are all that differs in case. */
+function ofUser(user: string | undefined): [string, SQLInputValue | undefined] {
+  const isPlain = user === undefined || /^[\x20-\x7e]*$/.test(user)
+  return isPlain ? ['user = ? COLLATE NOCASE', user] : ['user_key(user) = ?', toUserKey(user)]
 }
 
 /** The lines of a file, also while a gateway writes it. A row whose columns say something else than its record counts as altered. */

@@ -83,7 +83,14 @@ for (const [name, openPlace] of Object.entries(places)) {
     }
     assert.deepEqual(seen, [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
     const found = async (query: object) => (await sink.find?.({ limit: 50, ...query }))?.records.map(({ sequence }) => sequence)
-    assert.deepEqual(await found({ user: 'alice' }), [4, 3, 2, 1])
+    assert.deepEqual(
+      [await found({ user: 'alice' }), await found({ user: 'ALICE' })],
+      [
+        [4, 3, 2, 1],
+        [4, 3, 2, 1],
+      ],
+    )
+    assert.deepEqual(await found({ user: 'älice' }), [])
     assert.deepEqual(await found({ operation: 'operation1', application: 'web' }), [8, 4])
     assert.deepEqual(await found({ decision: 'refused' }), [9, 5, 1])
     assert.deepEqual(await found({ fromMs: 1000, toMs: 101_000 }), [5, 4, 3, 2])
