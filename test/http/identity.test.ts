@@ -12,7 +12,10 @@ interface Target {
 }
 
 async function startTarget(t: TestContext, settings: GatewaySettings = {}): Promise<Target> {
-  const service = await startUpstream(t, ({ path }) => (path.startsWith('/pipelines/') ? { id: '1', application: 'found' } : {}))
+  const service = await startUpstream(t, ({ path }) => {
+    if (path === '/networks/aws') return []
+    return path.startsWith('/pipelines/') ? { id: '1', application: 'found' } : {}
+  })
   const services = { clouddriver: { baseUrl: service.url }, orca: { baseUrl: service.url } }
   const url = await startGateway(t, { ...settings, services })
   return {
