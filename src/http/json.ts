@@ -1,9 +1,9 @@
 /**
  * JSON that loses nothing and poisons nothing: integers beyond 2^53 keep every digit, the key `__proto__` is refused.
  *
- * A number that JavaScript cannot hold (such as the id 12345678901234567890, or 1e400) becomes a *raw number*: a frozen
- * object for which `JSON.isRawJSON` is true and which `formatJson` writes back digit by digit. Pass raw numbers on by
- * reference: a copy of one (spread, structuredClone) is an ordinary object. All other values are those of `JSON.parse`.
+ * A number that JavaScript cannot hold (such as the id 12345678901234567890, or 1e400) becomes a *raw number*, which
+ * `formatJson` writes back digit by digit. Pass raw numbers on by reference: a copy of one (spread, structuredClone) is an
+ * empty object. All other values are those of `JSON.parse`.
  */
 
 /** Deeper documents are refused, so that code that walks a document cannot exhaust the stack. Jackson has the same limit. */
@@ -189,17 +189,33 @@ export function formatJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
-/** The type that TypeScript's library does not describe yet. */
-interface JsonWithRaw {
-  rawJSON(text: string): object
-  isRawJSON(value: unknown): boolean
+/** A number that JavaScript cannot hold, with every digit. As a text it is its digits, as a number what a double makes of it. */
+export class RawNumber {
+  readonly #digits: string
+
+  /** @param digits A number as JSON writes it. */
+  constructor(digits: string) {
+    this.#digits = digits
+    Object.freeze(this)
+  }
+
+  toString(): string {
+    return this.#digits
+  }
+
+  toJSON(): unknown {
+    return (JSON as unknown as JsonWithRaw).rawJSON(this.#digits)
+  }
 }
 
-const rawJson = JSON as unknown as JsonWithRaw
+/** The type that TypeScript's library does not describe yet. */
+interface JsonWithRaw {
+  rawJSON(text: string): unknown
+}
 
 /** Whether a parsed value stands for a number that JavaScript cannot hold. */
-export function isRawNumber(value: unknown): boolean {
-  return rawJson.isRawJSON(value)
+export function isRawNumber(value: unknown): value is RawNumber {
+  return value instanceof RawNumber
 }
 
 function reviveExactly(key: string, value: unknown, context?: { source?: string }): unknown {
@@ -208,5 +224,5 @@ function reviveExactly(key: string, value: unknown, context?: { source?: string 
   }
   if (typeof value !== 'number' || context?.source === undefined) return value
   const isExact = Number.isFinite(value) && (Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source))
-  return isExact ? value : rawJson.rawJSON(context.source)
+  return isExact ? value : new RawNumber(context.source)
 }

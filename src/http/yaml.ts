@@ -1,6 +1,6 @@
 /** YAML in and out, for bodies and answers; loaded only when a client asks for it. */
 import { isScalar, parseDocument, stringify, visit } from 'yaml'
-import { formatJson, isRawNumber, maxJsonDepth, UnsafeJsonError } from './json.ts'
+import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from './json.ts'
 
 const maxAliases = 500
 
@@ -73,9 +73,7 @@ function createCounter(maxValues: number): () => void {
 function toPlain(value: unknown, { depth, count }: { depth: number; count: () => void }): unknown {
   count()
   if (typeof value === 'bigint') {
-    return Number.isSafeInteger(Number(value))
-      ? Number(value)
-      : (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value))
+    return Number.isSafeInteger(Number(value)) ? Number(value) : new RawNumber(String(value))
   }
   if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('a number is not finite, which JSON cannot say')
   if (typeof value !== 'object' || value === null) return value
@@ -97,7 +95,7 @@ export function formatYaml(value: unknown): string {
 }
 
 /** YAML writes a bigint digit by digit; a number that is no integer is rounded to what YAML readers hold anyway. */
-function toExactNumber(rawNumber: unknown): bigint | number {
-  const digits = formatJson(rawNumber)
+function toExactNumber(rawNumber: RawNumber): bigint | number {
+  const digits = String(rawNumber)
   return /^-?\d+$/.test(digits) ? BigInt(digits) : Number(digits)
 }

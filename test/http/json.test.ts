@@ -23,6 +23,8 @@ test('a number that fits stays a plain number, beside one that does not', () => 
   assert.equal(parsed['fraction'], 0.5)
   assert.equal(isRawNumber(parsed['big']), true)
   assert.equal(isRawNumber(parsed['small']), false)
+  assert.equal(`${parsed['big'] as string} of ${String(parsed['big'])}`, '12345678901234567890 of 12345678901234567890')
+  assert.ok(Number(parsed['big']) > 1e19)
 })
 
 for (const text of ['{"__proto__":{}}', '[{"a":{"__proto__":1}}]', '{"\\u005f_proto__":{}}', '{"__proto\\u005F\\u005f":{}}']) {

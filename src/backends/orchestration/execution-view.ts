@@ -1,4 +1,5 @@
 /** How executions look to others: the whole record, the unexpanded form of lists, and the task view (sections 2.4, 3.4). */
+import { isRawNumber } from '../../http/json.ts'
 import type { Execution, JsonObject, Stage } from './model.ts'
 import { isJsonObject } from './model.ts'
 
@@ -69,5 +70,5 @@ function mergedVariables(stages: readonly Stage[]): { key: string; value: unknow
 function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true
   if (Array.isArray(value)) return value.length === 0
-  return isJsonObject(value) && Object.keys(value).length === 0
+  return isJsonObject(value) && !isRawNumber(value) && Object.keys(value).length === 0
 }
