@@ -235,6 +235,8 @@ function namespacesAround(element: XmlElement): { prefix: string; namespaceURI: 
 /** The canonical text of what the signature covers; undefined when it does not verify. */
 function verifyWith(key: KeyObject, text: string, signature: XmlElement): string | undefined {
   const signed = withAlgorithms(new SignedXml({ publicCert: key }))
+  // Of SAML's elements; each other name would cost another walk through the document.
+  signed.idAttributes = ['ID']
   try {
     signed.loadSignature(signature)
     if (signed.checkSignature(text) !== true) return undefined

@@ -50,6 +50,8 @@ export interface SignedXmlOptions {
 
 export class SignedXml {
   constructor(options: SignedXmlOptions)
+  /** Attributes that a reference may mean. */
+  idAttributes: string[]
   SignatureAlgorithms: Record<string, new () => SignatureAlgorithm>
   HashAlgorithms: Record<string, new () => HashAlgorithm>
   getCanonXml(
