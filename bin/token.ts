@@ -50,16 +50,18 @@ const dayMs = 24 * hourMs
 
 const actions: Readonly<Record<string, (tokens: Tokens, asked: Asked) => Promise<void>>> = {
   async create(tokens, { subject, values, config }) {
-    const principal = toPrincipal(values)
-    if (principal === undefined) throw new GatewayError('BAD_ARGUMENT', 'Say whom the token is for: --user or --service-account.')
-    const objection = findNameObjection(principal.id)
+    const asked = toPrincipal(values)
+    if (asked === undefined) throw new GatewayError('BAD_ARGUMENT', 'Say whom the token is for: --user or --service-account.')
+    const objection = findNameObjection(asked.id)
     if (objection !== undefined) throw new GatewayError('BAD_ARGUMENT', `The name that the token is for ${objection}.`)
-    if (principal.type === 'SERVICE_ACCOUNT') checkListed(principal.id, config)
+    if (asked.type === 'SERVICE_ACCOUNT') checkListed(asked.id, config)
+    const owner = asked.type === 'USER' ? findOwner(asked.id, config) : undefined
+    const principal = { ...asked, id: owner?.name ?? asked.id }
     const days = toNumber('days', values.days)
     const { token, text } = await tokens.create({
       name: subject,
       principal,
-      method: principal.type === 'USER' ? methodOf(principal.id, config) : undefined,
+      method: owner === undefined ? undefined : 'form',
       createdBy,
       expiresAtMs: days === undefined ? undefined : Date.now() + days * dayMs,
       limits: {
@@ -143,11 +145,12 @@ function toPrincipal({ user, 'service-account': account }: Values): Principal | 
   return account === undefined ? undefined : { type: 'SERVICE_ACCOUNT', id: account.trim() }
 }
 
-/** The users of the form are known, so a token for nobody is a mistake. @throws {GatewayError} NOT_FOUND */
-function methodOf(username: string, { login, backends }: Config): string | undefined {
-  if (!login.form.enabled) return undefined
-  if (login.form.configuredUser?.name === username) return 'form'
-  if (findUser(backends.dataDir, username) !== undefined) return 'form'
+/** The users of the form are known, so a token for nobody is a mistake. Undefined with other logins. @throws {GatewayError} NOT_FOUND */
+function findOwner(username: string, { login, backends }: Config): { name: string } | undefined {
+  const { enabled, configuredUser } = login.form
+  if (!enabled) return undefined
+  const owner = configuredUser?.name === username ? configuredUser : findUser(backends.dataDir, username)
+  if (owner !== undefined) return owner
   throw new GatewayError('NOT_FOUND', `There is no user "${username.slice(0, 100)}". fairlead user list shows all of them.`)
 }
 
