@@ -157,7 +157,7 @@ const bodies: readonly (typeof noBody)[] = [
 
 for (const [user, authorization, statusOf] of [
   ['where everyone is anonymous', '', { known: 405, unknown: 404 }],
-  ['of a stranger', '', { known: 302, unknown: 302 }],
+  ['of a stranger', '', { known: 401, unknown: 401 }],
   ['of a user', `authorization: Basic ${Buffer.from('kim:secret').toString('base64')}\r\n`, { known: 405, unknown: 404 }],
 ] as const) {
   test(`every method ${user} gets an answer, whatever its body`, async (t) => {
