@@ -1,9 +1,10 @@
 /** Tells the event service what happens to executions and stages: best effort, never in the way of a run (orchestration contract, 8). */
 import type { FastifyBaseLogger } from 'fastify'
 import type { CallService } from '../backend.ts'
-import { executionView } from './execution-view.ts'
+import { executionView, unexpandedView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
+import type { Execution } from './model.ts'
 import { isTopLevel } from './model.ts'
 import { mergedNotifications } from './notifications.ts'
 
@@ -11,19 +12,43 @@ export interface LifeCyclePublisher {
   publish(events: readonly LifeCycleEvent[]): void
 }
 
-/** Events that wait while the event service is slow; beyond it the oldest are dropped. */
+/** Events that wait while the event service is slow, and characters of what they tell of; beyond it the oldest are dropped. */
 const mostWaiting = 1000
+const mostCharacters = 32 * 1024 * 1024
+/** A stage of a larger execution tells of it without contexts and outputs, which would be sent anew with each stage. */
+const mostInStageEvent = 256 * 1024
 const mostAtOnce = 4
 
-export function createLifeCyclePublisher(call: CallService, log: FastifyBaseLogger): LifeCyclePublisher {
-  const waiting: LifeCycleEvent[] = []
+/** @param sizeOf Characters of the record of an execution. */
+export function createLifeCyclePublisher(
+  call: CallService,
+  log: FastifyBaseLogger,
+  sizeOf: (execution: Execution) => number,
+): LifeCyclePublisher {
+  let waiting: LifeCycleEvent[] = []
+  /** Events of one step share their execution. */
+  const held = new Map<Execution, number>()
+  let characters = 0
   let sending = 0
+
+  const hold = ({ execution }: LifeCycleEvent): void => {
+    const count = held.get(execution) ?? 0
+    if (count === 0) characters += sizeOf(execution)
+    held.set(execution, count + 1)
+  }
+
+  const release = ({ execution }: LifeCycleEvent): void => {
+    const count = held.get(execution) ?? 0
+    if (count > 1) held.set(execution, count - 1)
+    else if (held.delete(execution)) characters -= sizeOf(execution)
+  }
 
   const sendNext = (): void => {
     const event = sending < mostAtOnce ? waiting.shift() : undefined
     if (event === undefined) return
     sending++
-    post(event, call)
+    release(event)
+    post(event, call, sizeOf(event.execution) > mostInStageEvent)
       .catch((error: unknown) => log.debug({ err: error, execution: event.execution.id }, 'an event could not be told'))
       .finally(() => {
         sending--
@@ -34,9 +59,16 @@ export function createLifeCyclePublisher(call: CallService, log: FastifyBaseLogg
 
   return {
     publish(events) {
-      waiting.push(...events)
-      if (waiting.length > mostWaiting) {
-        const dropped = waiting.splice(0, waiting.length - mostWaiting).length
+      waiting = waiting.concat(events)
+      events.forEach(hold)
+      let dropped = 0
+      for (const event of waiting) {
+        if (waiting.length - dropped <= mostWaiting && characters <= mostCharacters) break
+        release(event)
+        dropped++
+      }
+      if (dropped > 0) {
+        waiting = waiting.slice(dropped)
         log.warn({ dropped }, 'the event service is too slow; events were dropped')
       }
       sendNext()
@@ -44,11 +76,11 @@ export function createLifeCyclePublisher(call: CallService, log: FastifyBaseLogg
   }
 }
 
-async function post(event: LifeCycleEvent, call: CallService): Promise<void> {
+async function post(event: LifeCycleEvent, call: CallService, isLarge: boolean): Promise<void> {
   const { execution, stage, phase } = event
   const kind = stage !== undefined ? 'stage' : execution.type.toLowerCase()
   const headers = identityHeaders(execution, stage)
-  const content = stage === undefined ? await executionContent(event, call, headers) : stageContent(event)
+  const content = stage === undefined ? await executionContent(event, call, headers) : stageContent(event, isLarge)
   const details = { source: 'orca', type: `orca:${kind}:${phase}`, application: execution.application }
   await call('echo', { method: 'POST', path: '/', body: { details, content }, headers })
 }
@@ -68,7 +100,7 @@ async function executionContent(
   return { execution: { ...executionView(execution), notifications }, executionId: execution.id }
 }
 
-function stageContent({ execution, stage }: LifeCycleEvent): object {
+function stageContent({ execution, stage }: LifeCycleEvent, isLarge: boolean): object {
   if (stage === undefined) return {}
   return {
     standalone: execution.type === 'ORCHESTRATION',
@@ -80,6 +112,6 @@ function stageContent({ execution, stage }: LifeCycleEvent): object {
     stageId: stage.id,
     isSynthetic: !isTopLevel(stage),
     name: stage.name,
-    execution: executionView(execution),
+    execution: isLarge ? unexpandedView(execution) : executionView(execution),
   }
 }

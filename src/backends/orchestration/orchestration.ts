@@ -49,9 +49,12 @@ function openOrchestration(context: BackendContext): OpenBackend {
     call,
     log,
     findExecution: (id) => store.load(id),
-    newestRun: (configId) => store.newestOfConfig(configId, 1, undefined)[0],
+    newestRun: (configId) => {
+      const newest = store.newestOfConfig(configId, 1, undefined)[0]
+      return newest === undefined ? undefined : store.load(newest.id)
+    },
   }
-  const publisher = createLifeCyclePublisher(call, log)
+  const publisher = createLifeCyclePublisher(call, log, store.sizeOf)
   const engine = new Engine({
     db,
     store,

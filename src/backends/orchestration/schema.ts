@@ -40,4 +40,7 @@ export const orchestrationMigrations: readonly string[] = [
   CREATE INDEX orchestration_executions_by_lineage ON orchestration_executions (lineage_root) WHERE lineage_root IS NOT NULL;
   `,
   sharedPartsMigration('orchestration', 'orchestration_executions'),
+  `
+  CREATE INDEX orchestration_executions_by_build_time ON orchestration_executions (build_time, id) WHERE type = 'PIPELINE';
+  `,
 ]

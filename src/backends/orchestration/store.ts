@@ -24,11 +24,11 @@ export interface ExecutionStore {
   clearInterruptions(id: string): void
   remove(id: string): void
   /** Newest `limit` of one pipeline, newest first. */
-  newestOfConfig(configId: string, limit: number, wanted: readonly Status[] | undefined): Execution[]
-  /** Tasks started at or after `startedSince` or not started: not-started first, then newest start first. */
-  tasks(query: TaskQuery): Execution[]
-  /** Pipeline executions of one application, or of all, by build time. */
-  eachByBuildTime(query: BuildTimeQuery): IterableIterator<Execution>
+  newestOfConfig(configId: string, limit: number, wanted: readonly Status[] | undefined): ExecutionKey[]
+  /** Ids of tasks started at or after `startedSince` or not started: not-started first, then newest start first. */
+  tasks(query: TaskQuery): string[]
+  /** The next `limit` pipeline executions of one application, or of all, by build time. */
+  searchPage(query: SearchQuery, after: SearchRow | undefined, limit: number): SearchRow[]
   findIncomplete(correlationId: string, type: ExecutionType): string | undefined
   /** Ids of the pipelines of which an application has runs. */
   configIds(application: string): string[]
@@ -50,6 +50,12 @@ export interface Lineage {
   relatives: number
 }
 
+/** What lists are put in order by. */
+export interface ExecutionKey {
+  id: string
+  startTime: number | undefined
+}
+
 export interface TaskQuery {
   application: string | undefined
   startedSince: number
@@ -58,12 +64,20 @@ export interface TaskQuery {
   limit: number
 }
 
-export interface BuildTimeQuery {
+export interface SearchQuery {
   application: string | undefined
+  name: string | undefined
   from: number
   to: number
   statuses: readonly Status[] | undefined
   oldestFirst: boolean
+}
+
+export interface SearchRow {
+  id: string
+  buildTime: number
+  /** Reads the trigger, which may be large. */
+  trigger: () => Trigger
 }
 
 export function openExecutionStore(db: DatabaseSync): ExecutionStore {
@@ -86,8 +100,10 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   const abandon = db.prepare(`
     UPDATE orchestration_executions
     SET status = 'TERMINAL', complete = 1, parked_at = NULL, next_due = NULL,
-      body = json_set(body, '$.status', 'TERMINAL', '$.endTime', ?, '$.canceled', json('true'), '$.canceledBy', 'spinnaker',
-        '$.cancellationReason', ?, '$.engine.followUps', json('[]'))
+      body = CASE WHEN json_valid(body) THEN
+        json_set(body, '$.status', 'TERMINAL', '$.endTime', ?, '$.canceled', json('true'), '$.canceledBy', 'spinnaker',
+          '$.cancellationReason', ?, '$.engine.followUps', json('[]'))
+        ELSE body END
     WHERE id = ?`)
   const interrupt = db.prepare(
     'UPDATE orchestration_executions SET interruptions = interruptions + 1 WHERE id = ? RETURNING interruptions',
@@ -110,9 +126,11 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   const parts = new SharedParts(db, { prefix: 'orchestration', parse: parseStored, format: formatStored })
   /** The text of which a record was made, so that a record that did not change is not written. */
   const texts = new WeakMap<Execution, string>()
+  const parseTrigger = (id: string, text: string): Trigger =>
+    parts.restore(id, { trigger: parseStored(text) })['trigger'] as Trigger
   const parseRow = (row: Record<string, unknown>): Execution => {
     const execution = parseStored(row['body'] as string) as Execution
-    execution.trigger = parts.restore(execution.id, { trigger: parseStored(row['trigger'] as string) })['trigger'] as Trigger
+    execution.trigger = parseTrigger(execution.id, row['trigger'] as string)
     texts.set(execution, row['body'] as string)
     return execution
   }
@@ -186,11 +204,11 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     newestOfConfig(configId, limit, wanted) {
       const rows = db
         .prepare(
-          `SELECT body, trigger FROM orchestration_executions
+          `SELECT id, start_time FROM orchestration_executions
            WHERE config_id = ? AND type = 'PIPELINE'${statusCondition(wanted)} ORDER BY id DESC LIMIT ?`,
         )
         .all(configId, ...(wanted ?? []), limit)
-      return rows.map(parseRow)
+      return rows.map((row) => ({ id: row['id'] as string, startTime: (row['start_time'] ?? undefined) as number | undefined }))
     },
     tasks(query) {
       const values: SQLInputValue[] = []
@@ -198,27 +216,35 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
       values.push(query.startedSince, ...(query.statuses ?? []), query.limit, query.offset)
       const rows = db
         .prepare(
-          `SELECT body, trigger FROM orchestration_executions
+          `SELECT id FROM orchestration_executions
            WHERE type = 'ORCHESTRATION'${query.application === undefined ? '' : ' AND application = ?'}
              AND (start_time IS NULL OR start_time >= ?)${statusCondition(query.statuses)}
            ORDER BY start_time IS NULL DESC, start_time DESC, id DESC LIMIT ? OFFSET ?`,
         )
         .all(...values)
-      return rows.map(parseRow)
+      return rows.map((row) => row['id'] as string)
     },
-    *eachByBuildTime(query) {
+    searchPage(query, after, limit) {
       const values: SQLInputValue[] = [query.from, query.to]
       if (query.application !== undefined) values.push(query.application)
+      if (query.name !== undefined) values.push(query.name)
       values.push(...(query.statuses ?? []))
-      const order = query.oldestFirst ? 'ASC' : 'DESC'
+      if (after !== undefined) values.push(after.buildTime, after.id)
+      const [order, beyond] = query.oldestFirst ? ['ASC', '>'] : ['DESC', '<']
       const rows = db
         .prepare(
-          `SELECT body, trigger FROM orchestration_executions
+          `SELECT id, build_time, trigger FROM orchestration_executions
            WHERE type = 'PIPELINE' AND build_time BETWEEN ? AND ?${query.application === undefined ? '' : ' AND application = ?'}
-           ${statusCondition(query.statuses)} ORDER BY build_time ${order}, id ${order}`,
+             ${query.name === undefined ? '' : " AND json_extract(body, '$.name') = ?"}${statusCondition(query.statuses)}
+             ${after === undefined ? '' : ` AND (build_time, id) ${beyond} (?, ?)`}
+           ORDER BY build_time ${order}, id ${order} LIMIT ?`,
         )
-        .iterate(...values)
-      for (const row of rows) yield parseRow(row)
+        .all(...values, limit)
+      return rows.map((row) => ({
+        id: row['id'] as string,
+        buildTime: Number(row['build_time']),
+        trigger: () => parseTrigger(row['id'] as string, row['trigger'] as string),
+      }))
     },
     findIncomplete(correlationId, type) {
       return correlated.get(correlationId, type)?.['id'] as string | undefined

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
-import { at, J, startEngine, type TestEngine, V, W } from './support.ts'
+import { at, type EngineOptions, J, startEngine, type TestEngine, V, W } from './support.ts'
 
 const day = 24 * 3600
 
@@ -13,8 +17,8 @@ interface Library extends TestEngine {
   list(path: string): Promise<Execution[]>
 }
 
-async function startLibrary(t: TestContext): Promise<Library> {
-  const engine = await startEngine(t, { backends: [definitionsBackend] })
+async function startLibrary(t: TestContext, options: EngineOptions = {}): Promise<Library> {
+  const engine = await startEngine(t, { backends: [definitionsBackend], ...options })
   return {
     ...engine,
     async store(name) {
@@ -186,6 +190,28 @@ test('orchestration-scenario 119: executions are found by their triggers', async
   }
   assert.deepEqual(await library.list('/applications/other/pipelines/search'), [])
   assert.equal((await library.list('/applications/*/pipelines/search')).length, 3)
+})
+
+test('a search goes through many runs, and lists leave out what cannot be read', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-lists-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const library = await startLibrary(t, { dataDir })
+  const ids: string[] = []
+  for (let count = 0; count < 30; count++) {
+    if (count % 3 === 0) library.clock.pass(1)
+    ids.push(await library.run({ id: 'C', stages: [W('1', 600)], trigger: { type: count % 2 === 0 ? 'even' : 'odd' } }))
+  }
+  const search = (query: string) => library.list(`/applications/app/pipelines/search?${query}`)
+  const even = ids.filter((_id, index) => index % 2 === 0)
+
+  assert.deepEqual(idsOf(await search('triggerTypes=even&size=50&reverse=true')), even)
+  assert.deepEqual(idsOf(await search('triggerTypes=even&size=4&startIndex=9')), even.toReversed().slice(9, 13))
+  const db = new DatabaseSync(join(dataDir, 'backends.db'))
+  db.prepare("UPDATE orchestration_executions SET body = '{' WHERE id = ?").run(ids[3]!)
+  db.close()
+  assert.equal((await library.ask('GET', `/pipelines/${ids[3]}`)).status, 500)
+  assert.equal((await library.list('/pipelines?pipelineConfigIds=C&limit=50')).length, 29)
+  assert.equal((await search('size=50')).length, 29)
 })
 
 test('orchestration-scenario 120: in the unexpanded form the parent of a run has no stages', async (t) => {

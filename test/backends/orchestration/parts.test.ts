@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import pino from 'pino'
+import type { CallService } from '../../../src/backends/backend.ts'
 import { DueQueue } from '../../../src/backends/orchestration/due-queue.ts'
 import { createUlids } from '../../../src/backends/orchestration/ids.ts'
+import { createLifeCyclePublisher } from '../../../src/backends/orchestration/life-cycle-events.ts'
+import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
+import type { Execution } from '../../../src/backends/orchestration/model.ts'
 import { mergedNotifications } from '../../../src/backends/orchestration/notifications.ts'
 import { startEngine, V, W } from './support.ts'
 
@@ -70,6 +75,42 @@ test('an execution tells its beginning and end to the event service, which canno
     'orca:stage:complete',
     'orca:stage:starting',
   ])
+})
+
+test('events wait in bounded memory, and those of large executions are short', async () => {
+  const posted: { type: string; context: unknown }[] = []
+  const open: (() => void)[] = []
+  const call: CallService = async (service, { body }) => {
+    if (service !== 'echo') return { status: 404, body: undefined }
+    const { details, content } = body as never as { details: { type: string }; content: { execution: Execution } }
+    posted.push({ type: details.type, context: content.execution.stages[0]!.context })
+    await new Promise<void>((resolve) => open.push(resolve))
+    return { status: 200, body: undefined }
+  }
+  const sizes = new Map<unknown, number>()
+  const publisher = createLifeCyclePublisher(call, pino({ level: 'silent' }), (execution) => sizes.get(execution) ?? 0)
+  const publish = (size: number) => {
+    const stage = createStage({ id: 's', refId: '1', type: 'wait', requisiteStageRefIds: [], context: { a: 1 } })
+    const execution = { id: 'E', type: 'PIPELINE', application: 'app', trigger: {}, stages: [stage] } as never as Execution
+    Object.assign(execution, { engine: { headers: {} }, authentication: { allowedAccounts: [] } })
+    sizes.set(execution, size)
+    publisher.publish([
+      { phase: 'starting', execution, stage },
+      { phase: 'complete', execution, stage },
+    ])
+  }
+
+  publish(1000)
+  for (let count = 0; count < 40; count++) publish(4 * 1024 * 1024)
+  while (open.length > 0) {
+    open.splice(0).forEach((resolve) => resolve())
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  // Four are on their way at once; of the others those fit that tell of eight executions.
+  assert.equal(posted.length, 4 + 2 * 8)
+  assert.deepEqual(posted[0]!.context, { a: 1 })
+  assert.deepEqual(posted.at(-1)!.context, {})
 })
 
 test('a value that contains itself grows to a limit and no further', async (t) => {

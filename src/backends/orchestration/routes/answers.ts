@@ -1,5 +1,7 @@
 /** What the routes share: answering with records, and reading list parameters. */
-import type { FastifyReply } from 'fastify'
+import { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import type { FastifyBaseLogger, FastifyReply } from 'fastify'
 import { BackendError } from '../../backend.ts'
 import { isStatus, type Status } from '../statuses.ts'
 import { formatStored } from '../store.ts'
@@ -7,6 +9,42 @@ import { formatStored } from '../store.ts'
 /** Sends JSON in which members that are null are left out. */
 export function sendRecord(reply: FastifyReply, value: unknown): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(formatStored(value))
+}
+
+/** For so long records are read before others have their turn. */
+const sliceMs = 20
+const chunkCharacters = 64 * 1024
+
+/**
+ * Sends a list record by record: it takes little memory, however long it is, and others have their turn in between.
+ *
+ * @param read `undefined` leaves the record out, as one that has gone meanwhile.
+ */
+export function sendRecords(reply: FastifyReply, ids: Iterable<string>, read: (id: string) => unknown): FastifyReply {
+  return reply.type('application/json; charset=utf-8').send(Readable.from(listText(ids, read, reply.log)))
+}
+
+async function* listText(ids: Iterable<string>, read: (id: string) => unknown, log: FastifyBaseLogger): AsyncGenerator<string> {
+  let text = '['
+  let separator = ''
+  let until = performance.now() + sliceMs
+  for (const id of ids) {
+    try {
+      const record = read(id)
+      if (record === undefined) continue
+      text += separator + formatStored(record)
+      separator = ','
+    } catch (error) {
+      // One record that cannot be shown must not hide the others.
+      log.error({ err: error, execution: id }, 'an execution is left out of a list, since it cannot be read')
+    }
+    if (text.length < chunkCharacters && performance.now() < until) continue
+    yield text
+    text = ''
+    await setImmediate()
+    until = performance.now() + sliceMs
+  }
+  yield `${text}]`
 }
 
 /** @throws {BackendError} 400 for a name that is not a status. */

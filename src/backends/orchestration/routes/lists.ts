@@ -1,16 +1,17 @@
 /** Lists of pipeline executions: of an application, of pipelines, of a project, by search (orchestration contract, 2.4). */
-import type { FastifyInstance } from 'fastify'
+import { setImmediate } from 'node:timers/promises'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
 import { byStartTime, withinHistory } from '../history.ts'
-import type { Execution, JsonObject } from '../model.ts'
+import type { Execution, JsonObject, Trigger } from '../model.ts'
 import { isJsonObject } from '../model.ts'
 import type { Status } from '../statuses.ts'
 import type { ExecutionStore } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
-import { sendRecord, textList, wantedStatuses, wholeNumber } from './answers.ts'
+import { sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
 
 interface ListQuery {
   limit?: string
@@ -46,13 +47,19 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
   const { store } = engine.options
   const { now } = context
 
-  const newestOf = (configIds: readonly string[], limit: number, statuses: Status[] | undefined, cutOff: boolean) => {
+  const send = (reply: FastifyReply, ids: readonly string[], view: (execution: Execution) => JsonObject) =>
+    sendRecords(reply, ids, (id) => {
+      const execution = store.load(id)
+      return execution?.type === 'PIPELINE' ? view(execution) : undefined
+    })
+
+  const newestOf = (configIds: readonly string[], limit: number, statuses: Status[] | undefined, cutOff: boolean): string[] => {
     if (limit <= 0) return []
     const found = [...new Set(configIds)].flatMap((configId) => {
       const newest = store.newestOfConfig(configId, limit, statuses)
       return cutOff ? withinHistory(newest, now()) : newest
     })
-    return found.sort(byStartTime)
+    return found.sort(byStartTime).map(({ id }) => id)
   }
 
   for (const path of ['/v2/applications/:application/pipelines', '/applications/:application/pipelines']) {
@@ -62,7 +69,7 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
       const statuses = wantedStatuses(query.statuses)
       if (limit <= 0) return sendRecord(reply, [])
       const ids = await configIdsOf(request.params.application, query, callerOf(request).identity, context, store)
-      return sendRecord(reply, newestOf(ids, limit, statuses, true).map(viewFor(query.expand, true)))
+      return send(reply, newestOf(ids, limit, statuses, true), viewFor(query.expand, true))
     })
   }
 
@@ -73,12 +80,9 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
       throw new BackendError(400, 'Give either "pipelineConfigIds" or "executionIds", not both.')
     }
     const view = viewFor(query.expand, true)
-    if (executionIds.length > 0) {
-      const found = executionIds.flatMap((id) => store.load(id) ?? []).filter((each) => each.type === 'PIPELINE')
-      return sendRecord(reply, found.map(view))
-    }
+    if (executionIds.length > 0) return send(reply, executionIds, view)
     const statuses = wantedStatuses(query.statuses)
-    return sendRecord(reply, newestOf(configIds, wholeNumber(query.limit, 'limit', 1), statuses, true).map(view))
+    return send(reply, newestOf(configIds, wholeNumber(query.limit, 'limit', 1), statuses, true), view)
   })
 
   app.get<{ Params: { projectId: string }; Querystring: ListQuery }>('/projects/:projectId/pipelines', async (request, reply) => {
@@ -88,14 +92,14 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
     const path = `/v2/projects/${encodeURIComponent(request.params.projectId)}`
     const answer = await context.call('front50', { method: 'GET', path, headers: callerOf(request).identity })
     if (answer.status !== 200 && answer.status !== 404) throw new BackendError(500, 'The project could not be read.')
-    return sendRecord(reply, newestOf(projectConfigIds(answer.body), limit, statuses, false).map(executionView))
+    return send(reply, newestOf(projectConfigIds(answer.body), limit, statuses, false), executionView)
   })
 
   app.get<{ Params: { application: string }; Querystring: SearchQuery }>(
     '/applications/:application/pipelines/search',
-    (request, reply) => {
-      const found = search(engine, request.params.application, request.query)
-      return sendRecord(reply, found.map(viewFor(request.query.expand, false)))
+    async (request, reply) => {
+      const found = await search(engine, request.params.application, request.query)
+      return send(reply, found, viewFor(request.query.expand, false))
     },
   )
 }
@@ -147,7 +151,11 @@ function projectConfigIds(project: unknown): string[] {
   )
 }
 
-function search(engine: Engine, application: string, query: SearchQuery): Execution[] {
+/** Rows that are looked at before others have their turn; the trigger of each may hold a whole execution. */
+const pageSize = 8
+
+/** Ids of what a search finds. */
+async function search(engine: Engine, application: string, query: SearchQuery): Promise<string[]> {
   const from = wholeNumber(query.triggerTimeStartBoundary, 'triggerTimeStartBoundary', 0)
   const to = boundary(query.triggerTimeEndBoundary)
   const startIndex = wholeNumber(query.startIndex, 'startIndex', 0)
@@ -160,16 +168,25 @@ function search(engine: Engine, application: string, query: SearchQuery): Execut
   const meter = createRegexMeter()
   const oldestFirst = query.reverse?.toLowerCase() === 'true'
   const statuses = wantedStatuses(query.statuses)
-  const found: Execution[] = []
-  const scope = application === '*' ? undefined : application
-  for (const execution of engine.options.store.eachByBuildTime({ application: scope, from, to, statuses, oldestFirst })) {
-    const { trigger, name } = execution
-    if (types.length > 0 && !types.includes('*') && !types.includes(trigger.type)) continue
-    if (query.pipelineName !== undefined && query.pipelineName !== '' && name !== query.pipelineName) continue
-    if (query.eventId !== undefined && query.eventId !== '' && trigger['eventId'] !== query.eventId) continue
-    if (pattern !== undefined && !matchesTrigger(trigger, pattern, meter)) continue
-    found.push(execution)
-    if (found.length >= startIndex + size) break
+  const found: string[] = []
+  const wanted = {
+    application: application === '*' ? undefined : application,
+    name: query.pipelineName === '' ? undefined : query.pipelineName,
+    ...{ from, to, statuses, oldestFirst },
+  }
+  const isFound = (trigger: Trigger): boolean =>
+    (types.length === 0 || types.includes('*') || types.includes(trigger.type)) &&
+    (query.eventId === undefined || query.eventId === '' || trigger['eventId'] === query.eventId) &&
+    (pattern === undefined || matchesTrigger(trigger, pattern, meter))
+  const { store } = engine.options
+  let page = store.searchPage(wanted, undefined, pageSize)
+  while (page.length > 0) {
+    for (const { id, trigger } of page) {
+      if (isFound(trigger())) found.push(id)
+      if (found.length >= startIndex + size) return found.slice(startIndex)
+    }
+    await setImmediate()
+    page = store.searchPage(wanted, page.at(-1), pageSize)
   }
   return found.slice(startIndex)
 }

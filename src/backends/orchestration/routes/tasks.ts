@@ -1,12 +1,12 @@
 /** Ad-hoc tasks: reading, cancelling, deleting (orchestration contract, 2.3). */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import { taskView } from '../execution-view.ts'
 import { historyMs } from '../history.ts'
 import { cancelExecution } from '../machine/operations.ts'
 import { isComplete } from '../statuses.ts'
-import { sendRecord, wantedStatuses, wholeNumber } from './answers.ts'
+import { sendRecord, sendRecords, wantedStatuses, wholeNumber } from './answers.ts'
 
 interface TaskListQuery {
   page?: string
@@ -19,13 +19,15 @@ const defaultLimit = 3500
 export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: BackendContext): void {
   const { store } = engine.options
 
-  const list = (application: string | undefined, query: TaskListQuery) => {
+  const list = (reply: FastifyReply, application: string | undefined, query: TaskListQuery) => {
     const limit = Math.max(wholeNumber(query.limit, 'limit', defaultLimit), 0)
     const page = Math.max(wholeNumber(query.page, 'page', 1), 1)
     const statuses = wantedStatuses(query.statuses)
-    return store
-      .tasks({ application, startedSince: now() - historyMs, statuses, limit, offset: (page - 1) * limit })
-      .map(taskView)
+    const ids = store.tasks({ application, startedSince: now() - historyMs, statuses, limit, offset: (page - 1) * limit })
+    return sendRecords(reply, ids, (id) => {
+      const task = store.load(id)
+      return task === undefined ? undefined : taskView(task)
+    })
   }
 
   app.get<{ Params: { id: string } }>('/tasks/:id', (request, reply) => {
@@ -33,10 +35,10 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
     return sendRecord(reply, taskView(task))
   })
 
-  app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => sendRecord(reply, list(undefined, request.query)))
+  app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => list(reply, undefined, request.query))
 
   app.get<{ Params: { application: string }; Querystring: TaskListQuery }>('/applications/:application/tasks', (request, reply) =>
-    sendRecord(reply, list(request.params.application, request.query)),
+    list(reply, request.params.application, request.query),
   )
 
   app.delete<{ Params: { id: string } }>('/tasks/:id', (request, reply) => {
