@@ -85,6 +85,7 @@ export class Guard {
       if (demand.kind === 'admin') await requireAdministrator(state, this.#platform, demand.withoutService)
       else await requirePermissions(state, this.#platform, needs.get(demand)?.needs ?? [])
     }
+    if (operation.method === 'DELETE') for (const id of valuesOf(request, ['id'])) this.#owners.forget(id)
   }
 
   /** @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE, BAD_ARGUMENT */

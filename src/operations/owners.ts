@@ -84,8 +84,14 @@ export class Owners {
     if (known !== undefined) return known
     const owners = await ownerAt(request, 'orca', what === 'task' ? pathTo`/tasks/${id}` : pathTo`/pipelines/${id}`)
     if (owners.length > 0) this.#remembered.set(key, owners)
-    if (this.#remembered.size > maxRemembered) this.#remembered.clear()
+    const [oldest] = this.#remembered.keys()
+    if (oldest !== undefined && this.#remembered.size > maxRemembered) this.#remembered.delete(oldest)
     return owners
+  }
+
+  /** For a run that is deleted: what is remembered of it must not speak for another one under its id. */
+  forget(id: string): void {
+    for (const what of ['execution', 'task']) this.#remembered.delete(`${what} ${id}`)
   }
 }
 

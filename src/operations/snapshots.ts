@@ -1,7 +1,10 @@
 /** Snapshots of what an application runs in an account. */
+import { GatewayError } from '../errors.ts'
+import { foldName } from '../permissions/fold-name.ts'
 import { readsApplicationOnAccount } from './demands.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, OperationRequest } from './operation.ts'
 import { AnyObject, integer, ObjectList } from './schemas.ts'
+import { checkList, checkObject, type Fields } from './upstream-shape.ts'
 
 export const snapshotOperations: Operation[] = [
   {
@@ -12,6 +15,7 @@ export const snapshotOperations: Operation[] = [
     demands: readsApplicationOnAccount,
     summary: 'The latest snapshot of an application in an account.',
     forward: { service: 'front50', path: '/snapshots/{application}-{account}' },
+    pick: checkOwn,
     answer: AnyObject,
   },
   {
@@ -23,6 +27,20 @@ export const snapshotOperations: Operation[] = [
     summary: 'Earlier snapshots, newest first.',
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/snapshots/{application}-{account}/history', query: ['limit'] },
+    pick: (body, request) => checkList(body, 'front50').filter((each) => isOwn(each, request)),
     answer: ObjectList,
   },
 ]
+
+/** @throws {GatewayError} NOT_FOUND when it is another application's */
+function checkOwn(body: unknown, request: OperationRequest): Fields {
+  const snapshot = checkObject(body, 'front50')
+  if (isOwn(snapshot, request)) return snapshot
+  const { application, account } = request.path
+  throw new GatewayError('NOT_FOUND', `There is no snapshot of the application "${application}" in the account "${account}".`)
+}
+
+/** The store joins both names with a hyphen, which either may hold: `a-b` and `c` look like `a` and `b-c`. */
+function isOwn({ application }: Fields, { path }: OperationRequest): boolean {
+  return typeof application !== 'string' || foldName(application) === foldName(String(path['application']))
+}

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { formatJson } from '../../http/json.ts'
+import { findApplicationNameObjection, pluginApplication } from '../../permissions/application-name.ts'
 import { mayCreateApplication } from '../access.ts'
 import { BackendError } from '../backend.ts'
 import { accessOf, checkAdministrator, checkWriter } from './authorization.ts'
@@ -75,7 +76,7 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
     return definitions.write(() => {
       const key = foldName(body.name ?? '')
       if (key !== '' && applications.has(key)) throw refusal(`An application named "${body.name}" exists already.`)
-      return withPermissions(definitions, save(definitions, checkRules(toApplication(body, {})), request))
+      return withPermissions(definitions, save(definitions, checkRules(toApplication(body, {})), body, request))
     })
   })
 
@@ -97,7 +98,7 @@ export function applicationRoutes(app: FastifyInstance, definitions: Definitions
     const bodies = checkArray(request.body).map((body) => checkBody(ApplicationFields, body))
     if (bodies.some((body) => foldName(body.name ?? '') === '')) throw refusal('Every application needs a name.')
     definitions.write(() => {
-      for (const body of bodies) save(definitions, toApplication(body, {}), request)
+      for (const body of bodies) save(definitions, toApplication(body, {}), body, request)
     })
     return reply.send()
   })
@@ -129,7 +130,7 @@ function update(definitions: Definitions, request: FastifyRequest, base: (stored
   }
   return definitions.write(() => {
     const stored = definitions.applications.get(key) ?? {}
-    return withPermissions(definitions, save(definitions, checkRules(toApplication(body, base(stored, body))), request))
+    return withPermissions(definitions, save(definitions, checkRules(toApplication(body, base(stored, body))), body, request))
   })
 }
 
@@ -145,7 +146,7 @@ const keptWhenNull = ['description', 'email', 'cloudProviders', 'trafficGuards']
 /** The document to store: the body over `base`, with the fields of the model in their stored form. */
 function toApplication(body: ApplicationBody, base: JsonObject): JsonObject {
   const merged: JsonObject = { ...body, ...base }
-  const { permissions: _permissions, createTs: _createTs, ...attributes } = merged
+  const { permissions: _permissions, ...attributes } = merged
   const providers = merged['cloudProviders']
   const guards = (merged['trafficGuards'] ?? []) as JsonObject[]
   return {
@@ -166,11 +167,25 @@ function checkRules(application: JsonObject): JsonObject {
   return application
 }
 
-/** Writes the application; the moment of its creation is kept from what is stored. */
-function save({ applications }: Definitions, application: JsonObject, request: FastifyRequest): JsonObject {
+/** @throws {BackendError} 400 or 403 when no application of that name may be created */
+function save(
+  { applications }: Definitions,
+  application: JsonObject,
+  { name }: ApplicationBody,
+  request: FastifyRequest,
+): JsonObject {
   const key = foldName(String(application['name']))
-  const createTs = applications.get(key)?.['createTs']
-  return applications.put(key, createTs === undefined ? application : { ...application, createTs }, userOf(request))
+  if (!applications.has(key)) checkNewName(String(name), request)
+  return applications.put(key, application, userOf(request))
+}
+
+/** Applications that exist may keep their names. The one of plugins gives rights on all of them to its first owner. */
+function checkNewName(name: string, request: FastifyRequest): void {
+  const objection = findApplicationNameObjection(name)
+  if (objection !== undefined) {
+    throw refusal(`The application name ${JSON.stringify(name)} ${objection}. Choose letters, digits, hyphens and underscores.`)
+  }
+  if (foldName(name) === pluginApplication) checkAdministrator(request)
 }
 
 /** Permissions are shown on an application only when they restrict it (contract, section 2.1). */

@@ -22,8 +22,8 @@ export interface Definitions {
 export const anonymous = 'anonymous'
 
 const nowhere = () => ({})
-const updatedAsText = (_document: JsonObject, ms: number) => ({ updateTs: String(ms) })
-const modifiedAsNumber = (_document: JsonObject, ms: number) => ({ lastModified: ms })
+const updatedAsText = (ms: number) => ({ updateTs: String(ms) })
+const modifiedAsNumber = (ms: number) => ({ lastModified: ms })
 
 const inApplication = (document: JsonObject) => ({
   application: foldName(String(document['application'])),
@@ -34,7 +34,8 @@ const collections = {
   applications: {
     kind: 'application',
     place: nowhere,
-    stamp: (document, ms) => ({ createTs: document['createTs'] ?? String(ms), updateTs: String(ms) }),
+    stamp: updatedAsText,
+    createTs: String,
   },
   permissions: { kind: 'application-permission', place: nowhere, stamp: modifiedAsNumber },
   pipelines: { kind: 'pipeline', place: inApplication, stamp: updatedAsText },
@@ -42,9 +43,10 @@ const collections = {
   projects: {
     kind: 'project',
     place: (document) => ({ name: foldName(String(document['name'])) }),
-    stamp: (document, ms) => ({ createTs: document['createTs'] ?? ms, updateTs: ms }),
+    stamp: (ms) => ({ updateTs: ms }),
+    createTs: (ms) => ms,
   },
-  snapshots: { kind: 'snapshot', place: nowhere, stamp: (_document, ms) => ({ timestamp: ms, lastModified: ms }) },
+  snapshots: { kind: 'snapshot', place: nowhere, stamp: (ms) => ({ timestamp: ms, lastModified: ms }) },
   serviceAccounts: { kind: 'service-account', place: nowhere, stamp: modifiedAsNumber },
   notifications: { kind: 'notification', place: nowhere, stamp: modifiedAsNumber },
   templates: { kind: 'pipeline-template', place: nowhere, stamp: updatedAsText },

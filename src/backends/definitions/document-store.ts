@@ -34,7 +34,9 @@ export interface Collection {
   /** Under what the document is found besides its key; both folded by `foldName`. */
   place(document: JsonObject): { application?: string; name?: string }
   /** The fields that tell when the document was written. */
-  stamp(document: JsonObject, modifiedMs: number): JsonObject
+  stamp(modifiedMs: number): JsonObject
+  /** `createTs` of a document that is written for the first time; it stays, whatever clients send. */
+  createTs?(createdMs: number): unknown
 }
 
 /** Every write belongs into a transaction of the caller. A key is folded by the caller. */
@@ -101,7 +103,14 @@ export class DocumentStore {
     const { kind } = this.#collection
     const lastMs = this.#statements.lastMs.get(kind, key)?.['last_ms']
     const modifiedMs = Math.max(this.#now(), Number(lastMs ?? 0) + 1)
-    const stamped = { ...document, ...this.#collection.stamp(document, modifiedMs), lastModifiedBy: user }
+    const { createTs: _sent, ...fields } = document
+    const createTs = this.get(key)?.['createTs'] ?? this.#collection.createTs?.(modifiedMs)
+    const stamped = {
+      ...fields,
+      ...(createTs === undefined ? {} : { createTs }),
+      ...this.#collection.stamp(modifiedMs),
+      lastModifiedBy: user,
+    }
     const text = formatJson(stamped)
     this.#write(key, stamped, modifiedMs, text)
     this.#statements.remember.run(kind, key, modifiedMs, text)

@@ -1,6 +1,7 @@
 /** Permissions of applications: which roles may do what. The application itself need not exist yet. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { findApplicationNameObjection } from '../../permissions/application-name.ts'
 import { accessOf, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
@@ -45,11 +46,14 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
     if (foldName(given) !== foldName(name)) {
       throw refusal(`The name in the body, "${given}", is not that of the path, "${name}".`)
     }
+    const stored = permissions.get(foldName(name))
+    const objection = stored === undefined && !applications.has(foldName(name)) ? findApplicationNameObjection(name) : undefined
+    if (objection !== undefined) throw refusal(`The application name ${JSON.stringify(name)} ${objection}.`)
     const record = { name: given, permissions: grantedBy(body) }
-    const before = rolesOf(permissions.get(foldName(name)))
-    const stored = definitions.write(() => permissions.put(foldName(name), record, userOf(request)))
+    const before = rolesOf(stored)
+    const saved = definitions.write(() => permissions.put(foldName(name), record, userOf(request)))
     await refreshRoles(definitions, [...before, ...rolesOf(record)])
-    return stored
+    return saved
   }
   app.post('/permissions/applications/:name', save)
   app.put('/permissions/applications/:name', save)

@@ -98,17 +98,15 @@ export function projectRoutes(app: FastifyInstance, definitions: Definitions): v
   })
 }
 
-/** Writes the project under `id`; the moment of its creation is kept from what is stored. */
+/** Writes the project under `id`. */
 function save({ projects }: Definitions, body: Project, id: string, user: string): JsonObject {
-  const { createTs: _owned, ...fields } = body
   const key = foldName(id)
   const name = (body.name ?? '').trim()
   if (name === '') throw incomplete('A project needs a name.')
   if (projects.named(name).some((other) => foldName(String(other['id'])) !== key)) {
     throw refusal(`A project named "${name}" exists already.`)
   }
-  const createTs = projects.get(key)?.['createTs']
-  return projects.put(key, { ...fields, id, name, ...(createTs === undefined ? {} : { createTs }) }, user)
+  return projects.put(key, { ...body, id, name }, user)
 }
 
 /** Filters are alternatives: a project stays when any of them matches, the closest first. */

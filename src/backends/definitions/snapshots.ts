@@ -26,6 +26,11 @@ const SnapshotFields = z.looseObject({
   configLang: z.literal('TERRAFORM').nullish(),
 })
 
+/** The id joins both names with a hyphen, which either may hold: `a-b` and `c` are not `a` and `b-c`. */
+function isOf(snapshot: JsonObject, application: string): boolean {
+  return foldName(String(snapshot['application'])) === foldName(application)
+}
+
 export function snapshotRoutes(app: FastifyInstance, { snapshots, write }: Definitions): void {
   app.get('/snapshots/:id', (request, reply) =>
     sendText(reply, snapshots.text(foldName(param(request, 'id'))), `snapshot "${param(request, 'id')}"`),
@@ -50,7 +55,15 @@ export function snapshotRoutes(app: FastifyInstance, { snapshots, write }: Defin
     if (!application?.trim() || !account?.trim()) throw incomplete('A snapshot needs "application" and "account".')
     checkWriter(request, application)
     const id = `${application}-${account}`
-    write(() => snapshots.put(foldName(id), { ...body, id }, userOf(request)))
+    write(() => {
+      const other = snapshots.get(foldName(id))
+      if (other !== undefined && !isOf(other, application)) {
+        throw refusal(
+          `The snapshots "${id}" are those of the account ${other['account']} of the application ${other['application']}.`,
+        )
+      }
+      snapshots.put(foldName(id), { ...body, id }, userOf(request))
+    })
     return reply.send()
   })
 }

@@ -221,3 +221,58 @@ test('an application without a permission record has a generated one in the list
   assert.equal((await store.ask('DELETE', '/permissions/applications/later')).status, 200)
   await store.fails(404, 'GET', '/permissions/applications/later')
 })
+
+test('no application gets a name that stands for something else', async (t) => {
+  const store = await startStore(t)
+  const names = [
+    '*',
+    'web*',
+    'a,b',
+    'a/b',
+    '..',
+    '__proto__',
+    'constructor',
+    'toString',
+    'a\u0000b',
+    '\uff57\uff45\uff42',
+    'a\u200bb',
+  ]
+  for (const name of names) {
+    const body = { name, email: 'a@b.c' }
+    const path = `/v2/applications/${encodeURIComponent(name)}`
+    const answers = await Promise.all([
+      store.ask('POST', '/v2/applications', body),
+      store.ask('PATCH', path, body),
+      store.ask('PUT', path, body),
+      store.ask('POST', '/v2/applications/batch/applications', [body]),
+      store.ask('POST', `/permissions/applications/${encodeURIComponent(name)}`, { name, permissions: { READ: ['r'] } }),
+    ])
+    for (const { status, body: answer } of answers) {
+      assert.ok(status === 400 || status === 404, `${JSON.stringify(name)}: ${status} ${JSON.stringify(answer)}`)
+    }
+    assert.match(String((answers[0].body as Fields)['message']), /application name/)
+    assert.equal((await store.ask('GET', path)).status, 404)
+  }
+  assert.deepEqual(await store.ok('GET', '/v2/applications'), [])
+  assert.deepEqual(await store.ok('GET', '/permissions/applications'), [])
+})
+
+test('clients do not say when something was created', async (t) => {
+  let now = 1_900_000_000_000
+  const store = await startStore(t, { now: () => now })
+  const sent = { createTs: '1', updateTs: '1' }
+  await store.ok('POST', '/v2/applications', { name: 'web', email: 'a@b.c', ...sent })
+  await store.ok('POST', '/pipelines', { id: 'P', application: 'web', name: 'build', ...sent })
+  await store.ok('POST', '/v2/projects', { id: 'J', name: 'harbour', createTs: 1, updateTs: 1 })
+  const created = now
+  now += 1000
+  await store.ok('PATCH', '/v2/applications/web', { name: 'web', note: 'x', ...sent })
+  await store.ok('PUT', '/v2/projects/J', { id: 'J', name: 'harbour', createTs: 1 })
+
+  const application = await store.ok('GET', '/v2/applications/web')
+  const project = await store.ok('GET', '/v2/projects/J')
+  const pipeline = await store.ok('GET', '/pipelines/P/get')
+  assert.deepEqual([application['createTs'], application['updateTs']], [String(created), String(now)])
+  assert.deepEqual([project['createTs'], project['updateTs']], [created, now])
+  assert.deepEqual([pipeline['createTs'], pipeline['updateTs']], [undefined, String(created)])
+})

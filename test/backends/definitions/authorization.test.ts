@@ -202,3 +202,11 @@ test('inherited triggers run as service accounts that the author of template and
     assert.equal((await as('mallory', 'POST', '/pipelines', instance(id, { exclude: ['triggers'] }))).status, 200, id)
   }
 })
+
+test('only administrators create the application of plugins', async (t) => {
+  const { as } = await startGuarded(t)
+  const body = { name: 'SpinnakerPlugins', email: 'a@example.com' }
+
+  assert.equal((await as('olga', 'POST', '/v2/applications', body)).status, 403)
+  assert.equal((await as('admin', 'POST', '/v2/applications', body)).status, 200)
+})

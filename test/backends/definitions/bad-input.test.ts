@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
+import { findApplicationNameObjection } from '../../../src/permissions/application-name.ts'
 import { type Fields, startStore } from './store.ts'
 
 const pipeline = '"application":"demo","name":"p"'
@@ -113,17 +114,19 @@ const oddNames = [
   'line\nbreak',
   'x'.repeat(1000),
 ]
-for (const name of oddNames) {
-  test(`the name ${JSON.stringify(name.slice(0, 40))} works for applications, pipelines and service accounts`, async (t) => {
-    const store = await startStore(t)
-    const ask = (method: string, path: string) => askRaw(store.url, method, path)
+test('odd names work for pipelines, service accounts and most applications', async (t) => {
+  const store = await startStore(t)
+  const ask = (method: string, path: string) => askRaw(store.url, method, path)
+  for (const name of oddNames) {
     const segment = encodeURIComponent(name)
-    await store.ok('POST', '/v2/applications', { name, email: 'a@b.c' })
+    const isRefused = findApplicationNameObjection(name) !== undefined
+    const created = await store.ask('POST', '/v2/applications', { name, email: 'a@b.c' })
+    assert.equal(created.status, isRefused ? 400 : 200, name)
     await store.ok('POST', '/pipelines', { application: name, name, id: name })
     await store.ok('POST', '/serviceAccounts', { name, memberOf: [] })
     await store.fails(400, 'POST', '/v2/applications', { name, email: 'a@b.c' })
     for (const path of [
-      `/v2/applications/${segment}`,
+      ...(isRefused ? [] : [`/v2/applications/${segment}`]),
       `/pipelines/${segment}/name/${segment}`,
       `/pipelines/${segment}/name/${segment}/`,
       `/pipelines/${segment}/get`,
@@ -137,8 +140,8 @@ for (const name of oddNames) {
     assert.equal((await ask('DELETE', `/pipelines/${segment}/${segment}`)).status, 200)
     assert.equal((await ask('DELETE', `/v2/applications/${segment}`)).status, 204)
     assert.deepEqual(await store.ok('GET', '/v2/applications'), [])
-  })
-}
+  }
+})
 
 function foldCase(name: unknown): string {
   return String(name).toUpperCase().toLowerCase()

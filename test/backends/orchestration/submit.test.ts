@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import { createExecutionId } from '../../../src/backends/events/execution-id.ts'
 import { at, J, startEngine, V, W } from './support.ts'
 
 test('orchestration-scenario 1: a run is answered with its reference and ends with all its times', async (t) => {
@@ -29,16 +30,25 @@ test('orchestration-scenario 1: a run is answered with its reference and ends wi
 })
 
 test('orchestration-scenario 2: an execution takes the id that it is given', async (t) => {
-  const { run, execution } = await startEngine(t)
+  const { run, execution, clock, task, ask } = await startEngine(t)
+  const executionId = createExecutionId(clock.now())
+  const body = { application: 'app', name: 'p', stages: [W('1', 1)] }
 
-  assert.equal(await run({ executionId: '01HX0000000000000000000000', stages: [W('1', 1)] }), '01HX0000000000000000000000')
+  assert.equal(await run({ executionId, stages: [W('1', 1)] }), executionId)
 
-  assert.equal((await execution('01HX0000000000000000000000')).id, '01HX0000000000000000000000')
+  assert.equal((await execution(executionId)).id, executionId)
+  const [older, newer] = [clock.now() - 2 * 3600_000, clock.now() + 2 * 3600_000].map(createExecutionId) as [string, string]
+  const made = await task(W('1', 1))
+  for (const id of ['running', '../x', executionId.toLowerCase(), older, newer, made]) {
+    const refused = await ask('POST', '/orchestrate', { ...body, executionId: id })
+    assert.equal(refused.status, 400, id)
+    assert.match(String(at(refused.body, 'message')), /"executionId"/)
+  }
 })
 
 test('orchestration-scenario 3: the same id again is answered with the execution that has it', async (t) => {
   const { run, clock, execution } = await startEngine(t)
-  const body = { executionId: '01HX0000000000000000000000', stages: [W('1', 9)] }
+  const body = { executionId: createExecutionId(clock.now()), stages: [W('1', 9)] }
   await run(body)
   const before = await execution(body.executionId)
   clock.pass(1)
@@ -281,13 +291,13 @@ test('a body that is no definition, and one with errors of its own, is refused',
 })
 
 test('large integers in a stage survive', async (t) => {
-  const { backends, ask, run } = await startEngine(t)
-  const body =
-    '{"application":"app","executionId":"big","stages":[{"refId":"1","type":"manualJudgment","n":12345678901234567890}]}'
+  const { backends, ask, run, clock } = await startEngine(t)
+  const executionId = createExecutionId(clock.now())
+  const body = `{"application":"app","executionId":"${executionId}","stages":[{"refId":"1","type":"manualJudgment","n":12345678901234567890}]}`
   await fetch(`${backends.url('orca')}/orchestrate`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   await run({ stages: [J('1'), V('2', {})] })
 
-  const text = await (await fetch(`${backends.url('orca')}/pipelines/big`)).text()
+  const text = await (await fetch(`${backends.url('orca')}/pipelines/${executionId}`)).text()
 
   assert.match(text, /"n":12345678901234567890/)
   assert.equal((await ask('GET', '/pipelines/nope')).status, 404)

@@ -300,8 +300,16 @@ export const deliverySamples: readonly Sample[] = [
   {
     id: 'getSnapshotHistoryUsingGET',
     ask: '/applications/shop/snapshots/dev/history?limit=2',
-    calls: [{ call: 'front50 GET /snapshots/shop-dev/history?limit=2', gives: [] }],
-    answer: [],
+    calls: [
+      {
+        call: 'front50 GET /snapshots/shop-dev/history?limit=2',
+        gives: [
+          { application: 'SHOP', account: 'dev' },
+          { application: 'shop-d', account: 'ev' },
+        ],
+      },
+    ],
+    answer: [{ application: 'SHOP', account: 'dev' }],
   },
   {
     id: 'taskUsingPOST1',

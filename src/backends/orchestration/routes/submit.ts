@@ -47,7 +47,8 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
 async function startPipeline(body: unknown, caller: Caller, engine: Engine, sources: SubmissionSources): Promise<JsonObject> {
   const known =
     isJsonObject(body) && typeof body['executionId'] === 'string' ? sources.findExecution(body['executionId']) : undefined
-  if (known !== undefined) return { ref: `/pipelines/${known.id}` }
+  if (known?.type === 'PIPELINE') return { ref: `/pipelines/${known.id}` }
+  if (known !== undefined) throw new BackendError(400, `"executionId" is that of a task. Leave it out, and the engine makes one.`)
   const prepared = await preparePipeline(body, caller, sources)
   if (prepared.kind === 'plan') return prepared.definition
   if (prepared.kind === 'failed') {

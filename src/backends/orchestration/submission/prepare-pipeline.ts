@@ -5,6 +5,7 @@ import { foldName } from '../../definitions/document-store.ts'
 import { describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
 import { isTemplateInstance } from '../../pipeline-templates/inheritance.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
+import { timeOfUlid } from '../ids.ts'
 import type { Execution, JsonObject, Trigger } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
 import { ArtifactError, resolveArtifacts } from './artifacts.ts'
@@ -127,9 +128,26 @@ function checkRunnable(given: JsonObject): void {
   }
 }
 
+/** How far the clock of the event router may be from that of the engine, its repetitions included. */
+const idToleranceMs = 3600_000
+
+/**
+ * The id that was handed out before the engine has seen the start. Ids tell which run is the newest of its pipeline, so one of
+ * another time is refused.
+ *
+ * @throws {BackendError} 400
+ */
+function givenId(given: unknown, { now }: SubmissionSources): string | undefined {
+  const id = textOf(given)
+  if (id === undefined) return undefined
+  const madeAt = timeOfUlid(id)
+  if (madeAt !== undefined && Math.abs(madeAt - now()) <= idToleranceMs) return id
+  throw new BackendError(400, '"executionId" must be a ULID made within the last hour. Leave it out, and the engine makes one.')
+}
+
 function executionFrom(definition: JsonObject, caller: Caller, sources: SubmissionSources): Execution {
   const trigger = definition['trigger'] as Trigger
-  const id = textOf(definition['executionId']) ?? sources.nextId()
+  const id = givenId(definition['executionId'], sources) ?? sources.nextId()
   const parent = isJsonObject(trigger['parentExecution']) ? trigger['parentExecution'] : undefined
   return {
     type: 'PIPELINE',
