@@ -3,6 +3,7 @@ import { createHash, randomBytes, randomUUID, X509Certificate } from 'node:crypt
 import pino from 'pino'
 import { chargeIn, limitKeyPrefix } from '../http/limits/redis-counters.ts'
 import { runTimeLimitKeys } from '../http/limits/run-time-limits.ts'
+import { CompletedLogins } from '../login/completed-logins.ts'
 import { createRedisUsedAssertions } from '../login/saml/used-assertions.ts'
 import { createRedisTokenStore } from '../login/tokens/redis-token-store.ts'
 import type { TokenSettings } from '../login/tokens/settings.ts'
@@ -88,11 +89,11 @@ function usesOf(redis: Redis, { saml, tokens, audit, limits }: RedisUse, now: ()
     ['ping', () => redis.send('ping')],
     ['write a session', () => store.insert(name, session())],
     ['read it', () => store.load(name)],
-    ['change it, by a script', () => store.update(name, '{}', session())],
     ['prolong it', () => store.touch(name, session())],
     ['list the sessions of its user', () => store.listOf(owner)],
     ['remove it', () => store.remove(name, owner)],
     ['look for sessions, as ending all of them does', () => firstOf(redis.scan(`spring:session:fairlead:${name}*`))],
+    ['ask for a completed login', () => new CompletedLogins({ redis, now }).begin(name)],
     ...(saml
       ? [['remember a SAML assertion', () => createRedisUsedAssertions(redis, now).use(name, now() + 1000)] as const]
       : []),

@@ -1,5 +1,21 @@
-/** Cookies of the answer to a request; what they hold is the business of those who set them. */
+/** Cookies of a request and of its answer; what they hold is the business of those who set them. */
 import type { RequestState } from './request-state.ts'
+
+export interface Cookie {
+  readonly name: string
+  readonly value: string
+}
+
+/** Those of a `Cookie` header whose names fit, in the order in which the browser sends them. Never fails: nonsense is left out. */
+export function readCookies(header: string | undefined, fits: (name: string) => boolean): Cookie[] {
+  const found: Cookie[] = []
+  for (const pair of header?.split(';') ?? []) {
+    const equals = pair.indexOf('=')
+    const name = pair.slice(0, Math.max(0, equals)).trim()
+    if (name !== '' && fits(name)) found.push({ name, value: pair.slice(equals + 1).trim() })
+  }
+  return found
+}
 
 /** Adds a cookie to the answer, whichever way it is sent. */
 export function setCookie(state: RequestState, cookie: string): void {

@@ -3,19 +3,14 @@
  * wrong passwords of strangers are counted apart from those in such a browser, so they cannot lock its user out.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
 import { setCookie } from '../http/cookies.ts'
 import type { RequestState } from '../http/request-state.ts'
-import type { Redis } from '../redis/redis.ts'
 import { toUserKey } from '../user-name.ts'
+import { deriveKey, type LoginKeys } from './login-keys.ts'
 
 export interface KnownBrowsersOptions {
-  /** Keeps the key of the signature, in `browsers.key`. */
-  dataDir: string
-  /** Keeps it instead, for all replicas. */
-  redis: Redis | undefined
+  keys: LoginKeys
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   log: FastifyBaseLogger
@@ -27,12 +22,9 @@ const cookieName = 'LOGIN_BROWSER'
 /** Identifier, end in seconds in base 36, signature. */
 const cookieForm = new RegExp(`(?:^|;\\s*)${cookieName}=([A-Za-z0-9_-]{22})\\.([0-9a-z]{1,8})\\.([A-Za-z0-9_-]{43})(?:;|$)`)
 const lifetimeSeconds = 180 * 86_400
-const keyBytes = 32
-const redisKey = 'fairlead:login:browsers-key'
 
 export class KnownBrowsers {
   readonly #options: KnownBrowsersOptions
-  #key: Promise<Buffer> | undefined
 
   constructor(options: KnownBrowsersOptions) {
     this.#options = options
@@ -63,12 +55,10 @@ export class KnownBrowsers {
 
   /** Undefined while it cannot be had: every browser is a stranger's then, and logins go on. */
   async #loadKey(): Promise<Buffer | undefined> {
-    const { redis, dataDir, log } = this.#options
+    const { keys, log } = this.#options
     try {
-      this.#key ??= redis === undefined ? Promise.resolve(loadFromFile(join(dataDir, 'browsers.key'))) : loadFromRedis(redis)
-      return await this.#key
+      return deriveKey(await keys.current(), 'known browsers')
     } catch (error) {
-      this.#key = undefined
       log.warn({ err: error }, 'browsers of users cannot be recognised, because the key of their cookies cannot be had')
       return undefined
     }
@@ -79,28 +69,4 @@ function sign(key: Buffer, id: string, end: string, username: string): Buffer {
   return createHmac('sha256', key)
     .update(`${id} ${end} ${toUserKey(username)}`)
     .digest()
-}
-
-function loadFromFile(file: string): Buffer {
-  try {
-    writeFileSync(file, createKey(), { flag: 'wx', mode: 0o600 })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  }
-  return parseKey(readFileSync(file, 'utf8'), file)
-}
-
-async function loadFromRedis(redis: Redis): Promise<Buffer> {
-  await redis.send('set', redisKey, createKey(), 'NX')
-  return parseKey(String(await redis.send('get', redisKey)), `Redis, ${redisKey}`)
-}
-
-function createKey(): string {
-  return randomBytes(keyBytes).toString('base64url')
-}
-
-function parseKey(text: string, place: string): Buffer {
-  const key = Buffer.from(text, 'base64url')
-  if (key.length !== keyBytes) throw new Error(`${place} holds no key; delete it, and another one is made`)
-  return key
 }

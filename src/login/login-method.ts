@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
 import type { ListenerKind, RequestState, User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
-import type { PendingLogin } from '../sessions/session.ts'
+import type { PendingLogin } from './login-cookies.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { Presented, Trace } from './trace.ts'
 
@@ -75,7 +75,7 @@ export interface LoginMethod {
   close?(): Promise<void> | void
 }
 
-/** The common end of every interactive login, and the notes that a login at a provider leaves in the session meanwhile. */
+/** The common end of every interactive login, and the notes that a login at a provider leaves in the browser meanwhile. */
 export interface LoginEnding {
   /**
    * Reports the login, computes the accounts, starts a session under a new identifier, and redirects to where the
@@ -92,6 +92,6 @@ export interface LoginEnding {
   ): Promise<void>
   /** Keeps what has to be compared when the provider sends the browser back. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void>
-  /** Takes it out again: each can be taken once. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  /** Takes it out again. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   take(request: FastifyRequest, id: string): Promise<PendingLogin | undefined>
 }

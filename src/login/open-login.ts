@@ -8,15 +8,18 @@ import type { OriginSettings } from '../http/origin.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Redis } from '../redis/redis.ts'
-import { emptySession, type PendingLogin, withoutPendingLogin, withPendingLogin } from '../sessions/session.ts'
+import { askStore } from '../sessions/session-store.ts'
 import type { Sessions, UserSession } from '../sessions/sessions.ts'
 import { toUserKey } from '../user-name.ts'
 import { createAnonymousUser } from './anonymous.ts'
+import { CompletedLogins } from './completed-logins.ts'
 import { createFirstAdministrator } from './form/first-administrator.ts'
 import { createFormSource } from './form/form-source.ts'
 import { openUsers } from './form/users.ts'
 import { KnownBrowsers } from './known-browsers.ts'
 import type { Login } from './login.ts'
+import { LoginCookies, type PendingLogin } from './login-cookies.ts'
+import { createFileKeys, createRedisKeys, type LoginKeys } from './login-keys.ts'
 import type { LoginEnding, LoginMethod } from './login-method.ts'
 import { createFarewellPage, type Page, type PageOptions } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
@@ -71,17 +74,21 @@ export interface OpenMethods {
 
 /** @throws {GatewayError} BAD_ARGUMENT when the first administrator cannot be created as configured */
 export async function openLogin(options: LoginOptions): Promise<Login> {
-  const { methods, prepareUser, tokens } = await openMethods(options)
-  return new OpenLogin(options, methods, prepareUser, tokens)
+  const keys = createLoginKeys(options)
+  return new OpenLogin(options, await openMethods(options, keys), keys)
+}
+
+function createLoginKeys({ redis, dataDir, now = Date.now }: MethodOptions): LoginKeys {
+  return redis === undefined ? createFileKeys(dataDir) : createRedisKeys(redis, now)
 }
 
 /** The methods that the settings activate. Whoever opens them closes them, and the tokens. */
-export async function openMethods(options: MethodOptions): Promise<OpenMethods> {
+export async function openMethods(options: MethodOptions, keys = createLoginKeys(options)): Promise<OpenMethods> {
   const { permissions, accounts } = options
   const objectionTo = createNameRule(options.settings)
   const prepareUser = createUserPreparation({ objectionTo, permissions, accounts })
   const methods = [
-    ...(await openBrowserMethods(options, prepareUser)),
+    ...(await openBrowserMethods(options, prepareUser, keys)),
     ...(await openProxyMethods(options, prepareUser)),
     ...(await openCertificateMethods(options, prepareUser, objectionTo)),
   ]
@@ -135,7 +142,7 @@ async function openCertificateMethods(
   return [new X509Login({ settings: settings.x509, origin, trust, permissions, prepareUser, objectionTo, log, now })]
 }
 
-async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUser, keys: LoginKeys): Promise<LoginMethod[]> {
   const { settings, log, now = Date.now } = options
   if (settings.oauth2 !== undefined) {
     const { openOAuth2 } = await import('./oauth2/open-oauth2.ts')
@@ -149,8 +156,7 @@ async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUs
     return [await openSamlLogin({ settings: settings.saml, dataDir, contextPath, redis, log, now })]
   }
   const source = await openPasswordSource(options, now)
-  const { dataDir, redis, contextPath } = options
-  const browsers = new KnownBrowsers({ dataDir, redis, contextPath, log, now })
+  const browsers = new KnownBrowsers({ keys, contextPath: options.contextPath, log, now })
   return source === undefined
     ? []
     : [new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, log, now })]
@@ -208,15 +214,21 @@ class OpenLogin implements Login, LoginEnding {
   readonly #prepareUser: PrepareUser
   readonly #requests: RequestLogin
   readonly #loops: LoopBreaker
+  readonly #cookies: LoginCookies
+  readonly #completed: CompletedLogins
+  /** What the answers of identity providers in these requests belong to. */
+  readonly #returned = new WeakMap<RequestState, { id: string; target: string | undefined }>()
   readonly tokens: Tokens | undefined
 
-  constructor(options: LoginOptions, methods: readonly LoginMethod[], prepareUser: PrepareUser, tokens: Tokens | undefined) {
-    const { sessions, permissions, accounts, settings } = options
+  constructor(options: LoginOptions, { methods, prepareUser, tokens }: OpenMethods, keys: LoginKeys) {
+    const { sessions, permissions, accounts, settings, redis, now = Date.now } = options
     this.#options = options
     this.tokens = tokens
     this.#methods = methods
     this.#prepareUser = prepareUser
-    this.#loops = new LoopBreaker({ contextPath: options.contextPath, now: options.now ?? Date.now })
+    this.#loops = new LoopBreaker({ contextPath: options.contextPath, now })
+    this.#cookies = new LoginCookies({ rules: sessions.cookieRules, keys, now })
+    this.#completed = new CompletedLogins({ redis, now })
     this.#requests = new RequestLogin({
       methods,
       sessions,
@@ -228,6 +240,7 @@ class OpenLogin implements Login, LoginEnding {
         () => permissions.enabled,
       ),
       loops: this.#loops,
+      cookies: this.#cookies,
       page: toPageOptions(options),
     })
     this.steps = this.#requests.steps
@@ -294,10 +307,10 @@ class OpenLogin implements Login, LoginEnding {
       noteRefusal(state, login.user.method, error)
       throw withPage(error, { ...toPageOptions(this.#options), requestId: state.requestId })
     })
-    const old = await sessions.find(request.headers.cookie)
-    const { savedPath, ...kept } = old?.content ?? emptySession
-    const { id } = await sessions.replace(old, {
-      ...kept,
+    const returned = this.#returned.get(state)
+    const target = login.path ?? returned?.target ?? (await this.#cookies.findTarget(request)) ?? '/'
+    if (returned !== undefined) await this.#checkFirstUse(returned.id)
+    const { id } = await sessions.replace(await sessions.find(request.headers.cookie), {
       user,
       loggedInAtMs: now(),
       loginOrigin: originOfLogin(request),
@@ -308,24 +321,27 @@ class OpenLogin implements Login, LoginEnding {
     this.#loops.completed(request)
     state.auditNote = { kind: 'login', user: user.username, method: user.method }
     this.#options.log.info({ user: user.username, method: user.method, address: state.clientAddress }, 'a user logged in')
-    await reply.redirect(state.baseUrl + (login.path ?? savedPath ?? '/'), 302)
+    this.#cookies.forgetTarget(request)
+    await reply.redirect(state.baseUrl + target, 302)
   }
 
   async remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void> {
-    await this.#requests.changeSession(request, (content) => withPendingLogin(content, id, pending))
+    await this.#cookies.remember(request, id, pending)
     this.#loops.sent(request)
   }
 
   async take(request: FastifyRequest, id: string): Promise<PendingLogin | undefined> {
-    const { sessions } = this.#options
-    const session = await sessions.find(request.headers.cookie)
-    if (session === undefined) return undefined
-    let taken: PendingLogin | undefined
-    await sessions.change(session, (content) => {
-      taken = Object.hasOwn(content.pendingLogins ?? {}, id) ? content.pendingLogins?.[id] : undefined
-      return withoutPendingLogin(content, id)
-    })
-    return taken
+    const found = await this.#cookies.find(request, id)
+    this.#cookies.forget(request, id)
+    if (found === undefined || !(await askStore(() => this.#completed.begin(id)))) return undefined
+    this.#returned.set(request.state, { id, target: found.target })
+    return found.pending
+  }
+
+  /** The cookie of a completed login is cleared, but somebody may have kept it. @throws {GatewayError} CREDENTIALS_REFUSED */
+  async #checkFirstUse(id: string): Promise<void> {
+    if (await askStore(() => this.#completed.complete(id))) return
+    throw new GatewayError('CREDENTIALS_REFUSED', 'This login has been completed already. Start again.')
   }
 
   async close(): Promise<void> {

@@ -1,13 +1,13 @@
 /** What happens to every request before its operation: the user is found, the permission service asked, strangers sent away. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { setCookie } from '../http/cookies.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
-import { emptySession, type Session, userOf } from '../sessions/session.ts'
+import type { Session } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { callerOf, isBrowser } from './caller.ts'
+import type { LoginCookies } from './login-cookies.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from './login-method.ts'
 import type { PageOptions } from './login-page.ts'
 import type { LoopBreaker } from './loop-breaker.ts'
@@ -25,6 +25,7 @@ export interface RequestLoginOptions {
   legacyPortLogin: boolean
   anonymous: () => User
   loops: LoopBreaker
+  cookies: LoginCookies
   page: Pick<PageOptions, 'contextPath' | 'brand'>
 }
 
@@ -82,7 +83,7 @@ export class RequestLogin {
     ]
   }
 
-  /** The session of the request, live or just started by `requireLogin`. */
+  /** The live session of the request. */
   sessionOf(state: RequestState): Session | undefined {
     return this.#findings.get(state)?.session
   }
@@ -129,12 +130,7 @@ export class RequestLogin {
     const { methods } = this.#guards[request.state.listener]
     const session = await sessions.find(request.headers.cookie)
     if (session === undefined) return
-    const { credentialStamp } = session.content
-    const user = userOf(session.content)
-    if (user === undefined) {
-      findings.session = session
-      return
-    }
+    const { credentialStamp, user } = session.content
     const method = methods.find(({ name }) => name === user.method)
     if (method === undefined || (await method.stillValid?.(user, credentialStamp)) === false) {
       await sessions.end(session)
@@ -221,7 +217,7 @@ export class RequestLogin {
     if (entry.kind === 'refusal' || !mayRedirect || callerOf(request.headers) === 'program') {
       throw this.#refusalFor(request, entry, findings)
     }
-    if (refused === undefined) await this.#savePath(request)
+    if (refused === undefined) await this.#saveTarget(request)
     await reply.redirect(entry.location, 302)
   }
 
@@ -255,29 +251,9 @@ export class RequestLogin {
     return method.entryPoint(state)
   }
 
-  async #savePath(request: FastifyRequest): Promise<void> {
+  async #saveTarget(request: FastifyRequest): Promise<void> {
     const saved = toSavedRequest(request)
-    if (saved === undefined) return
-    const { path: savedPath, isReturn } = saved
-    await this.changeSession(request, (content) =>
-      !isReturn && content.savedPath?.startsWith('/auth/redirect?') ? content : { ...content, savedPath },
-    )
-  }
-
-  /** Changes the session of a request, or starts one and has the answer set its cookie. @throws SESSIONS_UNAVAILABLE */
-  async changeSession(request: FastifyRequest, change: Parameters<Sessions['change']>[1]): Promise<void> {
-    const { sessions } = this.#options
-    const { state } = request
-    const findings = this.#findings.get(state) ?? { open: undefined }
-    const session = findings.session ?? (await sessions.find(request.headers.cookie))
-    const changed = session === undefined ? undefined : await sessions.change(session, change)
-    if (changed !== undefined) {
-      findings.session = changed
-      return
-    }
-    const started = await sessions.start(change(emptySession))
-    findings.session = started.session
-    setCookie(state, sessions.cookie(started.id, state.scheme === 'https'))
+    if (saved !== undefined) await this.#options.cookies.saveTarget(request, saved)
   }
 }
 

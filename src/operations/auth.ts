@@ -116,7 +116,9 @@ export const authOperations: Operation[] = [
     path: '/auth/deleteSessionCache',
     demands: adminOnly,
     summary: 'Ends all sessions, the caller’s included. For administrators.',
-    handle: async (_request, platform) => platform.login.endAllSessions(),
+    handle: async (_request, platform) => {
+      await platform.login.endAllSessions()
+    },
     answer: nothing,
     errors: onlyAdmins,
   },

@@ -4,8 +4,8 @@
  * the hashes of a Gate, is neither read nor in the way. Needs no more rights than docs/guides/replicas.md lists.
  */
 import { hash } from 'node:crypto'
-import { createRedisScript, isWrongType, type Redis } from '../redis/redis.ts'
-import type { SessionStore, StoredSession, UpdateOutcome } from './session-store.ts'
+import { isWrongType, type Redis } from '../redis/redis.ts'
+import type { SessionStore, StoredSession } from './session-store.ts'
 
 export interface RedisSessionStoreOptions {
   /** What a session may be idle for at most. */
@@ -21,15 +21,6 @@ const sessionPrefix = `${everybodysPrefix}:fairlead:`
 const ownerPrefix = `${sessionPrefix}of:`
 /** The set of a user outlives the last session in it by this much. */
 const slackMs = 60_000
-
-const update = createRedisScript(`
-  local held = redis.pcall('GET', KEYS[1])
-  if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
-  if type(held) ~= 'string' then return 'gone' end
-  if held ~= ARGV[1] then return 'changed' end
-  redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-  return 'written'
-`)
 
 /** The connection stays the caller's. */
 export function createRedisSessionStore(redis: Redis, options: RedisSessionStoreOptions): SessionStore {
@@ -64,12 +55,6 @@ class RedisSessionStore implements SessionStore {
     await this.#redis.send('set', sessionPrefix + key, session.content, 'PX', this.#restMs(session))
   }
 
-  async update(key: string, before: string, session: StoredSession): Promise<UpdateOutcome> {
-    await this.#list(key, session)
-    const outcome = await this.#redis.run(update, sessionPrefix + key, before, session.content, this.#restMs(session))
-    return outcome as UpdateOutcome
-  }
-
   async touch(key: string, session: Omit<StoredSession, 'content'>): Promise<boolean> {
     const moved = await this.#redis.send('pexpire', sessionPrefix + key, this.#restMs(session))
     if (moved !== 1) return false
@@ -77,9 +62,9 @@ class RedisSessionStore implements SessionStore {
     return true
   }
 
-  async remove(key: string, owner: string | undefined): Promise<void> {
+  async remove(key: string, owner: string): Promise<void> {
     await this.#redis.send('unlink', sessionPrefix + key)
-    if (owner !== undefined) await this.#redis.send('zrem', toOwnerKey(owner), key).catch(undefinedIfForeign)
+    await this.#redis.send('zrem', toOwnerKey(owner), key).catch(undefinedIfForeign)
   }
 
   async listOf(owner: string): Promise<ReadonlyMap<string, StoredSession>> {
@@ -102,7 +87,6 @@ class RedisSessionStore implements SessionStore {
   close(): void {}
 
   async #list(key: string, { owner, expiresAtMs }: Omit<StoredSession, 'content'>): Promise<void> {
-    if (owner === undefined) return
     const name = toOwnerKey(owner)
     const add = () => this.#redis.send('zadd', name, expiresAtMs, key)
     await add().catch(async (error: unknown) => {

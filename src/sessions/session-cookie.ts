@@ -1,4 +1,5 @@
 /** The session cookie as text: what is sent to the browser, and the identifiers found in what a browser sends. */
+import { readCookies } from '../http/cookies.ts'
 import type { SessionSettings } from './settings.ts'
 
 export interface CookieRules {
@@ -17,36 +18,60 @@ const maxCandidates = 3
  * Never fails: a header that nobody can read holds none.
  */
 export function parseSessionCookie(header: string | undefined, name: string): string[] {
-  if (header === undefined) return []
-  const found: string[] = []
-  for (const pair of header.split(';')) {
-    const equals = pair.indexOf('=')
-    if (equals === -1 || pair.slice(0, equals).trim() !== name) continue
-    const value = pair.slice(equals + 1).trim()
-    if (identifier.test(value) && found.push(value) === maxCandidates) break
-  }
-  return found
+  const values = readCookies(header, (one) => one === name).map(({ value }) => value)
+  return values.filter((value) => identifier.test(value)).slice(0, maxCandidates)
 }
 
 /** @see authentication contract, section 1.10: no SameSite and no Max-Age unless they are configured. */
 export function formatSessionCookie(id: string, secure: boolean, rules: CookieRules): string {
-  const { maxAgeSeconds } = rules.settings
-  return formatCookie(id, maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`, secure, rules)
+  const { maxAgeSeconds, sameSite } = rules.settings
+  return formatCookie({ name: rules.settings.name, value: id, maxAgeSeconds, sameSite }, secure, rules)
 }
 
 export function formatClearedCookie(secure: boolean, rules: CookieRules): string {
-  return formatCookie('', '; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT', secure, rules)
+  const { name, sameSite } = rules.settings
+  return formatCookie({ name, value: '', maxAgeSeconds: 0, sameSite }, secure, rules)
 }
 
-function formatCookie(value: string, lifetime: string, requestIsSecure: boolean, { settings, contextPath }: CookieRules): string {
-  const secure = settings.secure === 'auto' ? requestIsSecure : settings.secure
-  const sameSite = { none: 'None', lax: 'Lax', strict: 'Strict' } as const
+/**
+ * A cookie beside that of the session, for the login. An identity provider may send the browser back by a form, with which
+ * browsers send only cookies that are explicitly meant for other sites; they accept such cookies over TLS alone.
+ */
+export function formatLoginCookie(
+  cookie: { name: string; value: string; maxAgeSeconds: number },
+  secure: boolean,
+  rules: CookieRules,
+): string {
+  return formatCookie({ ...cookie, sameSite: isSecure(secure, rules) ? 'none' : undefined }, secure, rules)
+}
+
+interface CookieParts {
+  readonly name: string
+  readonly value: string
+  readonly maxAgeSeconds: number | undefined
+  readonly sameSite: SessionSettings['cookie']['sameSite']
+}
+
+const sameSiteNames = { none: 'None', lax: 'Lax', strict: 'Strict' } as const
+
+function formatCookie(
+  { name, value, maxAgeSeconds, sameSite }: CookieParts,
+  requestIsSecure: boolean,
+  rules: CookieRules,
+): string {
+  const { settings, contextPath } = rules
   return [
-    `${settings.name}=${value}${lifetime}`,
+    `${name}=${value}`,
+    ...(maxAgeSeconds === undefined ? [] : [`Max-Age=${maxAgeSeconds}`]),
+    ...(maxAgeSeconds === 0 ? ['Expires=Thu, 01 Jan 1970 00:00:00 GMT'] : []),
     ...(settings.domain === undefined ? [] : [`Domain=${settings.domain}`]),
     `Path=${contextPath}/`,
-    ...(secure ? ['Secure'] : []),
+    ...(isSecure(requestIsSecure, rules) ? ['Secure'] : []),
     'HttpOnly',
-    ...(settings.sameSite === undefined ? [] : [`SameSite=${sameSite[settings.sameSite]}`]),
+    ...(sameSite === undefined ? [] : [`SameSite=${sameSiteNames[sameSite]}`]),
   ].join('; ')
+}
+
+function isSecure(requestIsSecure: boolean, { settings }: CookieRules): boolean {
+  return settings.secure === 'auto' ? requestIsSecure : settings.secure
 }

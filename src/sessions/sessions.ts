@@ -1,14 +1,13 @@
-/** Sessions: found by the cookie of a request, started, changed and ended; with limits in time and a short memory in front. */
+/** Sessions: found by the cookie of a request, started and ended; with limits in time and a short memory in front. */
 import { hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
-import { GatewayError } from '../errors.ts'
 import type { Redis } from '../redis/redis.ts'
 import { toUserKey } from '../user-name.ts'
 import { createRedisSessionStore } from './redis-session-store.ts'
 import { formatSession, parseSession, type Session, type SessionContent } from './session.ts'
 import { type CookieRules, formatClearedCookie, formatSessionCookie, parseSessionCookie } from './session-cookie.ts'
-import type { SessionStore, StoredSession } from './session-store.ts'
+import { askStore, type SessionStore, type StoredSession } from './session-store.ts'
 import type { SessionSettings } from './settings.ts'
 import { openSqliteSessionStore } from './sqlite-session-store.ts'
 
@@ -43,8 +42,6 @@ const shownLength = 24
 /** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. */
 const rememberedMs = 3000
 const maxRemembered = 10_000
-/** Of several writers at once each time one succeeds, so that this is more than the tabs of a browser. */
-const maxChangeAttempts = 100
 
 interface Remembered {
   /** Undefined: ended here, so that a slower reader of the store does not bring it back. */
@@ -55,7 +52,7 @@ interface Remembered {
 export class Sessions {
   readonly #settings: SessionSettings
   readonly #store: SessionStore
-  readonly #cookie: CookieRules
+  readonly cookieRules: CookieRules
   readonly #log: FastifyBaseLogger
   readonly #now: () => number
   readonly #remembered = new Map<string, Remembered>()
@@ -63,7 +60,7 @@ export class Sessions {
   constructor({ settings, store, contextPath, log, now = Date.now }: SessionsOptions) {
     this.#settings = settings
     this.#store = store
-    this.#cookie = { settings: settings.cookie, contextPath }
+    this.cookieRules = { settings: settings.cookie, contextPath }
     this.#log = log
     this.#now = now
   }
@@ -85,30 +82,9 @@ export class Sessions {
   async start(content: SessionContent): Promise<StartedSession> {
     const id = randomBytes(32).toString('base64url')
     const session = this.#toSession(toKey(id), content)
-    await ask(() => this.#store.insert(session.key, toStored(session)))
+    await askStore(() => this.#store.insert(session.key, toStored(session)))
     this.#remember(session.key, session)
     return { session, id }
-  }
-
-  /**
-   * Changes what a session holds, starting from what it holds now. Undefined when it has ended meanwhile.
-   *
-   * @throws {GatewayError} SESSIONS_UNAVAILABLE
-   */
-  async change(session: Session, change: (content: SessionContent) => SessionContent): Promise<Session | undefined> {
-    for (let attempt = 0; attempt < maxChangeAttempts; attempt++) {
-      this.#forget(session.key)
-      const current = await this.#load(session.key)
-      if (current === undefined) return undefined
-      const changed = this.#toSession(session.key, change(current.content))
-      const outcome = await ask(() => this.#store.update(changed.key, current.text, toStored(changed)))
-      if (outcome !== 'changed') {
-        const written = outcome === 'written' ? changed : undefined
-        this.#remember(changed.key, written)
-        return written
-      }
-    }
-    throw new GatewayError('SESSIONS_UNAVAILABLE', 'The session changes all the time. Try again in a moment.')
   }
 
   /** Ends `old` and starts another session with a new identifier: what a login does. @throws SESSIONS_UNAVAILABLE */
@@ -119,13 +95,13 @@ export class Sessions {
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async end(session: Session): Promise<void> {
-    await ask(() => this.#store.remove(session.key, ownerOf(session.content)))
+    await askStore(() => this.#store.remove(session.key, ownerOf(session.content)))
     this.#remember(session.key, undefined)
   }
 
   /** The live sessions of a user, the one used last first. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async listOf(username: string): Promise<UserSession[]> {
-    const stored = await ask(() => this.#store.listOf(toUserKey(username)))
+    const stored = await askStore(() => this.#store.listOf(toUserKey(username)))
     return [...stored].flatMap(([key, { content: text, expiresAtMs }]) => {
       const content = parseSession(text)
       if (content === undefined || expiresAtMs <= this.#now() || this.#isTooOld(content)) return []
@@ -143,7 +119,7 @@ export class Sessions {
   async endOf(username: string, which: (session: UserSession) => boolean): Promise<number> {
     const ended = (await this.listOf(username)).filter(which)
     for (const { key } of ended) {
-      await ask(() => this.#store.remove(key, toUserKey(username)))
+      await askStore(() => this.#store.remove(key, toUserKey(username)))
       this.#remember(key, undefined)
     }
     return ended.length
@@ -151,18 +127,18 @@ export class Sessions {
 
   /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endAll(): Promise<number> {
-    const ended = await ask(() => this.#store.removeAll())
+    const ended = await askStore(() => this.#store.removeAll())
     for (const key of [...this.#remembered.keys()]) this.#remember(key, undefined)
     return ended
   }
 
   /** The value of `Set-Cookie`. `secure`: the browser's connection is TLS. */
   cookie(id: string, secure: boolean): string {
-    return formatSessionCookie(id, secure, this.#cookie)
+    return formatSessionCookie(id, secure, this.cookieRules)
   }
 
   clearedCookie(secure: boolean): string {
-    return formatClearedCookie(secure, this.#cookie)
+    return formatClearedCookie(secure, this.cookieRules)
   }
 
   close(): void | Promise<void> {
@@ -179,12 +155,12 @@ export class Sessions {
   async #read(key: string): Promise<Session | undefined> {
     const before = this.#remembered.get(key)
     if (before !== undefined && before.untilMs > this.#now()) return before.session
-    const stored = await ask(() => this.#store.load(key))
+    const stored = await askStore(() => this.#store.load(key))
     const meanwhile = this.#remembered.get(key)
     if (meanwhile !== undefined && meanwhile.session === undefined && meanwhile.untilMs > this.#now()) return undefined
     const content = stored && parseSession(stored.content)
     if (stored === undefined || content === undefined) return undefined
-    const session: Session = { key, content, text: stored.content, expiresAtMs: stored.expiresAtMs }
+    const session: Session = { key, content, expiresAtMs: stored.expiresAtMs }
     this.#remember(key, session)
     return session
   }
@@ -196,7 +172,7 @@ export class Sessions {
     if (expiresAtMs - session.expiresAtMs < touchIntervalMs) return session
     const touched = { ...session, expiresAtMs }
     try {
-      if (!(await this.#store.touch(session.key, toStored(touched)))) {
+      if (!(await this.#store.touch(session.key, { expiresAtMs, owner: ownerOf(session.content) }))) {
         this.#remember(session.key, undefined)
         return undefined
       }
@@ -209,7 +185,7 @@ export class Sessions {
   }
 
   #toSession(key: string, content: SessionContent): Session {
-    return { key, content, text: formatSession(content), expiresAtMs: this.#endOf(content) }
+    return { key, content, expiresAtMs: this.#endOf(content) }
   }
 
   #endOf(content: SessionContent): number {
@@ -226,22 +202,13 @@ export class Sessions {
     return absoluteMs !== undefined && content.loggedInAtMs !== undefined && content.loggedInAtMs + absoluteMs <= this.#now()
   }
 
-  /**
-   * Before the login a session is asked for rarely and changes often, perhaps at another replica: what it holds then comes
-   * from the store each time.
-   */
   #remember(key: string, session: Session | undefined): void {
     this.#remembered.delete(key)
-    if (session !== undefined && session.content.user === undefined) return
     this.#remembered.set(key, { session, untilMs: this.#now() + rememberedMs })
     if (this.#remembered.size > maxRemembered) {
       const [oldest] = this.#remembered.keys()
       if (oldest !== undefined) this.#remembered.delete(oldest)
     }
-  }
-
-  #forget(key: string): void {
-    if (this.#remembered.get(key)?.session !== undefined) this.#remembered.delete(key)
   }
 }
 
@@ -259,18 +226,10 @@ function toKey(id: string): string {
   return hash('sha256', id, 'hex')
 }
 
-function toStored({ content, text, expiresAtMs }: Session): StoredSession {
-  return { content: text, expiresAtMs, owner: ownerOf(content) }
+function toStored({ content, expiresAtMs }: Session): StoredSession {
+  return { content: formatSession(content), expiresAtMs, owner: ownerOf(content) }
 }
 
-function ownerOf({ user }: SessionContent): string | undefined {
-  return user && toUserKey(user.username)
-}
-
-async function ask<T>(question: () => Promise<T>): Promise<T> {
-  try {
-    return await question()
-  } catch (cause) {
-    throw new GatewayError('SESSIONS_UNAVAILABLE', 'The session store does not answer. Try again in a moment.', { cause })
-  }
+function ownerOf({ user }: SessionContent): string {
+  return toUserKey(user.username)
 }

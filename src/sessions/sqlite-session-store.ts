@@ -1,15 +1,14 @@
-/** Sessions in a SQLite file: they survive a restart, a crash and, once somebody has logged in or out, a power failure. */
+/** Sessions in a SQLite file: they survive a restart, a crash and a power failure. */
 import { renameSync, rmSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
-import type { SessionStore, StoredSession, UpdateOutcome } from './session-store.ts'
+import { openPrivateDatabase } from '../private-files.ts'
+import type { SessionStore, StoredSession } from './session-store.ts'
 
 export interface SqliteSessionStoreOptions {
   /** Milliseconds since the epoch. */
   now: () => number
   log: FastifyBaseLogger
-  /** Sessions in which nobody is logged in yet; beyond that the oldest go. */
-  maxAnonymous?: number
   sweepIntervalMs?: number
 }
 
@@ -56,17 +55,7 @@ class SqliteSessionStore implements SessionStore {
   }
 
   async insert(key: string, session: StoredSession): Promise<void> {
-    this.#write(session.owner !== undefined, () =>
-      this.#statements.insert.run(key, session.content, session.expiresAtMs, session.owner ?? null),
-    )
-  }
-
-  async update(key: string, before: string, { content, expiresAtMs, owner }: StoredSession): Promise<UpdateOutcome> {
-    const written = this.#write(owner !== undefined, () =>
-      this.#statements.update.run(content, expiresAtMs, owner ?? null, key, before),
-    )
-    if (written) return 'written'
-    return this.#statements.load.get(key) === undefined ? 'gone' : 'changed'
+    this.#write(true, () => this.#statements.insert.run(key, session.content, session.expiresAtMs, session.owner))
   }
 
   async touch(key: string, { expiresAtMs }: Omit<StoredSession, 'content'>): Promise<boolean> {
@@ -97,8 +86,8 @@ class SqliteSessionStore implements SessionStore {
   }
 
   /**
-   * Every commit survives the end of the process. One that says who is logged in waits for the disk besides; a saved
-   * address or a sign of life does not, so that a crowd without login costs no disk.
+   * Every commit survives the end of the process. One that says who is logged in waits for the disk besides; a sign of life
+   * does not.
    */
   #write(durably: boolean, run: () => { changes: number | bigint }): boolean {
     this.#db.exec(durably ? 'PRAGMA synchronous = FULL' : 'PRAGMA synchronous = NORMAL')
@@ -109,9 +98,6 @@ class SqliteSessionStore implements SessionStore {
   #sweep(): void {
     try {
       this.#write(false, () => this.#statements.removeExpired.run(this.#options.now(), sweepChunk))
-      const anonymous = Number(this.#statements.countAnonymous.get()?.['count'] ?? 0)
-      const surplus = anonymous - (this.#options.maxAnonymous ?? 100_000)
-      if (surplus > 0) this.#write(false, () => this.#statements.removeAnonymous.run(surplus))
     } catch (error) {
       this.#options.log.warn({ err: error }, 'expired sessions could not be removed')
     }
@@ -122,7 +108,6 @@ function prepare(db: DatabaseSync) {
   return {
     load: db.prepare('SELECT content, expires_at_ms, owner FROM sessions_2 WHERE key = ?'),
     insert: db.prepare('INSERT INTO sessions_2 (key, content, expires_at_ms, owner) VALUES (?, ?, ?, ?)'),
-    update: db.prepare('UPDATE sessions_2 SET content = ?, expires_at_ms = ?, owner = ? WHERE key = ? AND content = ?'),
     touch: db.prepare('UPDATE sessions_2 SET expires_at_ms = ? WHERE key = ?'),
     remove: db.prepare('DELETE FROM sessions_2 WHERE key = ?'),
     listOf: db.prepare('SELECT key, content, expires_at_ms, owner FROM sessions_2 WHERE owner = ? ORDER BY expires_at_ms DESC'),
@@ -131,20 +116,11 @@ function prepare(db: DatabaseSync) {
       `DELETE FROM sessions_2 WHERE key IN (
          SELECT key FROM sessions_2 WHERE expires_at_ms <= ? LIMIT ?)`,
     ),
-    countAnonymous: db.prepare('SELECT count(*) AS count FROM sessions_2 WHERE owner IS NULL'),
-    removeAnonymous: db.prepare(
-      'DELETE FROM sessions_2 WHERE key IN (SELECT key FROM sessions_2 WHERE owner IS NULL ORDER BY expires_at_ms LIMIT ?)',
-    ),
   }
 }
 
 function toStored(row: Record<string, unknown>): StoredSession {
-  const owner = row['owner']
-  return {
-    content: String(row['content']),
-    expiresAtMs: Number(row['expires_at_ms']),
-    owner: typeof owner === 'string' ? owner : undefined,
-  }
+  return { content: String(row['content']), expiresAtMs: Number(row['expires_at_ms']), owner: String(row['owner'] ?? '') }
 }
 
 /** A file that is no database any more costs everybody a login, not the start of the gateway. */
@@ -162,7 +138,7 @@ function openFile(file: string, log: FastifyBaseLogger): DatabaseSync {
 }
 
 function openDatabase(file: string): DatabaseSync {
-  const db = new DatabaseSync(file)
+  const db = openPrivateDatabase(file)
   try {
     db.exec('PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 1000')
     db.exec(schema)

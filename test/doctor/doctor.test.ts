@@ -156,7 +156,10 @@ test('Redis is tried with every right that the stores need, and leaves nothing b
   const settings = { redis: { connection: connection('poor') }, 'api-tokens': { enabled: false } }
   const poor = about(await examineSettings(t, settings), 'Redis')
   const problems = poor.filter(({ verdict }) => verdict === 'problem')
-  assert.deepEqual(brief(problems), ['problem: change it, by a script', 'problem: look for sessions, as ending all of them does'])
+  assert.deepEqual(brief(problems), [
+    'problem: look for sessions, as ending all of them does',
+    'problem: ask for a completed login',
+  ])
   assert.match(problems[0]?.advice ?? '', /docs\/guides\/replicas\.md/)
   const examination = await examineSettings(t, { redis: { connection: connection('full', 'mistaken') } })
   assert.match(about(examination, 'Redis')[0]?.advice ?? '', /check user and password/)

@@ -26,8 +26,7 @@ test('auth-scenario 14, 62, 63: the whole login works, although every request re
   const target = `${ui}/#/search`
   const entry = await browser.visit(`/auth/redirect?to=${encodeURIComponent(target)}`)
   assert.equal(entry.location, `${balancer.url}/login`)
-  assert.equal(entry.cookies.length, 1)
-  assert.match(entry.cookies[0] as string, /^SESSION=[\w-]{43}; Path=\/gate\/api\/; Secure; HttpOnly$/)
+  assert.match(entry.cookies.join(), /^SESSION_TARGET=[^;]*; Max-Age=3600; Path=\/gate\/api\/; Secure; HttpOnly; SameSite=None$/)
   assert.match(String(entry.headers.get('strict-transport-security')), /max-age/)
 
   const form = await browser.visit(entry.location as string)
@@ -36,6 +35,7 @@ test('auth-scenario 14, 62, 63: the whole login works, although every request re
   assert.equal(refused.location, `${balancer.url}/login?error`)
   const login = await browser.login('admin', 'secret')
   assert.equal(login.location, `${balancer.url}/auth/redirect?to=${encodeURIComponent(target)}`)
+  assert.match(login.cookies[0] as string, /^SESSION=[\w-]{43}; Path=\/gate\/api\/; Secure; HttpOnly$/)
   assert.equal((await browser.visit(login.location as string)).location, target)
 
   for (let time = 0; time < 6; time++) assert.equal((await browser.user())?.['username'], 'admin')

@@ -39,8 +39,8 @@ for (const [title, redisBlock, tls] of [
     assert.equal((await browser.visit('/readyz')).status, 200)
     const entry = await browser.visit(`/auth/redirect?to=${encodeURIComponent(`${ui}/#/search`)}`)
     assert.equal(entry.location, `${balancer.url}/login`)
-    assert.match(entry.cookies[0] as string, /; Path=\/gate\/; Secure; HttpOnly$/)
     const login = await browser.login('operator', 'change me')
+    assert.match(login.cookies[0] as string, /; Path=\/gate\/; Secure; HttpOnly$/)
     assert.equal((await browser.visit(login.location as string)).location, `${ui}/#/search`)
     for (let time = 0; time < 4; time++) assert.equal((await browser.user())?.['username'], 'operator')
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import test, { type TestContext } from 'node:test'
-import { basic, formSettings, type GuardedGateway, startGuarded, startPath } from '../login/support.ts'
+import { basic, formSettings, type GuardedGateway, gatewayUrl, startGuarded, startPath } from '../login/support.ts'
 import { letTimePass } from '../sessions/stores.ts'
 import { type Clock, createClock } from '../sessions/support.ts'
 import type { GatewaySettings } from '../support/gateway.ts'
@@ -78,13 +78,12 @@ for (const [name, start] of stores) {
     const setting = await start(t)
     if (setting === undefined) return
     const attacker = setting.open()
-    await attacker.visit(startPath)
+    await attacker.login('admin', 'secret')
     const victim = setting.open()
     victim.plant('SESSION', attacker.session as string)
 
-    const login = await victim.login('admin', 'secret')
+    await victim.login('admin', 'secret')
 
-    assert.match(login.location ?? '', /\/auth\/redirect\?to=/)
     assert.notEqual(victim.session, attacker.session)
     assert.equal(await attacker.user(), undefined)
     assert.equal((await victim.user())?.['username'], 'admin')
@@ -139,7 +138,7 @@ for (const [name, start] of stores) {
     }
     const login = await open().login('admin', 'secret')
     assert.deepEqual([login.status, login.cookies], [503, []])
-    assert.equal((await open().visit(startPath)).status, 503)
+    assert.equal((await open().visit('/credentials')).location, `${gatewayUrl}/login`, 'which needs no store')
     assert.equal(clouddriver.requests.length, 0)
 
     await setting.repair()

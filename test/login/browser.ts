@@ -44,6 +44,21 @@ export class Browser {
     return this.#cookies.get('SESSION')
   }
 
+  /** Has the cookies of another one, too: the same browser at another address. */
+  resume(other: Browser): void {
+    for (const [name, value] of other.#cookies) this.#cookies.set(name, value)
+  }
+
+  /** Of a cookie. */
+  valueOf(name: string): string | undefined {
+    return this.#cookies.get(name)
+  }
+
+  /** Names of its cookies. */
+  get cookieNames(): string[] {
+    return [...this.#cookies.keys()]
+  }
+
   plant(name: string, value: string): void {
     this.#cookies.set(name, value)
   }

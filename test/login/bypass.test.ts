@@ -163,7 +163,7 @@ test('bypass by forged X-Forwarded headers: a stranger cannot choose where the l
   const { headers } = await send('GET /applications', ['Accept: text/html', ...forged])
 
   assert.equal(headers['location'], 'http://gate.test/login')
-  assert.match(String(headers['set-cookie']), /^SESSION=[\w-]+; Path=\/; HttpOnly$/)
+  assert.match(String(headers['set-cookie']), /^SESSION_TARGET=[\w-]+; Max-Age=3600; Path=\/; HttpOnly$/)
   assert.ok(!url.includes('evil'))
 })
 
@@ -272,8 +272,9 @@ test('bypass by a stale cookie at the sign-in page: an expired or invented sessi
     const visitor = open()
     visitor.plant('SESSION', session)
     assert.equal((await visitor.visit('/login')).status, 200)
-    assert.equal((await visitor.visit(startPath)).location, `${gatewayUrl}/login`)
-    assert.notEqual(visitor.session, session)
+    const sent = await visitor.visit(startPath)
+    assert.equal(sent.location, `${gatewayUrl}/login`)
+    assert.ok(sent.cookies.every((cookie) => !cookie.startsWith('SESSION=')))
     assert.equal(await visitor.user(), undefined)
     const again = open()
     again.plant('SESSION', session)

@@ -2,7 +2,6 @@
 import type { SessionContent } from '../../src/sessions/session.ts'
 
 export const alice: SessionContent = {
-  version: 1,
   user: {
     username: 'alice',
     email: null,

@@ -9,7 +9,6 @@ const sessions = openSessions({ settings: sessionSettings, dataDir, contextPath:
 for (let index = 0; ; index++) {
   const username = `user${index}`
   const { id } = await sessions.start({
-    version: 1,
     user: { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'form' },
     loggedInAtMs: Date.now(),
   })

@@ -5,6 +5,7 @@ import { GatewayError } from '../../errors.ts'
 import { readForm } from '../../http/read-form.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
+import { askStore } from '../../sessions/session-store.ts'
 import { callerOf } from '../caller.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { Page } from '../login-page.ts'
@@ -292,15 +293,7 @@ export class SamlLogin implements LoginMethod {
       )
     }
     const key = toAssertionKey(registration.identityProvider.entityId, id)
-    refuseUnless(await this.#use(usedAssertions, key, usableUntilMs), 'the assertion has been used before')
-  }
-
-  async #use(usedAssertions: UsedAssertions, key: string, untilMs: number): Promise<boolean> {
-    try {
-      return await usedAssertions.use(key, untilMs)
-    } catch (cause) {
-      throw new GatewayError('SESSIONS_UNAVAILABLE', 'The session store does not answer. Try again in a moment.', { cause })
-    }
+    refuseUnless(await askStore(() => usedAssertions.use(key, usableUntilMs)), 'the assertion has been used before')
   }
 
   /** A page of the web UI that the operator has listed, checked once more by the operation that redirects to it. */

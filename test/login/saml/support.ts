@@ -18,6 +18,7 @@ export const consumerPath = '/saml/SSO'
 
 export interface SamlGateway {
   url: string
+  dataDir: string
   provider: SamlIdentityProvider
   log: Record<string, unknown>[]
   /** A new browser behind the proxy. */

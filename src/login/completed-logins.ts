@@ -1,0 +1,55 @@
+/** Sees to it that a login at an identity provider is completed once, although the browser carries all that is known about it. */
+import type { Redis } from '../redis/redis.ts'
+
+export interface CompletedLoginsOptions {
+  /** Shared by replicas; without it, this process knows what it has completed. */
+  redis: Redis | undefined
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+/** As long as the cookie of a login counts. */
+const completedMs = 60 * 60_000
+/** Longer than a provider is waited for. */
+const begunMs = 60_000
+const maxRemembered = 10_000
+const redisPrefix = 'fairlead:login:completed:'
+
+export class CompletedLogins {
+  readonly #options: CompletedLoginsOptions
+  readonly #begun = new Map<string, number>()
+  /** Strangers cannot fill it. After a restart it is the provider that takes each code once. */
+  readonly #completed = new Map<string, number>()
+
+  constructor(options: CompletedLoginsOptions) {
+    this.#options = options
+  }
+
+  /** False when the login has been completed, or this process is about to: a browser may send its answer twice at once. @throws as Redis */
+  async begin(id: string): Promise<boolean> {
+    if (this.#holds(this.#begun, id)) return false
+    this.#keep(this.#begun, id, begunMs)
+    const { redis } = this.#options
+    return redis === undefined ? !this.#holds(this.#completed, id) : (await redis.send('exists', redisPrefix + id)) === 0
+  }
+
+  /** In one step; false when it has been completed before. @throws as Redis; nobody may be logged in then */
+  async complete(id: string): Promise<boolean> {
+    const { redis } = this.#options
+    if (redis !== undefined) return (await redis.send('set', redisPrefix + id, '1', 'PX', completedMs, 'NX')) === 'OK'
+    if (this.#holds(this.#completed, id)) return false
+    this.#keep(this.#completed, id, completedMs)
+    return true
+  }
+
+  #holds(known: ReadonlyMap<string, number>, id: string): boolean {
+    return (known.get(id) ?? 0) > this.#options.now()
+  }
+
+  #keep(known: Map<string, number>, id: string, forMs: number): void {
+    known.delete(id)
+    known.set(id, this.#options.now() + forMs)
+    const [oldest] = known.keys()
+    if (known.size > maxRemembered && oldest !== undefined) known.delete(oldest)
+  }
+}

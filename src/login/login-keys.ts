@@ -1,0 +1,122 @@
+/** The keys of what logins leave in browsers, one for all replicas: in the data directory, or in the Redis that replicas share. */
+import { createHmac, randomBytes } from 'node:crypto'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { closeToOthers } from '../private-files.ts'
+import { isWrongType, type Redis } from '../redis/redis.ts'
+
+export interface LoginKey {
+  /** 4 bytes by which a key is told from another. */
+  readonly id: Buffer
+  /** 256 bits. */
+  readonly secret: Buffer
+}
+
+export interface LoginKeys {
+  /** The one to write with. @throws when it can neither be read nor created */
+  current(): Promise<LoginKey>
+  /** The one with which something was written, as far as it is still known. @throws as `current` */
+  find(id: Buffer): Promise<LoginKey | undefined>
+}
+
+const secretBytes = 32
+
+function toLoginKey(secret: Buffer): LoginKey {
+  return { id: derive(secret, 'id').subarray(0, 4), secret }
+}
+
+/** A key of 256 bits for one purpose. */
+export function deriveKey({ secret }: LoginKey, purpose: string): Buffer {
+  return derive(secret, `key for ${purpose}`)
+}
+
+function derive(secret: Buffer, purpose: string): Buffer {
+  return createHmac('sha256', secret).update(purpose).digest()
+}
+
+/** In the file `login.key` of the data directory, read when it is first needed. */
+export function createFileKeys(dataDir: string): LoginKeys {
+  let key: LoginKey | undefined
+  const current = async () => {
+    key ??= toLoginKey(readOrCreate(join(dataDir, 'login.key')))
+    return key
+  }
+  return { current, find: async (id) => pick([await current()], id) }
+}
+
+/** Without its key nobody is logged out; only logins that are under way begin again. So an unreadable one is replaced. */
+function readOrCreate(file: string): Buffer {
+  const kept = readSecret(file)
+  if (kept !== undefined) return kept
+  const secret = randomBytes(secretBytes)
+  rmSync(`${file}.new`, { force: true })
+  writeFileSync(`${file}.new`, secret.toString('base64url'), { mode: 0o600, flush: true })
+  renameSync(`${file}.new`, file)
+  return secret
+}
+
+function readSecret(file: string): Buffer | undefined {
+  try {
+    closeToOthers(file)
+    return parseSecret(readFileSync(file, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+const redisKey = 'fairlead:login:key'
+/** A key that another replica has put in place of a lost one is taken over after this time. */
+const rereadMs = 60_000
+
+/** In Redis, for all replicas; needs GET and SET on `fairlead:login:key`. */
+export function createRedisKeys(redis: Redis, now: () => number): LoginKeys {
+  let known: LoginKey[] = []
+  let readAtMs = Number.NEGATIVE_INFINITY
+  const reread = async () => {
+    const key = toLoginKey(await readOrShare(redis, known[0]?.secret))
+    // The former one still opens what it has sealed.
+    known = [key, ...known.filter(({ id }) => !id.equals(key.id))].slice(0, 2)
+    readAtMs = now()
+    return key
+  }
+  return {
+    current: async () => (known[0] !== undefined && now() - readAtMs < rereadMs ? known[0] : reread()),
+    find: async (id) => {
+      const found = pick(known, id)
+      if (found !== undefined) return found
+      await reread()
+      return pick(known, id)
+    },
+  }
+}
+
+/** What Redis holds; else the known secret or a new one is put there, unless another replica is faster. */
+async function readOrShare(redis: Redis, known: Buffer | undefined): Promise<Buffer> {
+  const held = await readShared(redis)
+  if (held !== undefined) return held
+  const offered = known ?? randomBytes(secretBytes)
+  await redis.send('set', redisKey, offered.toString('base64url'), 'NX')
+  return (await readShared(redis)) ?? offered
+}
+
+async function readShared(redis: Redis): Promise<Buffer | undefined> {
+  const text = await redis.send('get', redisKey).catch((error: unknown) => {
+    if (!isWrongType(error)) throw error
+    return ''
+  })
+  if (text === null || text === undefined) return undefined
+  const secret = parseSecret(String(text))
+  // Something else stands there: it gives way.
+  if (secret === undefined) await redis.send('unlink', redisKey)
+  return secret
+}
+
+function parseSecret(text: string): Buffer | undefined {
+  const secret = Buffer.from(text.trim(), 'base64url')
+  return secret.length === secretBytes ? secret : undefined
+}
+
+function pick(keys: readonly LoginKey[], id: Buffer): LoginKey | undefined {
+  return keys.find((key) => key.id.equals(id))
+}
