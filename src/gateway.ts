@@ -223,6 +223,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         ? createEncryptedServer(handler, tls, listeners.clientCertificates, log, serverOptions)
         : createPlainServer(handler, serverOptions),
     echoedHeaders: config.http.answerHeaders,
+    boundsOf: createBodyBounds(config.http.bodies),
     ignoreTrailingSlash: config.http.ignoreTrailingSlash,
     steps,
     methodsOf,
@@ -234,7 +235,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   if (audited !== undefined) server.addHook('onSend', audited.onSend)
   login.mount(server)
   mountOperations(server, operations, platform, {
-    boundsOf: createBodyBounds(config.http.bodies),
     echoedHeaders: config.http.answerHeaders,
   })
 

@@ -19,6 +19,9 @@ interface BoundSettings {
   readonly prefix: 'http' | 'http.openPaths'
 }
 
+/** As much of every body is not counted: small ones are read however many large ones are held. */
+export const uncountedBytes = 64 * 1024
+
 /** Gives the bounds of one body; what it holds is given back when its answer is over. */
 export type BoundsOf = (kind: keyof BodySettings, answer: ServerResponse) => BodyBounds
 
@@ -40,12 +43,21 @@ function createHeld({ maxBytesAtOnce, prefix }: BoundSettings): HeldBytes {
 }
 
 function holdUntilClosed(held: HeldBytes, answer: ServerResponse): (bytes: number) => void {
+  let read = 0
   let taken = 0
   return (bytes) => {
-    // Nobody waits for the answer any more, and so nothing of the body is kept.
-    if (answer.destroyed) return
-    held.take(bytes)
+    read += bytes
+    const counted = Math.min(bytes, read - uncountedBytes)
+    // Where nobody waits for the answer any more nothing of the body is kept.
+    if (counted <= 0 || answer.destroyed) return
+    held.take(counted)
     if (taken === 0) answer.once('close', () => held.release(taken))
-    taken += bytes
+    taken += counted
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    boundsOf: BoundsOf
   }
 }

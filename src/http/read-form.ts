@@ -1,4 +1,5 @@
 /** Reads a posted form, within limits of size and fields. */
+import type { ServerResponse } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { readBytes } from './read-body.ts'
@@ -9,12 +10,17 @@ const maxFields = 20
 /**
  * The fields of the body; undefined when it is something else. Query parameters do not count.
  *
- * @throws {GatewayError} BODY_TOO_LARGE, BAD_ARGUMENT for too many fields
+ * @param answer Needed where a form may be large: until it is over, the form counts among what strangers have in memory.
+ * @throws {GatewayError} BODY_TOO_LARGE, TOO_MANY_BODIES, BAD_ARGUMENT for too many fields
  */
-export async function readForm({ raw, headers }: FastifyRequest, maxBytes: number): Promise<URLSearchParams | undefined> {
+export async function readForm(
+  { raw, headers, server }: FastifyRequest,
+  maxBytes: number,
+  answer?: ServerResponse,
+): Promise<URLSearchParams | undefined> {
   const [type = ''] = (headers['content-type'] ?? '').split(';')
   if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') return undefined
-  const body = await readBytes(raw, { maxBytes })
+  const body = await readBytes(raw, { maxBytes, hold: answer && server.boundsOf('open', answer).hold })
   let fields = 1
   for (let at = body.indexOf('&'); at !== -1; at = body.indexOf('&', at + 1)) {
     if (++fields > maxFields) throw new GatewayError('BAD_ARGUMENT', `The form has more than ${maxFields} fields.`)

@@ -12,6 +12,7 @@ import Fastify, {
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../telemetry/log.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
+import type { BoundsOf } from './body-bounds.ts'
 import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { RequestState, RequestStep } from './request-state.ts'
@@ -26,6 +27,7 @@ export interface HttpServerOptions {
   /** Serves the main port. */
   createMainServer: (handler: RequestListener) => Server
   echoedHeaders: EchoedHeaders
+  boundsOf: BoundsOf
   /** Steps that every request passes, in order. */
   steps: readonly RequestStep[]
   /** Told about every request when it arrives, once its answer is over, and about every error that was answered. */
@@ -66,6 +68,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     clientErrorHandler: () => {},
   })
   server.decorateRequest('state')
+  server.decorate('boundsOf', options.boundsOf)
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', (_request, _payload, done) => done(null))
 

@@ -47,14 +47,16 @@ export const HttpKeys = z.strictObject({
     .describe('Most values in the JSON or YAML of a request body: objects, lists, texts, numbers and words together.'),
   'http.maxBodyBytesAtOnce': byteCount
     .prefault('128MB')
-    .describe('Request bodies that are held in memory at once, together; further ones are refused with 503.'),
+    .describe(
+      'What all request bodies may have in memory at once, without the first 64 KB of each; further large ones are refused with 503.',
+    ),
   'http.openPaths.maxBodyBytes': byteCount
     .prefault('1MB')
     .describe('Largest body of a request without login, such as a webhook.'),
   'http.openPaths.maxBodyValues': z.int().min(1).default(50_000).describe('Most values in it.'),
   'http.openPaths.maxBodyBytesAtOnce': byteCount
     .prefault('32MB')
-    .describe('Bodies of requests without login that are held in memory at once, together; further ones are refused with 503.'),
+    .describe('The same for requests without login, forms of identity providers included.'),
   'http.maxHeaderBytes': byteCount.prefault('32KB').describe('Largest request line and headers together.'),
   'server.max-http-request-header-size': byteCount.optional().describe('The same in the words of Spring; wins where it is set.'),
   'http.writeTimeout': duration('ms')

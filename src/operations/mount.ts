@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../http/answer.ts'
-import type { BoundsOf } from '../http/body-bounds.ts'
 import type { QueryValue } from '../http/encode-path.ts'
 import { formatJson, JsonScan } from '../http/json.ts'
 import { acceptsGzip, parseAccept } from '../http/parse-accept.ts'
@@ -23,7 +22,6 @@ import type { Platform } from './platform.ts'
 import { nothing } from './schemas.ts'
 
 export interface MountSettings {
-  boundsOf: BoundsOf
   echoedHeaders: EchoedHeaders
 }
 
@@ -166,10 +164,10 @@ async function readDeclaredBody(asked: Asked): Promise<unknown> {
 }
 
 /** Whom nobody knows may send less, also where everyone is anonymous and the path would be open anyway. */
-function boundsFor({ operation, request, reply, settings }: Asked): BodyBounds {
+function boundsFor({ operation, request, reply }: Asked): BodyBounds {
   const { user } = request.state
   const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === provedBySender)
-  return settings.boundsOf(isStranger ? 'open' : 'known', reply.raw)
+  return request.server.boundsOf(isStranger ? 'open' : 'known', reply.raw)
 }
 
 function missingBody(): GatewayError {

@@ -221,7 +221,7 @@ export class SamlLogin implements LoginMethod {
 
   /** @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE, BODY_TOO_LARGE, BAD_ARGUMENT */
   async #consume(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
-    const form = await readForm(request, maxFormBytes)
+    const form = await readForm(request, maxFormBytes, reply.raw)
     let user: User
     let assertion: AcceptedAssertion
     try {
