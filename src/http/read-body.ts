@@ -104,14 +104,13 @@ function look(scan: JsonScan, chunk: Buffer, setting: string | undefined): void 
 const endsConnection = { headers: { connection: 'close' } }
 
 function tooLarge(maxBytes: number, setting: string | undefined): GatewayError {
-  const yaml = maxBytes === maxYamlBytes ? 'send JSON instead of YAML' : undefined
-  const advice = yaml ?? (setting && `raise ${setting}`)
+  const advice = maxBytes === maxYamlBytes ? 'send JSON instead of YAML' : setting && `raise ${setting}`
   const message = `The body is larger than ${maxBytes} bytes. Send less${advice === undefined ? '' : `, or ${advice}`}.`
   return new GatewayError('BODY_TOO_LARGE', message, endsConnection)
 }
 
 /** @param setting The key that raises the number of values. */
-export function toBodyError(cause: unknown, setting: string | undefined, kind: 'JSON' | 'YAML' = 'JSON'): GatewayError {
+function toBodyError(cause: unknown, setting: string | undefined, kind: 'JSON' | 'YAML' = 'JSON'): GatewayError {
   const { message } = cause as Error
   if (cause instanceof UnsafeJsonError && cause.code === 'JSON_TOO_MANY_VALUES') {
     const advice = setting === undefined ? 'Send less.' : `Send less, or raise ${setting}.`

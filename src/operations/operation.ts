@@ -42,7 +42,10 @@ export interface Operation {
   readonly success?: number
   /** As how many requests one counts for the rate limit, 1 unless given. See the classes in docs/guides/limits.md. */
   readonly cost?: number
-  /** Documents the answer and never filters it; `nothing` makes the answer empty. */
+  /**
+   * Documents the answer and never filters it; `nothing` makes the answer empty. What a service answers must be an object or a
+   * list where this is one, and may be empty where this is optional.
+   */
   readonly answer: z.ZodType
   /** Errors beyond those that every operation has: status to meaning. */
   readonly errors?: Readonly<Record<number, string>>
