@@ -223,6 +223,31 @@ test('expressions within one value share what they may take', () => {
   assert.ok(meter.spent < 700_000, String(meter.spent))
 })
 
+test('a result that holds one list many times is measured without walking through it', () => {
+  accesses = 0
+  const wide = watched(Array.from({ length: 5000 }, () => values['list']))
+  const names: Scope = { ...scope, has: (name) => name === 'wide', lookUp: () => wide }
+
+  const { value, summary } = evaluateTree({ wide: '${wide}' }, { scope: names, now: 0 })
+
+  assert.equal(value.wide, '${wide}')
+  assert.match(JSON.stringify(summary), /too (large|many steps)/)
+  assert.ok(accesses < 3_000_000, String(accesses))
+})
+
+test('a power of whole numbers wraps at every step as it would at the end', () => {
+  for (const [base, exponent] of [
+    [3n, 1000n],
+    [-7n, 333n],
+    [2n, 63n],
+    [9_223_372_036_854_775_807n, 2n],
+    [5n, 0n],
+  ] as const) {
+    const result = evaluateNode(parseExpression(`(${base}L) ^ ${exponent}`), scope, createExpressionMeter())
+    assert.equal(result, BigInt.asIntN(64, base ** exponent))
+  }
+})
+
 test('a result that nests too deeply stays as it was written', () => {
   const deep = `\${{1}${'.![{#this}]'.repeat(250)}}`
 

@@ -9,8 +9,6 @@ export type ArithmeticOperator = Extract<BinaryOperator, '+' | '-' | '*' | '/' |
 /** Longest text that one operation may make. */
 export const longestText = 1_000_000
 const largestExponent = 1000n
-/** Steps of a power of whole numbers, which may have thousands of digits before it is cut to size. */
-const powerSteps = 50
 
 /** @throws {ExpressionError} for operands that the operator does not take. */
 export function calculate(operator: ArithmeticOperator, left: unknown, right: unknown, meter: Meter): unknown {
@@ -19,7 +17,6 @@ export function calculate(operator: ArithmeticOperator, left: unknown, right: un
   }
   weigh(left, meter)
   weigh(right, meter)
-  if (operator === '^') meter.spend(powerSteps)
   const one = numberOf(left)
   const other = numberOf(right)
   if (operator === '*' && typeof left === 'string' && other !== undefined) return repeat(left, Number(other.value))
@@ -64,8 +61,19 @@ function calculateWhole(operator: ArithmeticOperator, one: bigint, other: bigint
       return operator === '/' ? one / other : one % other
     case '^':
       if (other < 0n || other > largestExponent) throw new ExpressionError(`The exponent ${other} is out of range.`)
-      return one ** other
+      return power(one, other)
   }
+}
+
+/** Cut to size at each step: it will be in the end, and would have thousands of digits before. */
+function power(base: bigint, exponent: bigint): bigint {
+  let result = 1n
+  let square = base
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) result = BigInt.asIntN(64, result * square)
+    square = BigInt.asIntN(64, square * square)
+  }
+  return result
 }
 
 function join(one: string, other: string): string {

@@ -244,7 +244,8 @@ function toJson(value: unknown, meter: Meter): string {
 /** Characters of a text to parse that cost as much as one step. */
 const jsonCharactersPerStep = 8
 /** YAML is read by a program a hundred times as slow. */
-const stepsPerYamlCharacter = 2
+const stepsPerYamlCharacter = 4
+const leastYamlSteps = 200
 
 function readJson(json: string, meter: Meter): unknown {
   meter.spend(json.length / jsonCharactersPerStep)
@@ -257,12 +258,12 @@ function readJson(json: string, meter: Meter): unknown {
 const yamlOptions = { maxAliasCount: 100, uniqueKeys: false }
 
 function readYaml(yaml: string, meter: Meter): unknown {
-  meter.spend(yaml.length * stepsPerYamlCharacter)
+  meter.spend(leastYamlSteps + yaml.length * stepsPerYamlCharacter)
   return plain(attempt(() => parseYaml(yaml, yamlOptions), 'YAML'))
 }
 
 function readAllYaml(yaml: string, meter: Meter): unknown {
-  meter.spend(yaml.length * stepsPerYamlCharacter)
+  meter.spend(leastYamlSteps + yaml.length * stepsPerYamlCharacter)
   return attempt(() => {
     const documents = parseAllDocuments(yaml, yamlOptions)
     if (!Array.isArray(documents)) return []

@@ -122,8 +122,8 @@ class TreeEvaluation {
     const value = evaluateNode(parseExpression(source), this.#options.scope, this.#meter)
     const size = sizeOf(value, this.#room, deepestResult)
     this.#room -= size
-    if (this.#room < 0) throw new ExpressionError('The results of the expressions are too large.')
     this.#meter.spend(size / membersPerStep)
+    if (this.#room < 0) throw new ExpressionError('The results of the expressions are too large.')
     return value
   }
 
@@ -173,7 +173,8 @@ function sizeOf(value: unknown, enough: number, deepest = Infinity): number {
     const below: unknown[] = []
     for (const next of level) {
       size += typeof next === 'string' ? next.length + 1 : 1
-      if (size > enough) return size
+      // Members are counted before they are looked at: a list may hold another one, large itself, a hundred thousand times.
+      if (size + below.length > enough) return size + below.length
       const inner = next instanceof Unevaluated ? next.value : next
       if (isList(inner)) for (const item of inner) below.push(item)
       else if (isMap(inner)) {

@@ -113,8 +113,8 @@ export function toText(value: unknown, meter: Meter): string {
   if (value instanceof Unevaluated) return toText(value.value, meter)
   if (isList(value)) return `[${value.map((item) => toText(item, meter)).join(', ')}]`
   if (isMap(value)) {
-    return `{${Object.entries(value)
-      .map(([key, member]) => `${key}=${toText(member, meter)}`)
+    return `{${keysOf(value, meter)
+      .map((key) => `${key}=${toText(value[key], meter)}`)
       .join(', ')}}`
   }
   return plainText(value)
@@ -138,7 +138,7 @@ export function toJsonValue(value: unknown, meter: Meter): unknown {
   if (value instanceof Real) return Number.isFinite(value.value) ? value.value : String(value.value)
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
   if (isList(value)) return value.map((item) => toJsonValue(item, meter))
-  if (isMap(value)) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, toJsonValue(member, meter)]))
+  if (isMap(value)) return Object.fromEntries(keysOf(value, meter).map((key) => [key, toJsonValue(value[key], meter)]))
   return value
 }
 
