@@ -1,8 +1,10 @@
 /** Files for the user of the process alone, mode 0600: databases, locks, keys. */
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
 const ownerOnly = 0o600
+/** S_IFDIR, without rights of group and others. */
+const directoryType = 0o040000
 /** What SQLite keeps beside a database; new ones get the mode of the database itself. */
 const companions = ['-wal', '-shm', '-journal']
 
@@ -11,6 +13,24 @@ export function openPrivateDatabase(file: string): DatabaseSync {
   if (createPrivateFile(file)) return new DatabaseSync(file)
   for (const suffix of ['', ...companions]) closeToOthers(file + suffix)
   return new DatabaseSync(file)
+}
+
+/** Writes a file in one step: a crash leaves the former content or the new one. @throws as the file system does */
+export function writePrivateFile(file: string, content: string): void {
+  const fresh = `${file}.new`
+  rmSync(fresh, { force: true })
+  writeFileSync(fresh, content, { mode: ownerOnly, flush: true })
+  renameSync(fresh, file)
+}
+
+/** Creates a folder in a place where others may create some, too. @throws {Error} when somebody else has been faster */
+export function openPrivateFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { uid, mode } = lstatSync(folder)
+  if (uid === process.getuid?.() && (mode & 0o170077) === directoryType) return
+  throw new Error(
+    `The folder ${folder} belongs to another user, or others may write there. Remove it, or set data.dir to a shorter path.`,
+  )
 }
 
 /** Takes the rights of group and others away. Files of another user, such as a mounted volume may hold, stay as they are. */

@@ -1,9 +1,10 @@
 /** Opens the SQLite file of the embedded back ends so that what was committed survives a crash of process or machine. */
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
+import { openPrivateDatabase } from '../private-files.ts'
 import { BackendError } from './backend.ts'
 
 export function openDatabase(file: string): DatabaseSync {
-  const db = new DatabaseSync(file)
+  const db = openPrivateDatabase(file)
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
   return db
 }

@@ -1,10 +1,11 @@
 /** Starts the worker thread of the embedded back ends, watches it, and starts it again when it dies. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
+import { openPrivateFolder } from '../private-files.ts'
 import type { EmbeddableService, ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { BackendSettings } from './backend.ts'
 import { createPermissionVersion, readPermissionVersion } from './permission-version.ts'
@@ -43,7 +44,7 @@ export function socketPathFor(dataDir: string): string {
   const path = join(dataDir, 'backends.sock')
   if (Buffer.byteLength(path) < 100) return path
   const dir = join(tmpdir(), `fairlead-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`)
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  openPrivateFolder(dir)
   return join(dir, 'backends.sock')
 }
 

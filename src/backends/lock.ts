@@ -1,7 +1,8 @@
 /** Keeps two processes from working on one data directory; the operating system frees the lock however the process ends. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
+import { openPrivateDatabase } from '../private-files.ts'
 
 /**
  * Creates the directory, readable by its owner only, and locks it.
@@ -35,7 +36,7 @@ const sqliteBusy = 5
 
 function openLock(dataDir: string): DatabaseSync {
   try {
-    return new DatabaseSync(join(dataDir, 'lock.db'))
+    return openPrivateDatabase(join(dataDir, 'lock.db'))
   } catch (cause) {
     throw unusable(dataDir, cause)
   }

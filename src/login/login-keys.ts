@@ -1,8 +1,8 @@
 /** The keys of what logins leave in browsers, one for all replicas: in the data directory, or in the Redis that replicas share. */
 import { createHmac, randomBytes } from 'node:crypto'
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { closeToOthers } from '../private-files.ts'
+import { closeToOthers, writePrivateFile } from '../private-files.ts'
 import { isWrongType, type Redis } from '../redis/redis.ts'
 
 export interface LoginKey {
@@ -49,9 +49,7 @@ function readOrCreate(file: string): Buffer {
   const kept = readSecret(file)
   if (kept !== undefined) return kept
   const secret = randomBytes(secretBytes)
-  rmSync(`${file}.new`, { force: true })
-  writeFileSync(`${file}.new`, secret.toString('base64url'), { mode: 0o600, flush: true })
-  renameSync(`${file}.new`, file)
+  writePrivateFile(file, secret.toString('base64url'))
   return secret
 }
 

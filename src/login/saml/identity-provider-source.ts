@@ -1,8 +1,9 @@
 /** Where the metadata of an identity provider comes from, and how it stays current. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
+import { writePrivateFile } from '../../private-files.ts'
 import { type IdentityProvider, parseIdpMetadata, readSigningCertificate } from './idp-metadata.ts'
 import { readCertificate, readLocation } from './key-store.ts'
 import type { SamlRegistration } from './settings.ts'
@@ -144,9 +145,8 @@ class MetadataCopy {
 
   keep(text: string): void {
     if (text === this.#kept) return
-    mkdirSync(join(this.#file, '..'), { recursive: true })
-    writeFileSync(`${this.#file}.new`, text)
-    renameSync(`${this.#file}.new`, this.#file)
+    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 })
+    writePrivateFile(this.#file, text)
     this.#kept = text
   }
 

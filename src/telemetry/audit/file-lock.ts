@@ -1,5 +1,5 @@
 /** Keeps two processes from writing one audit log; the operating system frees the lock however the process ends. */
-import { DatabaseSync } from 'node:sqlite'
+import { openPrivateDatabase } from '../../private-files.ts'
 
 export interface FileLock {
   release(): void
@@ -9,7 +9,7 @@ const sqliteBusy = 5
 
 /** Locks a file beside the given one. @throws {Error} when another process holds it, or it cannot be created */
 export function lockFile(file: string): FileLock {
-  const lock = new DatabaseSync(`${file}.lock`)
+  const lock = openPrivateDatabase(`${file}.lock`)
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 200; BEGIN EXCLUSIVE')
   } catch (cause) {

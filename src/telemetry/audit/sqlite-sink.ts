@@ -1,6 +1,7 @@
 /** The audit log in a SQLite file, which can be searched. */
 
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { openPrivateDatabase } from '../../private-files.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
@@ -33,7 +34,7 @@ const spared = 0.9
 /** @throws {Error} when the file cannot be used; the message says what to do */
 export function openSqliteSink(file: string): AuditSink {
   try {
-    const db = new DatabaseSync(file)
+    const db = openPrivateDatabase(file)
     // Small, since the log is written at its end and seldom read.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200; PRAGMA cache_size = -256')
     db.exec(schema)
