@@ -139,7 +139,7 @@ test('while Redis is silent, away or has something else under the key, requests 
 test('a gateway whose Redis is gone serves on, without the headers, and says so once', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
-  const orca = await startUpstream(t, () => [])
+  const orca = await startUpstream(t, () => ({}))
   const lines: Record<string, unknown>[] = []
   const { url } = await runGateway(
     t,
@@ -179,7 +179,7 @@ test('a gateway whose Redis is gone serves on, without the headers, and says so 
 test('with rate-limit.redis.enabled: false, a replica counts for itself and sends nothing to Redis', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
-  const orca = await startUpstream(t, () => [])
+  const orca = await startUpstream(t, () => ({}))
   const { url } = await runGateway(t, {
     'rate-limit': { enabled: true, learning: false, capacity: 1, redis: { enabled: false } },
     redis: { connection: redis.url },
@@ -194,7 +194,7 @@ test('with rate-limit.redis.enabled: false, a replica counts for itself and send
 test('with rate-limit.redis.fallback: memory, a replica counts for itself while Redis is gone', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
-  const orca = await startUpstream(t, () => [])
+  const orca = await startUpstream(t, () => ({}))
   const lines: Record<string, unknown>[] = []
   const { url } = await runGateway(
     t,

@@ -15,7 +15,7 @@ const [learn, refuse, some, overrides] = [...guide.matchAll(/```yaml\n(.*?)```/g
 
 /** Asks as a program of the given name, in a gateway where nobody logs in, and says what the answers were. */
 async function start(t: TestContext, settings: GatewaySettings | undefined) {
-  const orca = await startUpstream(t, () => [])
+  const orca = await startUpstream(t, () => ({}))
   const now = () => Date.UTC(2026, 6, 1, 12)
   const url = await startGateway(t, { ...settings, services: { orca: { baseUrl: orca.url } } }, { now })
   return {

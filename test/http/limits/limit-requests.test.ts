@@ -20,7 +20,11 @@ interface Limits {
 /** A gateway in front of an orchestrator, and a way to ask it; `passing` moves its clock. */
 async function start(t: TestContext, { limits, settings = login }: Limits) {
   const orca = await startUpstream(t, (request: { path: string }) =>
-    request.path.startsWith('/pipelines/busy') ? new Reply(429, { message: 'slow down' }) : [],
+    request.path.startsWith('/pipelines/busy')
+      ? new Reply(429, { message: 'slow down' })
+      : request.path.startsWith('/pipelines/')
+        ? {}
+        : [],
   )
   const lines: Record<string, unknown>[] = []
   let nowMs = noonMs

@@ -22,7 +22,7 @@ interface Running {
 async function start(t: TestContext, limits: Record<string, unknown> = {}, acl = documentedUser()): Promise<Running | undefined> {
   const redis = await startRedis(t, { users: [acl] })
   if (redis === undefined) return undefined
-  const orca = await startUpstream(t, () => [])
+  const orca = await startUpstream(t, () => ({}))
   const lines: Record<string, unknown>[] = []
   let nowMs = Date.now()
   const { url } = await runGateway(
