@@ -20,6 +20,7 @@ import { createHttpServer } from './http/server.ts'
 import { shedRequests } from './http/shedding.ts'
 import { answerOptions, dropForgedIdentity, refuseAmbiguousPath } from './http/steps.ts'
 import { openTlsFiles } from './http/tls/tls-files.ts'
+import { refuseForeignLogins } from './login/foreign-logins.ts'
 import type { Login } from './login/login.ts'
 import { openLogin } from './login/open-login.ts'
 import { createAccountCache } from './operations/account-cache.ts'
@@ -197,6 +198,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     applyCors(config.http.cors),
     answerOptions(methodsOf),
     shedRequests(config.http.shedding, { now }),
+    refuseForeignLogins({
+      cors: config.http.cors,
+      page: { contextPath: config.http.origin.contextPath, brand: config.login.page },
+    }),
     ...login.steps,
     refuseForeignPages(config.http.cors),
     ...(rateLimit.enabled

@@ -131,5 +131,82 @@ test('auth-scenario 255: with cors.refuse-foreign-origins, a page of another ori
   assert.equal((await browser.visit('/auth/user', { headers: origin })).status, 200)
   assert.equal((await browser.visit('/pipelines/1/pause', { method: 'PUT', headers: { origin: ui } })).status, 200)
   assert.equal((await browser.visit('/pipelines/1/pause', { method: 'PUT' })).status, 200)
-  assert.equal((await browser.visit('/auth/logout', { method: 'POST', headers: origin })).status, 302)
+})
+
+const crossSite = { 'sec-fetch-site': 'cross-site' }
+
+test('a page of another site signs nobody in', async (t) => {
+  const { open } = await startGuarded(t, { services: {} })
+  const foreign: Record<string, string>[] = [
+    { ...crossSite, origin: evil },
+    { ...crossSite, origin: 'null' },
+    { ...crossSite },
+    { 'sec-fetch-site': 'same-site', origin: 'https://sister.example.com' },
+    { origin: evil },
+    { origin: 'null' },
+  ]
+  for (const headers of foreign) {
+    const browser = open()
+    const answer = await browser.login('admin', 'secret', headers)
+    assert.deepEqual([answer.status, answer.cookies], [403, []], JSON.stringify(headers))
+    assert.match(answer.text, /<a class="button" href="\/login">Sign in<\/a>/)
+    assert.equal(await browser.user(), undefined)
+  }
+  const script = await open().login('admin', 'secret', { ...crossSite, origin: evil, accept: '*/*' })
+  assert.equal((JSON.parse(script.text) as { code: string }).code, 'ORIGIN_REFUSED')
+
+  const known: Record<string, string>[] = [
+    {},
+    { 'sec-fetch-site': 'same-origin', origin: 'https://gate.example.com' },
+    { 'sec-fetch-site': 'same-origin', origin: 'null' },
+    { 'sec-fetch-site': 'none' },
+    { ...crossSite, origin: ui },
+    { origin: 'https://gate.example.com' },
+  ]
+  for (const headers of known) assert.equal((await open().login('admin', 'secret', headers)).status, 302, JSON.stringify(headers))
+})
+
+test('a page of another site signs nobody out, and a link there asks first', async (t) => {
+  const { browser } = await start(t)
+  const foreign: Record<string, string>[] = [
+    { ...crossSite, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image', accept: 'image/*' },
+    { ...crossSite, origin: evil },
+    { ...crossSite, referer: `${evil}/x` },
+    { origin: evil },
+  ]
+  for (const headers of foreign) {
+    for (const method of ['GET', 'POST']) {
+      assert.equal((await browser.visit('/auth/logout', { method, headers })).status, 403, JSON.stringify(headers))
+    }
+  }
+  const page = await browser.visit('/auth/logout', { headers: crossSite })
+  assert.match(page.text, /Nothing has happened yet.*<a class="button" href="\/auth\/logout">Sign out<\/a>/s)
+  assert.notEqual(await browser.user(), undefined)
+
+  const known: Record<string, string>[] = [
+    { 'sec-fetch-site': 'same-origin', referer: 'https://gate.example.com/auth/logout' },
+    { ...crossSite, origin: ui, 'sec-fetch-mode': 'cors' },
+    { ...crossSite, referer: `${ui}/` },
+    { 'sec-fetch-site': 'same-site', origin: 'https://a-proxy-answers-for.example.com' },
+    {},
+  ]
+  for (const headers of known) {
+    await browser.login('admin', 'secret')
+    assert.equal((await browser.visit('/auth/logout', { headers })).status, 302, JSON.stringify(headers))
+    assert.equal(await browser.user(), undefined)
+  }
+})
+
+test('behind a proxy that hides its TLS, an older browser is known by the host', async (t) => {
+  const url = await startGateway(t, { security: { user: { name: 'admin', password: 'correct-horse' } } })
+  const { host } = new URL(url)
+  const login = (origin: string) =>
+    fetch(`${url}/login`, {
+      method: 'POST',
+      headers: { origin },
+      body: new URLSearchParams({ username: 'admin', password: 'correct-horse' }),
+      redirect: 'manual',
+    })
+  assert.equal((await login(`https://${host}`)).status, 302)
+  assert.equal((await login('https://elsewhere.example.com')).status, 403)
 })

@@ -1,0 +1,72 @@
+/** Refuses logins and logouts that a page of another site makes a browser send: nobody ends up in, or out of, a session unasked. */
+import type { FastifyRequest } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import { type CorsSettings, isAllowedOrigin, isSameOrigin } from '../http/cors.ts'
+import type { RequestStep } from '../http/request-state.ts'
+import { createPage, escapeHtml, type PageOptions } from './login-page.ts'
+
+export interface ForeignLoginsOptions {
+  cors: CorsSettings
+  page: Pick<PageOptions, 'contextPath' | 'brand'>
+}
+
+type Action = 'login' | 'logout'
+
+const words = {
+  login: {
+    message: 'A page of another site has sent this sign-in. Open the sign-in page of this gateway, and sign in there.',
+    link: '/login',
+    label: 'Sign in',
+  },
+  logout: {
+    message: 'A page of another site asks to sign you out. Nothing has happened yet.',
+    link: '/auth/logout',
+    label: 'Sign out',
+  },
+} as const
+
+/** Answers of identity providers come from other sites, and have their own proof that this browser asked for them. */
+export function refuseForeignLogins({ cors, page }: ForeignLoginsOptions): RequestStep {
+  return {
+    name: 'refuseForeignLogins',
+    run(request) {
+      const action = actionOf(request)
+      if (action === undefined || !isForeign(request, action, cors)) return
+      request.log.info(
+        { action, origin: request.headers.origin, address: request.state.clientAddress },
+        'a page of another origin was refused',
+      )
+      const { message, link, label } = words[action]
+      const shown = createPage(
+        label,
+        `
+    <h1>${label}?</h1>
+    <p class="notice alert" role="alert">${message}</p>
+    <p><a class="button" href="${escapeHtml(page.contextPath + link)}">${label}</a></p>`,
+        "; form-action 'none'",
+        page.brand,
+      )
+      throw new GatewayError('ORIGIN_REFUSED', message, { page: shown })
+    },
+  }
+}
+
+function actionOf({ method, state: { path } }: FastifyRequest): Action | undefined {
+  if (path === '/auth/logout' && method !== 'OPTIONS') return 'logout'
+  return path === '/login' && method === 'POST' ? 'login' : undefined
+}
+
+/**
+ * Programs send neither `Sec-Fetch-Site` nor `Origin`. A sister domain may sign its visitor out, since a proxy there may answer for a
+ * web UI whose address the gateway was never told, and whose user relies on the logout.
+ */
+function isForeign(request: FastifyRequest, action: Action, cors: CorsSettings): boolean {
+  const { origin, referer, host, 'sec-fetch-site': site } = request.headers
+  if (site === 'same-origin' || site === 'none') return false
+  const from = origin ?? (site === undefined ? undefined : URL.parse(referer ?? '')?.origin)
+  if (from !== undefined && (isAllowedOrigin(from, cors) || isSameOrigin(from, request))) return false
+  if (site === 'cross-site') return true
+  if (site === 'same-site') return action === 'login'
+  // An older browser, perhaps behind a proxy that does not say that it ends TLS.
+  return from !== undefined && URL.parse(from)?.host !== host
+}
