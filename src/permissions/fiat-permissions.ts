@@ -158,6 +158,10 @@ class FiatPermissions implements Permissions {
     } catch (cause) {
       if (!hasAnswered(cause)) this.#lookups.noteTrouble(cause)
       if (!this.#switches.legacyFallback) {
+        if (refusesUser(cause)) {
+          const message = `The permission service accepts no user of this name: ${cause.message}`
+          throw new GatewayError('USER_NAME_REFUSED', message, { cause })
+        }
         const message = 'The permission service does not answer, so nobody can log in. Try again in a moment.'
         throw new GatewayError('LOGIN_UNAVAILABLE', message, { cause, headers: { 'retry-after': '5' } })
       }
@@ -247,7 +251,7 @@ class FiatPermissions implements Permissions {
         const answer = await this.#loginUpstreams.call('fiat', { ...call, signal }, anonymousIdentity)
         return checkDone(answer, 'fiat')
       } catch (error) {
-        if (attempt >= attempts || signal.aborted) throw error
+        if (attempt >= attempts || signal.aborted || isFinal(error)) throw error
       }
       await wait(reportIntervalMs, undefined, { signal, ref: false }).catch(() => {})
     }
@@ -287,5 +291,21 @@ export function openPermissions(options: PermissionsOptions): Permissions {
 }
 
 function hasAnswered(error: unknown): boolean {
-  return error instanceof GatewayError && error.details.upstream?.status !== undefined
+  return statusOf(error) !== undefined
+}
+
+/** What the service answered with, if it answered. */
+function statusOf(error: unknown): number | undefined {
+  return error instanceof GatewayError ? error.details.upstream?.status : undefined
+}
+
+/** Asking once more would change nothing. */
+function isFinal(error: unknown): boolean {
+  const status = statusOf(error) ?? 500
+  return status >= 400 && status < 500 && ![408, 425, 429].includes(status)
+}
+
+/** Other statuses below 500 speak of the address, or of the rights of the gateway. */
+function refusesUser(error: unknown): error is GatewayError {
+  return [400, 409, 422].includes(statusOf(error) ?? 500)
 }

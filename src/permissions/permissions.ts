@@ -66,7 +66,7 @@ export interface Permissions {
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE; UPSTREAM_FAILED when the service does not understand the question
    */
   mayCreateApplication(user: User, application: string): Promise<boolean>
-  /** Reports a login with the roles learnt, drops the cached view. @throws {GatewayError} LOGIN_UNAVAILABLE */
+  /** Reports a login with the roles learnt, drops the cached view. @throws {GatewayError} LOGIN_UNAVAILABLE, USER_NAME_REFUSED */
   reportLogin(user: User, report?: LoginReport): Promise<void>
   /** Drops the user's permissions in the service and the cached view. Waits for a moment at most; failures are logged. */
   reportLogout(username: string): Promise<void>

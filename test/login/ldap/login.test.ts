@@ -245,6 +245,15 @@ test('auth-scenario 160: while the permission service is down nobody is logged i
   assert.equal(await browser.user(), undefined)
 })
 
+test('a user whom the permission service refuses gets a page that says so', async (t) => {
+  const service = await startUpstream(t, () => new Reply(400, { message: 'no such realm' }))
+  const gateway = await startLdap(t, pattern, { settings: fiat(service.url) })
+  if (gateway === undefined) return
+  const answer = await gateway.open().login('alice', 'pw')
+  assert.equal(answer.status, 403)
+  assert.match(answer.text, /<h1>Not signed in<\/h1>.*no such realm/s)
+})
+
 test('auth-scenario 195: the command line logs in with the form, follows the redirects and keeps the cookie', async (t) => {
   const deck = await startUpstream(t, { 'GET /': 'ui' })
   const gateway = await startLdap(t, pattern, { settings: { services: { deck: { baseUrl: deck.url } }, server: {} } })

@@ -151,6 +151,28 @@ test('auth-scenario 108: nobody is logged in while the permission service is dow
   assert.equal((await admitted.user())?.['username'], 'a@x.io')
 })
 
+test('a user that the platform does not accept is refused at once, with a page', async (t) => {
+  const provider = await startIdentityProvider(t)
+  const fiat = await startUpstream(t, () => new Reply(400, { message: 'no such realm' }))
+  const gateway = await startOAuth2(t, {
+    ...olderSettings(provider),
+    services: { fiat: { baseUrl: fiat.url, enabled: true } },
+  })
+  provider.person = { email: 'anonymous' }
+  const reserved = gateway.open()
+  const named = await logIn(reserved)
+  await assertRefused(reserved, named)
+  assert.match(named.text, /<h1>Not signed in<\/h1>/)
+  assert.equal(fiat.background.length, 0)
+
+  provider.person = { email: 'a@x.io' }
+  const browser = gateway.open()
+  const answer = await logIn(browser)
+  await assertRefused(browser, answer, 403)
+  assert.match(answer.text, /<h1>Not signed in<\/h1>.*The permission service accepts no user of this name.*no such realm/s)
+  assert.equal(fiat.background.filter(({ path }) => path.startsWith('/roles/')).length, 1, 'asking again would change nothing')
+})
+
 test('auth-scenario 247: after a logout the way leads through the provider again', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
