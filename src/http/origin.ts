@@ -1,5 +1,6 @@
 /** How a request reached the gateway: client address, scheme and base URL, through proxies that are trusted, and no others. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { type ForwardedHeaders, plainAddress, readForwarded } from './forwarded.ts'
 
 export interface OriginSettings {
   /** The address that browsers use, when it is configured; it then replaces everything derived. Without a trailing slash. */
@@ -10,7 +11,7 @@ export interface OriginSettings {
   trustForwarded: boolean
   /** Matches the whole address of a peer whose headers are believed. */
   trustedProxies: RegExp
-  headers: { scheme: string; address: string; host: string; port: string }
+  headers: ForwardedHeaders
 }
 
 export interface Origin {
@@ -35,47 +36,19 @@ export interface Received {
 export function originOf(raw: Received, settings: OriginSettings): Origin {
   const peer = plainAddress(raw.socket.remoteAddress ?? '')
   const trusted = isTrustedPeer(raw, settings)
-  const forwarded = (name: string) => (trusted ? firstValue(raw.headers[name.toLowerCase()]) : undefined)
-  const clientAddress = trusted
-    ? clientOf(raw.headers[settings.headers.address.toLowerCase()], peer, settings.trustedProxies)
-    : peer
+  const forwarded = trusted ? readForwarded(raw.headers, settings.headers, { peer, proxies: settings.trustedProxies }) : undefined
+  const clientAddress = forwarded?.clientAddress ?? peer
   if (settings.publicUrl !== undefined) {
     return { clientAddress, scheme: settings.publicUrl.startsWith('https:') ? 'https' : 'http', baseUrl: settings.publicUrl }
   }
-  const direct = raw.socket.encrypted === true ? 'https' : 'http'
-  const claimed = forwarded(settings.headers.scheme)?.toLowerCase()
-  const scheme = claimed === 'https' || claimed === 'http' ? claimed : direct
-  const host = withPort(forwarded(settings.headers.host) ?? raw.headers.host, forwarded(settings.headers.port), scheme)
+  const scheme = forwarded?.scheme ?? (raw.socket.encrypted === true ? 'https' : 'http')
+  const host = withPort(forwarded?.host ?? raw.headers.host, forwarded?.port, scheme)
   return { clientAddress, scheme, baseUrl: `${scheme}://${host ?? localHost(raw)}${settings.contextPath}` }
 }
 
 /** Whether the other end of the connection is a proxy whose headers are believed. */
 export function isTrustedPeer(raw: Pick<Received, 'socket'>, { trustForwarded, trustedProxies }: OriginSettings): boolean {
   return trustForwarded && trustedProxies.test(plainAddress(raw.socket.remoteAddress ?? ''))
-}
-
-/** IPv4 addresses that arrive on an IPv6 socket are written as IPv4. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') ? address.slice(7) : address
-}
-
-function firstValue(value: string | string[] | undefined): string | undefined {
-  const first = String(value ?? '')
-    .split(',')[0]
-    ?.trim()
-  return first === '' ? undefined : first
-}
-
-/** The last address of the list that is not one of our own proxies: earlier ones are what a stranger wrote. */
-function clientOf(header: string | string[] | undefined, peer: string, trustedProxies: RegExp): string {
-  const hops = String(header ?? '')
-    .split(',')
-    .map((hop) => plainAddress(hop.trim()))
-    .filter((hop) => hop !== '')
-  for (const hop of hops.reverse()) {
-    if (!trustedProxies.test(hop)) return hop
-  }
-  return hops.at(-1) ?? peer
 }
 
 const hostForm = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i

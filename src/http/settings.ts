@@ -100,7 +100,10 @@ export const HttpKeys = z.strictObject({
   'server.tomcat.protocolHeaderHttpsValue': withoutEffect('The header says "https".'),
   'server.tomcat.remoteip.remote-ip-header': headerName
     .optional()
-    .describe('Header with the address of the client. Default: `X-Forwarded-For`.'),
+    .describe(
+      'Header with the address of the client. Default: `X-Forwarded-For`. `Forwarded` takes scheme and host from that header, too, ' +
+        'as in RFC 7239, and nothing from `X-Forwarded-*`.',
+    ),
   'server.tomcat.remoteIpHeader': headerName.optional().describe('Older name of `server.tomcat.remoteip.remote-ip-header`.'),
   'server.tomcat.remoteip.port-header': headerName
     .default('X-Forwarded-Port')
@@ -196,7 +199,7 @@ export interface HttpSurroundings {
 
 export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings): HttpSettings {
   const contextPath = (keys['server.context-path'] ?? keys['server.servlet.context-path']).replace(/(?<!\/)\/+$/, '')
-  const origin = toOrigin(keys, contextPath, surroundings.inKubernetes)
+  const origin = toOrigin(keys, report, { contextPath, inKubernetes: surroundings.inKubernetes })
   return {
     port: keys['server.port'],
     address: keys['server.address'] || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
@@ -250,16 +253,23 @@ function toCors(keys: HttpKeys, uiUrl: string): CorsSettings {
 }
 
 /** As in Spring, naming a header of the proxy is enough to have it believed. */
-function toOrigin(keys: HttpKeys, contextPath: string, inKubernetes: boolean): OriginSettings {
+function toOrigin(
+  keys: HttpKeys,
+  report: SettingsReport,
+  { contextPath, inKubernetes }: { contextPath: string; inKubernetes: boolean },
+): OriginSettings {
   const scheme = keys['server.tomcat.remoteip.protocol-header'] ?? keys['server.tomcat.protocolHeader']
   const address = keys['server.tomcat.remoteip.remote-ip-header'] ?? keys['server.tomcat.remoteIpHeader']
   const trusted = keys['server.use-forward-headers'] ?? inKubernetes
   const strategy = keys['server.forward-headers-strategy'] ?? (trusted ? 'native' : 'none')
+  const trustForwarded = Boolean(scheme || address) || strategy !== 'none'
+  const trustedProxies = keys['server.tomcat.internalProxies'] ?? keys['server.tomcat.remoteip.internal-proxies']
+  if (trustForwarded) warnOfCrowds(trustedProxies, report)
   return {
     publicUrl: keys['http.publicUrl'],
     contextPath,
-    trustForwarded: Boolean(scheme || address) || strategy !== 'none',
-    trustedProxies: keys['server.tomcat.internalProxies'] ?? keys['server.tomcat.remoteip.internal-proxies'],
+    trustForwarded,
+    trustedProxies,
     headers: {
       scheme: scheme || 'X-Forwarded-Proto',
       address: address || 'X-Forwarded-For',
@@ -267,6 +277,21 @@ function toOrigin(keys: HttpKeys, contextPath: string, inKubernetes: boolean): O
       port: (keys['server.tomcat.portHeader'] ?? keys['server.tomcat.remoteip.port-header']) || 'X-Forwarded-Port',
     },
   }
+}
+
+/** Addresses that are kept for documentation: nobody's proxy has them. */
+const strangers = ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1']
+
+/** Whoever counts as a proxy chooses the address by which guesses of passwords are counted, and that of the gateway. */
+function warnOfCrowds(proxies: RegExp, report: SettingsReport): void {
+  const named = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies'].some((key) => report.isSet(key))
+  const isEverybody = strangers.some((address) => proxies.test(address))
+  if (named && !isEverybody) return
+  report.notice(
+    `Warning: forwarded headers are believed from every ${isEverybody ? '' : 'private '}address, so any program there may choose the ` +
+      'address under which its requests and its wrong passwords are counted, and the address that the gateway takes for its own. ' +
+      'Name the addresses of your proxies alone in server.tomcat.remoteip.internal-proxies.',
+  )
 }
 
 function isPercentage(value: number): boolean {

@@ -129,8 +129,25 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
     },
     /rolesDelimiter splits roles at ","/,
   ],
+  [
+    'a balancer that nobody has named',
+    { 'config/gate.yml': 'server.forward-headers-strategy: native' },
+    /^Warning: forwarded headers are believed from every private address.*internal-proxies\.$/,
+  ],
+  [
+    'a pattern of proxies that fits everybody',
+    { 'config/gate.yml': 'server: { use-forward-headers: true, tomcat.internalProxies: ".*" }' },
+    /^Warning: forwarded headers are believed from every address/,
+  ],
   ['limits', { 'config/gate.yml': 'rate-limit.enabled: true' }, /^rate-limit\.learning is on/],
 ]
+
+test('a balancer that is named is worth no word', async (t) => {
+  const remoteip = String.raw`server: { forward-headers-strategy: native, tomcat.remoteip.internal-proxies: '10\.1\.2\.\d{1,3}' }`
+  const said = (await load(t, { 'config/gate.yml': remoteip })).notices
+
+  assert.ok(!said.join().includes('forwarded headers'), said.join())
+})
 
 for (const [title, given, notice] of notices) {
   test(`${title} is worth a word at each start`, async (t) => {

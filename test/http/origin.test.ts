@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type ForwardedHeaders, type ForwardedRequest, readForwarded } from '../../src/http/forwarded.ts'
 import { Browser } from '../login/browser.ts'
 import { type GatewaySettings, runGateway, startGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
@@ -84,6 +85,108 @@ test('other names of the headers may be configured, and the usual ones then mean
   const { location, address } = await ask(t, { server: { tomcat: { remoteip } } }, { ...forwarded, ...own })
   assert.equal(location, 'https://own.example.com/login')
   assert.equal(address, '198.51.100.9')
+})
+
+const proxied = { trusted: { peer: '10.0.0.9', proxies: /^(?:10\.0\.0\.\d{1,3}|fd00::.*)$/ } }
+const usual = { scheme: 'X-Forwarded-Proto', address: 'X-Forwarded-For', host: 'X-Forwarded-Host', port: 'X-Forwarded-Port' }
+const standard = { ...usual, address: 'Forwarded' }
+
+const chains: { title: string; names: ForwardedHeaders; headers: Record<string, string>; read: Partial<ForwardedRequest> }[] = [
+  { title: 'nothing', names: usual, headers: {}, read: { clientAddress: '10.0.0.9', scheme: undefined, host: undefined } },
+  {
+    title: 'a client that invents proxies before itself',
+    names: usual,
+    headers: { 'x-forwarded-for': '127.0.0.1, 10.0.0.1, 203.0.113.7, 10.0.0.2' },
+    read: { clientAddress: '203.0.113.7' },
+  },
+  {
+    title: 'an internal client that invents something before itself',
+    names: usual,
+    headers: { 'x-forwarded-for': 'anything <b>, 10.0.0.5' },
+    read: { clientAddress: '10.0.0.5' },
+  },
+  {
+    title: 'ports, brackets, IPv6 and empty parts',
+    names: usual,
+    headers: { 'x-forwarded-for': '203.0.113.7:4711, , [fd00::1]:80,::ffff:10.0.0.3,' },
+    read: { clientAddress: '203.0.113.7' },
+  },
+  {
+    title: 'a scheme that a client has sent before that of the proxy',
+    names: usual,
+    headers: {
+      'x-forwarded-proto': 'https, http',
+      'x-forwarded-host': 'evil.example, gate.example',
+      'x-forwarded-port': '1, 8443',
+    },
+    read: { scheme: 'http', host: 'gate.example', port: '8443' },
+  },
+  { title: 'TLS all the way', names: usual, headers: { 'x-forwarded-proto': 'HTTPS, https' }, read: { scheme: 'https' } },
+  { title: 'a scheme that is none', names: usual, headers: { 'x-forwarded-proto': 'gopher' }, read: { scheme: undefined } },
+  {
+    title: 'Forwarded of one proxy',
+    names: standard,
+    headers: { forwarded: 'For="[2001:db8::7]:4711";Proto=HTTPS;host="gate.example:8443"', 'x-forwarded-for': '198.51.100.1' },
+    read: { clientAddress: '2001:db8::7', scheme: 'https', host: 'gate.example:8443' },
+  },
+  {
+    title: 'Forwarded of two proxies behind what a client has invented',
+    names: standard,
+    headers: {
+      forwarded:
+        'for=127.0.0.1;host=evil.example;proto=https, for=203.0.113.7;host=gate.example;proto=http, for=10.0.0.2;host=inner;proto=https',
+    },
+    read: { clientAddress: '203.0.113.7', scheme: 'http', host: 'gate.example' },
+  },
+  {
+    title: 'Forwarded that hides the client',
+    names: standard,
+    headers: { forwarded: 'for=198.51.100.1;host=evil.example, for=_hidden;host=gate.example;proto=https' },
+    read: { clientAddress: '10.0.0.9', scheme: 'https', host: 'gate.example' },
+  },
+  {
+    title: 'Forwarded whose quotes hold separators',
+    names: standard,
+    headers: { forwarded: 'for=203.0.113.7;host="a,for=10.0.0.1;x"' },
+    read: { clientAddress: '203.0.113.7', host: 'a,for=10.0.0.1;x' },
+  },
+  {
+    title: 'Forwarded that is malformed',
+    names: standard,
+    headers: { forwarded: 'for=198.51.100.1, for=203.0.113.7;for=10.0.0.1' },
+    read: { clientAddress: '10.0.0.9', host: undefined },
+  },
+  { title: 'usual headers beside', names: standard, headers: { 'x-forwarded-host': 'evil.example' }, read: { host: undefined } },
+]
+for (const { title, names, headers, read } of chains) {
+  test(`forwarded headers are read from the right: ${title}`, () => {
+    const found: Partial<ForwardedRequest> = readForwarded(headers, names, proxied.trusted)
+    for (const [name, value] of Object.entries(read)) assert.equal(found[name as keyof ForwardedRequest], value, name)
+  })
+}
+
+test('a header of thousands of hops, and patterns on long texts, cost little', () => {
+  let judged = 0
+  const proxies = { test: (text: string) => ++judged > 0 && text.length <= 45 } as RegExp
+  const long = ['x'.repeat(20_000), ...Array<string>(5000).fill('10.0.0.1')].join(',')
+  for (const [names, header] of [
+    [usual, { 'x-forwarded-for': long }],
+    [standard, { forwarded: long.replaceAll('10.', 'for=10.') }],
+  ] as const) {
+    judged = 0
+    readForwarded(header, names, { peer: '10.0.0.9', proxies })
+    assert.ok(judged <= 50, String(judged))
+  }
+})
+
+test('RFC 7239 can be named instead of the usual headers', async (t) => {
+  const server = { tomcat: { remoteip: { 'remote-ip-header': 'Forwarded' } } }
+  const { location, address, secure } = await ask(
+    t,
+    { server },
+    { ...forwarded, forwarded: 'for=198.51.100.9;host=own.example.com;proto=https' },
+  )
+  assert.deepEqual([location, address, secure], ['https://own.example.com/login', '198.51.100.9', true])
 })
 
 const hostile = [
