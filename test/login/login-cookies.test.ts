@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createRedisKeys } from '../../src/login/login-keys.ts'
 import { seal, unseal } from '../../src/login/seal.ts'
-import { openRedis } from '../../src/redis/open-redis.ts'
-import { createClock, silentLog } from '../sessions/support.ts'
+import { connect } from '../sessions/stores.ts'
+import { createClock } from '../sessions/support.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
 import { startRedis } from '../support/redis.ts'
 import { startSamlIdentityProvider } from '../support/saml-identity-provider.ts'
@@ -158,6 +158,24 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
   })
 })
 
+test('a script of Deck gets a page where a login would go on to a provider', async (t) => {
+  const provider = await startIdentityProvider(t)
+  const saml = await startSamlIdentityProvider(t)
+  const deck = { accept: 'application/json, text/plain, */*', 'x-ratelimit-app': 'deck', origin: ui, 'sec-fetch-mode': 'cors' }
+  for (const { open } of [await startOAuth2(t, currentSettings(provider)), await startSaml(t, {}, { provider: saml })]) {
+    const browser = open()
+    const sent = await browser.visit('/applications', { headers: deck })
+    assert.deepEqual([sent.status, sent.location], [302, `${gatewayUrl}/login`])
+    const page = await browser.visit('/login', { headers: deck })
+    assert.equal(page.status, 200)
+    assert.match(String(page.headers.get('content-type')), /^text\/html/)
+    assert.match(page.text, /^\s*</)
+    assert.equal(page.headers.get('access-control-allow-origin'), ui)
+    assert.deepEqual(browser.cookieNames, [])
+    assert.equal((await browser.visit('/login')).status, 302, 'a page goes on to the provider')
+  }
+})
+
 test('what scripts and other tabs ask for does not replace the target of the web UI', async (t) => {
   const { open } = await startGuarded(t)
   const browser = open()
@@ -219,30 +237,15 @@ test('replicas share the key of logins, and take over another one when it is los
   const redis = await startRedis(t)
   if (redis === undefined) return
   const clock = createClock()
-  const connect = async () => {
-    const connection = await openRedis(
-      {
-        place: { kind: 'server', host: '127.0.0.1', port: redis.port },
-        username: undefined,
-        password: undefined,
-        database: 0,
-        tls: undefined,
-        timeoutMs: 3000,
-        relaxedHealth: true,
-      },
-      silentLog,
-    )
-    t.after(() => connection.close())
-    return createRedisKeys(connection, clock.now)
-  }
-  const [first, second] = [await connect(), await connect()]
+  const connectKeys = async () => createRedisKeys(await connect(t, redis), clock.now)
+  const [first, second] = [await connectKeys(), await connectKeys()]
   const [ofFirst, ofSecond] = await Promise.all([seal(first, 'p', 'one'), seal(second, 'p', 'two')])
   assert.equal(await unseal(second, 'p', ofFirst), 'one')
   assert.equal(await unseal(first, 'p', ofSecond), 'two')
   assert.equal(await unseal(first, 'another purpose', ofSecond), undefined)
 
   await redis.ask('set', 'fairlead:login:key', 'no key at all')
-  const third = await connect()
+  const third = await connectKeys()
   const ofThird = await seal(third, 'p', 'three')
   assert.equal(await unseal(first, 'p', ofThird), 'three', 'the key is read again for what an unknown one has sealed')
   assert.equal(await unseal(first, 'p', ofFirst), 'one', 'the former key still opens')
@@ -250,9 +253,9 @@ test('replicas share the key of logins, and take over another one when it is los
   await redis.ask('unlink', 'fairlead:login:key')
   clock.nowMs += 61_000
   const later = await seal(first, 'p', 'four')
-  assert.equal(await unseal(await connect(), 'p', later), 'four', 'a lost key is put back by those who know it')
+  assert.equal(await unseal(await connectKeys(), 'p', later), 'four', 'a lost key is put back by those who know it')
   await redis.ask('unlink', 'fairlead:login:key')
   await redis.ask('hset', 'fairlead:login:key', 'a', 'b')
-  const fourth = await connect()
+  const fourth = await connectKeys()
   assert.equal(await unseal(fourth, 'p', await seal(fourth, 'p', 'five')), 'five')
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { openRedis } from '../../src/redis/open-redis.ts'
+import type { Redis } from '../../src/redis/redis.ts'
 import { openSessions, type Sessions } from '../../src/sessions/sessions.ts'
 import type { SessionSettings } from '../../src/sessions/settings.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
@@ -71,24 +72,30 @@ function createSqlitePlace(t: TestContext): Place {
 
 const prefix = 'spring:session:fairlead:'
 
+/** A connection of its own to a server without user and TLS, as a replica has it. */
+export async function connect(t: TestContext, redis: RedisServer): Promise<Redis> {
+  const connection = await openRedis(
+    {
+      place: { kind: 'server', host: '127.0.0.1', port: redis.port },
+      username: undefined,
+      password: undefined,
+      database: 0,
+      tls: undefined,
+      timeoutMs: 3000,
+      relaxedHealth: true,
+    },
+    silentLog,
+  )
+  t.after(() => connection.close())
+  return connection
+}
+
 export function createRedisPlace(t: TestContext, redis: RedisServer): Place {
   const clock = createClock()
   return {
     clock,
     async openReplica(settings) {
-      const connection = await openRedis(
-        {
-          place: { kind: 'server', host: '127.0.0.1', port: redis.port },
-          username: undefined,
-          password: undefined,
-          database: 0,
-          tls: undefined,
-          timeoutMs: 3000,
-          relaxedHealth: true,
-        },
-        silentLog,
-      )
-      t.after(() => connection.close())
+      const connection = await connect(t, redis)
       return openSessions({
         settings: { ...sessionSettings, ...settings },
         dataDir: '/nowhere',
