@@ -21,8 +21,9 @@ import { UnitOfWork } from './unit-of-work.ts'
 
 /** For so long executions move on before requests have their turn; the step that is being done is finished. */
 const sliceMs = 20
-/** Work that an execution may do in one step without a rest: steps of expressions, and a quarter for each character of its record. */
+/** Work that an execution may do in one turn without a rest: steps of expressions, and one for so many characters of its record. */
 const effortWithoutRest = 250_000
+const charactersPerEffort = 16
 /** Beyond it, it rests for so long that others keep most of the thread, however it is written. */
 const effortPerRestMs = 1000
 /** Pause after the store refused a step: locked, or its disk is full. */
@@ -177,12 +178,14 @@ export class Engine implements EngineParts {
 
   #run(id: string): void {
     if (this.#isHopeless(id)) return
-    const until = performance.now() + sliceMs
+    const begun = performance.now()
     const { store, now } = this.options
     const due = this.transact((unit) => {
       const execution = unit.load(id)
       if (execution === undefined) return undefined
-      const launches = this.#drive(execution, unit, until)
+      // What it took to read a large record is worth as much work on it.
+      const read = performance.now()
+      const launches = this.#drive(execution, unit, read + Math.max(sliceMs, read - begun))
       const followUps = execution.engine.followUps.filter((each) => each.dueAt <= unit.turn.now && !this.#inFlight.has(each.id))
       return { execution, launches, followUps, steps: unit.turn.expressionSteps }
     })
@@ -191,7 +194,7 @@ export class Engine implements EngineParts {
     for (const run of launches) this.#launch(run)
     for (const followUp of followUps) this.#launchFollowUp(execution, followUp)
     if (launches.length === 0) this.#acquit(id)
-    const effort = due.steps + store.sizeOf(execution) / 4
+    const effort = due.steps + store.sizeOf(execution) / charactersPerEffort
     const restMs = effort > effortWithoutRest ? effort / effortPerRestMs : 0
     const next = nextDue(execution, this.isInFlight)
     this.#queue.set(id, next === undefined ? undefined : Math.max(next, now() + restMs), now())

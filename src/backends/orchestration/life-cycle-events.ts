@@ -1,12 +1,13 @@
 /** Tells the event service what happens to executions and stages: best effort, never in the way of a run (orchestration contract, 8). */
 import type { FastifyBaseLogger } from 'fastify'
 import type { CallService } from '../backend.ts'
-import { executionView, unexpandedView } from './execution-view.ts'
+import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
-import type { Execution } from './model.ts'
+import type { Execution, JsonObject } from './model.ts'
 import { isTopLevel } from './model.ts'
 import { mergedNotifications } from './notifications.ts'
+import { formatStored } from './store.ts'
 
 export interface LifeCyclePublisher {
   publish(events: readonly LifeCycleEvent[]): void
@@ -15,8 +16,8 @@ export interface LifeCyclePublisher {
 /** Events that wait while the event service is slow, and characters of what they tell of; beyond it the oldest are dropped. */
 const mostWaiting = 1000
 const mostCharacters = 32 * 1024 * 1024
-/** A stage of a larger execution tells of it without contexts and outputs, which would be sent anew with each stage. */
-const mostInStageEvent = 256 * 1024
+/** Characters of a record, and of its trigger, that are sent with each event of a stage; of a larger one its head is. */
+const mostInStageEvent = 64 * 1024
 const mostAtOnce = 4
 
 /** @param sizeOf Characters of the record of an execution. */
@@ -30,6 +31,13 @@ export function createLifeCyclePublisher(
   const held = new Map<Execution, number>()
   let characters = 0
   let sending = 0
+  const views = new WeakMap<Execution, JsonObject>()
+
+  const viewInStage = (execution: Execution): JsonObject => {
+    const view = views.get(execution) ?? shortView(execution, sizeOf(execution))
+    views.set(execution, view)
+    return view
+  }
 
   const hold = ({ execution }: LifeCycleEvent): void => {
     const count = held.get(execution) ?? 0
@@ -48,7 +56,7 @@ export function createLifeCyclePublisher(
     if (event === undefined) return
     sending++
     release(event)
-    post(event, call, sizeOf(event.execution) > mostInStageEvent)
+    post(event, call, viewInStage)
       .catch((error: unknown) => log.debug({ err: error, execution: event.execution.id }, 'an event could not be told'))
       .finally(() => {
         sending--
@@ -76,11 +84,11 @@ export function createLifeCyclePublisher(
   }
 }
 
-async function post(event: LifeCycleEvent, call: CallService, isLarge: boolean): Promise<void> {
+async function post(event: LifeCycleEvent, call: CallService, viewInStage: (execution: Execution) => JsonObject): Promise<void> {
   const { execution, stage, phase } = event
   const kind = stage !== undefined ? 'stage' : execution.type.toLowerCase()
   const headers = identityHeaders(execution, stage)
-  const content = stage === undefined ? await executionContent(event, call, headers) : stageContent(event, isLarge)
+  const content = stage === undefined ? await executionContent(event, call, headers) : stageContent(event, viewInStage(execution))
   const details = { source: 'orca', type: `orca:${kind}:${phase}`, application: execution.application }
   await call('echo', { method: 'POST', path: '/', body: { details, content }, headers })
 }
@@ -100,7 +108,7 @@ async function executionContent(
   return { execution: { ...executionView(execution), notifications }, executionId: execution.id }
 }
 
-function stageContent({ execution, stage }: LifeCycleEvent, isLarge: boolean): object {
+function stageContent({ execution, stage }: LifeCycleEvent, view: JsonObject): object {
   if (stage === undefined) return {}
   return {
     standalone: execution.type === 'ORCHESTRATION',
@@ -112,6 +120,13 @@ function stageContent({ execution, stage }: LifeCycleEvent, isLarge: boolean): o
     stageId: stage.id,
     isSynthetic: !isTopLevel(stage),
     name: stage.name,
-    execution: isLarge ? unexpandedView(execution) : executionView(execution),
+    execution: view,
   }
+}
+
+/** The record; of a large one without stages, and with no more of its trigger than what it was: both stay the same from stage to stage. */
+function shortView(execution: Execution, size: number): JsonObject {
+  const { trigger } = execution
+  if (size <= mostInStageEvent && formatStored(trigger).length <= mostInStageEvent) return executionView(execution)
+  return { ...executionView({ ...execution, stages: [] }), trigger: { type: trigger.type, user: trigger.user } }
 }

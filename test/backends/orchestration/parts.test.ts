@@ -78,12 +78,12 @@ test('an execution tells its beginning and end to the event service, which canno
 })
 
 test('events wait in bounded memory, and those of large executions are short', async () => {
-  const posted: { type: string; context: unknown }[] = []
+  const posted: { type: string; stages: number }[] = []
   const open: (() => void)[] = []
   const call: CallService = async (service, { body }) => {
     if (service !== 'echo') return { status: 404, body: undefined }
     const { details, content } = body as never as { details: { type: string }; content: { execution: Execution } }
-    posted.push({ type: details.type, context: content.execution.stages[0]!.context })
+    posted.push({ type: details.type, stages: content.execution.stages.length })
     await new Promise<void>((resolve) => open.push(resolve))
     return { status: 200, body: undefined }
   }
@@ -109,8 +109,8 @@ test('events wait in bounded memory, and those of large executions are short', a
 
   // Four are on their way at once; of the others those fit that tell of eight executions.
   assert.equal(posted.length, 4 + 2 * 8)
-  assert.deepEqual(posted[0]!.context, { a: 1 })
-  assert.deepEqual(posted.at(-1)!.context, {})
+  assert.equal(posted[0]!.stages, 1)
+  assert.equal(posted.at(-1)!.stages, 0)
 })
 
 test('a value that contains itself grows to a limit and no further', async (t) => {
