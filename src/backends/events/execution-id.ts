@@ -15,7 +15,17 @@ export function createExecutionId(nowMs: number): string {
   return time + chance
 }
 
-/** An id that may be handed to the orchestrator and used in paths. */
-export function isExecutionId(value: unknown): value is string {
-  return typeof value === 'string' && /^[\w-]{1,64}$/.test(value)
+/** How far the clock of whoever made an id may be away, repetitions of a start included. */
+const toleranceMs = 3600_000
+
+/**
+ * An id that one may be given for an execution, made at about this time: ids tell which run is the newest of its pipeline.
+ *
+ * @param nowMs Milliseconds since the epoch.
+ */
+export function isExecutionId(value: unknown, nowMs: number): value is string {
+  if (typeof value !== 'string' || !/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(value)) return false
+  let madeMs = 0
+  for (const character of value.slice(0, 10)) madeMs = madeMs * 32 + alphabet.indexOf(character)
+  return Math.abs(madeMs - nowMs) <= toleranceMs
 }

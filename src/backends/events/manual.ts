@@ -32,7 +32,7 @@ export async function toManualStart(context: BackendContext, event: Event, calle
     eventId: event.id,
     parameters: objectOf(given['parameters']),
   }
-  if (problem !== undefined && !isExecutionId(trigger['executionId'])) {
+  if (problem !== undefined && !isExecutionId(trigger['executionId'], context.now())) {
     context.log.info({ eventId: event.id, application, nameOrId, problem }, 'A manual event starts nothing.')
     return undefined
   }

@@ -88,7 +88,7 @@ export class Starts {
       )
     }
     const given = start.trigger['executionId']
-    const id = isExecutionId(given) ? given : createExecutionId(this.#context.now())
+    const id = isExecutionId(given, this.#context.now()) ? given : createExecutionId(this.#context.now())
     const { pipeline, trigger, artifacts, identity } = start
     const { rest, parts } = this.#parts.split({ pipeline, trigger, artifacts, identity })
     const texts = columns.map((name) => formatJson(rest[name]))

@@ -33,11 +33,3 @@ function formatUlid(value: bigint): string {
   }
   return text
 }
-
-/** Milliseconds since the epoch at which a ULID was made; undefined when the text is none. */
-export function timeOfUlid(text: string): number | undefined {
-  if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(text)) return undefined
-  let time = 0
-  for (const character of text.slice(0, 10)) time = time * 32 + alphabet.indexOf(character)
-  return time
-}

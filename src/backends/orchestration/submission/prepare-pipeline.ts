@@ -2,10 +2,10 @@
 import { checkOnApplication } from '../../access.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { foldName } from '../../definitions/document-store.ts'
+import { isExecutionId } from '../../events/execution-id.ts'
 import { describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
 import { isTemplateInstance } from '../../pipeline-templates/inheritance.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
-import { timeOfUlid } from '../ids.ts'
 import type { Execution, JsonObject, Trigger } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
 import { ArtifactError, resolveArtifacts } from './artifacts.ts'
@@ -128,20 +128,14 @@ function checkRunnable(given: JsonObject): void {
   }
 }
 
-/** How far the clock of the event router may be from that of the engine, its repetitions included. */
-const idToleranceMs = 3600_000
-
 /**
- * The id that was handed out before the engine has seen the start. Ids tell which run is the newest of its pipeline, so one of
- * another time is refused.
+ * The id that was handed out before the engine has seen the start.
  *
  * @throws {BackendError} 400
  */
 function givenId(given: unknown, { now }: SubmissionSources): string | undefined {
   const id = textOf(given)
-  if (id === undefined) return undefined
-  const madeAt = timeOfUlid(id)
-  if (madeAt !== undefined && Math.abs(madeAt - now()) <= idToleranceMs) return id
+  if (id === undefined || isExecutionId(id, now())) return id
   throw new BackendError(400, '"executionId" must be a ULID made within the last hour. Leave it out, and the engine makes one.')
 }
 
