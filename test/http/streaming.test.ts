@@ -186,10 +186,13 @@ for (const { name, headers, accept } of cuts) {
     })
     const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver } } })
 
-    const answer = await open(`${gateway}/networks`, { 'accept-encoding': accept })
-
-    assert.equal(answer.statusCode, 200)
-    await assert.rejects(readAll(answer), { code: 'ECONNRESET' })
+    const read = async () => {
+      const answer = await open(`${gateway}/networks`, { 'accept-encoding': accept })
+      assert.equal(answer.statusCode, 200)
+      return readAll(answer)
+    }
+    // Where it is compressed on the way, the beginning may not have left yet.
+    await assert.rejects(read(), { code: 'ECONNRESET' })
   })
 }
 

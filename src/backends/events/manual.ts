@@ -1,8 +1,8 @@
 /** Manual starts: somebody asked for one pipeline, by name or id. */
 import type { BackendContext, Caller } from '../backend.ts'
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../json-values.ts'
+import { isExecutionId } from '../ulid.ts'
 import type { Event } from './event.ts'
-import { isExecutionId } from './execution-id.ts'
 import { loadPipeline } from './pipelines.ts'
 import type { Start } from './start.ts'
 

@@ -7,7 +7,7 @@ import { formatJson, parseJson } from '../../http/json.ts'
 import { type BackendContext, BackendError, type ServiceAnswer, type ServiceCall } from '../backend.ts'
 import { fieldOf, textOf } from '../json-values.ts'
 import { SharedParts, sharedPartsMigration } from '../shared-parts.ts'
-import { createExecutionId, isExecutionId } from './execution-id.ts'
+import { createUlid, isExecutionId } from '../ulid.ts'
 import { prepareStart, toFailedStart } from './prepare-start.ts'
 import type { Start } from './start.ts'
 
@@ -87,8 +87,7 @@ export class Starts {
         `${this.#waiting.size} pipelines wait to be started, because the orchestrator does not answer. Try again.`,
       )
     }
-    const given = start.trigger['executionId']
-    const id = isExecutionId(given, this.#context.now()) ? given : createExecutionId(this.#context.now())
+    const id = this.#toId(start.trigger['executionId'])
     const { pipeline, trigger, artifacts, identity } = start
     const { rest, parts } = this.#parts.split({ pipeline, trigger, artifacts, identity })
     const texts = columns.map((name) => formatJson(rest[name]))
@@ -177,11 +176,17 @@ export class Starts {
       const known = await this.#ask(executionId, start, { method: 'GET', path: `/pipelines/${executionId}` })
       if (known.status === 200) return undefined
       if (known.status >= 500) return toOutcome(known)
-      const body = toFailedStart(executionId, start, problem)
+      // One that was interrupted days ago is recorded under an id of today.
+      const body = toFailedStart(this.#toId(executionId), start, problem)
       return toOutcome(await this.#ask(executionId, start, { method: 'POST', path: '/fail', body }))
     } catch (error) {
       return { problem: (error as Error).message, isFinal: false }
     }
+  }
+
+  #toId(given: unknown): string {
+    const nowMs = this.#context.now()
+    return isExecutionId(given, nowMs) ? given : createUlid(nowMs)
   }
 
   #ask(executionId: string, start: Start, request: ServiceCall): Promise<ServiceAnswer> {

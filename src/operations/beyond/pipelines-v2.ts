@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { createExecutionId } from '../../backends/events/execution-id.ts'
+import { createUlid } from '../../backends/ulid.ts'
 import { startsByEvent } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import { AnyObject } from '../schemas.ts'
@@ -32,7 +32,7 @@ export const pipelineV2Operations: Operation[] = [
 async function startPipeline(request: OperationRequest): Promise<{ eventId: string; ref: string }> {
   const { application, pipelineNameOrId } = request.path as { application: string; pipelineNameOrId: string }
   const eventId = randomUUID()
-  const executionId = createExecutionId(Date.now())
+  const executionId = createUlid(Date.now())
   request.state.application = application
   const trigger = { ...(request.body as object | undefined), eventId, executionId }
   const content = { application, pipelineNameOrId, user: callerOf(request), trigger }

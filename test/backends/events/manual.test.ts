@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
-import { createExecutionId } from '../../../src/backends/events/execution-id.ts'
 import type { JsonObject } from '../../../src/backends/json-values.ts'
+import { createUlid } from '../../../src/backends/ulid.ts'
 import { startBackends } from '../../support/backends.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { createRecording, type Recording } from './recording.ts'
 
 const eventId = '7d1cbbd2-6c5b-4b3c-9a9c-1f2f7f1f9f10'
-const executionId = createExecutionId(Date.now())
+const executionId = createUlid(Date.now())
 
 async function startEvents(t: TestContext, pipelines: JsonObject[], dataDir?: string) {
   const recording = createRecording(pipelines)

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import pino from 'pino'
 import type { CallService } from '../../../src/backends/backend.ts'
 import { DueQueue } from '../../../src/backends/orchestration/due-queue.ts'
-import { createUlids } from '../../../src/backends/orchestration/ids.ts'
 import { createLifeCyclePublisher } from '../../../src/backends/orchestration/life-cycle-events.ts'
 import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
 import { mergedNotifications } from '../../../src/backends/orchestration/notifications.ts'
+import { createUlids } from '../../../src/backends/ulid.ts'
 import { startEngine, V, W } from './support.ts'
 
 test('ids rise within a millisecond and when the clock goes back', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { createExecutionId } from '../../../src/backends/events/execution-id.ts'
+import { createUlid } from '../../../src/backends/ulid.ts'
 import { at, J, startEngine, V, W } from './support.ts'
 
 test('orchestration-scenario 1: a run is answered with its reference and ends with all its times', async (t) => {
@@ -31,13 +31,13 @@ test('orchestration-scenario 1: a run is answered with its reference and ends wi
 
 test('orchestration-scenario 2: an execution takes the id that it is given', async (t) => {
   const { run, execution, clock, task, ask } = await startEngine(t)
-  const executionId = createExecutionId(clock.now())
+  const executionId = createUlid(clock.now())
   const body = { application: 'app', name: 'p', stages: [W('1', 1)] }
 
   assert.equal(await run({ executionId, stages: [W('1', 1)] }), executionId)
 
   assert.equal((await execution(executionId)).id, executionId)
-  const [older, newer] = [clock.now() - 2 * 3600_000, clock.now() + 2 * 3600_000].map(createExecutionId) as [string, string]
+  const [older, newer] = [clock.now() - 26 * 3600_000, clock.now() + 26 * 3600_000].map(createUlid) as [string, string]
   const made = await task(W('1', 1))
   for (const id of ['running', '../x', executionId.toLowerCase(), older, newer, made]) {
     const refused = await ask('POST', '/orchestrate', { ...body, executionId: id })
@@ -48,7 +48,7 @@ test('orchestration-scenario 2: an execution takes the id that it is given', asy
 
 test('orchestration-scenario 3: the same id again is answered with the execution that has it', async (t) => {
   const { run, clock, execution } = await startEngine(t)
-  const body = { executionId: createExecutionId(clock.now()), stages: [W('1', 9)] }
+  const body = { executionId: createUlid(clock.now()), stages: [W('1', 9)] }
   await run(body)
   const before = await execution(body.executionId)
   clock.pass(1)
@@ -292,7 +292,7 @@ test('a body that is no definition, and one with errors of its own, is refused',
 
 test('large integers in a stage survive', async (t) => {
   const { backends, ask, run, clock } = await startEngine(t)
-  const executionId = createExecutionId(clock.now())
+  const executionId = createUlid(clock.now())
   const body = `{"application":"app","executionId":"${executionId}","stages":[{"refId":"1","type":"manualJudgment","n":12345678901234567890}]}`
   await fetch(`${backends.url('orca')}/orchestrate`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   await run({ stages: [J('1'), V('2', {})] })

@@ -2,9 +2,9 @@
 import { checkOnApplication } from '../../access.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { foldName } from '../../definitions/document-store.ts'
-import { isExecutionId } from '../../events/execution-id.ts'
 import { describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
 import { isTemplateInstance } from '../../pipeline-templates/inheritance.ts'
+import { isExecutionId } from '../../ulid.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, JsonObject, Trigger } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
@@ -128,15 +128,12 @@ function checkRunnable(given: JsonObject): void {
   }
 }
 
-/**
- * The id that was handed out before the engine has seen the start.
- *
- * @throws {BackendError} 400
- */
+/** The id that was handed out before the engine has seen the start. @throws {BackendError} 400 */
 function givenId(given: unknown, { now }: SubmissionSources): string | undefined {
   const id = textOf(given)
-  if (id === undefined || isExecutionId(id, now())) return id
-  throw new BackendError(400, '"executionId" must be a ULID made within the last hour. Leave it out, and the engine makes one.')
+  if (id === undefined) return undefined
+  if (isExecutionId(id, now())) return id
+  throw new BackendError(400, '"executionId" must be a ULID made within the last day. Leave it out, and the engine makes one.')
 }
 
 function executionFrom(definition: JsonObject, caller: Caller, sources: SubmissionSources): Execution {

@@ -33,3 +33,28 @@ function formatUlid(value: bigint): string {
   }
   return text
 }
+
+/** A single one, where nothing depends on the order within a millisecond. @param nowMs Milliseconds since the epoch. */
+export function createUlid(nowMs: number): string {
+  return createUlids(() => nowMs)()
+}
+
+/** Longer than the event router tries to record a start that failed, and than clocks differ. */
+const idToleranceMs = 25 * 3600_000
+
+/**
+ * Whether an execution may have an id that was handed out before the engine has seen the start. Ids tell which run is the newest of
+ * its pipeline, so one of another time does not count.
+ */
+export function isExecutionId(value: unknown, nowMs: number): value is string {
+  const madeAt = typeof value === 'string' ? timeOfUlid(value) : undefined
+  return madeAt !== undefined && Math.abs(madeAt - nowMs) <= idToleranceMs
+}
+
+/** Milliseconds since the epoch at which a ULID was made; undefined when the text is none. */
+function timeOfUlid(text: string): number | undefined {
+  if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(text)) return undefined
+  let time = 0
+  for (const character of text.slice(0, 10)) time = time * 32 + alphabet.indexOf(character)
+  return time
+}
