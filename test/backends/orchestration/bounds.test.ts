@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { defaultPipelineLimits } from '../../../src/backends/limits.ts'
@@ -245,4 +246,28 @@ test('an execution full of expensive expressions does not hold up others', async
   await ends(modest, 'SUCCEEDED')
 
   assert.equal((await execution(greedy)).status, 'RUNNING')
+})
+
+test('an execution whose turn keeps failing is given up, and others go on', async (t) => {
+  const dataDir = createDataDir(t)
+  const engine = await startEngine(t, { dataDir })
+  const broken = await engine.run({ stages: [W('1', 1)] })
+  const other = await engine.run({ stages: [W('1', 10), W('2', 0, '1')] })
+  const db = new DatabaseSync(join(dataDir, 'backends.db'))
+  t.after(() => db.close())
+  db.prepare("UPDATE orchestration_executions SET body = '{' WHERE id = ?").run(broken)
+  const row = () => db.prepare('SELECT status, next_due FROM orchestration_executions WHERE id = ?').get(broken)
+  for (let second = 0; second < 5; second++) {
+    engine.clock.pass(1)
+    await engine.clock.settled()
+  }
+  assert.equal(row()?.['status'], 'RUNNING')
+
+  for (let second = 0; second < 5; second++) {
+    engine.clock.pass(1)
+    await engine.clock.settled()
+  }
+
+  assert.deepEqual({ ...row() }, { status: 'TERMINAL', next_due: null })
+  await engine.ends(other, 'SUCCEEDED')
 })
