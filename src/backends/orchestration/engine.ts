@@ -240,7 +240,7 @@ export class Engine implements EngineParts {
     const { step } = run
     if (!('execute' in step)) return
     this.#inFlight.add(run.run)
-    step.execute(createTaskContext(this, run.execution, run.stage)).then(
+    Promise.try(() => step.execute(createTaskContext(this, run.execution, run.stage))).then(
       (result) => this.#land(run, (fresh, unit) => this.#apply(fresh, result, unit)),
       (error: unknown) => this.#land(run, (fresh, unit) => applyFailure(fresh, error, unit.turn)),
     )
