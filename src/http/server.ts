@@ -41,6 +41,9 @@ export interface HttpServerOptions {
 /** Marks a request whose path lies outside the context path; no operation can have it. */
 const outside = Symbol('outside the context path')
 
+/** Methods that some operation has. */
+const offeredMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { contextPath } = options.origin
   const serverFactory: FastifyServerFactory<Server> = (handler) => options.createMainServer(handler)
@@ -81,6 +84,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       setImmediate(() => options.onAnswered(request, outcomeOf(request, reply, answered)))
     })
     if (outside in request.raw) throw noRoute(request)
+    // No login would change this answer.
+    if (!offeredMethods.has(request.method)) throw notOffered(request, options.methodsOf(request.state.path))
     for (const step of options.steps) {
       const running = step.run(request, reply)
       if (running !== undefined) await running
