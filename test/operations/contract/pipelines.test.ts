@@ -76,7 +76,8 @@ test('a definition without application is refused before anything is submitted',
 })
 
 test('a task is polled until it ends, in whatever way', async (t) => {
-  const platform = await startServices(t, {})
+  const patience = { maxNumberOfPolls: 5000, defaultIntervalBetweenPolls: 20 }
+  const platform = await startServices(t, {}, { 'task-service': patience })
   for (const status of ['TERMINAL', 'CANCELED', 'STOPPED', 'FAILED_CONTINUE', 'SKIPPED']) {
     await t.test(status, async () => {
       const polls = new InTurn({ status: 'NOT_STARTED' }, { status: 'RUNNING' }, { status })
