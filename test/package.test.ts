@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startInstance } from './support/instance.ts'
+import { waitFor } from './support/wait-until.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const password = 'correct-horse-battery'
@@ -90,10 +91,9 @@ function ask(url: string, body?: unknown): Promise<Response> {
 }
 
 /** Asks for a task until it is over. */
-async function lastStatus(url: string): Promise<string> {
-  for (const until = Date.now() + 20_000; Date.now() < until; ) {
+function lastStatus(url: string): Promise<string> {
+  return waitFor(async () => {
     const { status } = (await (await ask(url)).json()) as { status: string }
-    if (status !== 'NOT_STARTED' && status !== 'RUNNING') return status
-  }
-  return 'unfinished'
+    return status === 'NOT_STARTED' || status === 'RUNNING' ? undefined : status
+  }, `the end of ${url}`)
 }

@@ -3,12 +3,12 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { ServiceAnswer } from '../../../src/backends/backend.ts'
 import { permissionsBackend } from '../../../src/backends/permissions/permissions.ts'
 import { defaultPermissionService, type PermissionServiceSettings } from '../../../src/backends/permissions/settings.ts'
 import type { View } from '../../../src/backends/permissions/view.ts'
 import { startBackends } from '../../support/backends.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 export interface ServiceOptions {
   permissions?: Partial<PermissionServiceSettings>
@@ -56,7 +56,7 @@ export function createRoleFile(t: TestContext, users: Readonly<Record<string, re
   return { path, folder, write, writeText }
 }
 
-/** Asks again until the answer is the one that is waited for; the runner's own limit ends a test that waits in vain. */
+/** Asks again until the answer is the one that is waited for; fails when it never comes. */
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await pause(10)
+  await waitUntil(isSo, 'the answer')
 }
