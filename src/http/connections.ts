@@ -2,6 +2,7 @@
 import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setImmediate as endOfIteration } from 'node:timers/promises'
 import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
@@ -150,14 +151,16 @@ export class Connections {
    */
   async end(graceMs: number): Promise<void> {
     const idleMs = this.#drains ? this.#options.times.lastIdleMs : 0
+    await takeInput()
     this.#ending = true
     const ends = this.#servers.filter(({ listening }) => listening).map(stopListening)
     this.#endWithNextAnswer()
     const limit = setTimeout(() => this.#closeAll(), graceMs)
     let idle: NodeJS.Timeout | undefined
+    const closeIdle = () => void takeInput().then(() => this.#closeIdle())
     const patience = setTimeout(() => {
-      this.#closeIdle()
-      idle = setInterval(() => this.#closeIdle(), idleCheckMs)
+      closeIdle()
+      idle = setInterval(closeIdle, idleCheckMs)
     }, idleMs)
     await Promise.all(ends)
     clearTimeout(limit)
@@ -291,6 +294,12 @@ export class Connections {
   #closeAll(): void {
     for (const socket of [...this.#handshakes, ...this.#connections.keys()]) socket.destroy()
   }
+}
+
+/** Accepts and reads what arrived while the process was busy. Of the current iteration the input may be over. */
+async function takeInput(): Promise<void> {
+  await endOfIteration()
+  await endOfIteration()
 }
 
 /** Unlike `close` of an HTTP server, this leaves idle connections, on which a request may be under way. */

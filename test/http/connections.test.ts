@@ -1,10 +1,12 @@
 /** Connections of clients that do not finish what they begin, or do not read what they are sent, on every port. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
+import { Worker } from 'node:worker_threads'
 import { createFiles, createIssuers, sslSettings } from '../login/x509/support.ts'
 import { freePort } from '../support/free-port.ts'
 import { type RunningGateway, runGateway } from '../support/gateway.ts'
@@ -98,15 +100,15 @@ test('what a client does not finish', async (t) => {
 
   for (const [what, sent, expected] of [
     ['nothing', '', /^HTTP\/1\.1 408 /],
-    ['half of the headers', `GET /health HTTP/1.1\r\n${head}`, /^HTTP\/1\.1 408 /],
+    ['half of the headers', `GET /version HTTP/1.1\r\n${head}`, /^HTTP\/1\.1 408 /],
     [
       'half of a body',
       `POST /tasks HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: 9\r\n\r\n{`,
       /^HTTP\/1\.1 (408|503) /,
     ],
-    ['an answered request and nothing more', `GET /health HTTP/1.1\r\n${head}\r\n`, /^HTTP\/1\.1 200 /],
+    ['an answered request and nothing more', `GET /version HTTP/1.1\r\n${head}\r\n`, /^HTTP\/1\.1 200 /],
     ['something else than HTTP', 'EHLO gate\r\n\r\n', /^HTTP\/1\.1 400 .*BAD_ARGUMENT/s],
-    ['too many headers', `GET /health HTTP/1.1\r\nx: ${'a'.repeat(40_000)}\r\n\r\n`, /^HTTP\/1\.1 431 .*HEADERS_TOO_LARGE/s],
+    ['too many headers', `GET /version HTTP/1.1\r\nx: ${'a'.repeat(40_000)}\r\n\r\n`, /^HTTP\/1\.1 431 .*HEADERS_TOO_LARGE/s],
     ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\n${head}\r\n`, /^HTTP\/1\.1 405 .*\r\nallow: GET.*METHOD_NOT_ALLOWED/s],
   ] as const) {
     await t.test(`a connection with ${what} ends on every port`, async () => {
@@ -126,7 +128,7 @@ test('what a client does not finish', async (t) => {
   await t.test('a request completed after its 408 is not worked on', async (t) => {
     const socket = await openPlain(t, plain.url)
     const text = readToEnd(socket)
-    socket.write(`GET /health HTTP/1.1\r\n${head}`)
+    socket.write(`GET /version HTTP/1.1\r\n${head}`)
     await new Promise((resolve) => socket.once('data', resolve))
     socket.write('\r\n')
     assert.doesNotMatch(await text, / 200 /)
@@ -255,3 +257,75 @@ test('unread answers of all clients together are bounded', async (t) => {
   await waitUntil(() => cut() >= 5, `${cut()} were disconnected`)
   await waitUntil(async () => (await countConnections(running)) <= 4, 'the others stay')
 })
+
+for (const idle of [false, true]) {
+  const title = idle ? 'on an idle connection' : 'on a new connection'
+  test(`a stop answers what was sent ${title} while the process was busy`, async (t) => {
+    const lastIdleMs = 300
+    const { url, gateway, stop } = await runGateway(t, { server: { 'drain-ms': '1ms' } }, { connectionTimes: { lastIdleMs } })
+    await gateway.drain()
+    const client = new ClientThread(t, { port: Number(new URL(url).port), idle })
+    await client.next()
+    // A timer of the same length that is set earlier runs right before the one that closes idle connections.
+    if (idle) setTimeout(() => client.block(), lastIdleMs)
+    else client.block()
+    const stopped = stop()
+    assert.match(await client.next(), /^HTTP\/1.1 200 .*connection: close/is)
+    await stopped
+  })
+}
+
+/** A client in a thread of its own, which sends a request while this process is blocked. */
+class ClientThread {
+  readonly #turn = new Int32Array(new SharedArrayBuffer(4))
+  readonly #worker: Worker
+
+  /** @param options.idle It has a connection, whose first answer it has read; otherwise it opens one when it sends. */
+  constructor(t: TestContext, options: { port: number; idle: boolean }) {
+    this.#worker = new Worker(clientProgram, { eval: true, workerData: { ...options, turn: this.#turn } })
+    t.after(() => this.#worker.terminate())
+  }
+
+  /** `ready`, and then the beginning of the answer, or why there is none. */
+  async next(): Promise<string> {
+    const [text] = (await once(this.#worker, 'message')) as [string]
+    return text
+  }
+
+  /** Blocks this process until the client has sent its request, and a little longer. */
+  block(): void {
+    Atomics.store(this.#turn, 0, 1)
+    Atomics.notify(this.#turn, 0)
+    Atomics.wait(this.#turn, 0, 1)
+    Atomics.wait(this.#turn, 0, 2, 50)
+  }
+}
+
+const clientProgram = String.raw`
+  const { once } = require('node:events')
+  const { connect } = require('node:net')
+  const { parentPort, workerData } = require('node:worker_threads')
+  const { port, idle, turn } = workerData
+  let socket
+  async function open() {
+    socket = connect(port, '127.0.0.1')
+    await once(socket, 'connect')
+  }
+  const send = () => new Promise((resolve) => socket.write('GET /version HTTP/1.1\r\nhost: gate\r\n\r\n', resolve))
+  const answer = () => Promise.race([once(socket, 'data').then(String), once(socket, 'close').then(() => 'closed')])
+  async function main() {
+    if (idle) {
+      await open()
+      await send()
+      await answer()
+    }
+    parentPort.postMessage('ready')
+    Atomics.wait(turn, 0, 0)
+    if (!idle) await open()
+    await send()
+    Atomics.store(turn, 0, 2)
+    Atomics.notify(turn, 0)
+    parentPort.postMessage(await answer())
+  }
+  main().catch((error) => parentPort.postMessage(String(error)))
+`
