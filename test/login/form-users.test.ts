@@ -80,6 +80,34 @@ test('users are added, listed, changed and removed; names are compared without c
   assert.ok(!readFileSync(join(dataDir, 'users.db')).includes('correct horse'))
 })
 
+test('a user whom a command replaces is the same in login and next request', async (t) => {
+  t.mock.method(performance, 'now', () => 0)
+  const dataDir = temporaryDirectory(t)
+  const clock = createClock()
+  const [gateway, command] = [openUsers(dataDir, clock.now), openUsers(dataDir, clock.now)]
+  t.after(() => gateway.close())
+  t.after(() => command.close())
+  const former = await gateway.add('alice', 'correct horse', [])
+  command.remove('alice')
+  clock.nowMs += 1
+  await command.add('alice', 'battery staple', [])
+
+  const user = await gateway.verify('alice', 'battery staple')
+  assert.notEqual(user?.stamp, former.stamp)
+  assert.equal(gateway.find('alice')?.stamp, user?.stamp)
+
+  command.remove('alice')
+  assert.equal(await gateway.verify('alice', 'battery staple'), undefined)
+  assert.equal(gateway.find('alice'), undefined)
+
+  await command.add('alice', 'correct horse', [])
+  await gateway.verify('alice', 'correct horse')
+  command.remove('alice')
+  clock.nowMs += 1
+  const added = await gateway.add('alice', 'battery staple', ['ops'])
+  assert.deepEqual(added.roles, ['ops'])
+})
+
 test('names, passwords and roles that would cause trouble elsewhere are refused with a reason', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())

@@ -67,14 +67,20 @@ export class Users {
   find(name: string): StoredUser | undefined {
     const key = toUserKey(name)
     this.#forgetIfChanged()
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
+    return this.#known.get(key) ?? this.#read(key)?.user
+  }
+
+  /** The row of a user as it is now, which `find` returns from then on: a login and its first request agree on the user. */
+  #read(key: string): { user: StoredUser; passwordHash: string } | undefined {
     const row = this.#statements.find.get(key)
-    if (row === undefined) return undefined
+    if (row === undefined) {
+      this.#known.delete(key)
+      return undefined
+    }
     const user = toUser(row)
     if (this.#known.size >= maxKnown) this.#known.clear()
     this.#known.set(key, user)
-    return user
+    return { user, passwordHash: String(row['password_hash']) }
   }
 
   /** Every request of a session asks for its user, so whether a command has written meanwhile is asked now and then only. */
@@ -90,11 +96,12 @@ export class Users {
 
   /** The user, if the password is right. Takes the same time when there is no such user. @throws {GatewayError} RATE_LIMITED */
   async verify(name: string, password: string): Promise<StoredUser | undefined> {
-    const row = this.#statements.find.get(toUserKey(name))
-    const stored = row === undefined ? undefined : String(row['password_hash'])
-    if (!(await isPassword(password, stored)) || row === undefined || stored === undefined) return undefined
-    if (isOutdated(stored)) this.#statements.rehash.run(await hashPassword(password), toUserKey(name), stored)
-    return toUser(row)
+    const key = toUserKey(name)
+    const stored = this.#read(key)
+    if (!(await isPassword(password, stored?.passwordHash)) || stored === undefined) return undefined
+    const { user, passwordHash } = stored
+    if (isOutdated(passwordHash)) this.#statements.rehash.run(await hashPassword(password), key, passwordHash)
+    return user
   }
 
   /** @throws {GatewayError} BAD_ARGUMENT, CONFLICT when the name is taken */
@@ -104,7 +111,7 @@ export class Users {
     const { changes } = this.#statements.add.run(key, hash, formatRoles(roles), this.#now())
     if (Number(changes) === 0)
       throw new GatewayError('CONFLICT', `There is a user "${key}" already. Choose another name, or set its password.`)
-    return this.find(key) as StoredUser
+    return this.#read(key)?.user as StoredUser
   }
 
   /** Adds the first user; undefined, and nothing is changed, when there are users already. @throws {GatewayError} BAD_ARGUMENT */
@@ -112,7 +119,7 @@ export class Users {
     const key = checkName(name)
     const hash = await hashPassword(checkPassword(password))
     const { changes } = this.#statements.addFirst.run(key, hash, formatRoles(roles), this.#now())
-    return Number(changes) === 0 ? undefined : this.find(key)
+    return Number(changes) === 0 ? undefined : this.#read(key)?.user
   }
 
   /**
