@@ -3,13 +3,13 @@
  *
  * With patterns (`npm test -- sessions saml`) only the test files whose path contains one of them run, without the checks.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { fork, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { run } from 'node:test'
-import { inspect } from 'node:util'
 import { buildPackage } from './build.ts'
+import type { Report } from './run-test-files.ts'
 
 interface Results {
   passed: number
@@ -17,17 +17,21 @@ interface Results {
   skipped: number
 }
 
+interface FileResults extends Results {
+  ms: number
+  notes: string[]
+}
+
 const root = resolve(import.meta.dirname, '..')
-/** Test files at a time; most of them wait for timers and sockets, so two cores carry three. */
+/** Processes at a time; most tests wait for timers and sockets, so two cores carry three. */
 const concurrency = 3
-/** One file that takes longer has a handle that it does not close, or waits for something that never comes. */
-const fileTimeoutMs = 600_000
+const maxFilesPerProcess = 8
+/** A process that takes longer has a handle that it does not close, or waits for something that never comes. */
+const processTimeoutMs = 1_800_000
 const cache = resolve(root, 'node_modules/.cache')
 const bundleMaxAgeMs = 3_600_000
 /** Compiled modules are shared by all test files, and by the processes and threads that they start. */
 process.env['NODE_COMPILE_CACHE'] ??= join(cache, 'compiled')
-/** What the runner reports about itself; everything else of this kind is what a test wants to be seen. */
-const countOfRunner = /^(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) /
 
 process.exitCode = (await main(process.argv.slice(2))) ? 0 : 1
 
@@ -98,56 +102,73 @@ async function runCheck(name: string, [tool = '', ...args]: string[], results: R
 async function runTests(files: string[], results: Results): Promise<number> {
   const failures: string[] = []
   const before = results.passed + results.failed
-  const queue = [...files]
+  const filesPerProcess = Math.min(Math.ceil(files.length / concurrency), maxFilesPerProcess)
+  const batches = Array.from({ length: Math.ceil(files.length / filesPerProcess) }, (_, index) =>
+    files.slice(index * filesPerProcess, (index + 1) * filesPerProcess),
+  )
   const work = async () => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) await runFile(file, results, failures)
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) await runBatch(batch, results, failures)
   }
   await Promise.all(Array.from({ length: concurrency }, work))
   for (const failure of failures) console.log(`\n${'─'.repeat(100)}\n${failure}`)
   return results.passed + results.failed - before
 }
 
-/** Runs one file in a process of its own. Ending it after `fileTimeoutMs` is ours: the runner's own limit is per test. */
-async function runFile(file: string, results: Results, failures: string[]): Promise<void> {
-  const startedAt = performance.now()
-  const found: Results = { passed: 0, failed: 0, skipped: 0 }
+/** Runs files in a process, which is ended after `processTimeoutMs`. */
+async function runBatch(files: string[], results: Results, failures: string[]): Promise<void> {
+  const found = new Map(files.map((file) => [file, { passed: 0, failed: 0, skipped: 0, ms: 0, notes: [] as string[] }]))
   const messages: string[] = []
-  const notes: string[] = []
-  let output = ''
-  const signal = AbortSignal.timeout(fileTimeoutMs)
-  for await (const event of run({ cwd: root, files: [resolve(root, file)], signal })) {
-    if (event.type === 'test:stdout' || event.type === 'test:stderr') output += event.data.message
-    else if (event.type === 'test:diagnostic' && !countOfRunner.test(event.data.message)) notes.push(event.data.message)
-    else if (event.type === 'test:pass' || event.type === 'test:fail') countTest(event, found, messages)
+  const child = fork(
+    resolve(import.meta.dirname, 'run-test-files.ts'),
+    files.map((file) => resolve(root, file)),
+    {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    },
+  )
+  const output: Buffer[] = []
+  child.stdout?.on('data', (chunk) => output.push(chunk))
+  child.stderr?.on('data', (chunk) => output.push(chunk))
+  child.on('message', (report: Report) => {
+    const file = found.get(relative(root, report.file))
+    if (report.kind === 'failed') messages.push(report.message.replace(`${root}/`, ''))
+    if (report.kind === 'note') file?.notes.push(report.text)
+    else if (file !== undefined) {
+      file[report.kind] += 1
+      file.ms += report.ms
+    }
+  })
+  const timeout = setTimeout(() => {
+    messages.push(`✗ ${files.join(', ')} did not end within ${seconds(processTimeoutMs)}: a handle stays open, or a test waits.`)
+    child.kill('SIGKILL')
+  }, processTimeoutMs)
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
+  clearTimeout(timeout)
+
+  for (const [name, file] of found) {
+    if (file.passed + file.failed + file.skipped > 0) continue
+    file.failed = 1
+    messages.push(`✗ ${name}: no test ran`)
   }
-  if (signal.aborted)
-    messages.push(`✗ ${file} did not end within ${seconds(fileTimeoutMs)}: a handle stays open, or a test waits.`)
-  if (found.passed + found.failed + found.skipped === 0) {
-    found.failed = 1
-    messages.push(`✗ ${file} contains no test`)
+  if (messages.length === 0 && code !== 0) {
+    results.failed += 1
+    messages.push(`✗ the process that ran ${files.join(', ')} ended with ${code ?? signal}`)
   }
-  if (messages.length > 0) failures.push(`${messages.join('\n\n')}${output === '' ? '' : `\n\nOutput of ${file}\n\n${output}`}`)
-  for (const key of ['passed', 'failed', 'skipped'] as const) results[key] += found[key]
-  const counts = `${found.passed} passed${found.failed > 0 ? `, ${found.failed} failed` : ''}${found.skipped > 0 ? `, ${found.skipped} skipped` : ''}`
-  console.log(`${found.failed > 0 ? '✗' : '✓'} ${file} (${counts}, ${seconds(performance.now() - startedAt)})`)
-  for (const note of notes) console.log(`    ${note}`)
+  if (messages.length > 0) {
+    const text = Buffer.concat(output).toString()
+    failures.push(`${messages.join('\n\n')}${text === '' ? '' : `\n\nOutput of ${files.join(', ')}\n\n${text}`}`)
+  }
+  for (const [name, file] of found) report(name, file, results)
 }
 
-type TestEvent = ReturnType<typeof run> extends AsyncIterable<infer Event> ? Event : never
-type Finished = Extract<TestEvent, { type: 'test:pass' | 'test:fail' }>
-
-function countTest({ type, data }: Finished, results: Results, messages: string[]): void {
-  const wrapsOthers = data.details.type === 'suite' || data.name === data.file
-  if (wrapsOthers && type === 'test:pass') return
-  if (data.skip !== undefined && data.skip !== false) results.skipped += 1
-  else if (type === 'test:pass') results.passed += 1
-  else {
-    results.failed += 1
-    const error = data.details.error
-    if ('failureType' in error && error.failureType === 'subtestsFailed') return
-    const place = `${relative(root, data.file ?? '')}${data.line === undefined ? '' : `:${data.line}`}`
-    messages.push(`✗ ${data.name}\n  ${place}\n\n${inspect(error.cause ?? error, { depth: 10, colors: false })}`)
+function report(name: string, file: FileResults, results: Results): void {
+  const parts = [`${file.passed} passed`]
+  for (const key of ['passed', 'failed', 'skipped'] as const) {
+    results[key] += file[key]
+    if (key !== 'passed' && file[key] > 0) parts.push(`${file[key]} ${key}`)
   }
+  console.log(`${file.failed > 0 ? '✗' : '✓'} ${name} (${parts.join(', ')}, ${seconds(file.ms)})`)
+  for (const note of file.notes) console.log(`    ${note}`)
 }
 
 function seconds(ms: number): string {
