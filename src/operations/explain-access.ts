@@ -12,7 +12,7 @@ import { type AccessSubject, enforcementOf, type Judged, judgeAccess, type Reaso
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { explainRoles } from './role-origins.ts'
-import { text } from './schemas.ts'
+import { nonEmpty, text } from './schemas.ts'
 import { explainTokenLimits } from './token-limits.ts'
 
 const AccessExplanation = z.object({
@@ -55,7 +55,9 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       demands: tellsWhoAsks,
       summary: 'Whether the caller may use an operation, and by which rule. Nothing of it is carried out.',
       query: {
-        operation: text.describe('Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.'),
+        operation: nonEmpty.describe(
+          'Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.',
+        ),
         application: text.optional().describe('The application that it would be about.'),
         account: text.optional().describe('The account that it would be about.'),
         buildService: text.optional().describe('The build service that it would be about.'),

@@ -65,7 +65,7 @@ export const expressionOperations: Operation[] = methods.map((method) => {
 })
 
 async function evaluate(request: OperationRequest, wanted: unknown): Promise<unknown> {
-  if (typeof wanted !== 'string' || wanted === '') {
+  if (typeof wanted !== 'string') {
     throw new GatewayError('MISSING_PARAMETER', 'Name the expression: as the body, in the field "expression", or in the query.')
   }
   const id = request.path['id'] as string
@@ -78,9 +78,9 @@ async function evaluate(request: OperationRequest, wanted: unknown): Promise<unk
     })
 }
 
-function expressionOf({ body, query }: OperationRequest): unknown {
+function expressionOf({ body, search }: OperationRequest): unknown {
   if (typeof body === 'string') return body
-  return isFields(body) && body['expression'] !== undefined ? body['expression'] : query['expression']
+  return isFields(body) && body['expression'] !== undefined ? body['expression'] : search.get('expression')
 }
 
 function unknownExecution(request: OperationRequest): string {

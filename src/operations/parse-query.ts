@@ -42,7 +42,8 @@ function kindOf(schema: z.ZodType): Kind {
 }
 
 /**
- * An empty value counts as not given, except for text that is required to be there.
+ * An empty value counts as not given. Where a text or a list is required it is an empty one, as in Spring, if the schema
+ * allows that.
  *
  * @throws {GatewayError} MISSING_PARAMETER, MISTYPED_PARAMETER
  */
@@ -50,7 +51,7 @@ export function parseQuery(rules: readonly QueryRule[], search: URLSearchParams)
   const query: Record<string, QueryValue> = {}
   const otherQuery: Record<string, string> = {}
   for (const rule of rules) {
-    const given = convert(rule, search.getAll(rule.name))
+    const given = convert(rule, search.getAll(rule.name)) ?? emptyValue(rule, search)
     if (given === undefined && rule.required) {
       throw new GatewayError('MISSING_PARAMETER', `The query parameter "${rule.name}" is required.`)
     }
@@ -92,6 +93,12 @@ function convert(rule: QueryRule, values: readonly string[]): QueryValue {
   }
   if (!/^[+-]?\d{1,15}$/.test(first)) throw mistyped(rule, first)
   return Number(first)
+}
+
+/** What a required parameter is that was sent without a value. */
+function emptyValue(rule: QueryRule, search: URLSearchParams): QueryValue {
+  const empty = rule.kind === 'text' ? '' : rule.kind === 'list' ? [] : undefined
+  return rule.required && search.has(rule.name) && rule.schema.safeParse(empty).success ? empty : undefined
 }
 
 const wanted: Readonly<Record<Kind, string>> = {

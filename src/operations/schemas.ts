@@ -2,12 +2,15 @@
 import { z } from 'zod'
 
 export const text = z.string()
+/** Text that names what the request is about. */
+export const nonEmpty = z.string().min(1)
 /** A whole number in decimal digits. */
 export const integer = z.int().min(-2_147_483_648).max(2_147_483_647)
 /** true, false, on, off, yes, no, 1 or 0. */
 export const flag = z.boolean()
 /** Repeated or comma-separated. */
 export const list = z.array(z.string())
+export const nonEmptyList = list.min(1)
 
 export const AnyObject = z.looseObject({})
 export const AnyList = z.array(z.unknown())

@@ -1,6 +1,6 @@
 /** Search in the infrastructure. */
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
-import { flag, integer, list, ObjectList, text } from './schemas.ts'
+import { flag, integer, nonEmptyList, ObjectList, text } from './schemas.ts'
 
 const minLength = 3
 
@@ -14,7 +14,7 @@ export const searchOperations: Operation[] = [
     summary: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
     query: {
       q: text.optional().describe('At least three characters, unless `allowShortQuery`.'),
-      type: list.describe('Kinds of resources, repeated or comma-separated.'),
+      type: nonEmptyList.describe('Kinds of resources, repeated or comma-separated.'),
       platform: text.optional(),
       pageSize: integer.default(10_000),
       page: integer.default(1),

@@ -12,7 +12,7 @@ import { withDisplayedUser } from './displayed-user.ts'
 import { learnApplication } from './learn-application.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, integer, list, nothing, ObjectList, Ref, text } from './schemas.ts'
+import { AnyObject, integer, nonEmptyList, nothing, ObjectList, Ref, text } from './schemas.ts'
 import { applicationsCreatedBy } from './subjects.ts'
 import { checkObject, type Fields, isFields } from './upstream-shape.ts'
 
@@ -139,7 +139,7 @@ export const taskOperations: Operation[] = [
     path: '/tasks/cancel',
     demands: application('EXECUTE', 'task', 'ids'),
     summary: 'Cancels several tasks. Those that the caller may not cancel are skipped.',
-    query: { ids: list },
+    query: { ids: nonEmptyList },
     handle: cancelSeveral,
     answer: nothing,
   },

@@ -6,7 +6,7 @@ import { type InfrastructureRoute, queryValue, queryValues } from './route.ts'
 
 /** @see Infrastructure contract, section 2.11 */
 const search: InfrastructureRoute['answer'] = async (request, context) => {
-  const types = queryValues(request, 'type').flatMap((value) => value.split(','))
+  const types = queryValues(request, 'type').flatMap((value) => value.split(',').filter((type) => type !== ''))
   if (types.length === 0) throw new BackendError(400, 'The query parameter "type" is required.')
   const pageNumber = positive(queryValue(request, 'page'), 1)
   const pageSize = positive(queryValue(request, 'pageSize'), 10_000)

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { adminOfExecutions, ownAffair } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, flag, nothing, text } from '../schemas.ts'
+import { AnyObject, flag, nonEmpty, nothing } from '../schemas.ts'
 import { callerOf } from '../task-polling.ts'
 
 const refusals = { 403: 'The caller is not an administrator.' }
@@ -29,7 +29,7 @@ export const adminOperations: Operation[] = [
     path: '/admin/executions/forceCancel',
     demands: adminOfExecutions,
     summary: 'Marks an execution and its stages as cancelled without running anything.',
-    query: { executionId: text, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
+    query: { executionId: nonEmpty, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
     handle: forceCancel,
     answer: nothing,
     errors: refusals,
@@ -41,7 +41,7 @@ export const adminOperations: Operation[] = [
     path: '/admin/executions/hydrate',
     demands: adminOfExecutions,
     summary: 'Creates the work of a running execution again, or with `dryRun` says what would be created.',
-    query: { executionId: text, dryRun: flag.default(true) },
+    query: { executionId: nonEmpty, dryRun: flag.default(true) },
     handle: hydrate,
     answer: AnyObject,
     errors: refusals,

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import { application, filteredByApplication, readsApplication, readsExecution } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, flag, integer, ObjectList, text } from '../schemas.ts'
+import { AnyObject, flag, integer, nonEmpty, ObjectList, text } from '../schemas.ts'
 
 /** Milliseconds since the epoch; larger than `integer` allows. */
 const moment = z.string().regex(/^\d{1,19}$/, 'Milliseconds since the epoch')
@@ -54,7 +54,7 @@ export const executionOperations: Operation[] = [
     demands: application('READ', 'execution', 'executionId'),
     summary: 'The stages that made an execution fail, looked for in the pipelines that it started, too.',
     query: {
-      executionId: text,
+      executionId: nonEmpty,
       deckOrigin: text.optional().describe('Address of the web UI, for links.'),
       limit: integer.default(1),
     },

@@ -1,7 +1,7 @@
 /** Canary analysis of the first generation (mine). While it is switched off there are no configurations. */
 import { application, decidedByService, readsApplication } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { AnyObject, nothing, ObjectList, TextList, text } from '../schemas.ts'
+import { AnyObject, nonEmpty, nothing, ObjectList, TextList } from '../schemas.ts'
 
 const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHistory'
 
@@ -60,7 +60,7 @@ export const firstCanaryOperations: Operation[] = [
     path: '/canaryConfig/names',
     demands: application('READ', 'query'),
     summary: 'Names of the canary configurations of an application.',
-    query: { application: text },
+    query: { application: nonEmpty },
     forward: { service: 'mine', path: '/canaryConfig/names', query: ['application'] },
     whenDisabled: [],
     answer: TextList,

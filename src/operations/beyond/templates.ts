@@ -15,7 +15,7 @@ import {
 } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flag, list, ObjectList, Ref, text } from '../schemas.ts'
+import { AnyObject, flag, list, nonEmpty, ObjectList, Ref, text } from '../schemas.ts'
 import { callerOf, runTask, submitTask, type Task, type TaskSubmission, toBase64Json } from '../task-polling.ts'
 
 const Template = z.looseObject({
@@ -67,7 +67,7 @@ const firstVersion: Operation[] = [
     demands: [...readsTemplateSource, ...application('READ', 'execution', 'executionId'), ...readsDefinition],
     summary: 'The template that a source names, with what it takes from those that it extends.',
     query: {
-      source: text.describe('`spinnaker://web`, also with a tag or digest: `spinnaker://web:stable`.'),
+      source: nonEmpty.describe('`spinnaker://web`, also with a tag or digest: `spinnaker://web:stable`.'),
       executionId: text.optional(),
       pipelineConfigId: text.optional(),
     },

@@ -133,6 +133,7 @@ for (const [scenario, path, named] of missing) {
 const refused: [scenario: string, method: string, path: string, body: unknown, says: RegExp][] = [
   ['infrastructure-scenario 96: ', 'GET', '/unknown/loadBalancers', undefined, /unknown/],
   ['infrastructure-scenario 104: ', 'GET', '/search?q=shop-main', undefined, /type/],
+  ['', 'GET', '/search?q=shop-main&type=', undefined, /type/],
   ['infrastructure-scenario 87: ', 'GET', '/local/images/tags?account=dev', undefined, /repository/],
   ['', 'GET', '/serverGroups', undefined, /applications.*ids/],
   ['', 'GET', '/serverGroups?applications=a&ids=b:c:d', undefined, /not both/],

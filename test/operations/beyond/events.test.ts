@@ -178,6 +178,14 @@ test('a wrong timer expression is an answer that says what is wrong', async (t) 
   assert.deepEqual([answer.status, answer.body], [200, { valid: false, message: 'x is no minute' }])
 })
 
+test('a cleared timer expression is an answer, too', async (t) => {
+  const answers = { 'GET /echo/validateCronExpression': new Reply(400, { message: 'it is empty' }) }
+  const beyond = await startBeyond(t, { answers })
+  const answer = await beyond.ask('GET /cron/validate?expression=')
+  assert.deepEqual([answer.status, answer.body], [200, { valid: false, message: 'it is empty' }])
+  assert.deepEqual(beyond.calls(), ['echo GET /validateCronExpression?cronExpression='])
+})
+
 test('a timer expression must be given, and a broken event service is an error', async (t) => {
   const beyond = await startBeyond(t, { answers: { 'GET /echo/validateCronExpression': new Reply(500) } })
   assert.equal((await beyond.ask('GET /cron/validate')).status, 400)

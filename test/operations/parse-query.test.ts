@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { allOperations } from '../../src/operations/all.ts'
+import { createQueryRules, parseQuery } from '../../src/operations/parse-query.ts'
+
+/** What names the thing that the request is about; an empty name would be about nothing. */
+const refusedWhenEmpty = [
+  'GET /auth/explain operation',
+  'GET /canaryConfig/names application',
+  'GET /executions/failedStages executionId',
+  'GET /pipelineTemplates/resolve source',
+  'GET /search type',
+  'GET /v2/canaries/{application}/executions limit',
+  'POST /admin/executions/hydrate executionId',
+  'PUT /admin/executions/forceCancel executionId',
+  'PUT /tasks/cancel ids',
+]
+
+test('only names and numbers are refused when empty', () => {
+  const refused = allOperations.flatMap(({ method, path, query }) =>
+    createQueryRules(query).flatMap((rule) =>
+      isRefused(() => parseQuery([rule], new URLSearchParams([[rule.name, '']]))) ? [`${method} ${path} ${rule.name}`] : [],
+    ),
+  )
+  assert.deepEqual(refused.sort(), refusedWhenEmpty)
+})
+
+test('whatever is required is refused when it is missing', () => {
+  for (const { method, path, query } of allOperations) {
+    for (const rule of createQueryRules(query).filter(({ required }) => required)) {
+      assert.ok(
+        isRefused(() => parseQuery([rule], new URLSearchParams())),
+        `${method} ${path} ${rule.name}`,
+      )
+    }
+  }
+})
+
+function isRefused(parse: () => unknown): boolean {
+  try {
+    parse()
+    return false
+  } catch {
+    return true
+  }
+}
