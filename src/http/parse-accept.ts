@@ -2,16 +2,15 @@
 
 export type AnswerFormat = 'json' | 'yaml' | 'text'
 
+/** Gate knows no other name of YAML, and answers 406 to them. */
 const formats: Readonly<Record<string, AnswerFormat>> = {
   '*/*': 'json',
+  // The default of Java's own client ends in it.
+  '*': 'json',
   'application/*': 'json',
   'application/json': 'json',
   'application/problem+json': 'json',
   'application/x-yaml': 'yaml',
-  'application/yaml': 'yaml',
-  'application/x-yml': 'yaml',
-  'text/yaml': 'yaml',
-  'text/x-yaml': 'yaml',
   'text/plain': 'text',
   'text/html': 'text',
   'text/*': 'text',

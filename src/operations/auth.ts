@@ -1,6 +1,7 @@
 /** Who is logged in, and the ways in and out: the operations below `/auth`, and the entry page. */
 
 import { z } from 'zod'
+import { parseAccept } from '../http/parse-accept.ts'
 import type { User } from '../http/request-state.ts'
 import { createPage, escapeHtml } from '../login/login-page.ts'
 import { checkRedirectTarget } from '../login/redirect-target.ts'
@@ -215,14 +216,13 @@ const farewells = [
   'The watch is over. Sleep well.',
 ] as const
 
-/** A page for people, bare text for everybody else; a client that takes nothing but JSON gets the text as JSON. */
+/** A page for browsers, bare text for clients that prefer texts, and JSON for all others. */
 function sayFarewell({ headers }: OperationRequest, { login }: Platform): unknown {
   const said = farewells[Math.floor(Math.random() * farewells.length)] as string
-  const accept = headers.accept ?? ''
-  if (/\btext\/html\b/i.test(accept)) {
-    const page = login.farewellPage(said)
-    return new DirectAnswer(200, page.html, page.headers)
+  if (parseAccept(headers.accept, ['json', 'yaml', 'text']) !== 'text') return said
+  if (!/\btext\/html\b/i.test(headers.accept ?? '')) {
+    return new DirectAnswer(200, said, { 'content-type': 'text/plain;charset=UTF-8' })
   }
-  if (accept !== '' && !/\*\/\*|\btext\//.test(accept)) return said
-  return new DirectAnswer(200, said, { 'content-type': 'text/plain;charset=UTF-8' })
+  const page = login.farewellPage(said)
+  return new DirectAnswer(200, page.html, page.headers)
 }

@@ -59,9 +59,7 @@ interface Asked {
 async function answer(asked: Asked): Promise<FastifyReply> {
   const { operation, rules, request, platform, guard } = asked
   request.state.operation = operation.id
-  if (parseAccept(request.headers.accept, ['json', 'yaml', 'text']) === undefined) {
-    throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
-  }
+  checkAcceptable(asked)
   const mark = request.url.indexOf('?')
   const search = new URLSearchParams(mark === -1 ? '' : request.url.slice(mark))
   const operationRequest = createOperationRequest(asked, { ...parseQuery(rules, search), search })
@@ -78,6 +76,19 @@ async function answer(asked: Asked): Promise<FastifyReply> {
   await platform.audited?.begin(request, body)
   const value = await operation.handle({ ...operationRequest, body }, platform)
   return answerValue(asked, value, await guard.filterOf(operation, operationRequest))
+}
+
+/**
+ * Refuses a client that cannot read the answer before anything is done. A change whose sender names texts only is made, as by
+ * Gate, and answered with JSON.
+ *
+ * @throws {GatewayError} NOT_ACCEPTABLE
+ */
+function checkAcceptable({ operation, form, request }: Asked): void {
+  if (form.kind === 'no-page') return
+  const isDocument = form.kind === 'json' && operation.method === 'GET'
+  if (parseAccept(request.headers.accept, isDocument ? ['json', 'yaml'] : ['json', 'yaml', 'text']) !== undefined) return
+  throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
 }
 
 function createOperationRequest(asked: Asked, queries: ParsedQuery & { search: URLSearchParams }): OperationRequest {

@@ -24,9 +24,10 @@ export const noPage: AnswerForm = { kind: 'no-page' }
 
 export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** `unknown`: more bytes are needed. */
+/** `unknown`: more bytes are needed. `null`: the whole answer is that word. */
 export type Verdict =
   | { readonly kind: 'fits' }
+  | { readonly kind: 'null' }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'misfit'; readonly found: string }
 
@@ -52,7 +53,8 @@ export function judgeAnswer(form: AnswerForm, headers: AnswerHeaders, head: Buff
     if (!isWhole) return { kind: 'unknown' }
     return form.mayBeEmpty ? fits : { kind: 'misfit', found: 'nothing' }
   }
-  if ((form.object && start[0] === '{') || (form.list && start[0] === '[') || start.startsWith('null')) return fits
+  if ((form.object && start[0] === '{') || (form.list && start[0] === '[')) return fits
+  if (/^null[ \t\r\n]*$/.test(start)) return { kind: isWhole ? 'null' : 'unknown' }
   if (!isWhole && 'null'.startsWith(start)) return { kind: 'unknown' }
   return start[0] === '<' ? page : { kind: 'misfit', found: nameOf(start) }
 }

@@ -280,12 +280,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   #endHead(head: Head): void {
     const { form, service, beforeAnswer, client, headersOnly } = this.#options
     const verdict = judgeAnswer(form, head.headers, head.bytes, true)
+    const isNull = verdict.kind === 'null'
     const write = () => {
       if (client.destroyed) return void this.#resolve()
-      this.#bytes = head.bytes.length
+      this.#bytes = isNull ? 0 : head.bytes.length
       this.#options.progress(head.status, this.#bytes)
-      this.#writeHead(head.status, head.headers)
-      this.#end(headersOnly ? undefined : head.bytes)
+      this.#writeHead(head.status, isNull ? { 'content-length': '0' } : head.headers)
+      this.#end(headersOnly || isNull ? undefined : head.bytes)
     }
     const preparing = verdict.kind === 'misfit' ? undefined : beforeAnswer?.(head.status)
     if (verdict.kind === 'misfit') this.#reject(misfit(form, service, verdict.found))

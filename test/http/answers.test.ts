@@ -24,11 +24,41 @@ test('YAML is produced on demand, for answers and errors alike', async (t) => {
   assert.match(await error.text(), /^type: about:blank$/m)
 })
 
-test('an Accept header that names only other types is refused with 406', async (t) => {
-  const gateway = await startGateway(t, {})
-  const answer = await fetch(`${gateway}/networks`, { headers: { accept: 'image/png' } })
-  assert.equal(answer.status, 406)
-  assert.equal(((await answer.json()) as { code: string }).code, 'NOT_ACCEPTABLE')
+const accepts: [accept: string, status: number, type: string][] = [
+  ['*', 200, 'application/json'],
+  ['text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2', 200, 'application/json'],
+  ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 200, 'application/json'],
+  ['application/json, text/plain, */*', 200, 'application/json'],
+  ['application/vnd.some+json', 200, 'application/json'],
+  ['APPLICATION/JSON;charset=utf-8', 200, 'application/json'],
+  ['application/json;q=0.2, application/x-yaml', 200, 'application/x-yaml'],
+  ['application/yaml, application/json;q=0.1', 200, 'application/json'],
+  ['application/yaml', 406, 'application/problem+json'],
+  ['text/yaml', 406, 'application/problem+json'],
+  ['text/html', 406, 'application/problem+json'],
+  ['text/plain', 406, 'application/problem+json'],
+  ['image/png', 406, 'application/problem+json'],
+  ['nonsense', 406, 'application/problem+json'],
+]
+
+test('documents are JSON or YAML, and clients that take neither get 406', async (t) => {
+  const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}' })
+  const orca = await startUpstream(t, { 'PUT /pipelines/1/cancel': '', 'POST /ops': '{"ref":"/tasks/1"}' })
+  const services = { clouddriver: { baseUrl: clouddriver.url }, orca: { baseUrl: orca.url } }
+  const gateway = await startGateway(t, { services })
+  for (const [accept, status, type] of accepts) {
+    const answer = await fetch(`${gateway}/networks`, { headers: { accept } })
+    await answer.text()
+    assert.deepEqual([answer.status, answer.headers.get('content-type')], [status, type], accept)
+  }
+  const post = (path: string, accept: string) =>
+    fetch(gateway + path, { method: 'POST', body: '{"application":"a","job":[]}', headers: { accept } })
+  const made = await post('/tasks', 'text/plain')
+  assert.deepEqual([made.status, await made.json()], [200, { ref: '/tasks/1' }])
+  const refused = await post('/tasks', 'image/png')
+  assert.deepEqual([refused.status, ((await refused.json()) as { code: string }).code], [406, 'NOT_ACCEPTABLE'])
+  const nothing = await fetch(`${gateway}/pipelines/1/cancel`, { method: 'PUT', headers: { accept: 'image/png' } })
+  assert.deepEqual([nothing.status, await nothing.text()], [200, ''])
 })
 
 test('large answers are compressed for clients that accept gzip, and only for them', async (t) => {

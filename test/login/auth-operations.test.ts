@@ -116,17 +116,18 @@ for (const [scenario, what, query, answer, expected, calls] of serviceAccountCas
   })
 }
 
-test('auth-scenario 25: the farewell is bare text, a page for a browser, and a JSON string for a client that takes JSON alone', async (t) => {
+test('auth-scenario 25: the farewell is JSON, a page for browsers, and bare text where texts are preferred', async (t) => {
   const { open } = await startGuarded(t)
-  const bare = await open().visit('/auth/loggedOut', { headers: { accept: '*/*' } })
+  const bare = await open().visit('/auth/loggedOut', { headers: { accept: 'text/plain' } })
   assert.deepEqual([bare.status, bare.headers.get('content-type')], [200, 'text/plain;charset=UTF-8'])
   assert.ok(bare.text.length > 0 && !bare.text.startsWith('"'))
   const page = await open().visit('/auth/loggedOut', { headers: { accept: 'text/html' } })
   assert.match(page.text, /<a class="button" href="https:\/\/deck\.example\.com">/)
-  assert.equal(
-    typeof JSON.parse((await open().visit('/auth/loggedOut', { headers: { accept: 'application/json' } })).text),
-    'string',
-  )
+  for (const accept of ['*/*', '', 'application/json', 'application/json, text/plain, */*']) {
+    const said = await open().visit('/auth/loggedOut', { headers: { accept } })
+    assert.equal(said.headers.get('content-type'), 'application/json', accept)
+    assert.equal(typeof JSON.parse(said.text), 'string')
+  }
 })
 
 test('auth-scenario 26: whoever is no administrator may not have roles read again', async (t) => {

@@ -244,6 +244,27 @@ test('a YAML body is as good as JSON, and YAML is answered to who asks for it', 
   }
 })
 
+test('a service that answers null leaves the answer empty, without a content type', async (t) => {
+  const contract = await startContract(t, settings)
+  const passedOn = samples.filter((sample) => {
+    const { forward, pick } = operationOf(sample)
+    return forward !== undefined && pick === undefined
+  })
+  for (const sample of passedOn) {
+    for (const accept of ['application/json', 'application/x-yaml']) {
+      await t.test(`${nameOf(sample)} as ${accept}`, async () => {
+        answerSample(contract.upstream, sample, ({ gives, mayFail }) => (mayFail ? gives : ' null\n'))
+        const { method } = operationOf(sample)
+        const answer = await ask(contract.url, sample.ask, { method, body: sample.body, headers: { accept } })
+        assert.deepEqual(
+          [answer.status, answer.headers.get('content-type'), await answer.text()],
+          [sample.status ?? 200, null, ''],
+        )
+      })
+    }
+  }
+})
+
 test('HEAD works for every GET, with the headers of GET and no body', async (t) => {
   const contract = await startContract(t, settings)
   for (const sample of samples.filter((one) => operationOf(one).method === 'GET')) {
