@@ -23,7 +23,7 @@ export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
 }
 
 /** A full disk ends the transaction before anybody can. */
-export function rollBack(db: DatabaseSync): void {
+function rollBack(db: DatabaseSync): void {
   if (db.isTransaction) db.exec('ROLLBACK')
 }
 
