@@ -9,15 +9,26 @@ import { fillRedirectUri } from '../login/oauth2/redirect-uri.ts'
 import type { Registration } from '../login/oauth2/registration.ts'
 import type { OAuth2Settings } from '../login/oauth2/settings.ts'
 import { requestTokens } from '../login/oauth2/token-request.ts'
+import { judgeNames, type NameSettings } from './check-names.ts'
 import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
 
 const network = 'check the address, the network between, and the authorities that this machine trusts (NODE_EXTRA_CA_CERTS)'
 
-export function checkOAuth2({ registrations }: OAuth2Settings, baseUrl: string, { answerMs }: Patience): Check[] {
+export interface OAuth2Surroundings {
+  /** Address of the gateway as browsers see it. */
+  readonly baseUrl: string
+  readonly names: NameSettings
+}
+
+export function checkOAuth2(
+  { registrations }: OAuth2Settings,
+  { baseUrl, names }: OAuth2Surroundings,
+  { answerMs }: Patience,
+): Check[] {
   const call = createProviderCalls({ connectTimeoutMs: answerMs / 2, readTimeoutMs: answerMs / 2 })
   return registrations.map((registration) => {
     const subject = `OAuth 2.0 ${registration.id}`
-    return { subject, run: () => checkProvider(registration, { call, baseUrl, report: findingsOn(subject) }) }
+    return { subject, run: () => checkProvider(registration, { call, baseUrl, names, report: findingsOn(subject) }) }
   })
 }
 
@@ -31,14 +42,13 @@ export function checkKeys(subject: string, url: string, { answerMs }: Patience):
   return { subject, run }
 }
 
-interface Means {
+interface Means extends OAuth2Surroundings {
   readonly call: CallProvider
-  readonly baseUrl: string
   readonly report: Reporter
 }
 
 async function checkProvider(registration: Registration, means: Means): Promise<Finding[]> {
-  const { issuerUri } = registration
+  const { issuerUri, nameCase } = registration
   const [first, published] = issuerUri === undefined ? [undefined, undefined] : await tryDiscovery(issuerUri, means)
   const chosen = Object.entries(registration.endpoints).filter(([, uri]) => uri !== undefined)
   const endpoints: Endpoints = { ...published?.endpoints, ...Object.fromEntries(chosen) }
@@ -48,7 +58,8 @@ async function checkProvider(registration: Registration, means: Means): Promise<
     tryKeys(endpoints.jwkSetUri, means),
     trySecret(registration, endpoints, published, means),
   ])
-  return [...(first === undefined ? [] : [first]), ...found.filter((one) => one !== undefined)]
+  const compared = judgeNames(means.report, nameCase, means.names)
+  return [...(first === undefined ? [] : [first]), ...found.filter((one) => one !== undefined), compared]
 }
 
 async function tryDiscovery(issuerUri: string, { call, report }: Means): Promise<[Finding, Published | undefined]> {

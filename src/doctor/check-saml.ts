@@ -1,22 +1,32 @@
 /** The login by SAML: metadata of each identity provider, its certificates and addresses, and our own keys. */
 import { X509Certificate } from 'node:crypto'
+import { nameCaseOfIdentityProvider } from '../login/name-case.ts'
 import { loadIdentityProvider, nameOf } from '../login/saml/identity-provider-source.ts'
 import type { IdentityProvider } from '../login/saml/idp-metadata.ts'
 import { readKeyStore, readPemKeyPair } from '../login/saml/key-store.ts'
 import type { SamlRegistration, SamlSettings } from '../login/saml/settings.ts'
+import { judgeNames, type NameSettings } from './check-names.ts'
 import { judgeExpiry, toDay } from './expiry.ts'
 import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
 
-export function checkSaml(settings: SamlSettings, { answerMs }: Patience, now: number): Check[] {
+export interface SamlSurroundings {
+  readonly patience: Patience
+  readonly names: NameSettings
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+export function checkSaml(settings: SamlSettings, { patience: { answerMs }, names, now }: SamlSurroundings): Check[] {
   const providers = settings.registrations.map((registration): Check => {
     const subject = `SAML ${registration.id}`
-    return { subject, run: () => checkProvider(registration, settings, { report: findingsOn(subject), answerMs, now }) }
+    return { subject, run: () => checkProvider(registration, settings, { report: findingsOn(subject), names, answerMs, now }) }
   })
   return [...providers, ...checkOwnKeys(settings, now)]
 }
 
 interface Means {
   readonly report: Reporter
+  readonly names: NameSettings
   readonly answerMs: number
   readonly now: number
 }
@@ -40,6 +50,7 @@ async function checkProvider(registration: SamlRegistration, settings: SamlSetti
   const advice = 'ask for the new certificate of the identity provider; logins fail when it signs with another key'
   return [
     report.ok(tried, `the identity provider is called ${provider.entityId}`),
+    judgeNames(report, nameCaseOfIdentityProvider(provider.entityId), means.names),
     ...provider.certificates.map((certificate) =>
       judgeExpiry(report, { what: 'a certificate of the identity provider', certificate, advice, endIsHarmless: true }, now),
     ),

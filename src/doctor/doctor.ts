@@ -5,6 +5,7 @@ import { simulateBalancer } from './balancer.ts'
 import { checkClock } from './check-clock.ts'
 import { checkDataDir } from './check-data-dir.ts'
 import { checkLdap, checkRoleDirectory } from './check-ldap.ts'
+import { checkNames } from './check-names.ts'
 import { checkKeys, checkOAuth2 } from './check-oauth2.ts'
 import { checkPeerCertificates } from './check-peer-certificates.ts'
 import { checkRedis } from './check-redis.ts'
@@ -64,9 +65,10 @@ export async function examine(options: DoctorOptions): Promise<Examination> {
 function checksOf({ config, patience = usualPatience, now = Date.now }: DoctorOptions, { url, source }: PublicAddress): Check[] {
   const { login, redis, http, backends } = config
   return [
-    ...(login.oauth2 === undefined ? [] : checkOAuth2(login.oauth2, url, patience)),
-    ...(login.saml === undefined ? [] : checkSaml(login.saml, patience, now())),
+    ...(login.oauth2 === undefined ? [] : checkOAuth2(login.oauth2, { baseUrl: url, names: login }, patience)),
+    ...(login.saml === undefined ? [] : checkSaml(login.saml, { patience, names: login, now: now() })),
     ...(login.iap === undefined ? [] : [checkKeys('Identity-Aware Proxy', login.iap.keysUrl, patience)]),
+    ...checkNames(login),
     ...(login.ldap === undefined ? [] : checkLdap(login.ldap, patience, now())),
     ...checkRoleSource(config, patience, now()),
     ...checkTls(http, source === 'guessed' ? undefined : url, now()),

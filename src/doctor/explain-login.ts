@@ -191,8 +191,11 @@ async function judge(
     const outcome = (await method.explain?.(presented, trace)) ?? { kind: 'not-mine' }
     if (outcome.kind === 'not-mine') return undefined
     if (outcome.kind === 'refused') return { user: undefined, reason: outcome.reason }
-    const user = method.interactive ? await prepareUser(outcome.user, method.reportOf(outcome.user)) : outcome.user
-    return { user, reason: undefined }
+    if (!method.interactive) return { user: outcome.user, reason: undefined }
+    const { user, nameCase = 'unknown' } = outcome
+    const known = nameCase === 'insensitive' ? 'is known to ignore' : 'may not ignore'
+    trace('note', `what knows the user ${known} case in user names (login.caseInsensitiveNames)`)
+    return { user: await prepareUser(user, method.reportOf(user), nameCase), reason: undefined }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     return { user: undefined, reason: error.message }

@@ -4,12 +4,19 @@ import type { GatewayError } from '../errors.ts'
 import type { ListenerKind, RequestState, User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
 import type { PendingLogin } from './login-cookies.ts'
+import type { NameCase } from './name-case.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { Presented, Trace } from './trace.ts'
 
 /** What a method makes of the credentials in a request. An identity provider that cannot be asked is a GatewayError. */
 export type LoginOutcome =
-  | { kind: 'user'; user: User; credentialStamp?: string }
+  | {
+      kind: 'user'
+      user: User
+      credentialStamp?: string
+      /** Of the identity provider; for users who are not prepared yet. */
+      nameCase?: NameCase
+    }
   | {
       kind: 'refused'
       /** For the log; never shown to the client, and never the credential. */
@@ -75,21 +82,26 @@ export interface LoginMethod {
   close?(): Promise<void> | void
 }
 
+export interface CompletedLogin {
+  readonly user: User
+  readonly credentialStamp?: string
+  readonly nameCase?: NameCase
+  readonly path?: string | undefined
+  readonly onSession?: () => Promise<void>
+}
+
 /** The common end of every interactive login, and the notes that a login at a provider leaves in the browser meanwhile. */
 export interface LoginEnding {
   /**
    * Reports the login, computes the accounts, starts a session under a new identifier, and redirects to where the
    * browser wanted to go.
    *
+   * @param login.nameCase Whether the identity provider ignores case in user names; `unknown` unless given
    * @param login.path Where to go instead, below the context path; the login method answers for it
    * @param login.onSession The session has started, and the answer has not been sent
    * @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE; nobody is logged in then
    */
-  complete(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    login: { user: User; credentialStamp?: string; path?: string; onSession?: () => Promise<void> },
-  ): Promise<void>
+  complete(request: FastifyRequest, reply: FastifyReply, login: CompletedLogin): Promise<void>
   /** Keeps what has to be compared when the provider sends the browser back. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void>
   /** Takes it out again. @throws {GatewayError} SESSIONS_UNAVAILABLE */

@@ -5,7 +5,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import { GatewayError } from '../errors.ts'
 import { setCookie } from '../http/cookies.ts'
 import type { OriginSettings } from '../http/origin.ts'
-import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
+import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Redis } from '../redis/redis.ts'
 import { askStore } from '../sessions/session-store.ts'
@@ -21,7 +21,7 @@ import { KnownBrowsers } from './known-browsers.ts'
 import type { Login } from './login.ts'
 import { LoginCookies, type PendingLogin } from './login-cookies.ts'
 import { createFileKeys, createRedisKeys, type LoginKeys } from './login-keys.ts'
-import type { LoginEnding, LoginMethod } from './login-method.ts'
+import type { CompletedLogin, LoginEnding, LoginMethod } from './login-method.ts'
 import { createFarewellPage, type Page, type PageOptions } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
 import { PasswordLogin, type PasswordSource } from './password-login.ts'
@@ -295,15 +295,11 @@ class OpenLogin implements Login, LoginEnding {
   }
 
   /** @see authentication contract, section 2.0: steps 3 to 7 */
-  async complete(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    login: { user: User; credentialStamp?: string; path?: string; onSession?: () => Promise<void> },
-  ): Promise<void> {
+  async complete(request: FastifyRequest, reply: FastifyReply, login: CompletedLogin): Promise<void> {
     const { sessions, now = Date.now } = this.#options
     const { state } = request
     const report = this.#methods.find(({ name }) => name === login.user.method)?.reportOf(login.user)
-    const user = await this.#prepareUser(login.user, report).catch((error: unknown) => {
+    const user = await this.#prepareUser(login.user, report, login.nameCase).catch((error: unknown) => {
       noteRefusal(state, login.user.method, error)
       throw withPage(error, { ...toPageOptions(this.#options), requestId: state.requestId })
     })

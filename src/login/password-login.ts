@@ -52,6 +52,9 @@ type FormOutcome = Known | (ShownNotice & { readonly notice: Exclude<Notice, 'si
 
 const maxFormBytes = 16 * 1024
 
+/** What is typed only finds a user, and directories compare names without case. */
+const nameCase = 'insensitive'
+
 export class PasswordLogin implements LoginMethod {
   readonly interactive = true
   readonly beforeSession = false
@@ -125,7 +128,7 @@ export class PasswordLogin implements LoginMethod {
       return { kind: 'refused', reason }
     }
     if ('notice' in known) return { kind: 'refused', reason: `the account may not sign in (${known.notice})` }
-    return { kind: 'user', ...known }
+    return { kind: 'user', ...known, nameCase }
   }
 
   entryPoint({ baseUrl }: { baseUrl: string }): EntryPoint {
@@ -153,7 +156,7 @@ export class PasswordLogin implements LoginMethod {
     const outcome: FormOutcome = credentials === undefined ? { notice: 'refused' } : await this.#verifyForm(credentials, request)
     if ('user' in outcome) {
       const onSession = () => this.#options.browsers.remember(state, credentials?.username ?? '')
-      await ending.complete(request, reply, { ...outcome, onSession })
+      await ending.complete(request, reply, { ...outcome, nameCase, onSession })
       return reply
     }
     const { notice, minutes } = outcome
@@ -203,7 +206,7 @@ export class PasswordLogin implements LoginMethod {
     if (!isUsable(credentials)) return undefined
     const known = await this.#ask(credentials, { username: credentials.username, address, browser: undefined })
     if (known === undefined || 'notice' in known) return undefined
-    return { ...known, user: await this.#options.prepareUser(known.user, this.reportOf(known.user)) }
+    return { ...known, user: await this.#options.prepareUser(known.user, this.reportOf(known.user), nameCase) }
   }
 
   #refusal(reason: string): Extract<LoginOutcome, { kind: 'refused' }> {

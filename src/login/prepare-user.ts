@@ -5,6 +5,7 @@ import type { User } from '../http/request-state.ts'
 import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { LoginReport, Permissions } from '../permissions/permissions.ts'
 import { findNameObjection, toUserKey } from '../user-name.ts'
+import type { NameCase } from './name-case.ts'
 
 /** The cached accounts of the infrastructure. */
 export interface Accounts {
@@ -15,15 +16,16 @@ export interface Accounts {
 /**
  * The user with accounts. Every login of every method ends here.
  *
+ * @param nameCase Whether the identity provider ignores case in user names; `unknown` unless given
  * @throws {GatewayError} USER_NAME_REFUSED; LOGIN_UNAVAILABLE when the permission service cannot be told
  */
-export type PrepareUser = (user: User, report: LoginReport | undefined) => Promise<User>
+export type PrepareUser = (user: User, report: LoginReport | undefined, nameCase?: NameCase) => Promise<User>
 
 /** Just after a start the accounts may not be known yet; a login waits for them, but not for long. */
 const maxWaitMs = 3000
 
-/** Why a name is refused, to follow the words "the user name". For methods that use it before the user is prepared, too. */
-export type ObjectionTo = (name: string) => string | undefined
+/** Why a name is refused and what to do, to follow "the user name". For methods that use it before the user is prepared, too. */
+export type ObjectionTo = (name: string, nameCase: NameCase) => string | undefined
 
 export interface PreparationOptions {
   objectionTo: ObjectionTo
@@ -33,11 +35,9 @@ export interface PreparationOptions {
 
 /** @see authentication contract, sections 2.0 (steps 3 to 5) and 4.10 */
 export function createUserPreparation({ objectionTo, permissions, accounts }: PreparationOptions): PrepareUser {
-  return async (user, report) => {
-    const objection = objectionTo(user.username)
-    if (objection !== undefined) {
-      throw new GatewayError('USER_NAME_REFUSED', `The user name ${objection}. Ask an administrator for another name.`)
-    }
+  return async (user, report, nameCase = 'unknown') => {
+    const objection = objectionTo(user.username, nameCase)
+    if (objection !== undefined) throw new GatewayError('USER_NAME_REFUSED', `The user name ${objection}.`)
     if (permissions.enabled) {
       if (report !== undefined) await permissions.reportLogin(user, report)
       const view = await permissions.viewOf(user)
@@ -50,10 +50,21 @@ export function createUserPreparation({ objectionTo, permissions, accounts }: Pr
   }
 }
 
-/** @param lowerCaseNames Whether names with other letters are refused, because the provider tells upper from lower case */
-export function createNameRule({ lowerCaseNames }: { lowerCaseNames: boolean }): ObjectionTo {
-  return (name) => {
-    const isRefused = lowerCaseNames && toUserKey(name) !== name
-    return findNameObjection(name) ?? (isRefused ? 'holds upper-case letters, which login.lowerCaseNames refuses' : undefined)
+/** @param caseInsensitiveNames Whether identity providers ignore case in user names; undefined: those that are known to */
+export function createNameRule({ caseInsensitiveNames }: { caseInsensitiveNames: boolean | undefined }): ObjectionTo {
+  return (name, nameCase) => {
+    const objection = findNameObjection(name)
+    if (objection !== undefined) return `${objection}; ask an administrator for another name`
+    const lowerCase = toUserKey(name)
+    if (name === lowerCase || (caseInsensitiveNames ?? nameCase === 'insensitive')) return undefined
+    const problem = `${shorten(name)} has upper-case letters, and ${shorten(lowerCase)} may be another user`
+    const change = 'an administrator can change the name to lower case'
+    const reason = caseInsensitiveNames === false ? ' (login.caseInsensitiveNames: false)' : ''
+    const setting = ', or set login.caseInsensitiveNames: true if the identity provider ignores case'
+    return `${problem}${reason}; ${change}${reason === '' ? setting : ''}`
   }
+}
+
+function shorten(name: string): string {
+  return name.length <= 100 ? name : `${name.slice(0, 100)}…`
 }

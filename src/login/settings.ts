@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { OriginSettings } from '../http/origin.ts'
 import type { ListenerSettings } from '../http/tls/settings.ts'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
-import { findNameObjection } from '../user-name.ts'
+import { findNameObjection, toUserKey } from '../user-name.ts'
 import { HeaderKeys, type HeaderSettings, toHeaderSettings } from './header/settings.ts'
 import { IapKeys, type IapSettings, toIapSettings } from './iap/settings.ts'
 import { LdapKeys, type LdapSettings, toLdapSettings } from './ldap/settings.ts'
@@ -39,11 +39,12 @@ export const LoginKeys = z.strictObject({
     .boolean()
     .optional()
     .describe('Login with a form or HTTP Basic. Default: on, unless another login or `anonymous.enabled` is configured.'),
-  'login.lowerCaseNames': z
+  'login.caseInsensitiveNames': z
     .boolean()
-    .default(false)
+    .optional()
     .describe(
-      'Refuse user names with upper-case letters, where `mark` and `MARK` are two people at the provider. Default: they are one, as for Fiat.',
+      'Whether `mark` and `MARK` are one user (true), or names with upper-case letters are refused (false). Default: one user at ' +
+        'providers that are known to ignore case, refused at others.',
     ),
   'fairlead.admin.user': z.string().min(1).default('admin').describe('Name of the administrator that the first start creates.'),
   'fairlead.admin.password': z
@@ -74,7 +75,8 @@ export type LoginKeys = z.infer<typeof LoginKeys>
 export interface LoginSettings {
   /** Everyone is served as the user `anonymous`; no login method is active then. */
   anonymous: boolean
-  lowerCaseNames: boolean
+  /** Undefined: true for identity providers that are known to ignore case, false for others. */
+  caseInsensitiveNames: boolean | undefined
   form: {
     enabled: boolean
     /** The one user of the configuration file, besides those of the user store. */
@@ -151,9 +153,13 @@ export function toLoginSettings(
   }
   const password = keys['spring.security.user.password'] ?? keys['security.user.password']
   const name = keys['security.user.name'] ?? keys['spring.security.user.name']
+  if (password !== undefined && keys['login.caseInsensitiveNames'] === false && toUserKey(name) !== name) {
+    const key = keys['security.user.name'] === undefined ? 'spring.security.user.name' : 'security.user.name'
+    report.problem(key, 'has upper-case letters, which login.caseInsensitiveNames: false refuses')
+  }
   return {
     anonymous,
-    lowerCaseNames: keys['login.lowerCaseNames'],
+    caseInsensitiveNames: keys['login.caseInsensitiveNames'],
     form: {
       enabled: keys['security.basicform.enabled'] ?? (!anonymous && ![oauth2, saml, ldap, header, iap, x509].some(Boolean)),
       configuredUser: password === undefined ? undefined : { name, password },

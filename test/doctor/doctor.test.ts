@@ -30,9 +30,10 @@ test('a provider that is in order is found so, the secret of the client included
   })
   const examination = await examineSettings(t, currentSettings(provider), { publicUrl: 'https://gate.example.com' })
   const findings = about(examination, 'OAuth 2.0 corp')
-  assert.equal(findings.length, 5)
+  assert.equal(findings.length, 6)
   assert.deepEqual([...new Set(findings.map(({ verdict }) => verdict))], ['ok'], JSON.stringify(findings))
   assert.ok(findings.some(({ found }) => found.startsWith('the client is known')))
+  assert.match(findings.find(({ tried }) => tried === 'compare user names')?.found ?? '', /upper-case letters are refused/)
 })
 
 test('a wrong secret of the client is a problem, and the secret is not shown', async (t) => {

@@ -158,6 +158,12 @@ test('claims are followed to user name, roles and each requirement', async (t) =
     registration: 'corp',
   })
   assert.deepEqual(admitted.user?.roles, ['r1', 'r2'])
+  const upperCase = await explainTo(t, settings, {
+    kind: 'claims',
+    claims: { ...claims, groups: ['dev-1'], email: 'A@x.io' },
+    registration: undefined,
+  })
+  assert.match(upperCase.judgements[0]?.reason ?? '', /A@x\.io has upper-case letters, and a@x\.io may be another user/)
 })
 
 test('an ID token and a bearer token are judged with the keys of the provider', async (t) => {

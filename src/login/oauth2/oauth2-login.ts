@@ -83,7 +83,7 @@ export class OAuth2Login implements LoginMethod {
       const admitted = await this.#explain(presented, trace)
       if (admitted === undefined) return { kind: 'not-mine' }
       if (admitted.isServiceAccount) this.#serviceAccounts.add(admitted.user)
-      return { kind: 'user', user: admitted.user }
+      return { kind: 'user', user: admitted.user, nameCase: admitted.nameCase }
     } catch (error) {
       if (!(error instanceof LoginFailure)) throw error
       return { kind: 'refused', reason: error.message }
@@ -160,7 +160,8 @@ export class OAuth2Login implements LoginMethod {
     const bearer = this.#bearers.get(request)
     if (bearer?.kind === 'refused' && bearer.error !== undefined) throw bearer.error
     if (bearer?.kind === 'user') {
-      await ending.complete(request, reply, { user: bearer.user, path: '/' })
+      const nameCase = this.#options.providers[0]?.registration.nameCase ?? 'unknown'
+      await ending.complete(request, reply, { user: bearer.user, nameCase, path: '/' })
       return reply
     }
     const { state } = request
@@ -187,9 +188,9 @@ export class OAuth2Login implements LoginMethod {
     id: string | undefined,
   ): Promise<FastifyReply> {
     try {
-      const { user, isServiceAccount } = await this.#judgeCallback(request, ending, id)
+      const { user, isServiceAccount, nameCase } = await this.#judgeCallback(request, ending, id)
       if (isServiceAccount) this.#serviceAccounts.add(user)
-      await ending.complete(request, reply, { user })
+      await ending.complete(request, reply, { user, nameCase })
       return reply
     } catch (error) {
       return this.#refuse(request, reply, error, id)
@@ -230,7 +231,7 @@ export class OAuth2Login implements LoginMethod {
     const admitted = await provider?.identify(token)
     if (admitted === undefined) return undefined
     if (admitted.isServiceAccount) this.#serviceAccounts.add(admitted.user)
-    const user = await this.#options.prepareUser(admitted.user, this.reportOf(admitted.user))
+    const user = await this.#options.prepareUser(admitted.user, this.reportOf(admitted.user), admitted.nameCase)
     if (admitted.isServiceAccount) this.#serviceAccounts.add(user)
     return user
   }

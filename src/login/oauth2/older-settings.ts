@@ -1,7 +1,9 @@
 /** The one registration of early releases and of installers: `security.oauth2.*`, `security.authn.oauth2.*`. */
 import type { SettingsReport } from '../../setting.ts'
+import { nameCaseOfProvider } from '../name-case.ts'
 import { type ClientAuthentication, type Endpoints, findPreset, type Preset, presetProfiles, type Tenants } from './presets.ts'
 import {
+  addressesOf,
   checkEndpoints,
   mergeEndpoints,
   type Registration,
@@ -89,6 +91,7 @@ function convert(from: Written, report: SettingsReport, surroundings: OlderSurro
       tokenName: client.tokenName,
       tokenWord: written.resource?.tokenType ?? 'Bearer',
       mapping: toMapping(written.userInfoMapping, preset),
+      nameCase: nameCaseOfProvider({ name, addresses: addressesOf(endpoints) }),
       requirements: toRequirements(written.userInfoRequirements, `${key}.userInfoRequirements`, reported),
       organization: written.providerRequirements?.organization,
     },

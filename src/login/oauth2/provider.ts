@@ -1,6 +1,7 @@
 /** One provider: sends browsers there, judges what comes back, and judges bearer tokens. */
 import * as oauth from 'oauth4webapi'
 import type { User } from '../../http/request-state.ts'
+import type { NameCase } from '../name-case.ts'
 import type { Trace } from '../trace.ts'
 import { checkTokenClaims, looksLikeJwt } from './bearer-token.ts'
 import { createClientAuthentication } from './client-authentication.ts'
@@ -28,6 +29,8 @@ export interface Admitted {
   readonly user: User
   /** Its roles are the platform's own business: the login is not reported. */
   readonly isServiceAccount: boolean
+  /** Of the provider. */
+  readonly nameCase: NameCase
 }
 
 /** What has to be remembered until the browser comes back. */
@@ -209,12 +212,12 @@ export class Provider {
     accessToken: string | undefined,
     trace?: Trace,
   ): Promise<Admitted> {
-    const { mapping, requirements, organization } = this.registration
+    const { mapping, requirements, organization, nameCase } = this.registration
     const user = toUser(attributes, mapping, trace)
     const account = mapping.serviceAccountEmail && toText(findAttribute(attributes, mapping.serviceAccountEmail))
     if (account && (await this.#options.isServiceAccount(account))) {
       trace?.('yes', `${account} is a service account, which has to meet no requirements`)
-      return { user, isServiceAccount: true }
+      return { user, isServiceAccount: true, nameCase }
     }
     for (const requirement of requirements) {
       trace?.(isMet(attributes, requirement) ? 'yes' : 'no', `requirement on ${requirement.attribute}: ${requirement.value}`)
@@ -229,7 +232,7 @@ export class Provider {
         throw new LoginFailure('refused', `${user.username} is no public member of the organisation ${organization}`)
       }
     }
-    return { user, isServiceAccount: false }
+    return { user, isServiceAccount: false, nameCase }
   }
 }
 

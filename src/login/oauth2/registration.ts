@@ -1,5 +1,6 @@
 /** What the gateway knows about one provider whose client it is, and how the parts that both generations share are read. */
 import type { SettingsReport } from '../../setting.ts'
+import type { NameCase } from '../name-case.ts'
 import {
   type ClientAuthentication,
   defaultMapping,
@@ -31,6 +32,8 @@ export interface Registration {
   readonly tokenName: string
   readonly tokenWord: string
   readonly mapping: UserMapping
+  /** Whether the provider ignores case in user names. */
+  readonly nameCase: NameCase
   readonly requirements: readonly Requirement[]
   /** GitHub organisation of which a user has to be a member. */
   readonly organization: string | undefined
@@ -47,6 +50,11 @@ export function mergeEndpoints(written: Endpoints, preset: Preset | undefined): 
   if (!all.every((uri) => hosts.has(hostOf(uri)))) return written
   const chosen = Object.entries(written).filter(([, uri]) => uri !== undefined)
   return { ...preset.endpoints, ...Object.fromEntries(chosen) }
+}
+
+/** Every configured address. */
+export function addressesOf(endpoints: Endpoints, issuerUri?: string): string[] {
+  return [...Object.values(endpoints), issuerUri].filter((uri) => uri !== undefined)
 }
 
 function hostOf(uri: string): string {

@@ -1,9 +1,11 @@
 /** Turns the keys of both generations into registrations, and says everything that is wrong with them. */
 import type { SettingsReport } from '../../setting.ts'
+import { nameCaseOfProvider } from '../name-case.ts'
 import { type OlderRegistration, toOlderRegistration } from './older-settings.ts'
 import { type ClientAuthentication, type Endpoints, findPreset, type Preset, type Tenants } from './presets.ts'
 import { loadPrivateKey } from './private-key.ts'
 import {
+  addressesOf,
   checkEndpoints,
   mergeEndpoints,
   type Registration,
@@ -122,6 +124,7 @@ function toRegistration(context: Context, registration: RegistrationKeys): Regis
     tokenName: 'access_token',
     tokenWord: 'Bearer',
     mapping: toMapping(keys[`${registrationKey}.userInfoMapping`], preset),
+    nameCase: nameCaseOfProvider({ name: providerName, addresses: addressesOf(endpoints, issuerUri) }),
     requirements: toRequirements(
       keys[`${registrationKey}.userInfoRequirements`],
       `${registrationKey}.userInfoRequirements`,

@@ -9,6 +9,7 @@ import { askStore } from '../../sessions/session-store.ts'
 import { callerOf } from '../caller.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { Page } from '../login-page.ts'
+import { type NameCase, nameCaseOfIdentityProvider } from '../name-case.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { Presented, Trace } from '../trace.ts'
 import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request.ts'
@@ -119,7 +120,7 @@ export class SamlLogin implements LoginMethod {
         refuseUnless(settings.idpInitiated.enabled, 'logins that start at the identity provider are switched off')
       }
       trace('note', 'in a login, it also has to answer a request of the same browser, and each assertion counts once')
-      return { kind: 'user', user }
+      return { kind: 'user', user, nameCase: nameCaseOfIdentityProvider(registration.identityProvider.entityId) }
     } catch (error) {
       if (!(error instanceof SamlRefused)) throw error
       return { kind: 'refused', reason: error.message }
@@ -224,17 +225,20 @@ export class SamlLogin implements LoginMethod {
     const form = await readForm(request, maxFormBytes, reply.raw)
     let user: User
     let assertion: AcceptedAssertion
+    let nameCase: NameCase
     try {
       const received = decodeResponse(form?.get('SAMLResponse') ?? '')
       const registration = this.#registrationFor(request.state.path, received)
       assertion = this.#check(registration, received, request.state)
       user = toUser(assertion, this.#options.settings.mapping, this.#roleNotes)
+      nameCase = nameCaseOfIdentityProvider(registration.identityProvider.entityId)
       await this.#checkFirstUse(registration, assertion, request, ending)
     } catch (error) {
       if (error instanceof GatewayError) throw error
       return this.#refuse(request, reply, error)
     }
-    await ending.complete(request, reply, { user, path: this.#unsolicitedTarget(assertion, form?.get('RelayState') ?? null) })
+    const path = this.#unsolicitedTarget(assertion, form?.get('RelayState') ?? null)
+    await ending.complete(request, reply, { user, nameCase, path })
     return reply
   }
 

@@ -93,6 +93,7 @@ export class TokenLogin implements LoginMethod {
     return outcome
   }
 
+  /** The name comes from the record of the token, so no identity provider has a say in its case. */
   async #admit(token: StoredToken): Promise<LoginOutcome> {
     const { permissions, prepareUser, tokens } = this.#options
     const objection = findNameObjection(token.principal.id)
@@ -109,7 +110,7 @@ export class TokenLogin implements LoginMethod {
         return refusal(`${user.username} has no role any more`)
       }
     }
-    return { kind: 'user', user: await prepareUser(user, undefined) }
+    return { kind: 'user', user: await prepareUser(user, undefined, 'insensitive') }
   }
 
   /** Whom the token speaks for, or why for nobody. */

@@ -117,7 +117,7 @@ export class X509Login implements LoginMethod {
     if (revoked !== undefined) return revoked
     const identity = identityOf(certificate, settings.principalPattern)
     if (identity === undefined) return 'the certificate names no user'
-    const objection = this.#options.objectionTo(identity)
+    const objection = this.#options.objectionTo(identity, 'unknown')
     if (objection !== undefined) return `the user name in the certificate ${objection}`
     trace?.('note', `user name and e-mail address ${identity}, from ${sourceOf(certificate, settings.principalPattern)}`)
     const user = this.#toUser(identity, certificate)

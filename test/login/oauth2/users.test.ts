@@ -85,25 +85,6 @@ test('a name that only looks like that of a user is refused, and the log says wh
   }
 })
 
-for (const lowerCaseNames of [false, true]) {
-  const outcome = lowerCaseNames ? 'refused' : 'the same user'
-  test(`with login.lowerCaseNames ${lowerCaseNames}, another spelling in capitals is ${outcome}`, async (t) => {
-    const provider = await startIdentityProvider(t)
-    const settings = { ...currentSettings(provider), login: { lowerCaseNames } }
-    const { open } = await startOAuth2(t, settings, { embedded: true })
-    const [mark, capitals] = [open(), open()]
-    provider.person = { ...provider.person, email: 'mark@x.io' }
-    await logIn(mark)
-    provider.person = { ...provider.person, email: 'MARK@x.io' }
-    const answer = await logIn(capitals)
-
-    assert.equal(answer.status, lowerCaseNames ? 403 : 302, answer.text)
-    assert.equal((await capitals.user())?.['username'], lowerCaseNames ? undefined : 'MARK@x.io')
-    const sessions = JSON.parse((await mark.visit('/auth/sessions')).text) as unknown[]
-    assert.equal(sessions.length, lowerCaseNames ? 1 : 2)
-  })
-}
-
 for (const [roles, call] of [
   [[], { method: 'POST', body: '' }],
   [['a', 'b'], { method: 'PUT', body: '["a","b"]' }],

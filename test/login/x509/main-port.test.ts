@@ -88,7 +88,7 @@ test('a name that only looks like that of a user is refused, and the log says wh
 test('a name inside another part of the subject is not taken for the user', async (t) => {
   const settings = settingsWith(createFiles(t), 'want')
   const x509 = { enabled: true, 'subject-principal-regex': 'CN=(.*?)(?:,|$)' }
-  const { url } = await runGateway(t, { ...settings, x509 })
+  const { url } = await runGateway(t, { ...settings, x509, login: { caseInsensitiveNames: true } })
   const client = await authority.issue({ subject: String.raw`CN=mallory, O=x\, CN=admin\, y` })
   const quoted = await authority.issue({ subject: String.raw`CN=Doe\, John, O=Acme` })
 
