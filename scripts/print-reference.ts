@@ -3,9 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { formatSettingsReference } from '../src/config/reference.ts'
 import { type ErrorCode, errorCodes, shapeOf } from '../src/errors.ts'
-import { allOperations } from '../src/operations/all.ts'
+import { allOperations, subjects } from '../src/operations/all.ts'
 import { formatDemands } from '../src/operations/demands.ts'
-import { tagOf } from '../src/operations/openapi.ts'
 import type { Operation } from '../src/operations/operation.ts'
 import { createQueryRules } from '../src/operations/parse-query.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
@@ -31,24 +30,25 @@ function page(title: string, text: string): string {
 }
 
 function formatOperations(): string {
-  const groups = [...Map.groupBy(allOperations, tagOf)].sort(([a], [b]) => a.localeCompare(b))
-  const sections = groups.map(
-    ([tag, operations]) => `## ${tag}
+  const sections = subjects.map(
+    ({ name, description, operations }) => `## ${name}
+
+${description}
 
 | | Path | Query | Purpose | Demands | Operation id |
 |---|---|---|---|---|---|
 ${operations.map(formatOperation).join('\n')}`,
   )
-  return `All ${allOperations.length} operations, by resource. A query parameter with \`*\` is required. Types, bodies and answers stand in the
+  return `All ${allOperations.length} operations, by subject. A query parameter with \`*\` is required. Types, bodies and answers stand in the
 OpenAPI document: \`fairlead openapi\`, or \`GET /openapi.json\` of a running instance, which shows it at
 \`/swagger-ui/index.html\`.
 
 ${sections.join('\n\n')}`
 }
 
-function formatOperation({ method, path, query, summary, demands, id }: Operation): string {
+function formatOperation({ method, path, query, summary, description, demands, id }: Operation): string {
   const parameters = createQueryRules(query).map(({ name, required }) => `\`${name}\`${required ? '*' : ''}`)
-  return `| ${method} | \`${path}\` | ${parameters.join(', ')} | ${toCell(summary)} | ${toCell(formatDemands(demands))} | \`${id}\` |`
+  return `| ${method} | \`${path}\` | ${parameters.join(', ')} | ${toCell(description ?? `${summary}.`)} | ${toCell(formatDemands(demands))} | \`${id}\` |`
 }
 
 function formatErrors(): string {

@@ -24,7 +24,7 @@ import { refuseForeignLogins } from './login/foreign-logins.ts'
 import type { Login } from './login/login.ts'
 import { openLogin } from './login/open-login.ts'
 import { createAccountCache } from './operations/account-cache.ts'
-import { allOperations } from './operations/all.ts'
+import { allOperations, subjects } from './operations/all.ts'
 import { createApplicationCache } from './operations/application-cache.ts'
 import { mountOperations } from './operations/mount.ts'
 import { ApiDocument } from './operations/openapi.ts'
@@ -182,7 +182,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     audit,
     audited,
     operationIds: new Set(operations.map(({ id }) => id)),
-    apiDocument: new ApiDocument(operations, version),
+    apiDocument: new ApiDocument(subjects, version),
   }
 
   const methodsOf = createMethodIndex([...operations, ...login.routes])

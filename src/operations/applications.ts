@@ -18,7 +18,8 @@ export const applicationOperations: Operation[] = [
     method: 'GET',
     path: '/applications',
     demands: filteredByApplication,
-    summary:
+    summary: 'List applications',
+    description:
       'Applications that the caller may read, with flat attributes. Served from a list that is refreshed every few seconds.',
     query: {
       account: text.optional().describe('Keep applications that use this account.'),
@@ -34,7 +35,8 @@ export const applicationOperations: Operation[] = [
     method: 'GET',
     path: '/applications/{application}',
     demands: readsApplication,
-    summary: 'One application: its attributes and, unless `expand=false`, its clusters by account.',
+    summary: 'Get an application',
+    description: 'One application: its attributes and, unless `expand=false`, its clusters by account.',
     query: { expand: flag.default(true) },
     handle: loadApplication,
     answer: AnyObject,
@@ -46,7 +48,8 @@ export const applicationOperations: Operation[] = [
     method: 'GET',
     path: '/applications/{application}/history',
     demands: readsApplication,
-    summary: 'Earlier revisions of the attributes of an application.',
+    summary: 'List revisions of an application',
+    description: 'Earlier revisions of the attributes of an application.',
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/v2/applications/{application}/history', query: ['limit'] },
     answer: ObjectList,

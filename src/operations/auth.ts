@@ -45,7 +45,8 @@ export const authOperations: Operation[] = [
     method: 'GET',
     path: '/auth/user',
     demands: tellsWhoAsks,
-    summary: 'Who is logged in; an empty body when nobody is. Needs no login.',
+    summary: 'Get the current user',
+    description: 'Who is logged in; an empty body when nobody is. Needs no login.',
     handle: currentUser,
     answer: CurrentUser.optional(),
   },
@@ -55,7 +56,8 @@ export const authOperations: Operation[] = [
     method: 'GET',
     path: '/auth/user/serviceAccounts',
     demands: ownAffair,
-    summary: 'Names of the service accounts that the caller may use.',
+    summary: 'List usable service accounts',
+    description: 'Names of the service accounts that the caller may use.',
     query: {
       application: text.optional().describe('Only those that may use this application; all of them when none may.'),
     },
@@ -69,10 +71,12 @@ export const authOperations: Operation[] = [
     method: 'GET',
     path: '/auth/loggedOut',
     demands: ownAffair,
-    summary: 'A farewell, shown after the logout. Needs no login.',
+    summary: 'Show the logout page',
+    description: 'A farewell, shown after the logout. Needs no login.',
     handle: async (request, platform) => sayFarewell(request, platform),
     cost: 0,
     answer: z.string(),
+    answerType: 'text/plain',
   },
   {
     id: 'redirectUsingGET',
@@ -80,7 +84,8 @@ export const authOperations: Operation[] = [
     method: 'GET',
     path: '/auth/redirect',
     demands: ownAffair,
-    summary: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
+    summary: 'Return to the web UI',
+    description: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
     query: { to: text.describe('Absolute URL within the web UI; fragment included.') },
     handle: async ({ search }, { settings }) =>
       new DirectAnswer(302, undefined, { location: checkRedirectTarget(search.getAll('to'), settings) }),
@@ -94,7 +99,8 @@ export const authOperations: Operation[] = [
     method: 'POST',
     path: '/auth/roles/sync',
     demands: adminOnly,
-    summary: 'Has the permission service read role memberships again. For administrators.',
+    summary: 'Synchronise roles',
+    description: 'Has the permission service read role memberships again. For administrators.',
     handle: async (_request, platform) => platform.permissions.syncRoles(),
     answer: nothing,
     errors: onlyAdmins,
@@ -105,7 +111,8 @@ export const authOperations: Operation[] = [
     method: 'GET',
     path: '/auth/rawUser',
     demands: ownAffair,
-    summary: 'The caller as stored at login, without asking the permission service.',
+    summary: 'Get the user without permissions',
+    description: 'The caller as stored at login, without asking the permission service.',
     handle: async ({ state }) => (state.user === undefined ? undefined : toIdentity(state.user, state.user.roles)),
     answer: Identity.optional(),
   },
@@ -116,7 +123,8 @@ export const authOperations: Operation[] = [
     method: 'POST',
     path: '/auth/deleteSessionCache',
     demands: adminOnly,
-    summary: 'Ends all sessions, the caller’s included. For administrators.',
+    summary: 'End all sessions',
+    description: 'Ends all sessions, the caller’s included. For administrators.',
     handle: async (_request, platform) => {
       await platform.login.endAllSessions()
     },
@@ -129,7 +137,8 @@ export const authOperations: Operation[] = [
     method: 'GET',
     path: '/',
     demands: ownAffair,
-    summary: 'Sends the browser to the web UI, or says what there is while nobody has said where the UI is.',
+    summary: 'Open the web UI',
+    description: 'Sends the browser to the web UI, or says what there is while nobody has said where the UI is.',
     handle: async ({ state, headers }, { settings }) => {
       const wantsPage = String(headers.accept ?? '').includes('text/html')
       if (settings.uiUnknown && wantsPage) return welcome(state.user?.username ?? 'anonymous', settings.uiUrl)
@@ -163,7 +172,8 @@ function logoutOperation(method: Method): Operation {
     method,
     path: '/auth/logout',
     demands: ownAffair,
-    summary: 'Ends the session and leads to the farewell. Needs no login.',
+    summary: 'Log out',
+    description: 'Ends the session and leads to the farewell. Needs no login.',
     async handle({ state, headers }, { login }) {
       await login.logout(state, headers)
       return new DirectAnswer(302, undefined, { location: `${state.baseUrl}/auth/loggedOut` })

@@ -53,7 +53,8 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       method: 'GET',
       path: '/auth/explain',
       demands: tellsWhoAsks,
-      summary: 'Whether the caller may use an operation, and by which rule. Nothing of it is carried out.',
+      summary: 'Explain access to an operation',
+      description: 'Whether the caller may use an operation, and by which rule. Nothing of it is carried out.',
       query: {
         operation: nonEmpty.describe(
           'Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.',

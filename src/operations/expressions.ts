@@ -19,6 +19,7 @@ const Evaluation = z.looseObject({
 const shared = {
   section: '4.11',
   path,
+  summary: 'Evaluate an expression',
   answer: Evaluation,
   errors: { 404: 'There is no execution with this id.' },
 } satisfies Partial<Operation>
@@ -32,7 +33,7 @@ export const expressionOperations: Operation[] = methods.map((method) => {
         id,
         method,
         demands: readsExecution,
-        summary: 'Evaluates an expression: the body as text, the field `expression` of a JSON body, or the query parameter.',
+        description: 'The expression is the body as text, the field `expression` of a JSON body, or the query parameter.',
         query: { expression: expression.optional() },
         body: { schema: z.union([z.string(), AnyObject]), required: false, text: true },
         handle: (request) => evaluate(request, expressionOf(request)),
@@ -43,7 +44,7 @@ export const expressionOperations: Operation[] = methods.map((method) => {
         id,
         method,
         demands: readsExecution,
-        summary: 'With an expression: evaluates it. Without: lists the methods. Answers to preflights never come from here.',
+        description: 'With an expression: evaluates it. Without: lists the methods. Answers to preflights never come from here.',
         query: { expression: expression.optional() },
         handle: async (request) =>
           request.query['expression'] === undefined
@@ -56,7 +57,6 @@ export const expressionOperations: Operation[] = methods.map((method) => {
         id,
         method,
         demands: readsExecution,
-        summary: 'Evaluates an expression against an execution.',
         query: { expression },
         forward: { service: 'orca', method: 'GET', path, query: ['expression'] },
         on404: { message: unknownExecution },

@@ -1,14 +1,15 @@
-/** Prints the OpenAPI 3.1 document from the list of operations. */
+/** Prints the OpenAPI 3.1 document from the operations, grouped by subject. */
 import { STATUS_CODES } from 'node:http'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { formatJson } from '../http/json.ts'
+import { alwaysOpen, findOpenPath } from '../login/open-paths.ts'
 import { formatDemands } from './demands.ts'
-import type { Operation } from './operation.ts'
-import { createQueryRules } from './parse-query.ts'
+import { addErrorSchemas, ownError, sharedErrors, sharedErrorsOf } from './openapi-errors.ts'
+import { ApiSchemas, type JsonObject } from './openapi-schemas.ts'
+import type { BodyRule, Operation, Subject } from './operation.ts'
+import { createQueryRules, type QueryRule } from './parse-query.ts'
 import { parameterNames } from './path-pattern.ts'
-import { nothing } from './schemas.ts'
-
-type JsonObject = Record<string, unknown>
+import { AnyObject, nothing } from './schemas.ts'
 
 export interface OpenApiOptions {
   version: string
@@ -17,32 +18,25 @@ export interface OpenApiOptions {
 }
 
 /** Every operation has its original id, typed parameters, the success answer and the error answers. */
-export function formatOpenApi(operations: readonly Operation[], options: OpenApiOptions): JsonObject {
-  const paths: Record<string, JsonObject> = {}
-  const named = new Map<string, string>()
-  for (const operation of operations) {
-    const path = toTemplate(operation.path)
-    // Paths that differ in the names of their parameters only are one path to OpenAPI; the first one names them.
-    const structure = path.replace(/\{\w+\}/g, '{}')
-    const key = named.get(structure) ?? path
-    named.set(structure, key)
-    paths[key] ??= {}
-    paths[key][operation.method.toLowerCase()] = toEntry(operation, parameterNames(key))
-  }
+export function formatOpenApi(subjects: readonly Subject[], options: OpenApiOptions): JsonObject {
+  const schemas = new ApiSchemas()
+  addErrorSchemas(schemas)
+  for (const { operations } of subjects) for (const operation of operations) addSchemas(operation, schemas)
+  const paths = formatPaths(subjects, schemas)
   return {
     openapi: '3.1.0',
     info: {
       title: 'Fairlead',
       version: options.version,
       description:
-        'API gateway of a continuous-delivery platform. Bodies and answers are JSON, or YAML under application/x-yaml.',
+        'API gateway of a continuous-delivery platform. Bodies and answers are JSON. Every operation that takes or gives JSON also takes YAML as `application/x-yaml`, and gives it under `Accept: application/x-yaml`.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: options.serverUrl ?? '/' }],
-    tags: [...new Set(operations.map(tagOf))].sort().map((name) => ({ name })),
+    tags: subjects.map(({ name, description }) => ({ name, description })),
     paths,
-    components: { schemas: { Error: errorSchema, Problem: problemSchema }, responses: commonResponses(), securitySchemes },
-    security: [{ session: [] }, { basic: [] }, { apiToken: [] }],
+    components: { schemas: schemas.components(), responses: sharedErrors(schemas), securitySchemes },
+    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
   }
 }
 
@@ -58,8 +52,8 @@ export class ApiDocument {
   readonly #kept = new Map<string, Buffer>()
 
   /** Formats nothing before it is asked. */
-  constructor(operations: readonly Operation[], version: string) {
-    this.#load = () => formatOpenApi(operations, { version, serverUrl: addressMark })
+  constructor(subjects: readonly Subject[], version: string) {
+    this.#load = () => formatOpenApi(subjects, { version, serverUrl: addressMark })
   }
 
   /** @returns the same bytes each time, as long as they are kept */
@@ -83,144 +77,123 @@ async function formatParts(format: 'json' | 'yaml', document: JsonObject): Promi
   return (await import('../http/yaml.ts')).formatYaml(document).split(addressMark)
 }
 
+function addSchemas(operation: Operation, schemas: ApiSchemas): void {
+  const { id, body, answer } = operation
+  for (const { name, schema } of createQueryRules(operation.query)) schemas.add('input', `${id} query ${name}`, schema)
+  if (body !== undefined) schemas.add('input', `${id} body`, shownBody(body))
+  if (answer !== nothing) schemas.add('output', `${id} answer`, answer)
+}
+
+function shownBody({ schema, shown }: BodyRule): z.ZodType {
+  return shown ?? schema
+}
+
+/** Operations of the specification come first. */
+function formatPaths(subjects: readonly Subject[], schemas: ApiSchemas): Record<string, JsonObject> {
+  const paths: Record<string, JsonObject> = {}
+  const named = new Map<string, string>()
+  const tagged = subjects.flatMap(({ name, operations }) => operations.map((operation) => ({ tag: name, operation })))
+  const { beyond = [], specified = [] } = Object.groupBy(tagged, ({ operation }) =>
+    operation.section === 'beyond' ? 'beyond' : 'specified',
+  )
+  for (const { tag, operation } of [...specified, ...beyond]) {
+    const path = toTemplate(operation.path)
+    // Paths that differ in the names of their parameters only are one path to OpenAPI; the first one names them.
+    const structure = path.replace(/\{\w+\}/g, '{}')
+    const key = named.get(structure) ?? path
+    named.set(structure, key)
+    paths[key] ??= {}
+    paths[key][operation.method.toLowerCase()] = toEntry(operation, { tag, names: parameterNames(key), schemas })
+  }
+  return paths
+}
+
 function toTemplate(path: string): string {
   return path.replace(/\/\*\*$/, '/{rest}')
 }
 
-/** The resource that an operation belongs to, by which documents group it. */
-export function tagOf({ path }: Operation): string {
-  return path.split('/').find((segment) => segment !== '' && !segment.startsWith('{') && !/^v\d$/.test(segment)) ?? 'gateway'
+interface EntryContext {
+  tag: string
+  /** Those of the path. */
+  names: readonly string[]
+  schemas: ApiSchemas
 }
 
-function toEntry(operation: Operation, names: readonly string[]): JsonObject {
+function toEntry(operation: Operation, { tag, names, schemas }: EntryContext): JsonObject {
+  const { id, method, path, summary, description, demands, body } = operation
+  const sentences = [description, `Needs ${formatDemands(demands)}.`, `Its id is \`${id}\`.`]
   return {
-    operationId: operation.id,
-    tags: [tagOf(operation)],
-    summary: operation.summary,
-    description: `Needs ${formatDemands(operation.demands)}. Its id is \`${operation.id}\`.`,
-    'x-fairlead-demands': operation.demands,
+    operationId: id,
+    tags: [tag],
+    summary,
+    description: sentences.filter((sentence) => sentence !== undefined).join(' '),
+    'x-fairlead-demands': demands,
+    ...(findOpenPath(alwaysOpen, method, path) !== undefined && { security: [] }),
     parameters: [
       ...names.map((name) => ({
         name,
         in: 'path',
         required: true,
-        schema: { type: 'string' },
+        schema: { type: 'string', minLength: 1 },
         ...(name === 'rest' && { description: 'May contain slashes.' }),
       })),
-      ...toQueryParameters(operation),
+      ...createQueryRules(operation.query).map((rule) =>
+        toQueryParameter(rule, schemas.get('input', `${id} query ${rule.name}`)),
+      ),
     ],
-    ...(operation.body !== undefined && { requestBody: toRequestBody(operation.body) }),
-    responses: toResponses(operation),
+    ...(body !== undefined && { requestBody: toRequestBody(operation, body, schemas) }),
+    responses: toResponses(operation, schemas),
   }
 }
 
-function toQueryParameters(operation: Operation): JsonObject[] {
-  return createQueryRules(operation.query).map(({ name, schema, required }) => {
-    const { description, ...rest } = toJsonSchema(schema, 'input')
-    return { name, in: 'query', required, ...(description !== undefined && { description }), schema: rest }
-  })
+function toQueryParameter({ name, required }: QueryRule, { description, ...schema }: JsonObject): JsonObject {
+  return { name, in: 'query', required, ...(description !== undefined && { description }), schema }
 }
 
-function toRequestBody(rule: NonNullable<Operation['body']>): JsonObject {
-  const schema = toJsonSchema(rule.schema, 'input')
-  if (rule.raw) return { required: rule.required, content: { [rule.mediaType ?? 'application/json']: { schema } } }
-  return {
-    required: rule.required,
-    content: {
-      'application/json': { schema },
-      'application/x-yaml': { schema },
-      ...(rule.text && { 'text/plain': { schema: { type: 'string' } } }),
-    },
-  }
+/** Generators make a type of a body only when it has a name. */
+function toRequestBody({ id }: Operation, rule: BodyRule, schemas: ApiSchemas): JsonObject {
+  const { required, raw, mediaType, text } = rule
+  if (raw && mediaType !== undefined)
+    return { required, content: { [mediaType]: { schema: schemas.get('input', `${id} body`) } } }
+  const name = shownBody(rule) === AnyObject ? 'AnyObject' : toBodyName(id)
+  const schema = schemas.reference('input', `${id} body`, name)
+  return { required, content: { 'application/json': { schema }, ...(text && { 'text/plain': { schema: { type: 'string' } } }) } }
 }
 
-function toResponses(operation: Operation): JsonObject {
-  const responses: Record<string, JsonObject> = { [String(operation.success ?? 200)]: toSuccess(operation) }
-  for (const [status, meaning] of Object.entries(operation.errors ?? {})) {
-    responses[status] = {
-      description: meaning,
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-    }
+/** `savePipelineUsingPOST` has the body SavePipelineBody. */
+function toBodyName(id: string): string {
+  const words = id.replace(/Using[A-Z]+(\d*)$/, '$1')
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}Body`
+}
+
+function toResponses(operation: Operation, schemas: ApiSchemas): JsonObject {
+  const responses: Record<string, JsonObject> = {
+    ...sharedErrorsOf(operation),
+    [String(operation.success ?? 200)]: toSuccess(operation, schemas),
   }
-  for (const status of commonStatuses(operation)) responses[status] ??= { $ref: `#/components/responses/${status}` }
-  responses['default'] = { $ref: '#/components/responses/UpstreamFailed' }
+  for (const [status, meaning] of Object.entries(operation.errors ?? {}))
+    responses[status] = ownError(Number(status), meaning, schemas)
   return responses
 }
 
-function toSuccess(operation: Operation): JsonObject {
+function toSuccess(operation: Operation, schemas: ApiSchemas): JsonObject {
   if (operation.answer === nothing || operation.method === 'HEAD') return { description: 'Done; the answer has no body.' }
-  const schema = toJsonSchema(operation.answer, 'output')
+  const schema = schemas.get('output', `${operation.id} answer`)
   return {
     description:
       typeof schema['description'] === 'string' ? schema['description'] : (STATUS_CODES[operation.success ?? 200] ?? 'Success'),
-    content: { 'application/json': { schema }, 'application/x-yaml': { schema } },
+    content: { [operation.answerType ?? 'application/json']: { schema } },
   }
-}
-
-function commonStatuses(operation: Operation): string[] {
-  const statuses = ['302', '401', '403', '406']
-  if (operation.body !== undefined) statuses.push('400', '413', '415')
-  else if (Object.keys(operation.query ?? {}).length > 0) statuses.push('400')
-  if (operation.forward !== undefined || operation.handle !== undefined) statuses.push('502', '504')
-  return statuses
-}
-
-function commonResponses(): JsonObject {
-  const problem = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
-  const error = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
-  return {
-    302: { description: 'Nobody is logged in: to the login page.' },
-    400: { description: 'A parameter or the body is missing or malformed.', content: problem },
-    401: { description: 'The credentials of the request are wrong or expired.', content: error },
-    403: { description: 'The user may not do this.', content: error },
-    406: { description: 'The Accept header names neither JSON nor YAML.', content: problem },
-    413: { description: 'The body is too large.', content: problem },
-    415: { description: 'The body is neither JSON nor YAML.', content: problem },
-    502: { description: 'A service could not be reached.', content: error },
-    504: { description: 'A service did not answer in time.', content: error },
-    UpstreamFailed: { description: 'A service answered with an error; the status is that of the service.', content: error },
-  }
-}
-
-const errorFields = {
-  timestamp: { type: 'string', description: 'ISO 8601 with milliseconds and offset.' },
-  status: { type: 'integer' },
-  error: { type: 'string', description: 'Reason phrase of the status.' },
-  message: { type: 'string', description: 'What went wrong and what to do.' },
-  code: { type: 'string', description: 'Stable error code.' },
-  requestId: { type: 'string', description: 'Finds the request in the log.' },
-  upstream: {
-    type: 'object',
-    description: 'The service that failed.',
-    properties: { service: { type: 'string' }, status: { type: 'integer' } },
-    required: ['service'],
-  },
-}
-const errorSchema = { type: 'object', properties: errorFields, required: ['status', 'error', 'message'] }
-const problemSchema = {
-  type: 'object',
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
-    detail: { type: 'string' },
-    instance: { type: 'string' },
-    ...errorFields,
-  },
-  required: ['type', 'title', 'status', 'detail'],
 }
 
 const securitySchemes = {
   session: { type: 'apiKey', in: 'cookie', name: 'SESSION', description: 'Cookie of a browser session; see /login.' },
   basic: { type: 'http', scheme: 'basic', description: 'User and password, for scripts.' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'API token, or an access token of the OAuth 2.0 provider.' },
   apiToken: {
     type: 'apiKey',
     in: 'header',
     name: 'X-Spinnaker-Token',
     description: 'API token, for programs; see /auth/apiTokens.',
   },
-}
-
-function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as JsonObject
-  return rest
 }

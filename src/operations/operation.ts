@@ -24,7 +24,10 @@ export interface Operation {
   readonly path: string
   /** What the caller needs: checked at the gateway, printed in the documents. An operation without demands says why. */
   readonly demands: Demands
+  /** At most six words, the verb first: "Get an execution". */
   readonly summary: string
+  /** Sentences that say more than the summary. */
+  readonly description?: string
   /** Query parameters by name: text, integer, flag or list schemas of zod. Undeclared ones are ignored. */
   readonly query?: Readonly<Record<string, z.ZodType>>
   readonly body?: BodyRule
@@ -47,12 +50,24 @@ export interface Operation {
    * list where this is one, and may be empty where this is optional.
    */
   readonly answer: z.ZodType
+  /** Media type of the answer in the API document, where it is not JSON. */
+  readonly answerType?: string
   /** Errors beyond those that every operation has: status to meaning. */
   readonly errors?: Readonly<Record<number, string>>
 }
 
+/** Operations about one thing, together in the documents. */
+export interface Subject {
+  readonly name: string
+  readonly description: string
+  readonly operations: readonly Operation[]
+}
+
 export interface BodyRule {
+  /** Checked. */
   readonly schema: z.ZodType
+  /** What the API document shows instead, where the body is not checked in full. */
+  readonly shown?: z.ZodType
   readonly required: boolean
   /** Also accepts text/plain, handed over as a string. */
   readonly text?: boolean

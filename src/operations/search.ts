@@ -11,7 +11,8 @@ export const searchOperations: Operation[] = [
     method: 'GET',
     path: '/search',
     demands: [{ kind: 'filter', by: ['application', 'account'] }],
-    summary: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
+    summary: 'Search',
+    description: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
     query: {
       q: text.optional().describe('At least three characters, unless `allowShortQuery`.'),
       type: nonEmptyList.describe('Kinds of resources, repeated or comma-separated.'),

@@ -17,7 +17,7 @@ export const serverGroupOperations: Operation[] = [
     method: 'GET',
     path: '/applications/{applicationName}/serverGroups',
     demands: readsApplication,
-    summary: 'Server groups of an application.',
+    summary: 'List server groups of an application',
     query: {
       expand: text.default('false'),
       cloudProvider: text.optional(),
@@ -36,7 +36,8 @@ export const serverGroupOperations: Operation[] = [
     method: 'GET',
     path: '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
     demands: readsApplicationOnAccount,
-    summary: 'One server group in full, with the links of `insights.serverGroup`.',
+    summary: 'Get a server group',
+    description: 'One server group in full, with the links of `insights.serverGroup`.',
     query: { includeDetails: text.default('true') },
     handle: loadDetails,
     answer: AnyObject,

@@ -3,27 +3,48 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { validate } from '@readme/openapi-parser'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parse } from 'yaml'
-import { allOperations } from '../../src/operations/all.ts'
+import { allOperations, subjects } from '../../src/operations/all.ts'
 import { ApiDocument, formatOpenApi } from '../../src/operations/openapi.ts'
 import { startGateway } from '../support/gateway.ts'
 
+interface Schema {
+  $ref?: string
+  minLength?: number
+  minItems?: number
+  properties: Record<string, Schema | undefined>
+}
+
+type Content = Record<string, { schema: Schema }>
+
 interface Entry {
   operationId: string
+  tags: string[]
+  summary: string
   description: string
-  parameters: { name: string; in: string; required: boolean }[]
-  responses: Record<string, unknown>
+  security?: unknown[]
+  parameters: { name: string; in: string; required: boolean; schema: Schema }[]
+  requestBody?: { content: Content }
+  responses: Record<string, { content?: Content }>
 }
 
 interface ApiContent {
   openapi: string
   servers: { url: string }[]
+  tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Entry>>
+  components: {
+    schemas: Record<string, Schema>
+    responses: Record<string, { content?: Content }>
+    securitySchemes: Record<string, unknown>
+  }
+  security: Record<string, unknown>[]
 }
 
 const root = resolve(import.meta.dirname, '../..')
-const document = formatOpenApi(allOperations, {
+const document = formatOpenApi(subjects, {
   version: '1.2.3',
   serverUrl: 'https://gate.example.com',
 }) as unknown as ApiContent
@@ -31,26 +52,100 @@ const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, entry]) => ({ path, method, entry })),
 )
 
-test('the document is valid OpenAPI 3.1', async () => {
+function find(id: string): Entry {
+  const found = entries.find(({ entry }) => entry.operationId === id)
+  assert.ok(found, id)
+  return found.entry
+}
+
+/** Validators resolve references in the object that they are given. */
+function copy() {
+  return JSON.parse(JSON.stringify(document))
+}
+
+test('two validators find the document to be OpenAPI 3.1', async () => {
   const validator = new Validator()
-  const result = await validator.validate(JSON.parse(JSON.stringify(document)))
+  const result = await validator.validate(copy())
   assert.deepEqual(result.errors ?? [], [])
   assert.equal(result.valid, true)
   assert.equal(validator.version, '3.1')
+  const second = await validate(copy())
+  assert.deepEqual(second.valid ? second.warnings : second.errors, [])
+})
+
+test('summaries have six words at most, and tags are described', () => {
+  const long = entries.filter(({ entry }) => entry.summary.split(' ').length > 6 || entry.summary.endsWith('.'))
+  assert.deepEqual(
+    long.map(({ entry }) => entry.summary),
+    [],
+  )
+  const described = new Set(document.tags.map(({ name, description }) => (description.length > 10 ? name : '')))
+  assert.deepEqual(
+    entries.filter(({ entry }) => !entry.tags.every((tag) => described.has(tag))).map(({ entry }) => entry.operationId),
+    [],
+  )
+})
+
+test('operations of the specification come first', () => {
+  const sections = new Map(allOperations.map(({ id, section }) => [id, section]))
+  const paths = Object.values(document.paths).map((methods) =>
+    Object.values(methods).some(({ operationId }) => sections.get(operationId) !== 'beyond'),
+  )
+  assert.deepEqual(
+    paths,
+    paths.toSorted((a, b) => Number(b) - Number(a)),
+  )
+})
+
+test('every JSON body is a component that generators can name', () => {
+  const nameless = entries.filter(({ entry }) => {
+    const json = entry.requestBody?.content['application/json']
+    return json !== undefined && json.schema.$ref === undefined
+  })
+  assert.deepEqual(
+    nameless.map(({ entry }) => entry.operationId),
+    [],
+  )
+})
+
+test('an empty value is documented as refused where it is refused', () => {
+  const search = find('searchUsingGET')
+  const schemaOf = (name: string) => search.parameters.find((parameter) => parameter.name === name)?.schema
+  assert.equal(find('getFailedStagesForPipelineExecutionUsingGET').parameters[0]?.schema.minLength, 1)
+  assert.equal(find('cancelTasksUsingPUT').parameters[0]?.schema.minItems, 1)
+  assert.equal(schemaOf('q')?.minLength, undefined)
+  assert.equal(document.components.schemas['SavePipelineBody']?.properties['application']?.minLength, 1)
+  for (const { entry } of entries)
+    for (const parameter of entry.parameters.filter((one) => one.in === 'path')) assert.equal(parameter.schema.minLength, 1)
+})
+
+test('errors have the media types of their codes', () => {
+  const typesOf = (status: string) => Object.keys(document.components.responses[status]?.content ?? {})
+  assert.deepEqual(typesOf('400'), ['application/json', 'application/problem+json'])
+  assert.deepEqual(typesOf('401'), ['application/json'])
+  assert.deepEqual(typesOf('415'), ['application/problem+json'])
+  assert.deepEqual(Object.keys(find('savePipelineUsingPOST').responses['400']?.content ?? {}), typesOf('400'))
+})
+
+test('open operations need no credentials, the others accept a bearer token', () => {
+  assert.deepEqual(document.security.flatMap(Object.keys), Object.keys(document.components.securitySchemes))
+  assert.ok('bearer' in document.components.securitySchemes)
+  assert.deepEqual(find('healthUsingGET').security, [])
+  assert.equal(find('getAllApplicationsUsingGET').security, undefined)
 })
 
 test('the description of an operation says in words what its caller needs, and names its id', () => {
   const descriptionOf = (id: string) => entries.find(({ entry }) => entry.operationId === id)?.entry.description
   assert.equal(
     descriptionOf('getApplicationUsingGET'),
-    'Needs READ on the application in the path. Its id is `getApplicationUsingGET`.',
+    'One application: its attributes and, unless `expand=false`, its clusters by account. Needs READ on the application in the path. Its id is `getApplicationUsingGET`.',
   )
   assert.equal(
     descriptionOf('getPipelinesUsingGET'),
-    'Needs READ on the application in the path; entries that the caller may not READ are left out (by application). Its id is `getPipelinesUsingGET`.',
+    'Recent executions of an application. Needs READ on the application in the path; entries that the caller may not READ are left out (by application). Its id is `getPipelinesUsingGET`.',
   )
-  assert.match(descriptionOf('getAllApplicationsUsingGET') ?? '', /^Needs nothing; entries that /)
-  assert.match(descriptionOf('evaluateVariablesUsingPOST') ?? '', /^Needs READ on the application of the execution\. Its id/)
+  assert.match(descriptionOf('getAllApplicationsUsingGET') ?? '', / Needs nothing; entries that /)
+  assert.match(descriptionOf('evaluateVariablesUsingPOST') ?? '', / Needs READ on the application of the execution\. Its id/)
 })
 
 test('every operation of the specification is described once, with its path and method', () => {
@@ -107,13 +202,13 @@ for (const path of ['/openapi.json', '/v3/api-docs', '/v2/api-docs']) {
 
 test('the document is formatted once, whatever address and format clients use', async () => {
   let formatted = 0
-  const operations = new Proxy([...allOperations], {
+  const counted = new Proxy([...subjects], {
     get: (target, name, receiver) => {
-      if (name === Symbol.iterator) formatted++
+      if (name === 'map') formatted++
       return Reflect.get(target, name, receiver)
     },
   })
-  const served = new ApiDocument(operations, '1.2.3')
+  const served = new ApiDocument(counted, '1.2.3')
   const first = await served.print('json', 'https://a.example/"gate"')
   assert.equal(await served.print('json', 'https://a.example/"gate"'), first)
   for (let index = 0; index < 20; index++) {

@@ -63,7 +63,8 @@ export const apiTokenOperations: Operation[] = [
     method: 'GET',
     path: '/auth/apiTokens',
     demands: ownAffair,
-    summary: 'The API tokens of the caller; administrators see those of all service accounts as well.',
+    summary: 'List API tokens',
+    description: 'The API tokens of the caller; administrators see those of all service accounts as well.',
     handle: listVisible,
     answer: z.array(Token),
     errors: notFound,
@@ -74,7 +75,8 @@ export const apiTokenOperations: Operation[] = [
     method: 'POST',
     path: '/auth/apiTokens',
     demands: ownAffair,
-    summary: 'Creates an API token. Its secret stands in this answer and nowhere else.',
+    summary: 'Create an API token',
+    description: 'Creates an API token. Its secret stands in this answer and nowhere else.',
     body: { schema: CreateToken, required: true },
     handle: create,
     success: 201,
@@ -87,7 +89,8 @@ export const apiTokenOperations: Operation[] = [
     method: 'GET',
     path: '/auth/apiTokens/admin/users',
     demands: adminOnly,
-    summary: 'The API tokens of all users. For administrators.',
+    summary: 'List API tokens of all users',
+    description: 'The API tokens of all users. For administrators.',
     handle: async (_request, platform) => (await tokensOf(platform).listAll('USER')).map(toToken),
     answer: z.array(Token),
     errors: { ...notAllowed, ...notFound },
@@ -98,7 +101,8 @@ export const apiTokenOperations: Operation[] = [
     method: 'GET',
     path: '/auth/apiTokens/serviceAccounts',
     demands: adminOnly,
-    summary: 'Service accounts for which administrators may create tokens. For administrators.',
+    summary: 'List service accounts for tokens',
+    description: 'Service accounts for which administrators may create tokens. For administrators.',
     handle: async (request, platform) => {
       tokensOf(platform)
       return eligibleAccounts(request)
@@ -112,7 +116,8 @@ export const apiTokenOperations: Operation[] = [
     method: 'POST',
     path: '/auth/apiTokens/{id}/rotate',
     demands: rotatesItself,
-    summary:
+    summary: 'Rotate an API token',
+    description:
       'Gives a token another secret; the former one is accepted a while longer. A token may rotate itself, without a longer life.',
     body: { schema: RotateToken, required: false },
     handle: rotate,
@@ -125,7 +130,8 @@ export const apiTokenOperations: Operation[] = [
     method: 'DELETE',
     path: '/auth/apiTokens/{id}',
     demands: ownAffair,
-    summary: 'Revokes an API token, at once and everywhere.',
+    summary: 'Revoke an API token',
+    description: 'Revokes an API token, at once and everywhere.',
     handle: async (request, platform) => {
       const { token, tokens, by } = await findManaged(request, platform)
       await tokens.revoke(token.id, by)

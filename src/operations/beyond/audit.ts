@@ -50,7 +50,8 @@ export const auditOperations: Operation[] = [
     method: 'GET',
     path: '/audit/events',
     demands: adminOnly,
-    summary: 'What the audit log holds: changes, logins and refusals. For administrators.',
+    summary: 'List audit events',
+    description: 'What the audit log holds: changes, logins and refusals. For administrators.',
     query: {
       kind: z.enum(kinds).optional(),
       user: text.optional(),

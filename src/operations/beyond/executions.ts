@@ -36,7 +36,9 @@ export const executionOperations: Operation[] = [
     method: 'GET',
     path: '/applications/{application}/executions/search',
     demands: [...readsApplication, ...filteredByApplication],
-    summary: 'Executions of an application by trigger, time and status, newest first. `*` searches all that the caller may read.',
+    summary: 'Search executions',
+    description:
+      'Executions of an application by trigger, time and status, newest first. `*` searches all that the caller may read.',
     query: searchQuery,
     forward: {
       service: 'orca',
@@ -52,7 +54,8 @@ export const executionOperations: Operation[] = [
     method: 'GET',
     path: '/executions/failedStages',
     demands: application('READ', 'execution', 'executionId'),
-    summary: 'The stages that made an execution fail, looked for in the pipelines that it started, too.',
+    summary: 'List failed stages',
+    description: 'The stages that made an execution fail, looked for in the pipelines that it started, too.',
     query: {
       executionId: nonEmpty,
       deckOrigin: text.optional().describe('Address of the web UI, for links.'),
@@ -67,7 +70,8 @@ export const executionOperations: Operation[] = [
     method: 'GET',
     path: '/pipelines/{id}/{stageId}/evaluateExpression',
     demands: readsExecution,
-    summary: 'The value that an expression has at a stage. A failed evaluation is an answer: see `detail`.',
+    summary: 'Evaluate an expression at a stage',
+    description: 'The value that an expression has at a stage. A failed evaluation is an answer: see `detail`.',
     query: { expression: text },
     forward: { service: 'orca', path: '/pipelines/{id}/{stageId}/evaluateExpression', query: ['expression'] },
     on404: { message: ({ path }) => `There is no stage ${path['stageId']} in an execution ${path['id']}.` },
@@ -79,7 +83,8 @@ export const executionOperations: Operation[] = [
     method: 'POST',
     path: '/pipelines/{id}/evaluateVariables',
     demands: [...readsExecution, ...application('READ', 'execution', 'executionId')],
-    summary: 'The values that variables would have after given stages of an execution. Nothing is stored.',
+    summary: 'Evaluate variables',
+    description: 'The values that variables would have after given stages of an execution. Nothing is stored.',
     query: {
       executionId: text.optional().describe('Takes precedence over the id in the path.'),
       requisiteStageRefIds: text.optional().describe('Stages whose outputs may be used, comma-separated.'),

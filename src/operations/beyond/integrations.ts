@@ -15,7 +15,7 @@ export const integrationOperations: Operation[] = [
     id: 'getArtifactoryNamesUsingGET',
     path: '/artifactory/names',
     demands: sharedKnowledge,
-    summary: 'Artifactory servers.',
+    summary: 'List Artifactory servers',
     forward: { service: 'igor', path: '/artifactory/names' },
   },
   {
@@ -23,7 +23,7 @@ export const integrationOperations: Operation[] = [
     id: 'getNexusNamesUsingGET',
     path: '/nexus/names',
     demands: sharedKnowledge,
-    summary: 'Nexus servers.',
+    summary: 'List Nexus servers',
     forward: { service: 'igor', path: '/nexus/names' },
   },
   {
@@ -31,7 +31,7 @@ export const integrationOperations: Operation[] = [
     id: 'getCodeBuildAccountsUsingGET',
     path: '/codebuild/accounts',
     demands: filteredByBuildService,
-    summary: 'AWS CodeBuild accounts.',
+    summary: 'List CodeBuild accounts',
     forward: { service: 'igor', path: '/codebuild/accounts' },
   },
   {
@@ -39,7 +39,7 @@ export const integrationOperations: Operation[] = [
     id: 'getCodeBuildProjectsUsingGET',
     path: '/codebuild/projects/{account}',
     demands: readsBuildService('account'),
-    summary: 'Projects of an AWS CodeBuild account.',
+    summary: 'List CodeBuild projects',
     forward: { service: 'igor', path: '/codebuild/projects/{account}' },
   },
   {
@@ -47,7 +47,7 @@ export const integrationOperations: Operation[] = [
     id: 'getGoogleCloudBuildAccountsUsingGET',
     path: '/gcb/accounts',
     demands: filteredByBuildService,
-    summary: 'Google Cloud Build accounts.',
+    summary: 'List Cloud Build accounts',
     forward: { service: 'igor', path: '/gcb/accounts' },
   },
   {
@@ -55,7 +55,7 @@ export const integrationOperations: Operation[] = [
     id: 'getGoogleCloudBuildTriggersUsingGET',
     path: '/gcb/triggers/{account}',
     demands: readsBuildService('account'),
-    summary: 'Triggers of a Google Cloud Build account.',
+    summary: 'List Cloud Build triggers',
     forward: { service: 'igor', path: '/gcb/triggers/{account}' },
     answer: ObjectList,
   },
@@ -64,7 +64,7 @@ export const integrationOperations: Operation[] = [
     id: 'getConcourseTeamsUsingGET',
     path: teamsPath,
     demands: readsBuildService('buildMaster'),
-    summary: 'Teams of a Concourse server.',
+    summary: 'List Concourse teams',
     forward: { service: 'igor', path: teamsPath },
   },
   {
@@ -72,7 +72,7 @@ export const integrationOperations: Operation[] = [
     id: 'getConcoursePipelinesUsingGET',
     path: concoursePipelinesPath,
     demands: readsBuildService('buildMaster'),
-    summary: 'Pipelines of a Concourse team.',
+    summary: 'List Concourse pipelines',
     forward: { service: 'igor', path: concoursePipelinesPath },
   },
   {
@@ -80,7 +80,7 @@ export const integrationOperations: Operation[] = [
     id: 'getConcourseJobsUsingGET',
     path: `${concoursePipelinesPath}/{pipeline}/jobs`,
     demands: readsBuildService('buildMaster'),
-    summary: 'Jobs of a Concourse pipeline.',
+    summary: 'List Concourse jobs',
     forward: { service: 'igor', path: `${concoursePipelinesPath}/{pipeline}/jobs` },
   },
   {
@@ -88,7 +88,7 @@ export const integrationOperations: Operation[] = [
     id: 'getConcourseResourcesUsingGET',
     path: `${concoursePipelinesPath}/{pipeline}/resources`,
     demands: readsBuildService('buildMaster'),
-    summary: 'Resources of a Concourse pipeline.',
+    summary: 'List Concourse resources',
     forward: { service: 'igor', path: `${concoursePipelinesPath}/{pipeline}/resources` },
   },
   {
@@ -96,7 +96,7 @@ export const integrationOperations: Operation[] = [
     id: 'getCiBuildsUsingGET',
     path: '/ci/builds',
     demands: decidedByService,
-    summary: 'Builds of a source repository.',
+    summary: 'List builds of a repository',
     query: {
       projectKey: text.optional(),
       repoSlug: text.optional(),
@@ -117,7 +117,7 @@ export const integrationOperations: Operation[] = [
     method: 'GET',
     path: '/ci/builds/{buildId}/output',
     demands: decidedByService,
-    summary: 'Log of a build.',
+    summary: 'Get the log of a build',
     forward: { service: 'igor', path: '/ci/builds/{buildId}/output' },
     missingWhenDisabled: true,
     answer: AnyObject,
@@ -128,7 +128,8 @@ export const integrationOperations: Operation[] = [
     method: 'POST',
     path: '/concourse/stage/start',
     demands: provedBySender,
-    summary: 'Tells a waiting Concourse stage which build it became.',
+    summary: 'Report a Concourse build',
+    description: 'Tells a waiting Concourse stage which build it became.',
     query: { stageId: text, job: text, buildNumber: text },
     forward: { service: 'orca', path: '/concourse/stage/start', query: ['stageId', 'job', 'buildNumber'] },
     answer: nothing,

@@ -31,7 +31,8 @@ export const loginSessionOperations: Operation[] = [
     method: 'GET',
     path: '/auth/sessions',
     demands: ownAffair,
-    summary: 'Sessions of the caller, the one used last first.',
+    summary: 'List login sessions',
+    description: 'Sessions of the caller, the one used last first.',
     query,
     handle: async (request, platform) => {
       const username = await whose(request, platform)
@@ -48,7 +49,8 @@ export const loginSessionOperations: Operation[] = [
     method: 'DELETE',
     path: '/auth/sessions',
     demands: ownAffair,
-    summary: 'Ends all sessions of the caller but this one; of somebody else, all.',
+    summary: 'End other sessions',
+    description: 'Ends all sessions of the caller but this one; of somebody else, all.',
     query,
     handle: async (request, platform) => {
       const username = await whose(request, platform)
@@ -66,7 +68,7 @@ export const loginSessionOperations: Operation[] = [
     method: 'DELETE',
     path: '/auth/sessions/{id}',
     demands: ownAffair,
-    summary: 'Ends one session.',
+    summary: 'End a session',
     query,
     handle: async (request, platform) => {
       const wanted = request.path['id']
