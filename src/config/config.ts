@@ -89,6 +89,8 @@ export const settingGroups = {
   'Choice of files': SourceKeys,
 } as const satisfies Record<string, z.ZodObject>
 
+const knownKeys = createKnownKeys(Object.assign({}, ...Object.values(settingGroups).map((keys) => keys.shape)), foreignKeys)
+
 /**
  * Reads and checks the configuration. Sources, each of which wins over those before it:
  *
@@ -104,8 +106,7 @@ export const settingGroups = {
 export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfig> {
   const env = places.env ?? {}
   const cwd = places.cwd ?? process.cwd()
-  const known = createKnownKeys(Object.assign({}, ...Object.values(settingGroups).map((keys) => keys.shape)), foreignKeys)
-  const combined = await combineSources(known, {
+  const combined = await combineSources(knownKeys, {
     cwd,
     env,
     files: places.files ?? [],
