@@ -32,6 +32,7 @@ export function createBodyBounds(settings: BodySettings): BoundsOf {
     return {
       maxBytes,
       maxValues,
+      keepsNumerals: true,
       settings: { bytes: `${prefix}.maxBodyBytes`, values: `${prefix}.maxBodyValues` },
       hold: holdUntilClosed(held[kind], answer),
     }

@@ -2,7 +2,7 @@
  * JSON that loses nothing and poisons nothing: integers beyond 2^53 keep every digit, the key `__proto__` is refused.
  *
  * A number that JavaScript cannot hold (such as the id 12345678901234567890, or 1e400) becomes a *raw number*, which
- * `formatJson` writes back digit by digit. Pass raw numbers on by reference: a copy of one (spread, structuredClone) is an
+ * `formatJson` writes back digit by digit. With `keepsNumerals`, so does one that JavaScript writes otherwise, such as 1.0 or 1e3. Pass raw numbers on by reference: a copy of one (spread, structuredClone) is an
  * empty object. All other values are those of `JSON.parse`.
  */
 
@@ -20,11 +20,13 @@ export interface JsonLimits {
   readonly maxDepth?: number
   /** Objects, lists, texts, numbers and words together; any number unless given. */
   readonly maxValues?: number
+  /** Numbers are written back as they are read, and refused beyond the range of a double. */
+  readonly keepsNumerals?: boolean
 }
 
 /** The text is well-formed JSON that may not be let in; the message says why and may reach the client. */
 export class UnsafeJsonError extends Error {
-  readonly code: 'JSON_PROTO_KEY' | 'JSON_TOO_DEEP' | 'JSON_TOO_MANY_VALUES' | 'JSON_NUMBER_TOO_LONG'
+  readonly code: 'JSON_PROTO_KEY' | 'JSON_TOO_DEEP' | 'JSON_TOO_MANY_VALUES' | 'JSON_NUMBER_TOO_LONG' | 'JSON_NUMBER_TOO_LARGE'
 
   constructor(code: UnsafeJsonError['code'], message: string) {
     super(message)
@@ -62,13 +64,16 @@ export function parseJson(text: string, limits: JsonLimits = {}): unknown {
 
 /** The same for a text that has been scanned while it arrived. */
 export function parseScanned(text: string, scan: JsonScan): unknown {
-  if (scan.needsExactNumbers || protoKey.test(text)) return JSON.parse(text, reviveExactly)
+  scan.end()
+  if (scan.needsExactNumbers || protoKey.test(text)) {
+    return JSON.parse(text, scan.keepsNumerals ? reviveAsWritten : reviveExactly)
+  }
   return JSON.parse(text)
 }
 
 /**
- * Looks at JSON piece by piece, before anything is parsed or even complete: counts values and levels, and whether a number
- * may be too long for a double. Malformed text may pass: the parser refuses it afterwards.
+ * Looks at JSON piece by piece, before anything is parsed or even complete: counts values and levels, and finds numbers that
+ * JavaScript may not hold or write back. Malformed text may pass: the parser refuses it afterwards.
  */
 export class JsonScan {
   readonly #maxDepth: number
@@ -83,10 +88,14 @@ export class JsonScan {
   #length = 0
   #digits = 0
   #needsExactNumbers = false
+  /** The number or word that is being read, if numerals are kept. */
+  #numeral = ''
+  readonly keepsNumerals: boolean
 
-  constructor({ maxDepth = maxJsonDepth, maxValues = Number.POSITIVE_INFINITY }: JsonLimits = {}) {
+  constructor({ maxDepth = maxJsonDepth, maxValues = Number.POSITIVE_INFINITY, keepsNumerals = false }: JsonLimits = {}) {
     this.#maxDepth = maxDepth
     this.#maxValues = maxValues
+    this.keepsNumerals = keepsNumerals
   }
 
   /** Values so far. */
@@ -94,7 +103,7 @@ export class JsonScan {
     return this.#values
   }
 
-  /** Whether there was a number that a double may not hold. */
+  /** Whether there was a number that a double may not hold, or that JavaScript writes otherwise. */
   get needsExactNumbers(): boolean {
     return this.#needsExactNumbers
   }
@@ -112,6 +121,7 @@ export class JsonScan {
         continue
       }
       at++
+      if (this.#numeral !== '') this.end()
       this.#length = 0
       this.#digits = 0
       switch (kind) {
@@ -135,6 +145,22 @@ export class JsonScan {
           this.#isInString = true
       }
     }
+  }
+
+  /** Judges a number that nothing follows. @throws {UnsafeJsonError} */
+  end(): void {
+    const numeral = this.#numeral
+    this.#numeral = ''
+    const value = Number(numeral)
+    // The words of JSON, and everything malformed.
+    if (this.#digits === 0 || Number.isNaN(value)) return
+    if (!Number.isFinite(value)) {
+      throw new UnsafeJsonError(
+        'JSON_NUMBER_TOO_LARGE',
+        'A number is larger than 1.8e308, the limit of a double. Send it as a text.',
+      )
+    }
+    if (String(value) !== numeral) this.#needsExactNumbers = true
   }
 
   #countFirst(): void {
@@ -180,6 +206,7 @@ export class JsonScan {
     if (this.#length > maxNumberLength && this.#digits > 0) {
       throw new UnsafeJsonError('JSON_NUMBER_TOO_LONG', `A number has more than ${maxNumberLength} characters.`)
     }
+    if (this.keepsNumerals) this.#numeral += text.slice(from, at)
     return at
   }
 }
@@ -189,7 +216,7 @@ export function formatJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
-/** A number that JavaScript cannot hold, with every digit. As a text it is its digits, as a number what a double makes of it. */
+/** A number as JSON wrote it, where JavaScript cannot hold it or would write it otherwise. As a text it is its digits, as a number what a double makes of it. */
 export class RawNumber {
   readonly #digits: string
 
@@ -213,15 +240,28 @@ interface JsonWithRaw {
   rawJSON(text: string): unknown
 }
 
-/** Whether a parsed value stands for a number that JavaScript cannot hold. */
+/** Whether a parsed value stands for a number as it was written. */
 export function isRawNumber(value: unknown): value is RawNumber {
   return value instanceof RawNumber
 }
 
-function reviveExactly(key: string, value: unknown, context?: { source?: string }): unknown {
-  if (key === '__proto__') {
-    throw new UnsafeJsonError('JSON_PROTO_KEY', 'The key "__proto__" is not allowed in a document; rename it.')
-  }
+interface ReviverContext {
+  readonly source?: string
+}
+
+function reviveAsWritten(key: string, value: unknown, context?: ReviverContext): unknown {
+  refuseProtoKey(key)
+  if (typeof value !== 'number' || context?.source === undefined) return value
+  return String(value) === context.source ? value : new RawNumber(context.source)
+}
+
+function refuseProtoKey(key: string): void {
+  if (key !== '__proto__') return
+  throw new UnsafeJsonError('JSON_PROTO_KEY', 'The key "__proto__" is not allowed in a document; rename it.')
+}
+
+function reviveExactly(key: string, value: unknown, context?: ReviverContext): unknown {
+  refuseProtoKey(key)
   if (typeof value !== 'number' || context?.source === undefined) return value
   const isExact = Number.isFinite(value) && (Number.isSafeInteger(value) || !/^-?\d+$/.test(context.source))
   return isExact ? value : new RawNumber(context.source)

@@ -52,7 +52,7 @@ async function readAside(document: YamlDocument): Promise<unknown> {
   thread.off('message', answer.resolve)
   thread.off('error', onError)
   idle = setTimeout(endThread, idleMs).unref()
-  if ('json' in read) return parseJson(read.json)
+  if ('json' in read) return parseJson(read.json, { keepsNumerals: true })
   throw read.code === undefined ? new Error(read.problem) : new UnsafeJsonError(read.code, read.problem)
 }
 

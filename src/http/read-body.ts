@@ -18,6 +18,8 @@ export interface BodyBounds {
   readonly maxValues: number
   /** Levels of a document; `maxJsonDepth` unless given. */
   readonly maxDepth?: number
+  /** As of `JsonLimits`. */
+  readonly keepsNumerals?: boolean
   /** The keys of the settings that raise the bounds, for the error. */
   readonly settings: { readonly bytes: string; readonly values: string }
   /** Told about bytes before they are kept; refuses by throwing. */
@@ -62,6 +64,7 @@ export async function readBytes(
     if (scan !== undefined) look(scan, chunk, settings?.values)
     chunks.push(chunk)
   }
+  if (scan !== undefined) endLook(scan)
   return Buffer.concat(chunks)
 }
 
@@ -77,6 +80,14 @@ export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
       try {
         look(scan, chunk, bounds.settings.values)
         done(null, chunk)
+      } catch (error) {
+        done(error as GatewayError)
+      }
+    },
+    flush(done) {
+      try {
+        endLook(scan)
+        done()
       } catch (error) {
         done(error as GatewayError)
       }
@@ -97,6 +108,14 @@ function look(scan: JsonScan, chunk: Buffer, setting: string | undefined): void 
     scan.feed(chunk.toString('latin1'))
   } catch (cause) {
     throw toBodyError(cause, setting)
+  }
+}
+
+function endLook(scan: JsonScan): void {
+  try {
+    scan.end()
+  } catch (cause) {
+    throw toBodyError(cause, undefined)
   }
 }
 

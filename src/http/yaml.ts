@@ -17,6 +17,7 @@ export function parseYaml(text: string, maxValues: number = Number.POSITIVE_INFI
   if (problem !== undefined) throw isTooDeep(problem) ? tooDeep() : new Error(problem.message.split('\n')[0] ?? 'malformed')
   try {
     inspect(document)
+    keepNumerals(document)
     return toPlain(document.toJS({ maxAliasCount: 100 }), { depth: 0, count: createCounter(maxValues) })
   } catch (error) {
     throw isTooDeep(error) ? tooDeep() : error
@@ -60,6 +61,28 @@ function inspect(document: ReturnType<typeof parseDocument>): void {
   })
 }
 
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** A number that is one in JSON, too, and that JavaScript would write otherwise. */
+class Numeral {
+  readonly source: string
+
+  constructor(source: string) {
+    this.source = source
+  }
+}
+
+/** Keeps 1.0 and 1e3 as they are written; other forms, such as 0x10, get that of JSON. */
+function keepNumerals(document: ReturnType<typeof parseDocument>): void {
+  visit(document, {
+    Scalar: (key, scalar) => {
+      const { value, source } = scalar
+      if (key === 'key' || typeof value !== 'number' || !Number.isFinite(value) || source === undefined) return
+      if (String(value) !== source && jsonNumber.test(source)) scalar.value = new Numeral(source)
+    },
+  })
+}
+
 function createCounter(maxValues: number): () => void {
   let values = 0
   return () => {
@@ -72,11 +95,14 @@ function createCounter(maxValues: number): () => void {
 /** Whole numbers beyond the safe range stay exact: they are written into JSON as they stood. */
 function toPlain(value: unknown, { depth, count }: { depth: number; count: () => void }): unknown {
   count()
+  if ((typeof value === 'number' || typeof value === 'bigint') && !Number.isFinite(Number(value))) {
+    throw new Error('a number is not finite, or larger than a double holds, which JSON cannot say')
+  }
   if (typeof value === 'bigint') {
     return Number.isSafeInteger(Number(value)) ? Number(value) : new RawNumber(String(value))
   }
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error('a number is not finite, which JSON cannot say')
   if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Numeral) return new RawNumber(value.source)
   if (depth >= maxJsonDepth) throw tooDeep()
   if (Array.isArray(value)) return value.map((element) => toPlain(element, { depth: depth + 1, count }))
   const plain: Record<string, unknown> = {}

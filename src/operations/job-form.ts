@@ -1,6 +1,6 @@
 /** How jobs write what they are and what they carry; whatever judges jobs has to read them alike. */
 import { GatewayError } from '../errors.ts'
-import { JsonScan, UnsafeJsonError } from '../http/json.ts'
+import { JsonScan, parseJson, UnsafeJsonError } from '../http/json.ts'
 import { type Fields, isFields } from './upstream-shape.ts'
 
 /** In lower case. A job may bear one type and be carried out as another. */
@@ -8,14 +8,23 @@ export function typesOf({ type, alias }: Fields): string[] {
   return [type, alias].filter((name) => typeof name === 'string').map((name) => name.trim().toLowerCase())
 }
 
-/** A document is carried as JSON in base64; anything else is the value itself. */
+/**
+ * A document is carried as JSON in base64; anything else is the value itself.
+ *
+ * @throws {GatewayError} UNREADABLE_BODY
+ */
 export function decodeDocument(value: unknown): unknown {
   if (typeof value !== 'string') return value
   try {
-    return JSON.parse(Buffer.from(value, 'base64').toString())
-  } catch {
+    return parseJson(Buffer.from(value, 'base64').toString(), { keepsNumerals: true })
+  } catch (error) {
+    if (error instanceof UnsafeJsonError) throw unusable(error)
     return value
   }
+}
+
+function unusable(cause: UnsafeJsonError): GatewayError {
+  return new GatewayError('UNREADABLE_BODY', `A document that a job carries is not usable: ${cause.message}`, { cause })
 }
 
 /** What the documents in one body may hold together, since the bounds of the body see each of them as a single text. */
@@ -54,9 +63,7 @@ function scanDocument(value: string, maxValues: number): JsonScan {
     scan.feed(Buffer.from(value, 'base64').toString('latin1'))
     return scan
   } catch (cause) {
-    if (cause instanceof UnsafeJsonError && cause.code !== 'JSON_TOO_MANY_VALUES') {
-      throw new GatewayError('UNREADABLE_BODY', `A document that a job carries is not usable: ${cause.message}`, { cause })
-    }
+    if (cause instanceof UnsafeJsonError && cause.code !== 'JSON_TOO_MANY_VALUES') throw unusable(cause)
     const message = `The documents that jobs carry hold more than ${maxCarriedValues} values. Send them in several requests.`
     throw new GatewayError('BODY_TOO_LARGE', message, { cause })
   }

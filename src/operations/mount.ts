@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../http/answer.ts'
 import type { QueryValue } from '../http/encode-path.ts'
-import { formatJson, JsonScan } from '../http/json.ts'
+import { formatJson, isRawNumber, JsonScan } from '../http/json.ts'
 import { acceptsGzip, parseAccept } from '../http/parse-accept.ts'
 import { type BodyBounds, bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../http/read-body.ts'
 import type { AnswerForm } from '../upstreams/answer-form.ts'
@@ -165,7 +165,7 @@ async function readDeclaredBody(asked: Asked): Promise<unknown> {
     if (rule?.required) throw missingBody()
     return undefined
   }
-  const checked = rule?.schema.safeParse(body)
+  const checked = rule?.schema.safeParse(isRawNumber(body) ? Number(body) : body)
   if (checked !== undefined && !checked.success) {
     const [issue] = checked.error.issues
     const where = issue === undefined || issue.path.length === 0 ? 'The body' : `"${issue.path.join('.')}" in the body`

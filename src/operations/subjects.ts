@@ -1,6 +1,7 @@
 /** Reads what a body is about: applications and accounts by name, and by id what has to be looked up. */
 import { storedTemplate } from '../backends/pipeline-templates/inheritance.ts'
 import { GatewayError } from '../errors.ts'
+import { isRawNumber } from '../http/json.ts'
 import { pluginApplication } from '../permissions/application-name.ts'
 import type { Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
@@ -287,9 +288,16 @@ export function scopesOf(template: Fields): { applications: string[]; isShared: 
   return { applications, isShared: scopes.length === 0 || applications.length < scopes.length }
 }
 
-/** Services read a number as the text of it. */
+/**
+ * Services read a number as the text of it, and one that can be written in several ways each in its own.
+ *
+ * @throws {GatewayError} BAD_ARGUMENT
+ */
 export function texts(value: unknown): string[] {
-  const text = typeof value === 'number' ? String(value) : value
+  if (isRawNumber(value) && !/^-?\d+$/.test(String(value))) {
+    throw new GatewayError('BAD_ARGUMENT', `A name has to be a text, not the number ${value}. Put it in quotes.`)
+  }
+  const text = typeof value === 'number' || isRawNumber(value) ? String(value) : value
   return typeof text === 'string' && text.trim() !== '' ? [text] : []
 }
 

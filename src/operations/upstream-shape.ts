@@ -1,5 +1,6 @@
 /** What an operation that looks into the answer of a service may rely on, so that a surprise is the service's fault and not a crash. */
 import { GatewayError } from '../errors.ts'
+import { isRawNumber } from '../http/json.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 
 export type Fields = Record<string, unknown>
@@ -17,7 +18,7 @@ export function checkList(answer: unknown, service: ServiceName): Fields[] {
 }
 
 export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value)
 }
 
 function unreadable(service: ServiceName, wanted: string): GatewayError {

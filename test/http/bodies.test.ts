@@ -273,6 +273,14 @@ const refused: { name: string; bytes: string | Buffer | undefined; type?: string
       says: /more than 20000 values/,
     },
     {
+      name: 'a number beyond a double',
+      bytes: '{"job":[{"n":1e999}]}',
+      type: json,
+      status: 400,
+      code: 'UNREADABLE_BODY',
+      says: /larger than 1\.8e308/,
+    },
+    {
       name: 'a number of a million digits',
       bytes: `{"a":${'1'.repeat(1_000_000)}}`,
       type: json,
@@ -320,16 +328,16 @@ const accepted: { name: string; bytes: string | Buffer; type?: string; sent: str
   { name: 'YAML', bytes: 'job:\n  - type: wait\n', type: yaml, sent: '{"job":[{"type":"wait"}]}' },
   { name: 'YAML with a few aliases', bytes: 'a: &x [1]\njob: [*x, *x]\n', type: 'text/yaml', sent: '{"a":[1],"job":[[1],[1]]}' },
   {
-    name: 'numbers that a double cannot hold',
-    bytes: '{"id":12345678901234567890,"n":1e400}',
+    name: 'numbers that JavaScript cannot hold, or writes otherwise',
+    bytes: '{"id":12345678901234567890,"n":[1.0,1e3,-0,0.50,1E2]}',
     type: json,
-    sent: '{"id":12345678901234567890,"n":1e400}',
+    sent: '{"id":12345678901234567890,"n":[1.0,1e3,-0,0.50,1E2]}',
   },
   {
-    name: 'YAML numbers that a double cannot hold',
-    bytes: 'id: 12345678901234567890\n',
+    name: 'such numbers in YAML',
+    bytes: 'id: 12345678901234567890\nn: [1.0, 1e3, 0x10, .5]\n',
     type: yaml,
-    sent: '{"id":12345678901234567890}',
+    sent: '{"id":12345678901234567890,"n":[1.0,1e3,16,0.5]}',
   },
   {
     name: 'the keys constructor and prototype',
@@ -389,4 +397,18 @@ test('a large YAML body within the limit does not stop the gateway for others', 
   for (; !isAnswered; others++) assert.equal((await send(url, 'GET', '/health', undefined)).status, 200)
   assert.equal((await sent).status, 200)
   assert.ok(others > 20, `${others} answers meanwhile`)
+})
+
+test('numbers keep their form in what is rewritten and in what is passed on', async (t) => {
+  const { url, orca } = await startTarget(t)
+  orca.answer(({ method }) => (method === 'GET' ? { id: '1', status: 'SUCCEEDED' } : { ref: '/tasks/1' }))
+  const numbers = '[1.0,1e3,12345678901234567890,-0]'
+  assert.equal((await send(url, 'POST', '/pipelines/start', `{"application":"web","n":${numbers}}`, json)).status, 200)
+  assert.match(String(orca.requests.at(-1)?.body), /"n":\[1\.0,1e3,12345678901234567890,-0\]/)
+  await send(url, 'POST', '/pipelines', `{"name":"p","application":"web","n":${numbers}}`, json)
+  const saving = orca.requests.find(({ body }) => body.includes('savePipeline'))
+  const [job] = (JSON.parse(String(saving?.body)) as { job: { pipeline: string }[] }).job
+  assert.match(Buffer.from(job?.pipeline ?? '', 'base64').toString(), /"n":\[1\.0,1e3,12345678901234567890,-0\]/)
+  const refused = await send(url, 'POST', '/pipelines/start', '{"application":"web","n":1e999}', json)
+  assert.deepEqual([refused.status, refused.body['code']], [400, 'UNREADABLE_BODY'])
 })

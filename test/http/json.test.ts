@@ -17,6 +17,35 @@ for (const text of keptTexts) {
   })
 }
 
+const numerals = '{"a":[1.0,1e3,1E+2,-0,-0.0,0.10,0.0000001,1.5,7,12345678901234567890,0.1000000000000000055],"1.0":"1.0"}'
+test('numerals are kept where it is asked for, however the text is cut', () => {
+  assert.equal(formatJson(parseJson(numerals, { keepsNumerals: true })), numerals)
+  for (const top of ['1.0', ' -0 ', '1e3']) assert.equal(formatJson(parseJson(top, { keepsNumerals: true })), top.trim())
+  const parsed = parseJson('[1.5,7,1.0]', { keepsNumerals: true }) as unknown[]
+  assert.deepEqual(parsed.map(isRawNumber), [false, false, true])
+  assert.equal(formatJson(parseJson('[1.0]')), '[1]')
+  for (let cut = 1; cut < numerals.length; cut++) {
+    const scan = new JsonScan({ keepsNumerals: true })
+    for (const piece of [numerals.slice(0, cut), numerals.slice(cut)]) scan.feed(piece)
+    assert.equal(scan.needsExactNumbers, true)
+  }
+})
+
+test('a number beyond a double is refused where numerals are kept, in pieces too', () => {
+  const digits = '9'.repeat(310)
+  for (const pieces of [['1e999'], ['[-1e3', '99]'], [`{"a":${digits}`, '}'], ['[1e40', '0,1']]) {
+    const scan = new JsonScan({ keepsNumerals: true })
+    assert.throws(
+      () => {
+        for (const piece of pieces) scan.feed(piece)
+        scan.end()
+      },
+      (error) => error instanceof UnsafeJsonError && error.code === 'JSON_NUMBER_TOO_LARGE',
+      pieces.join(),
+    )
+  }
+})
+
 test('a number that fits stays a plain number, beside one that does not', () => {
   const parsed = parseJson('{"small":7,"fraction":0.5,"big":12345678901234567890}') as Record<string, unknown>
   assert.equal(parsed['small'], 7)

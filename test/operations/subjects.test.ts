@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { GatewayError } from '../../src/errors.ts'
+import { parseJson } from '../../src/http/json.ts'
 import { checkCarriedDocuments } from '../../src/operations/job-form.ts'
 import {
   type Subject,
@@ -9,6 +10,7 @@ import {
   subjectsOfDefinition,
   subjectsOfJobs,
   subjectsOfStart,
+  subjectsOfTask,
 } from '../../src/operations/subjects.ts'
 
 const refusal = (code: string) => (error: GatewayError) => error.code === code
@@ -111,4 +113,17 @@ test('jobs that name more than fits into one call are judged all the same', () =
   const credentials = Array.from({ length: 150_000 }, (_, index) => `account-${index}`)
   assert.equal(needsIn(subjectsOfJobs([{ type: 'x', credentials }])).length, credentials.length)
   assert.equal(subjectsMentionedIn({ executionIds: credentials }).length, credentials.length)
+})
+
+test('a number names nothing unless it has one form only', () => {
+  const numbers = { keepsNumerals: true }
+  const parse = (text: string) => parseJson(text, numbers) as Record<string, unknown>
+  for (const text of ['{"application":1.0}', '{"application":1e3}']) {
+    assert.throws(() => subjectsOfTask(parse(text)), refusal('BAD_ARGUMENT'), text)
+  }
+  assert.deepEqual(needsIn(subjectsOfTask(parse('{"application":12345678901234567890}'))), [
+    needsIn(subjectsOfTask({ application: '12345678901234567890' }))[0],
+  ])
+  const carried = Buffer.from('{"application":1.0}').toString('base64')
+  assert.throws(() => subjectsOfJobs([{ type: 'savePipeline', pipeline: carried }]), refusal('BAD_ARGUMENT'))
 })

@@ -117,7 +117,7 @@ async function receiveCloudEvent(request: OperationRequest): Promise<StreamedAns
 function parseEvent(bytes: Buffer | undefined): Record<string, unknown> {
   if (bytes === undefined) return {}
   try {
-    const event = parseJson(bytes.toString('utf8'))
+    const event = parseJson(bytes.toString('utf8'), { keepsNumerals: true })
     if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as Record<string, unknown>
   } catch (cause) {
     throw new GatewayError('UNREADABLE_BODY', `The event is not usable JSON: ${(cause as Error).message}`, { cause })
