@@ -101,7 +101,7 @@ export async function startGateway({ dir, dist, service, env: more, name = 'fair
     env['SERVICES_FIAT_ENABLED'] = 'false'
   }
   Object.assign(env, more)
-  const file = resolve(root, dist ? 'dist/fairlead.js' : 'bin/fairlead.ts')
+  const file = resolve(root, dist ? 'dist/fairlead.js' : 'bin/fairlead.js')
   const gateway = new MeasuredProcess({ command: process.execPath, args: [file, 'serve'], env, dir })
   await gateway.answers(`http://127.0.0.1:${port}/health`)
   return { name, port, process: gateway, headers: {} }

@@ -1,13 +1,14 @@
 /** `fairlead audit verify`: says whether an audit log is as it was written, and which line is not. */
 import { existsSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import pino from 'pino'
+import type { Config } from '../src/config/config.ts'
 import { openRedis } from '../src/redis/open-redis.ts'
 import { linesOf } from '../src/telemetry/audit/lines.ts'
 import { auditStream, readAuditStream } from '../src/telemetry/audit/redis-sink.ts'
 import { readAuditFile } from '../src/telemetry/audit/sqlite-sink.ts'
 import { type Verification, verifyChain } from '../src/telemetry/audit/verify.ts'
-import { readConfig } from './read-config.ts'
+import { choose, Misuse, readArguments } from './arguments.ts'
+import { configOption, readConfig } from './read-config.ts'
 
 export const usage = `Usage: fairlead audit verify FILE…             files of audit.sink: file, the oldest first
        fairlead audit verify --sqlite [FILE]     the database; by default that of the data directory
@@ -23,30 +24,30 @@ const options = {
   sqlite: { type: 'boolean', default: false },
   redis: { type: 'boolean', default: false },
   expect: { type: 'string' },
-  config: { type: 'string', multiple: true },
+  ...configOption,
 } as const
 
 export async function audit(args: readonly string[]): Promise<number> {
-  const given = readArguments(args)
-  if (typeof given === 'string') {
-    process.stderr.write(`${given}\n\n${usage}`)
-    return 2
-  }
+  const { positionals, values } = readArguments(args, { command: 'audit', options, words: Infinity })
+  const [action = '', ...files] = positionals
+  return choose({ verify }, action, 'audit')(args, files, values)
+}
+
+type Values = ReturnType<typeof readArguments<typeof options>>['values']
+
+async function verify(args: readonly string[], files: readonly string[], { redis, sqlite, expect }: Values): Promise<number> {
+  const mistake = findMistake(files, redis === true, sqlite === true)
+  if (mistake !== undefined) throw new Misuse('audit', mistake)
+  const { config } = redis || (sqlite && files.length === 0) ? await readConfig(args) : { config: undefined }
   try {
-    const source = given.redis
-      ? await openStream(args)
-      : given.sqlite
-        ? await findDatabase(args, given.files)
-        : toFiles(given.files)
-    if (source === undefined) return 1
+    const source = redis ? await openStream(config) : sqlite ? findDatabase(config, files) : toFiles(files)
     try {
-      return await report(source, given.expect)
+      return await report(source, expect)
     } finally {
       await source.close?.()
     }
   } catch (error) {
-    process.stderr.write(`the audit log cannot be read: ${(error as Error).message}\n`)
-    return 1
+    throw new Error(`The audit log cannot be read: ${(error as Error).message}`, { cause: error })
   }
 }
 
@@ -56,53 +57,35 @@ interface Source {
   close?(): Promise<void>
 }
 
-/** What was given, or what is wrong with it. */
-function readArguments(args: readonly string[]) {
-  try {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const [action, ...files] = positionals
-    if (action !== 'verify') return 'There is: fairlead audit verify'
-    if (values.redis && (values.sqlite || files.length > 0)) return '--redis examines the stream and nothing else.'
-    if (files.length === 0 && !values.sqlite && !values.redis) return 'Say which file, --sqlite or --redis.'
-    if (files.length > 1 && values.sqlite) return '--sqlite examines one file.'
-    return { ...values, files }
-  } catch (error) {
-    return (error as Error).message
-  }
+function findMistake(files: readonly string[], redis: boolean, sqlite: boolean): string | undefined {
+  if (redis && (sqlite || files.length > 0)) return '--redis examines the stream and nothing else.'
+  if (files.length === 0 && !sqlite && !redis) return 'Say which file, --sqlite or --redis.'
+  return files.length > 1 && sqlite ? '--sqlite examines one file.' : undefined
 }
 
-function toFiles(files: readonly string[]): Source | undefined {
-  return areThere(files) ? { parts: files.map((name) => ({ name, lines: linesOf(name) })) } : undefined
+/** @throws {Error} when one does not exist */
+function toFiles(files: readonly string[]): Source {
+  checkPresent(files)
+  return { parts: files.map((name) => ({ name, lines: linesOf(name) })) }
 }
 
-async function findDatabase(args: readonly string[], [given]: readonly string[]): Promise<Source | undefined> {
-  const file = given ?? (await configuredFile(args))
-  return file !== undefined && areThere([file]) ? { parts: [{ name: file, lines: readAuditFile(file) }] } : undefined
+/** @throws {Error} when there is none */
+function findDatabase(config: Config | undefined, [given]: readonly string[]): Source {
+  const sink = config?.audit?.sink
+  const file = given ?? (sink?.kind === 'sqlite' ? sink.file : undefined)
+  if (file === undefined) throw new Error('the configuration keeps no audit log in SQLite; name the file')
+  checkPresent([file])
+  return { parts: [{ name: file, lines: readAuditFile(file) }] }
 }
 
-function areThere(files: readonly string[]): boolean {
+function checkPresent(files: readonly string[]): void {
   const missing = files.find((file) => !existsSync(file))
-  if (missing !== undefined) process.stderr.write(`${missing} does not exist\n`)
-  return missing === undefined
+  if (missing !== undefined) throw new Error(`${missing} does not exist`)
 }
 
-async function configuredFile(args: readonly string[]): Promise<string | undefined> {
-  const loaded = await readConfig(args)
-  if (loaded === undefined) return undefined
-  const sink = loaded.config.audit?.sink
-  if (sink?.kind === 'sqlite') return sink.file
-  process.stderr.write('the configuration keeps no audit log in SQLite; name the file\n')
-  return undefined
-}
-
-async function openStream(args: readonly string[]): Promise<Source | undefined> {
-  const loaded = await readConfig(args)
-  if (loaded === undefined) return undefined
-  if (loaded.config.redis === undefined) {
-    process.stderr.write('the configuration names no Redis; set redis.connection\n')
-    return undefined
-  }
-  const redis = await openRedis(loaded.config.redis, pino({ level: 'silent' }))
+async function openStream(config: Config | undefined): Promise<Source> {
+  if (config?.redis === undefined) throw new Error('the configuration names no Redis; set redis.connection')
+  const redis = await openRedis(config.redis, pino({ level: 'silent' }))
   return { parts: [{ name: auditStream, lines: readAuditStream(redis) }], close: () => redis.close() }
 }
 

@@ -1,15 +1,19 @@
 /** `fairlead check`: says whether the gateway would start, and what the configuration means, without starting anything. */
 import { findStartObstacles } from '../src/doctor/start-obstacles.ts'
-import { findMisuse, readConfig } from './read-config.ts'
+import { readArguments } from './arguments.ts'
+import { configOption, readConfig, settingsHint } from './read-config.ts'
+
+export const usage = `Usage: fairlead check [options]
+
+  --config FILE   another configuration file; may be repeated, later wins
+
+Reads the configuration, opens every file that it names and looks at the data directory and the ports. Starts and changes
+nothing; a gateway may run meanwhile. Ends with 1 when a start would fail.
+`
 
 export async function check(args: readonly string[]): Promise<number> {
-  const misuse = findMisuse(args)
-  if (misuse !== undefined) {
-    process.stderr.write(`${misuse}\n`)
-    return 2
-  }
+  readArguments(args, { command: 'check', options: configOption, hint: settingsHint })
   const loaded = await readConfig(args)
-  if (loaded === undefined) return 1
   const obstacles = await findStartObstacles(loaded.config)
   const lasting = obstacles.filter(({ passing }) => !passing)
   if (lasting.length > 0) {

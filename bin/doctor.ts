@@ -1,11 +1,11 @@
 /** `fairlead doctor`: examines the installation, says what to register at the identity provider and what is wrong. */
-import { homedir } from 'node:os'
-import { parseArgs } from 'node:util'
-import { ConfigError, type LoadedConfig, loadConfig } from '../src/config/config.ts'
+import { ConfigError, type LoadedConfig } from '../src/config/config.ts'
 import { examine } from '../src/doctor/doctor.ts'
 import { type Finding, findingsOn } from '../src/doctor/finding.ts'
 import { formatExamination } from '../src/doctor/format-examination.ts'
 import { findMistake } from '../src/doctor/public-address.ts'
+import { Misuse, readArguments } from './arguments.ts'
+import { configOption, readConfig } from './read-config.ts'
 
 export const usage = `Usage: fairlead doctor [options]
 
@@ -21,17 +21,15 @@ const options = {
   'public-url': { type: 'string' },
   proxy: { type: 'string', default: '10.0.0.1' },
   json: { type: 'boolean', default: false },
-  config: { type: 'string', multiple: true },
+  ...configOption,
 } as const
 
 export async function doctor(args: readonly string[]): Promise<number> {
-  const given = readArguments(args)
-  if (typeof given === 'string') {
-    process.stderr.write(`${given}\n\n${usage}`)
-    return 2
-  }
-  const { 'public-url': publicUrl, proxy: proxyAddress, json, config: files = [] } = given
-  const loaded = await load(files)
+  const { values } = readArguments(args, { command: 'doctor', options })
+  const { 'public-url': publicUrl, proxy: proxyAddress, json } = values
+  const mistake = publicUrl === undefined ? undefined : findMistake(publicUrl)
+  if (mistake !== undefined) throw new Misuse('doctor', `--public-url ${mistake}.`)
+  const loaded = await load(args)
   if (Array.isArray(loaded)) {
     print(json, { verdict: 'problem', publicUrl: publicUrl ?? '', addresses: [], findings: loaded })
     return 1
@@ -43,21 +41,10 @@ export async function doctor(args: readonly string[]): Promise<number> {
   return examination.verdict === 'problem' ? 1 : 0
 }
 
-/** What was given, or what is wrong with it. */
-function readArguments(args: readonly string[]) {
-  try {
-    const { values } = parseArgs({ args: [...args], options })
-    const mistake = values['public-url'] === undefined ? undefined : findMistake(values['public-url'])
-    return mistake === undefined ? values : `--public-url ${mistake}`
-  } catch (error) {
-    return (error as Error).message
-  }
-}
-
 /** The configuration, or everything that is wrong with it. */
-async function load(files: readonly string[]): Promise<LoadedConfig | Finding[]> {
+async function load(args: readonly string[]): Promise<LoadedConfig | Finding[]> {
   try {
-    return await loadConfig({ cwd: process.cwd(), env: process.env, homeDir: homedir(), files })
+    return await readConfig(args)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const { problem } = findingsOn('Configuration')

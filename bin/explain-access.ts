@@ -1,7 +1,7 @@
 /** `fairlead explain access`: says whether somebody may use an operation, and by which rule. */
-import { parseArgs } from 'node:util'
 import { type AccessQuestion, explainAccess } from '../src/doctor/explain-access.ts'
-import { readConfig } from './read-config.ts'
+import { Misuse, readArguments } from './arguments.ts'
+import { configOption, readConfig } from './read-config.ts'
 
 export const usage = `Usage: fairlead explain access --user NAME --operation OPERATION [options]
 
@@ -23,36 +23,24 @@ const options = {
   account: { type: 'string' },
   'build-service': { type: 'string' },
   'service-account': { type: 'string' },
-  config: { type: 'string', multiple: true },
+  ...configOption,
 } as const
 
 export async function explainAccessCommand(args: readonly string[]): Promise<number> {
-  const values = parse(args)
-  if (typeof values === 'string') {
-    process.stderr.write(`${values}\n\n${usage}`)
-    return 2
-  }
-  const loaded = await readConfig(args)
-  if (loaded === undefined) return 1
-  try {
-    const { decision, lines } = await explainAccess(loaded.config, values)
-    process.stdout.write(`${lines.join('\n')}\n`)
-    return decision === 'denied' ? 1 : 0
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`)
-    return 1
-  }
+  const question = toQuestion(args)
+  const { config } = await readConfig(args)
+  const { decision, lines } = await explainAccess(config, question)
+  process.stdout.write(`${lines.join('\n')}\n`)
+  return decision === 'denied' ? 1 : 0
 }
 
-/** The question, or what is wrong with it. */
-function parse(args: readonly string[]): AccessQuestion | string {
-  try {
-    const { values } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const { user: username, operation, application, account } = values
-    if (username === undefined || operation === undefined) return 'Say whose access to what, with --user and --operation.'
-    const { 'build-service': buildService, 'service-account': serviceAccount } = values
-    return { username, operation, application, account, buildService, serviceAccount }
-  } catch (error) {
-    return (error as Error).message
+/** @throws {Misuse} */
+function toQuestion(args: readonly string[]): AccessQuestion {
+  const { values } = readArguments(args, { command: 'explain access', options, words: 1 })
+  const { user: username, operation, application, account } = values
+  if (username === undefined || operation === undefined) {
+    throw new Misuse('explain access', 'Say whose access to what, with --user and --operation.')
   }
+  const { 'build-service': buildService, 'service-account': serviceAccount } = values
+  return { username, operation, application, account, buildService, serviceAccount }
 }

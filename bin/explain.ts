@@ -1,13 +1,13 @@
 /** `fairlead explain login`: says step by step why somebody would be let in, or not. */
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import type { Config } from '../src/config/config.ts'
 import { type Explanation, explainLogin } from '../src/doctor/explain-login.ts'
 import { formatExplanation } from '../src/doctor/format-explanation.ts'
 import { findMistake, findPublicAddress } from '../src/doctor/public-address.ts'
 import type { Presented } from '../src/login/trace.ts'
+import { choose, Misuse, readArguments } from './arguments.ts'
 import { usage as accessUsage, explainAccessCommand } from './explain-access.ts'
-import { readConfig } from './read-config.ts'
+import { configOption, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
 const usage = `Usage: fairlead explain login <what somebody presents> [options]
@@ -28,8 +28,12 @@ const usage = `Usage: fairlead explain login <what somebody presents> [options]
 Nobody is logged in by it and nothing is used up. Ends with 1 when nobody would be let in.
 `
 
-/** Of both explanations. */
-export const explainUsage = `${usage}\n${accessUsage}`
+const explanations = { login: { run: explainLoginCommand, usage }, access: { run: explainAccessCommand, usage: accessUsage } }
+
+/** Of both explanations, unless one is named. */
+export function explainUsage([named = '']: readonly string[]): string {
+  return named === 'login' || named === 'access' ? explanations[named].usage : `${usage}\n${accessUsage}`
+}
 
 const options = {
   user: { type: 'string' },
@@ -43,54 +47,39 @@ const options = {
   'public-url': { type: 'string' },
   at: { type: 'string' },
   json: { type: 'boolean', default: false },
-  config: { type: 'string', multiple: true },
+  ...configOption,
 } as const
 
-class Misuse extends Error {}
-
 export async function explain(args: readonly string[]): Promise<number> {
-  if (args[0] === 'access') return explainAccessCommand(args)
-  try {
-    const values = readArguments(args)
-    const loaded = await readConfig(args)
-    if (loaded === undefined) return 1
-    const { config } = loaded
-    const now = values.at === undefined ? undefined : toClock(values.at)
-    const explanation = await explainLogin({ config, presented: await toPresented(values, config), ...(now && { now }) })
-    print(values.json, explanation)
-    // A peer that neither answers nor closes must not keep the command from ending.
-    setTimeout(() => process.exit(), 1000).unref()
-    return explanation.admitted ? 0 : 1
-  } catch (error) {
-    process.stderr.write(error instanceof Misuse ? `${error.message}\n\n${usage}` : `${(error as Error).message}\n`)
-    return error instanceof Misuse ? 2 : 1
-  }
+  const [named = ''] = args
+  return choose(explanations, named.startsWith('-') ? '' : named, 'explain').run(args)
 }
 
-type Values = ReturnType<typeof readArguments>
+async function explainLoginCommand(args: readonly string[]): Promise<number> {
+  const values = toQuestion(args)
+  const now = values.at === undefined ? undefined : toClock(values.at)
+  const { config } = await readConfig(args)
+  const explanation = await explainLogin({ config, presented: await toPresented(values, config), ...(now && { now }) })
+  print(values.json, explanation)
+  // A peer that neither answers nor closes must not keep the command from ending.
+  setTimeout(() => process.exit(), 1000).unref()
+  return explanation.admitted ? 0 : 1
+}
+
+type Values = ReturnType<typeof toQuestion>
 
 /** @throws {Misuse} */
-function readArguments(args: readonly string[]) {
-  const { values, positionals } = parse(args)
-  if (positionals.length !== 1 || positionals[0] !== 'login')
-    throw new Misuse('Say what shall be explained: fairlead explain login, or fairlead explain access.')
+function toQuestion(args: readonly string[]) {
+  const { values } = readArguments(args, { command: 'explain login', options, words: 1 })
   const ways = ['user', 'token', 'certificate', 'saml-response', 'id-token', 'claims'] as const
   const given = ways.filter((way) => values[way] !== undefined)
-  if (given.length !== 1) throw new Misuse(`Say what somebody presents, with one of --${ways.join(', --')}.`)
+  if (given.length !== 1) throw new Misuse('explain login', `Say what is presented, with one of --${ways.join(', --')}.`)
   const mistake = values['public-url'] === undefined ? undefined : findMistake(values['public-url'])
-  if (mistake !== undefined) throw new Misuse(`--public-url ${mistake}`)
+  if (mistake !== undefined) throw new Misuse('explain login', `--public-url ${mistake}.`)
   return values
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true })
-  } catch (error) {
-    throw new Misuse((error as Error).message)
-  }
-}
-
-/** @throws {Misuse} @throws {Error} when a file cannot be read */
+/** @throws {Error} when a file cannot be read */
 async function toPresented(values: Values, config: Config): Promise<Presented> {
   const { user, registration } = values
   if (user !== undefined) {
@@ -110,7 +99,7 @@ async function toPresented(values: Values, config: Config): Promise<Presented> {
 
 function toClock(text: string): () => number {
   const timeMs = Date.parse(text)
-  if (Number.isNaN(timeMs)) throw new Misuse('--at must be a time such as 2026-01-31T12:00:00Z')
+  if (Number.isNaN(timeMs)) throw new Misuse('explain login', '--at must be a time such as 2026-01-31T12:00:00Z.')
   return () => timeMs
 }
 

@@ -1,6 +1,7 @@
-#!/usr/bin/env node
-/** The command line: picks the command and hands it its arguments. */
+/** The command line: picks the command, hands it its arguments, and tells how it ended. */
 import { enableCompileCache } from 'node:module'
+import { choose, Misuse } from './arguments.ts'
+import { command } from './command-name.ts'
 
 // Compiled code is kept between starts, which halves the time of the second one.
 enableCompileCache()
@@ -31,46 +32,68 @@ export type Command = (args: readonly string[]) => Promise<number | undefined>
 
 interface Loaded {
   readonly run: Command
-  /** Of a command with options of its own. */
-  readonly usage?: string
+  /** @param words What was written after the command. */
+  readonly usageOf: (words: readonly string[]) => string
 }
 
 const commands: Readonly<Record<string, () => Promise<Loaded>>> = {
-  serve: async () => ({ run: (await import('./serve.ts')).serve }),
-  check: async () => ({ run: (await import('./check.ts')).check }),
-  doctor: async () => import('./doctor.ts').then(({ doctor: run, usage }) => ({ run, usage })),
-  explain: async () => import('./explain.ts').then(({ explain: run, explainUsage: usage }) => ({ run, usage })),
-  openapi: async () => ({ run: (await import('./openapi.ts')).openapi }),
-  user: async () => import('./user.ts').then(({ user: run, usage }) => ({ run, usage })),
-  token: async () => import('./token.ts').then(({ token: run, usage }) => ({ run, usage })),
-  audit: async () => import('./audit.ts').then(({ audit: run, usage }) => ({ run, usage })),
-  version: async () => ({ run: (await import('./version.ts')).version }),
+  serve: async () => import('./serve.ts').then(({ serve: run, usage }) => ({ run, usageOf: () => usage })),
+  check: async () => import('./check.ts').then(({ check: run, usage }) => ({ run, usageOf: () => usage })),
+  doctor: async () => import('./doctor.ts').then(({ doctor: run, usage }) => ({ run, usageOf: () => usage })),
+  explain: async () => import('./explain.ts').then(({ explain: run, explainUsage: usageOf }) => ({ run, usageOf })),
+  openapi: async () => import('./openapi.ts').then(({ openapi: run, usage }) => ({ run, usageOf: () => usage })),
+  user: async () => import('./user.ts').then(({ user: run, usage }) => ({ run, usageOf: () => usage })),
+  token: async () => import('./token.ts').then(({ token: run, usage }) => ({ run, usageOf: () => usage })),
+  audit: async () => import('./audit.ts').then(({ audit: run, usage }) => ({ run, usageOf: () => usage })),
+  version: async () => import('./version.ts').then(({ version: run, usage }) => ({ run, usageOf: () => usage })),
 }
 
-// Who pipes into `head` has seen enough.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
-})
-
-async function main([name = '', ...args]: readonly string[]): Promise<number | undefined> {
-  if (name === '--help' || name === '-h' || name === 'help') {
-    process.stdout.write(usage)
-    return 0
+/** @throws {Error} with the code ERR_MODULE_NOT_FOUND when a package is missing; everything else is told here */
+export async function run(args: readonly string[]): Promise<void> {
+  // Who pipes into `head` has seen enough.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit()
+  })
+  try {
+    process.exitCode = await runCommand(args)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') throw error
+    const { status, text } = await describeFailure(error)
+    process.stderr.write(`${text}\n`)
+    process.exitCode = status
+    // A connection that was opened before must not keep the command from ending.
+    setTimeout(() => process.exit(), 1000).unref()
   }
-  const wanted = name === '--version' ? 'version' : name
-  const load = Object.hasOwn(commands, wanted) ? commands[wanted] : undefined
-  if (load === undefined) {
-    process.stderr.write(name === '' ? usage : `There is no command "${name}".\n\n${usage}`)
-    return 2
-  }
-  const command = await load()
-  if (args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(command.usage ?? usage)
-    return 0
-  }
-  return command.run(args)
 }
 
-const status = await main(process.argv.slice(2))
-if (status !== undefined) process.exitCode = status
+/** @throws {Error} what `describeFailure` tells */
+export async function runCommand([first = '', ...args]: readonly string[]): Promise<number | undefined> {
+  const asksForHelp = first === '--help' || first === '-h' || first === 'help'
+  const [name = '', ...words] = asksForHelp ? args : [first === '--version' ? 'version' : first, ...args]
+  if (name === '') {
+    process[asksForHelp ? 'stdout' : 'stderr'].write(usage + callNote())
+    return asksForHelp ? 0 : 2
+  }
+  const { run: runChosen, usageOf } = await choose(commands, name, '')()
+  if (!asksForHelp && !words.includes('--help') && !words.includes('-h')) return runChosen(words)
+  process.stdout.write(usageOf(words) + callNote())
+  return 0
+}
+
+/** For standard error: what failed and what to do. */
+export async function describeFailure(error: unknown): Promise<{ status: number; text: string }> {
+  if (error instanceof Misuse) {
+    return { status: 2, text: `${error.message} Help: ${command(`${error.command} --help`.trim())}` }
+  }
+  const { explainFailure } = await import('./failure.ts')
+  return { status: 1, text: explainFailure(error) }
+}
+
+/** What `fairlead` stands for where it is no command of the shell. */
+function callNote(): string {
+  const typed = command('').trim()
+  return typed === 'fairlead' ? '' : `\nHere, fairlead is typed as: ${typed}\n`
+}
+
+if (import.meta.main) await run(process.argv.slice(2))

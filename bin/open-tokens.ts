@@ -1,5 +1,5 @@
 /** The store of API tokens of a configuration, for commands that run beside the gateway. */
-import { mkdirSync } from 'node:fs'
+import { createDataDir } from '../src/backends/lock.ts'
 import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
 import { openUsers, type StoredUser } from '../src/login/form/users.ts'
@@ -16,7 +16,7 @@ export async function openConfiguredTokens({
   if (login.tokens === undefined) {
     throw new GatewayError('NOT_FOUND', 'API tokens are switched off. Set api-tokens.enabled: true, and no anonymous access.')
   }
-  mkdirSync(backends.dataDir, { recursive: true, mode: 0o700 })
+  createDataDir(backends.dataDir)
   const log = createLog('silent')
   const redis = settings && (await openRedis(settings, log))
   const eraOf = (username: string) => findUser(backends.dataDir, username)?.tokenEra

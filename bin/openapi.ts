@@ -1,9 +1,16 @@
 /** `fairlead openapi`: prints the OpenAPI document. */
 import { subjects } from '../src/operations/all.ts'
 import { formatOpenApi } from '../src/operations/openapi.ts'
+import { readArguments } from './arguments.ts'
 import { packageVersion } from './version.ts'
 
-export async function openapi(): Promise<number> {
+export const usage = `Usage: fairlead openapi
+
+Prints the OpenAPI document of everything that is served, as JSON. It reads no configuration.
+`
+
+export async function openapi(args: readonly string[]): Promise<number> {
+  readArguments(args, { command: 'openapi', options: {} })
   process.stdout.write(`${JSON.stringify(formatOpenApi(subjects, { version: packageVersion() }), null, 2)}\n`)
   return 0
 }

@@ -1,45 +1,27 @@
-/** Reads the configuration for the commands, and tells every mistake at once. */
+/** The configuration, as the command line names it. */
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { parseArgs } from 'node:util'
-import { ConfigError, type LoadedConfig, loadConfig } from '../src/config/config.ts'
+import { type LoadedConfig, loadConfig } from '../src/config/config.ts'
+import { containerMarks } from './command-name.ts'
 
-/** Files that Docker and Podman put into every container. */
-const containerMarks = ['/.dockerenv', '/run/.containerenv']
+/** Of every command that reads the configuration. */
+export const configOption = { config: { type: 'string', multiple: true } } as const
 
-const options = { config: { type: 'string', multiple: true } } as const
-
-/** What is wrong with the arguments of a command that takes configuration files and nothing else. */
-export function findMisuse(args: readonly string[]): string | undefined {
-  try {
-    parseArgs({ args: [...args], options })
-    return undefined
-  } catch (error) {
-    return (error as Error).message
-  }
-}
-
-/** Undefined when the configuration is not sound: everything wrong with it has been written to standard error. */
-export async function readConfig(args: readonly string[]): Promise<LoadedConfig | undefined> {
-  try {
-    return await loadConfigOf(args)
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    return undefined
-  }
-}
+/** For those who look for an option such as `--port`. */
+export const settingsHint = 'Settings come from files and from the environment, such as SERVER_PORT=8084.'
 
 /** @throws {ConfigError} with everything that is wrong */
-export function loadConfigOf(args: readonly string[]): Promise<LoadedConfig> {
-  const { values } = parseArgs({ args: [...args], options, strict: false })
-  const files = (values['config'] ?? []).map(String)
+export function readConfig(args: readonly string[]): Promise<LoadedConfig> {
   return loadConfig({
     cwd: process.cwd(),
     env: process.env,
-    homeDir: homedir(),
-    files,
-    inContainer: containerMarks.some((file) => existsSync(file)),
+    files: configFilesOf(args),
+    inContainer: Object.values(containerMarks).some((file) => existsSync(file)),
     onTerminal: process.stdin.isTTY,
   })
+}
+
+export function configFilesOf(args: readonly string[]): string[] {
+  const { values } = parseArgs({ args: [...args], options: configOption, strict: false })
+  return (values.config ?? []).map(String)
 }

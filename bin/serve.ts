@@ -2,32 +2,35 @@
 import { createGateway, type Gateway } from '../src/gateway.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { giveBackMemory } from '../src/telemetry/memory.ts'
-import { findMisuse, loadConfigOf, readConfig } from './read-config.ts'
+import { readArguments } from './arguments.ts'
+import { explainFailure } from './failure.ts'
+import { configOption, readConfig, settingsHint } from './read-config.ts'
 import { packageVersion } from './version.ts'
+
+export const usage = `Usage: fairlead serve [options]
+
+  --config FILE   another configuration file; may be repeated, later wins
+
+Starts the gateway. It runs until SIGTERM or SIGINT (Ctrl-C), which let it finish what is in flight.
+`
 
 /** By then the first lists have been loaded. */
 const settledMs = 2500
 
 export async function serve(args: readonly string[]): Promise<number | undefined> {
-  const misuse = findMisuse(args)
-  if (misuse !== undefined) {
-    process.stderr.write(`${misuse}\n`)
-    return 2
-  }
-  const loaded = await readConfig(args)
-  if (loaded === undefined) return 1
-  const { config, notices } = loaded
+  readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
+  const { config, notices } = await readConfig(args)
   const log = createLog(config.telemetry.logLevel)
   for (const notice of notices) log.warn(notice)
   try {
-    const reread = async () => (await loadConfigOf(args)).config
+    const reread = async () => (await readConfig(args)).config
     const gateway = await createGateway({ config, log, version: packageVersion(), reread })
     stopOnSignal(gateway, config.http.drainMs, log)
     await gateway.listen()
     setTimeout(giveBackMemory, settledMs).unref()
     return undefined
   } catch (error) {
-    process.stderr.write(`Fairlead cannot start: ${explain(error)}\n`)
+    process.stderr.write(`Fairlead cannot start: ${explainFailure(error)}\n`)
     // The worker of the back ends may be running already.
     process.exit(1)
   }
@@ -61,15 +64,4 @@ function stopOnSignal(gateway: Gateway, drainMs: number, log: { info(text: strin
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
-}
-
-const explanations: Readonly<Record<string, string>> = {
-  EACCES: 'it may not listen on this port. Set server.port (SERVER_PORT) to one above 1024.',
-  EADDRNOTAVAIL: 'this machine does not have the address in server.address.',
-}
-
-function explain(error: unknown): string {
-  const { code, message, port } = error as NodeJS.ErrnoException & { port?: number }
-  if (code === 'EADDRINUSE') return `port ${port} is in use. Stop what listens there, or set server.port (SERVER_PORT).`
-  return (code !== undefined && explanations[code]) || message || String(error)
 }

@@ -1,13 +1,14 @@
 /** `fairlead token`: manages API tokens in the store of the configuration, also while the gateway runs. */
-import { parseArgs } from 'node:util'
 import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
 import type { Principal, StoredToken } from '../src/login/tokens/token-store.ts'
 import type { Tokens } from '../src/login/tokens/tokens.ts'
 import { allOperations } from '../src/operations/all.ts'
 import { findNameObjection } from '../src/user-name.ts'
+import { choose, Misuse, readArguments } from './arguments.ts'
+import { command } from './command-name.ts'
 import { findUser, openConfiguredTokens } from './open-tokens.ts'
-import { readConfig } from './read-config.ts'
+import { configOption, readConfig } from './read-config.ts'
 
 export const usage = `Usage: fairlead token <action> [options]
 
@@ -32,7 +33,7 @@ const options = {
   application: { type: 'string', multiple: true },
   operation: { type: 'string', multiple: true },
   'overlap-hours': { type: 'string' },
-  config: { type: 'string', multiple: true },
+  ...configOption,
 } as const
 
 type Values = ReturnType<typeof parse>['values']
@@ -97,44 +98,25 @@ const actions: Readonly<Record<string, (tokens: Tokens, asked: Asked) => Promise
 }
 
 export async function token(args: readonly string[]): Promise<number> {
-  const parsed = parseOrSay(args)
-  if (parsed === undefined) return 2
-  const { positionals, values } = parsed
+  const { positionals, values } = parse(args)
   const [action = '', subject = ''] = positionals
-  const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-  if (act === undefined || (subject === '' && action !== 'list')) {
-    process.stderr.write(usage)
-    return 2
+  const act = choose(actions, action, 'token')
+  if (subject === '' && action !== 'list') {
+    throw new Misuse('token', action === 'create' ? 'Say the name of the token.' : 'Say the id of the token.')
   }
-  const loaded = await readConfig(args)
-  if (loaded === undefined) return 1
+  const { config } = await readConfig(args)
+  const { tokens, close } = await openConfiguredTokens(config)
   try {
-    const { tokens, close } = await openConfiguredTokens(loaded.config)
-    try {
-      await act(tokens, { subject, values, config: loaded.config })
-      return 0
-    } finally {
-      await close()
-    }
-  } catch (error) {
-    if (!(error instanceof GatewayError)) throw error
-    say(error.message)
-    return 1
+    await act(tokens, { subject, values, config })
+    return 0
+  } finally {
+    await close()
   }
 }
 
-/** An option that nobody knows may be a limit mistyped: a token without it would be worse than none. */
-function parseOrSay(args: readonly string[]): ReturnType<typeof parse> | undefined {
-  try {
-    return parse(args)
-  } catch (error) {
-    say(`${(error as Error).message.split('. ')[0]}.`)
-    return undefined
-  }
-}
-
+/** An option that nobody knows may be a limit mistyped: a token without it would be worse than none. @throws {Misuse} */
 function parse(args: readonly string[]) {
-  return parseArgs({ args: [...args], options, allowPositionals: true })
+  return readArguments(args, { command: 'token', options, words: 2 })
 }
 
 function toPrincipal({ user, 'service-account': account }: Values): Principal | undefined {
@@ -151,7 +133,7 @@ function findOwner(username: string, { login, backends }: Config): { name: strin
   if (!enabled) return undefined
   const owner = configuredUser?.name === username ? configuredUser : findUser(backends.dataDir, username)
   if (owner !== undefined) return owner
-  throw new GatewayError('NOT_FOUND', `There is no user "${username.slice(0, 100)}". fairlead user list shows all of them.`)
+  throw new GatewayError('NOT_FOUND', `There is no user "${username.slice(0, 100)}". All of them: ${command('user list')}`)
 }
 
 /** An external front50 lists them itself, and may not be reachable from here. @throws {GatewayError} NOT_FOUND */
@@ -165,7 +147,7 @@ function checkListed(account: string, { upstreams, backends }: Config): void {
 function checkOperations(ids: readonly string[] | undefined): readonly string[] | undefined {
   const unknown = ids?.find((id) => !allOperations.some((operation) => operation.id === id))
   if (unknown === undefined) return ids
-  throw new GatewayError('BAD_ARGUMENT', `There is no operation "${unknown}". fairlead openapi lists all of them.`)
+  throw new GatewayError('BAD_ARGUMENT', `There is no operation "${unknown}". All of them: ${command('openapi')}`)
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT */

@@ -1,13 +1,14 @@
 /** `fairlead user`: manages the users of the login form, in the data directory of the configuration. */
-import { mkdirSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
-import { parseArgs } from 'node:util'
+import { createDataDir } from '../src/backends/lock.ts'
 import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
 import { openUsers, type Users } from '../src/login/form/users.ts'
 import type { Tokens } from '../src/login/tokens/tokens.ts'
+import { choose, Misuse, readArguments } from './arguments.ts'
+import { command } from './command-name.ts'
 import { openConfiguredTokens } from './open-tokens.ts'
-import { readConfig } from './read-config.ts'
+import { configOption, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
 export const usage = `Usage: fairlead user <action> [NAME] [options]
@@ -42,6 +43,7 @@ const actions: Readonly<Record<string, Action>> = {
   },
   passwd: async (users, asked) => {
     const { name, config } = asked
+    if (users.find(name) === undefined) throw new GatewayError('NOT_FOUND', `There is no user "${name.slice(0, 100)}".`)
     const count = await countTokens(asked)
     const revokes = asked.revokesTokens ?? (await confirmRevocation(name, count))
     await users.setPassword(name, await readPassword(), revokes ? 'withdraw' : 'keep')
@@ -70,50 +72,41 @@ const options = {
   role: { type: 'string', multiple: true },
   'revoke-tokens': { type: 'boolean' },
   'keep-tokens': { type: 'boolean' },
-  config: { type: 'string', multiple: true },
+  ...configOption,
 } as const
 
 export async function user(args: readonly string[]): Promise<number> {
-  const given = readArguments(args)
-  if (typeof given === 'string') {
-    process.stderr.write(`${given}\n\n${usage}`)
-    return 2
-  }
-  const { act, name, roles, revokesTokens } = given
-  const loaded = await readConfig(args)
-  if (loaded === undefined) return 1
-  const { config } = loaded
+  const { act, name, roles, revokesTokens } = toOrder(args)
+  const { config } = await readConfig(args)
   const { dataDir } = config.backends
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  createDataDir(dataDir)
   const users = openUsers(dataDir)
   try {
     process.stdout.write(`${await act(users, { name, roles, revokesTokens, config })}\n`)
     return 0
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    process.stderr.write(`${error.message}\n`)
-    return 1
+    // Another data directory than that of the gateway is the likeliest reason.
+    const place = error.code === 'NOT_FOUND' ? ` The users of ${dataDir} are listed by: ${command('user list')}` : ''
+    throw new GatewayError(error.code, error.message + place, { cause: error })
   } finally {
     users.close()
   }
 }
 
-/** What was given, or what is wrong with it: an option that is passed over would be a role that nobody gets. */
-function readArguments(args: readonly string[]) {
-  try {
-    const { positionals, values } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const [action = '', name = '', ...more] = positionals
-    const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-    if (act === undefined) return `Say what to do: ${Object.keys(actions).join(', ')}.`
-    if (name === '' && action !== 'list') return 'Say the name of the user.'
-    if (more.length > 0) return `One user at a time; "${more.join(' ')}" is too much. Roles are given with --role.`
-    const { 'revoke-tokens': revoke, 'keep-tokens': keep } = values
-    if (action !== 'passwd' && (revoke || keep)) return '--revoke-tokens and --keep-tokens belong to passwd.'
-    if (revoke && keep) return 'API tokens are either revoked or kept, not both.'
-    return { act, name, roles: values.role ?? [], revokesTokens: revoke ? true : keep ? false : undefined }
-  } catch (error) {
-    return `${(error as Error).message.split('. ')[0]}.`
+/** An option that is passed over would be a role that nobody gets. @throws {Misuse} */
+function toOrder(args: readonly string[]) {
+  const { positionals, values } = readArguments(args, { command: 'user', options, words: Infinity })
+  const [action = '', name = '', ...more] = positionals
+  const act = choose(actions, action, 'user')
+  if (name === '' && action !== 'list') throw new Misuse('user', 'Say the name of the user.')
+  if (more.length > 0) {
+    throw new Misuse('user', `One user at a time; "${more.join(' ')}" is too much. Roles are given with --role.`)
   }
+  const { 'revoke-tokens': revoke, 'keep-tokens': keep } = values
+  if (action !== 'passwd' && (revoke || keep)) throw new Misuse('user', '--revoke-tokens and --keep-tokens belong to passwd.')
+  if (revoke && keep) throw new Misuse('user', 'API tokens are either revoked or kept, not both.')
+  return { act, name, roles: values.role ?? [], revokesTokens: revoke ? true : keep ? false : undefined }
 }
 
 /** Undefined when the store of tokens cannot be asked. */

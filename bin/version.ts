@@ -1,5 +1,6 @@
 /** `fairlead version`, and the version for everything else that names it. */
 import { readFileSync } from 'node:fs'
+import { readArguments } from './arguments.ts'
 
 /** The version of the package: package.json lies one folder above, in the repository and in the published package. */
 export function packageVersion(): string {
@@ -7,7 +8,13 @@ export function packageVersion(): string {
   return String((JSON.parse(readFileSync(file, 'utf8')) as { version: unknown }).version)
 }
 
-export async function version(): Promise<number> {
+export const usage = `Usage: fairlead version
+
+Prints the version.
+`
+
+export async function version(args: readonly string[]): Promise<number> {
+  readArguments(args, { command: 'version', options: {} })
   process.stdout.write(`${packageVersion()}\n`)
   return 0
 }

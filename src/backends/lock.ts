@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { explainDatabaseFault, storageFaultOf } from '../database-fault.ts'
 import { openPrivateDatabase } from '../private-files.ts'
 
 /**
@@ -10,14 +11,7 @@ import { openPrivateDatabase } from '../private-files.ts'
  * @throws {Error} when another process uses it, or it cannot be created; the message says what to do
  */
 export function lockDataDir(dataDir: string): { release(): void } {
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    throw new Error(
-      `The data directory ${dataDir} cannot be created: ${(cause as Error).message}. Set data.dir or FAIRLEAD_DATA_DIR.`,
-      { cause },
-    )
-  }
+  createDataDir(dataDir)
   const lock = openLock(dataDir)
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 200; BEGIN EXCLUSIVE')
@@ -32,6 +26,17 @@ export function lockDataDir(dataDir: string): { release(): void } {
   return { release: () => lock.close() }
 }
 
+/** Readable by its owner only. @throws {Error} the message says what to do */
+export function createDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const reason = code === 'EEXIST' ? 'it is a file' : message
+    throw new Error(`The data directory ${dataDir} cannot be created: ${reason}. Set data.dir or FAIRLEAD_DATA_DIR.`, { cause })
+  }
+}
+
 const sqliteBusy = 5
 
 function openLock(dataDir: string): DatabaseSync {
@@ -43,8 +48,12 @@ function openLock(dataDir: string): DatabaseSync {
 }
 
 function unusable(dataDir: string, cause: unknown): Error {
+  const file = join(dataDir, 'lock.db')
+  const fault = storageFaultOf(cause, file)
+  if (fault === 'damaged') return new Error(`${file} is damaged. Remove it: it holds nothing.`, { cause })
+  if (fault !== undefined && fault !== 'read-only') return explainDatabaseFault(cause as Error, file)
   return new Error(
-    `The data directory ${dataDir} cannot be written: ${(cause as Error).message}. ` +
+    `The data directory ${dataDir} cannot be written. ` +
       'Give this user write access to it, or set data.dir or FAIRLEAD_DATA_DIR to another one.',
     { cause },
   )

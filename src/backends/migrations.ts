@@ -1,9 +1,18 @@
 /** Brings the tables of one back end to the newest version, in one transaction. */
 import type { DatabaseSync } from 'node:sqlite'
+import { explainDatabaseFault } from '../database-fault.ts'
 import { inTransaction } from './database.ts'
 
-/** @throws {Error} when the database was written by a newer version than this one. */
+/** @throws {Error} when the database was written by a newer version than this one, or cannot be used; the message says what to do */
 export function migrate(db: DatabaseSync, owner: string, migrations: readonly string[]): void {
+  try {
+    bringUp(db, owner, migrations)
+  } catch (error) {
+    throw explainDatabaseFault(error, db.location() ?? undefined)
+  }
+}
+
+function bringUp(db: DatabaseSync, owner: string, migrations: readonly string[]): void {
   if (findMissing(db, owner, migrations).length === 0) return
   inTransaction(db, () => {
     db.exec('CREATE TABLE IF NOT EXISTS schema_versions (owner TEXT PRIMARY KEY, version INTEGER NOT NULL) STRICT')
@@ -21,7 +30,7 @@ function findMissing(db: DatabaseSync, owner: string, migrations: readonly strin
   const current = Number(row?.['version'] ?? 0)
   if (current <= migrations.length) return migrations.slice(current)
   throw new Error(
-    `The database was written by a newer version: ${owner} has schema ${current}, this version knows ${migrations.length}. ` +
-      'Start the newer version again, or use another data directory.',
+    `${db.location() ?? 'The database'} was written by a newer version: ${owner} has schema ${current}, ` +
+      `this version knows ${migrations.length}. Start the newer version again, or use another data directory.`,
   )
 }

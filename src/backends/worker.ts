@@ -1,7 +1,6 @@
 /** The worker thread of the embedded back ends: opens their database, serves them on a Unix socket, stops when told to. */
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import { giveBackMemory } from '../telemetry/memory.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
@@ -48,7 +47,7 @@ async function serve(
   tell: (message: WorkerMessage) => void,
   onStop: (stop: () => void) => void,
 ): Promise<void> {
-  const db = openStore(join(input.dataDir, 'backends.db'))
+  const db = openDatabase(join(input.dataDir, 'backends.db'))
   const calls = createServiceCalls({ services: input.services, timeoutMs: callTimeoutMs, maxAnswerBytes })
   const { server, start } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
@@ -73,13 +72,4 @@ async function serve(
       port?.close()
     })
   })
-}
-
-function openStore(file: string): DatabaseSync {
-  try {
-    return openDatabase(file)
-  } catch (cause) {
-    const reason = (cause as Error).message
-    throw new Error(`${file} cannot be used: ${reason}. Restore it from a backup, or move it away to start anew.`, { cause })
-  }
 }

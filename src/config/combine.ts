@@ -1,7 +1,8 @@
 /** Puts files, environment and given settings together into one tree, and says which keys nobody knows. */
+import { editDistance } from '../edit-distance.ts'
 import { canonicalPath, createFindings, type Findings, toCanonical, type UnknownKey } from './canonical.ts'
 import { type Environment, fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'
-import { editDistance, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
+import { type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { Places } from './locations.ts'
 import { type LookUp, Placeholders } from './placeholders.ts'
 import { formatPath, type Problem } from './problems.ts'

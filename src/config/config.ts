@@ -52,7 +52,7 @@ export interface ConfigPlaces {
   env?: Readonly<Record<string, string | undefined>>
   /** Further files or directories, which win over all other files: `--config`. */
   files?: readonly string[]
-  /** Default: that of the user. */
+  /** Default: that of the user, if there is one. */
   homeDir?: string
   /** Default: `/opt/spinnaker/config`. */
   systemDir?: string
@@ -110,7 +110,7 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
     cwd,
     env,
     files: places.files ?? [],
-    homeDir: places.homeDir ?? homedir(),
+    homeDir: places.homeDir ?? findHome(),
     systemDir: places.systemDir ?? '/opt/spinnaker/config',
     settings: places.settings ?? {},
   })
@@ -126,6 +126,15 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
   combined.reportUnknown()
   if (combined.problems.length > 0) throw new ConfigError(sortProblems(combined.problems))
   return { config, notices: combined.notices, sources: combined.sources, summary: summarize(config, combined.sources) }
+}
+
+/** A user without an entry in the list of users may have none, as in many containers. */
+function findHome(): string | undefined {
+  try {
+    return homedir()
+  } catch {
+    return undefined
+  }
 }
 
 /** The same for people: either that everything is in order, with what is worth knowing, or every problem. */

@@ -1,6 +1,8 @@
 /** Environment variables as configuration: `SERVICES_ORCA_BASEURL` is `services.orca.baseUrl`, `FIAT_ADMIN_ROLES_0_` a list element. */
+
+import { editDistance } from '../edit-distance.ts'
 import { type Findings, splitKey, toCanonical } from './canonical.ts'
-import { editDistance, isLeaf, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
+import { isLeaf, type KnownKey, nearestKey, uniformName } from './known-keys.ts'
 import type { Origin } from './problems.ts'
 import { notesOf } from './schema-shape.ts'
 import { createMap, createScalar, type MapNode, mergeNodes, type Node } from './tree.ts'

@@ -1,5 +1,6 @@
 /** The tree of all keys that may be written, in any of Spring's spellings, and the nearest one to a key that may not. */
 import { z } from 'zod'
+import { editDistance } from '../edit-distance.ts'
 import { coreOf } from './schema-shape.ts'
 
 export interface KnownKey {
@@ -111,23 +112,4 @@ function* keysBelow(key: KnownKey, above: readonly string[], written: readonly s
     if (!child.foreign) yield path
     yield* keysBelow(child, path, written)
   }
-}
-
-/** Letters to insert, leave out, replace or swap with their neighbour. */
-export function editDistance(from: string, to: string): number {
-  let before: number[] = []
-  let previous = Array.from({ length: to.length + 1 }, (_, column) => column)
-  for (let row = 1; row <= from.length; row++) {
-    const current = [row]
-    for (let column = 1; column <= to.length; column++) {
-      const same = from[row - 1] === to[column - 1] ? 0 : 1
-      let cost = Math.min(previous[column]! + 1, current[column - 1]! + 1, previous[column - 1]! + same)
-      const swapped = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
-      if (swapped) cost = Math.min(cost, before[column - 2]! + 1)
-      current.push(cost)
-    }
-    before = previous
-    previous = current
-  }
-  return previous[to.length]!
 }

@@ -1,12 +1,13 @@
 /** Where configuration files are looked for, in the order in which later ones win. */
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import type { Environment } from './environment.ts'
 import type { Problem } from './problems.ts'
 
 export interface Places {
   cwd: string
-  homeDir: string
+  /** Undefined where there is none. */
+  homeDir: string | undefined
   systemDir: string
   env: Environment
   /** `--config`, each a file or a directory. */
@@ -18,7 +19,10 @@ export interface Location {
   path: string
   names: readonly string[]
   required: boolean
+  /** Empty for the usual places. */
   from: string
+  /** HOME may be left from another user, whose files are none of ours. */
+  isHome?: boolean
 }
 
 const names = ['spinnaker', 'gate', 'fairlead']
@@ -29,7 +33,7 @@ export function locationsOf(places: Places, problems: Problem[], notices: string
   const standard: Location[] = [
     { path: join(cwd, 'config'), names, required: false, from: '' },
     { path: cwd, names: ['fairlead'], required: false, from: '' },
-    { path: join(homeDir, '.spinnaker'), names, required: false, from: '' },
+    ...(homeDir === undefined ? [] : [{ path: join(homeDir, '.spinnaker'), names, required: false, from: '', isHome: true }]),
     { path: systemDir, names, required: false, from: '' },
   ]
   const replacing = env['SPRING_CONFIG_LOCATION']
@@ -40,7 +44,7 @@ export function locationsOf(places: Places, problems: Problem[], notices: string
     ...files.map((file) => ({ path: resolve(cwd, file), names, required: true, from: '--config' })),
   ]
   const last = new Map(all.map((location, index) => [location.path, index]))
-  return all.filter((location, index) => last.get(location.path) === index && isPresent(location, problems))
+  return all.filter((location, index) => last.get(location.path) === index && isPresent(location, problems, notices))
 }
 
 function parseLocations(text: string, variable: string, cwd: string, notices: string[]): Location[] {
@@ -59,11 +63,23 @@ function parseLocations(text: string, variable: string, cwd: string, notices: st
   })
 }
 
-function isPresent({ path, required, from }: Location, problems: Problem[]): boolean {
+function isPresent({ path, required, from, isHome }: Location, problems: Problem[], notices: string[]): boolean {
   const isNamed = from !== ''
-  if (isNamed ? existsSync(path) : isDirectory(path)) return true
-  if (required) problems.push({ origin: { source: from }, message: `${path} does not exist` })
-  return false
+  try {
+    if (isDirectory(path)) accessSync(path, constants.R_OK | constants.X_OK)
+    else if (!isNamed || !existsSync(path)) throw new Error('does not exist')
+    return true
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === undefined ? message : `cannot be read by this user (${code}); give it the right to read it`
+    if (isHome && code !== undefined) notices.push(`The directory ${path} is passed over: this user may not read it (${code}).`)
+    else if (required || code !== undefined) {
+      problems.push(
+        isNamed ? { origin: { source: from }, message: `${path} ${reason}` } : { origin: { source: path }, message: reason },
+      )
+    }
+    return false
+  }
 }
 
 function isDirectory(path: string): boolean {
@@ -84,6 +100,7 @@ export function filesAt({ path, names }: Location, profile: string | undefined):
 export function showName(file: string, { cwd, homeDir }: Places): string {
   const near = relative(cwd, file)
   if (!near.startsWith('..') && !isAbsolute(near)) return near
+  if (homeDir === undefined) return file
   const home = relative(homeDir, file)
   return home.startsWith('..') || isAbsolute(home) ? file : join('~', home)
 }

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { lockDataDir } from '../backends/lock.ts'
 import type { Config } from '../config/config.ts'
+import { explainDatabaseFault } from '../database-fault.ts'
 import { GatewayError } from '../errors.ts'
 import { checkNewUser } from '../login/form/users.ts'
 import { lockFile } from '../telemetry/audit/file-lock.ts'
@@ -40,8 +41,7 @@ function findDataDirObstacles(dataDir: string): Obstacle[] {
     .flatMap((name) => {
       const file = join(dataDir, name)
       const broken = attempt(() => readDatabase(file))
-      if (broken === undefined) return []
-      return [lasting(`${file} cannot be used: ${broken}. Restore it from a backup, or move it away to start anew.`)]
+      return broken === undefined ? [] : [lasting(broken)]
     })
 }
 
@@ -56,12 +56,16 @@ function checkFolder(folder: string): void {
   accessSync(folder, constants.W_OK | constants.X_OK)
 }
 
+/** @throws {Error} the message says what to do */
 function readDatabase(file: string): void {
-  const db = new DatabaseSync(file, { readOnly: true })
+  let db: DatabaseSync | undefined
   try {
+    db = new DatabaseSync(file, { readOnly: true })
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
+  } catch (error) {
+    throw explainDatabaseFault(error, file)
   } finally {
-    db.close()
+    db?.close()
   }
 }
 

@@ -2,6 +2,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
+import { explainDatabaseFault } from '../database-fault.ts'
 import { openPrivateDatabase } from '../private-files.ts'
 import type { SessionStore, StoredSession } from './session-store.ts'
 
@@ -128,7 +129,7 @@ function openFile(file: string, log: FastifyBaseLogger): DatabaseSync {
   try {
     return openDatabase(file)
   } catch (error) {
-    if (!isUnreadableFile(error)) throw error
+    if (!isUnreadableFile(error)) throw explainDatabaseFault(error, file)
     const aside = `${file}.unreadable`
     renameSync(file, aside)
     for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true })

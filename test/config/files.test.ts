@@ -178,7 +178,7 @@ test('what stands in the way of a start is found without changing anything', asy
         writeFileSync(join(folder, 'broken', 'users.db'), 'no database at all, but long enough to be looked at as one'.repeat(20))
         return { 'data.dir': join(folder, 'broken') }
       },
-      /users\.db cannot be used: file is not a database/,
+      /users\.db cannot be used: it is damaged, or no database\. Restore/,
     ],
     [
       'another gateway',

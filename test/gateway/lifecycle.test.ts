@@ -245,7 +245,7 @@ const unusable: { name: string; prepare: (dir: string) => string; says: RegExp }
       mkdirSync(join(dir, 'data', 'lock.db'), { recursive: true })
       return join(dir, 'data')
     },
-    says: /data directory .* cannot be written: .*FAIRLEAD_DATA_DIR/,
+    says: /data directory .* cannot be written\. .*FAIRLEAD_DATA_DIR/,
   },
   {
     name: 'a lock that is no database',
@@ -253,7 +253,7 @@ const unusable: { name: string; prepare: (dir: string) => string; says: RegExp }
       writeFileSync(join(dir, 'data', 'lock.db'), 'something else'.repeat(1000))
       return join(dir, 'data')
     },
-    says: /data directory .* cannot be written: .*FAIRLEAD_DATA_DIR/,
+    says: /lock\.db is damaged\. Remove it/,
   },
   {
     name: 'a database of the back ends that is none',

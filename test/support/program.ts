@@ -6,7 +6,7 @@ const sources = resolve(import.meta.dirname, '../..')
 const bundle = process.env['TESTED_BUNDLE']
 
 /** The command line. */
-export const program = bundle === undefined ? resolve(sources, 'bin/fairlead.ts') : resolve(bundle, 'dist/fairlead.js')
+export const program = bundle === undefined ? resolve(sources, 'bin/fairlead.js') : resolve(bundle, 'dist/fairlead.js')
 
 /** The thread of the embedded back ends. */
 export const worker = pathToFileURL(

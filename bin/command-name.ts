@@ -1,0 +1,81 @@
+/** The words with which this program is called again, so that commands in messages can be typed where their reader is. */
+import { existsSync, realpathSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { basename, dirname, join, relative } from 'node:path'
+
+/** Files that Docker and Podman put into every container. */
+export const containerMarks = { docker: '/.dockerenv', podman: '/run/.containerenv' } as const
+
+export interface Call {
+  /** The program: `bin/fairlead.js` of a clone, `dist/fairlead.js` of a package. */
+  readonly file: string
+  /** The Node that runs it. */
+  readonly node: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  readonly container: keyof typeof containerMarks | undefined
+  readonly hostname: string
+}
+
+/** @param outside The message is read outside of the container, such as in its log. */
+export function commandName(call: Call, { outside = false } = {}): string {
+  const name = nameInPlace(call)
+  const { container, env, hostname: host } = call
+  if (!outside) return name
+  if (env['KUBERNETES_SERVICE_HOST'] !== undefined) return `kubectl exec -it ${host} -- ${name}`
+  // Unless it was given another, a container has its id for a name.
+  return container === undefined ? name : `${container} exec -it ${/^[0-9a-f]{12}$/.test(host) ? host : 'CONTAINER'} ${name}`
+}
+
+function nameInPlace({ file, node, env, cwd }: Call): string {
+  // npm runs a script in the folder of the package, wherever it was called.
+  const reader = env['INIT_CWD'] ?? cwd
+  const root = dirname(dirname(file))
+  if (basename(dirname(file)) === 'bin') {
+    const ownNode = join(root, 'node_modules/.bin/node')
+    return `${isSame(node, ownNode) ? pathFrom(reader, ownNode) : 'node'} ${pathFrom(reader, join(root, 'bin/fairlead.js'))}`
+  }
+  const [, project] = /^(.*)\/node_modules\/[^/]+$/.exec(root) ?? []
+  if (project !== undefined && existsSync(join(project, 'node_modules/.bin/fairlead'))) {
+    const isNear = reader === project || reader.startsWith(`${project}/`) || project.includes('/_npx/')
+    return isNear ? 'npx fairlead' : quote(join(project, 'node_modules/.bin/fairlead'))
+  }
+  const isOnPath = (env['PATH'] ?? '').split(':').some((folder) => isSame(join(folder, 'fairlead'), file))
+  return isOnPath ? 'fairlead' : `node ${quote(file)}`
+}
+
+function isSame(path: string, other: string): boolean {
+  try {
+    return realpathSync(path) === realpathSync(other)
+  } catch {
+    return false
+  }
+}
+
+/** Short where the file lies below. */
+function pathFrom(folder: string, file: string): string {
+  const near = relative(folder, file)
+  return quote(near.startsWith('..') ? file : near)
+}
+
+/** For a shell. */
+export function quote(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}
+
+/** What to type for `fairlead <words>`. @param outside The message is read outside of the container, such as in its log. */
+export function command(words: string, { outside = false } = {}): string {
+  return `${commandName(thisCall(), { outside })} ${words}`
+}
+
+function thisCall(): Call {
+  const marks = Object.entries(containerMarks) as [keyof typeof containerMarks, string][]
+  return {
+    file: realpathSync(process.argv[1] ?? ''),
+    node: process.execPath,
+    env: process.env,
+    cwd: process.cwd(),
+    container: marks.find(([, file]) => existsSync(file))?.[0],
+    hostname: hostname(),
+  }
+}

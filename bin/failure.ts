@@ -1,0 +1,40 @@
+/** Errors that end a command, as a line for its user: what failed, and what to do. */
+import { explainDatabaseFault } from '../src/database-fault.ts'
+
+/** Errors of the program itself; only they are shown with their stack. */
+const defects = [TypeError, ReferenceError, RangeError, SyntaxError]
+
+export function explainFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const { code } = error as NodeJS.ErrnoException
+  if (code === undefined && defects.some((kind) => error instanceof kind)) {
+    return `This is a defect of Fairlead. Please report it with these lines:\n${error.stack}`
+  }
+  const explained = explainListening(error) ?? explainFile(error) ?? explainDatabaseFault(error).message
+  return explained || String(error)
+}
+
+function explainListening(error: NodeJS.ErrnoException): string | undefined {
+  const { code, syscall, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string }
+  if (syscall !== 'listen') return undefined
+  if (code === 'EADDRINUSE') return `port ${port} is in use. Stop what listens there, or set server.port (SERVER_PORT).`
+  if (code === 'EACCES') return `this user may not listen on port ${port}. Set server.port (SERVER_PORT) to one above 1024.`
+  if (code === 'EADDRNOTAVAIL')
+    return `this machine does not have the address ${address}. Correct server.address (SERVER_ADDRESS).`
+  return undefined
+}
+
+const fileFaults: Readonly<Record<string, string>> = {
+  EACCES: 'may not be used by this user. Give it the right, or start as another user.',
+  EPERM: 'may not be used by this user. Give it the right, or start as another user.',
+  EROFS: 'lies on a read-only file system. Name another place.',
+  ENOSPC: 'cannot be written: the disk is full. Free some space, then try again.',
+  EDQUOT: 'cannot be written: the quota of this user is used up. Free some space, then try again.',
+  EFBIG: 'cannot be written: it reaches the largest size of files that this process may write (ulimit -f).',
+  EMFILE: 'cannot be opened: this process has too many open files. Raise the limit (ulimit -n).',
+}
+
+function explainFile({ code = '', path, syscall }: NodeJS.ErrnoException): string | undefined {
+  const fault = fileFaults[code]
+  return fault === undefined || syscall === 'listen' ? undefined : `${path ?? 'A file'} ${fault}`
+}

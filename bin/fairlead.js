@@ -1,0 +1,64 @@
+#!/usr/bin/env node
+/**
+ * The entry point of the command line, in syntax that every Node since 12 can parse: it loads the command line if this Node can
+ * run it and the packages are there, and otherwise says in one line what is missing.
+ */
+import { existsSync } from 'node:fs'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** As package.json says under `engines`. */
+const neededNode = 26
+
+const root = fileURLToPath(new URL('../', import.meta.url)).replace(/\/$/, '')
+const isClone = import.meta.url.endsWith('/bin/fairlead.js')
+
+function main() {
+  if (parseInt(process.versions.node, 10) < neededNode) return refuse(adviseNode())
+  // Not awaited at the top level, which old versions cannot parse.
+  return import('./fairlead.ts')
+    .then(({ run }) => run(process.argv.slice(2)))
+    .catch((error) => {
+      const missing = findMissingPackage(error)
+      if (missing === undefined) throw error
+      refuse(`Fairlead cannot start: the package ${missing} is missing. Run "npm ci" in ${root}, then try again.`)
+    })
+}
+
+function adviseNode() {
+  const fault = `Fairlead needs Node ${neededNode} or newer, and this is Node ${process.versions.node} (${process.execPath}).`
+  if (!isClone) return `${fault} Install a newer one, for example from https://nodejs.org/en/download, then try again.`
+  if (existsSync(`${root}/node_modules/node/bin/node`)) {
+    const [node, script] = ['node_modules/.bin/node', 'bin/fairlead.js'].map(pathOf)
+    return `${fault} Use the one of this clone: ${[node, script].concat(process.argv.slice(2).map(quote)).join(' ')}`
+  }
+  const cause = existsSync(`${root}/node_modules`) ? ' without --ignore-scripts' : ''
+  return `${fault} Run "npm ci"${cause} in ${root}, which brings a newer one, then "npm start".`
+}
+
+/** @param {string} file */
+function pathOf(file) {
+  const near = relative(process.cwd(), `${root}/${file}`)
+  return quote(near.startsWith('..') ? `${root}/${file}` : near)
+}
+
+/** @param {string} word For a shell. */
+function quote(word) {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`
+}
+
+/** @param {unknown} error */
+function findMissingPackage(error) {
+  const { code, message } = /** @type {{ code?: unknown, message?: unknown }} */ (Object(error))
+  if (!isClone || code !== 'ERR_MODULE_NOT_FOUND') return undefined
+  const match = /^Cannot find package '([^']+)'/.exec(String(message))
+  return match === null ? undefined : match[1]
+}
+
+/** @param {string} text */
+function refuse(text) {
+  process.stderr.write(`${text}\n`)
+  process.exitCode = 1
+}
+
+main()

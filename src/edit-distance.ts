@@ -1,0 +1,31 @@
+/** How far a word is from the one that was probably meant. */
+
+/** The name that the writer of `written` most likely meant; undefined when none is near. */
+export function nearestName(names: Iterable<string>, written: string): string | undefined {
+  const limit = Math.max(1, Math.floor(written.length / 3))
+  let best: { name: string; distance: number } | undefined
+  for (const name of names) {
+    const distance = editDistance(name.toLowerCase(), written.toLowerCase())
+    if (distance <= limit && (best === undefined || distance < best.distance)) best = { name, distance }
+  }
+  return best?.name
+}
+
+/** Letters to insert, leave out, replace or swap with their neighbour. */
+export function editDistance(from: string, to: string): number {
+  let before: number[] = []
+  let previous = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column++) {
+      const same = from[row - 1] === to[column - 1] ? 0 : 1
+      let cost = Math.min(previous[column]! + 1, current[column - 1]! + 1, previous[column - 1]! + same)
+      const swapped = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      if (swapped) cost = Math.min(cost, before[column - 2]! + 1)
+      current.push(cost)
+    }
+    before = previous
+    previous = current
+  }
+  return previous[to.length]!
+}
