@@ -1,11 +1,13 @@
 /** The connections of all ports: how long they may take, how much they may hold, and how they end. */
-import { type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate as endOfIteration } from 'node:timers/promises'
 import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { awaitInvitation } from './expect-continue.ts'
+import { linger } from './linger.ts'
 
 /** Milliseconds. */
 export interface ConnectionTimes {
@@ -19,6 +21,8 @@ export interface ConnectionTimes {
   keepAliveMs: number
   /** For a client that has been refused to read why, before the connection is destroyed. */
   farewellMs: number
+  /** For a client that is answered while it still sends, to send the rest. */
+  lingerMs: number
   /** For idle connections after a drain, once the ports are closed: a balancer may have sent a request on one. */
   lastIdleMs: number
   /** How often late requests are looked for. */
@@ -31,6 +35,7 @@ export const connectionTimes: ConnectionTimes = {
   requestMs: 300_000,
   keepAliveMs: 72_000,
   farewellMs: 2000,
+  lingerMs: 30_000,
   lastIdleMs: 1000,
   checkMs: 30_000,
 }
@@ -57,6 +62,8 @@ interface Connection {
   /** Whatever request comes now is not answered any more. */
   last: boolean
   refused: boolean
+  /** It has its last answer, and is read to let the client see that. */
+  lingers: boolean
   /** Of a complete answer, as far as the client has not taken it. */
   unreadBytes: number
 }
@@ -65,6 +72,7 @@ interface Connection {
 type Carrier = Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null }
 
 interface Turn {
+  readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly start: () => void
 }
@@ -72,6 +80,8 @@ interface Turn {
 /** As many requests may wait on a connection for the answers before them. */
 const maxPipelined = 64
 const idleCheckMs = 50
+/** More than any body that is accepted: a client that has just too much to send sees why. */
+const maxLingerBytes = 64 * 1024 * 1024
 
 /**
  * Every server of the gateway belongs here, whatever its port. Requests that a client sends without waiting are answered
@@ -117,6 +127,10 @@ export class Connections {
     }
     server.on('timeout', (socket: Socket) => this.#endIdle(socket))
     server.on('clientError', (error: Error & { code?: string }, socket: Duplex) => this.#answerClientError(error, socket))
+    server.on('checkContinue', (request, response) => {
+      awaitInvitation(request, response)
+      server.emit('request', request, response)
+    })
     server.on('connect', (_request, socket: Duplex) => this.#refuse(socket, connectRefused()))
     return server
   }
@@ -127,7 +141,7 @@ export class Connections {
       const connection = this.#connections.get(request.socket)
       if (connection === undefined || connection.last) return void request.socket.pause()
       const { turns } = connection
-      turns.push({ response, start: () => handle(request, response) })
+      turns.push({ request, response, start: () => handle(request, response) })
       response.once('close', () => this.#endTurn(connection))
       response.once('prefinish', () => this.#noteUnread(connection, response.writableLength))
       if (turns.length === maxPipelined) this.#makeLast(connection)
@@ -191,14 +205,29 @@ export class Connections {
       ends: this.#ending,
       last: false,
       refused: false,
+      lingers: false,
       unreadBytes: 0,
     }
     this.#connections.set(socket, connection)
+    // Node calls this after the last answer, whether the client has sent its request or not.
+    const destroySoon = socket.destroySoon.bind(socket)
+    socket.destroySoon = () => (this.#maySend(connection) ? this.#linger(connection) : destroySoon())
     socket.once('close', () => {
       connection.turns.length = 0
       this.#noteRead(connection)
       this.#connections.delete(socket)
     })
+  }
+
+  #maySend({ turns, lingers }: Connection): boolean {
+    return turns[0]?.request.complete === false && turns[0].response.writableFinished && !lingers
+  }
+
+  #linger(connection: Connection): void {
+    const { lingerMs, farewellMs } = this.times
+    connection.lingers = true
+    const [turn] = connection.turns
+    if (turn !== undefined) linger(connection.socket, turn.request, { maxBytes: maxLingerBytes, maxMs: lingerMs, farewellMs })
   }
 
   #startTurn(connection: Connection): void {
@@ -288,7 +317,9 @@ export class Connections {
     for (const server of this.#servers) server.closeIdleConnections()
     for (const socket of this.#handshakes) socket.destroy()
     // To Node, a connection is busy until its first request.
-    for (const { socket, turns } of this.#connections.values()) if (turns.length === 0 && socket.bytesRead === 0) socket.destroy()
+    for (const { socket, turns, lingers } of this.#connections.values()) {
+      if (lingers || (turns.length === 0 && socket.bytesRead === 0)) socket.destroy()
+    }
   }
 
   #closeAll(): void {

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Readable, Transform } from 'node:stream'
 import { GatewayError } from '../errors.ts'
+import { inviteBody } from './expect-continue.ts'
 import { JsonScan, parseScanned, UnsafeJsonError } from './json.ts'
 
 export type BodyType = 'json' | 'yaml' | 'text' | 'other'
@@ -54,6 +55,7 @@ export async function readBytes(
 ): Promise<Buffer> {
   const { maxBytes, hold, settings } = bounds
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
+  inviteBody(raw)
   const chunks: Buffer[] = []
   let size = 0
   // Leaving the loop must not destroy the request: the connection is needed for the answer.
@@ -93,6 +95,7 @@ export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
       }
     },
   })
+  inviteBody(raw)
   raw.pipe(body)
   // What the reader leaves is read here, so that the connection can serve the next request.
   body.once('close', () => raw.resume())

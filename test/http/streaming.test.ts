@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { createFiles, createIssuers, sslSettings } from '../login/x509/support.ts'
 import { startGateway } from '../support/gateway.ts'
 import { openRawConnection } from '../support/raw-connection.ts'
 import { memoryOf, startServe } from '../support/serve.ts'
@@ -351,6 +352,70 @@ test('a body beyond the limit is refused with 413, whether its length is announc
   }
   assert.deepEqual(kayenta.requests, [])
   assert.equal((await fetch(`${gateway}/health`)).status, 200)
+})
+
+const oversized = 'POST /v2/canaryConfig HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n'
+const uploads: { name: string; head: string; chunked?: true; secure?: true; keepAlive?: true }[] = [
+  { name: 'with a length', head: `${oversized}content-length: ${20 * mebibyte}\r\n\r\n` },
+  { name: 'in chunks', head: `${oversized}transfer-encoding: chunked\r\n\r\n`, chunked: true },
+  { name: 'over TLS', head: `${oversized}content-length: ${20 * mebibyte}\r\n\r\n`, secure: true },
+  { name: 'in chunks over TLS', head: `${oversized}transfer-encoding: chunked\r\n\r\n`, chunked: true, secure: true },
+  { name: 'on a connection that was used before', head: `${oversized}content-length: ${20 * mebibyte}\r\n\r\n`, keepAlive: true },
+  {
+    name: 'with Expect, sent without waiting',
+    head: `${oversized}expect: 100-continue\r\ncontent-length: ${20 * mebibyte}\r\n\r\n`,
+  },
+]
+
+test('a client that reads only after sending everything sees 413, however it sends', async (t) => {
+  const settings = { services: { kayenta: { baseUrl: 'http://127.0.0.1:1' } }, http: { maxBodyBytes: '1MB' } }
+  const plain = await startGateway(t, settings)
+  const issuers = await createIssuers()
+  const secured = await startGateway(t, {
+    ...settings,
+    server: { ssl: sslSettings(createFiles(t), issuers.server, [issuers.authority]) },
+  })
+  for (const { name, head, chunked, secure, keepAlive } of uploads) {
+    await t.test(name, async (t) => {
+      const connection = await openRawConnection(t, secure ? secured : plain)
+      if (keepAlive) {
+        connection.send('GET /health HTTP/1.1\r\nhost: x\r\n\r\n')
+        assert.equal((await connection.next()).status, 200)
+      }
+      const { socket } = connection
+      socket.pause()
+      const write = (piece: string) => new Promise<unknown>((resolve) => socket.write(piece, resolve))
+      const outcomes = [await write(head)]
+      const piece = 'x'.repeat(mebibyte)
+      for (let sent = 0; sent < 20; sent++) {
+        outcomes.push(await write(chunked ? `${mebibyte.toString(16)}\r\n${piece}\r\n` : piece))
+      }
+      if (chunked) outcomes.push(await write('0\r\n\r\n'))
+      socket.resume()
+      const answer = await connection.next()
+      assert.deepEqual([answer.status, (JSON.parse(answer.body) as { code: string }).code], [413, 'BODY_TOO_LARGE'])
+      assert.deepEqual(outcomes.filter(Boolean), [])
+      await connection.ended
+    })
+  }
+})
+
+test('a client that waits for 100-continue is not invited to send what would be refused', async (t) => {
+  const gateway = await startGateway(t, {
+    services: { kayenta: { baseUrl: 'http://127.0.0.1:1' } },
+    http: { maxBodyBytes: '1MB' },
+  })
+  for (const [request, status] of [
+    [`${oversized}expect: 100-continue\r\ncontent-length: ${20 * mebibyte}\r\n\r\n`, 413],
+    ['POST /nothing HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 5\r\n\r\n', 404],
+  ] as const) {
+    const connection = await openRawConnection(t, gateway)
+    const first = once(connection.socket, 'data')
+    connection.send(request)
+    assert.match(String((await first)[0]), new RegExp(`^HTTP/1.1 ${status} `))
+    assert.equal((await connection.next()).headers['connection'], 'close')
+    await connection.ended
+  }
 })
 
 test('an endless body ends with its connection', async (t) => {

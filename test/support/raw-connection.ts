@@ -1,6 +1,7 @@
-/** One TCP connection that speaks HTTP as the test writes it, byte by byte, and reads the answers in order. */
+/** One connection, with TLS where the address says so, that speaks HTTP as the test writes it, byte by byte, and reads the answers in order. */
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { connect as connectTls } from 'node:tls'
 
 export interface RawAnswer {
   status: number
@@ -20,9 +21,12 @@ export interface RawConnection {
 }
 
 export async function openRawConnection(t: TestContext, base: string): Promise<RawConnection> {
-  const { hostname, port } = new URL(base)
-  const socket = connect(Number(port), hostname)
-  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+  const { hostname: host, port, protocol } = new URL(base)
+  const isSecure = protocol === 'https:'
+  const target = { port: Number(port), host }
+  const socket: Socket = isSecure ? connectTls({ ...target, rejectUnauthorized: false }) : connect(target)
+  const ready = isSecure ? 'secureConnect' : 'connect'
+  await new Promise<void>((resolve, reject) => socket.once(ready, resolve).once('error', reject))
   let received = Buffer.alloc(0)
   let over = false
   let wake = () => {}
