@@ -1,14 +1,16 @@
 /** Applications: the list from memory, one application merged from its definition and its clusters, and its history. */
 
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { readJson, type UpstreamAnswer, upstreamFailed } from '../upstreams/upstreams.ts'
 import { createReadFilter } from './application-access.ts'
 import { type Attributes, accountsOf, mergeRunning, toAttributes } from './application-cache.ts'
 import { filteredByApplication, readsApplication } from './demands.ts'
+import { Application, ApplicationAttributes } from './models/applications.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, flag, integer, ObjectList, text } from './schemas.ts'
+import { flag, integer, text } from './schemas.ts'
 import { checkObject, type Fields, isFields } from './upstream-shape.ts'
 
 export const applicationOperations: Operation[] = [
@@ -27,7 +29,7 @@ export const applicationOperations: Operation[] = [
     },
     handle: listApplications,
     cost: 5,
-    answer: ObjectList,
+    answer: z.array(ApplicationAttributes),
   },
   {
     id: 'getApplicationUsingGET',
@@ -39,7 +41,7 @@ export const applicationOperations: Operation[] = [
     description: 'One application: its attributes and, unless `expand=false`, its clusters by account.',
     query: { expand: flag.default(true) },
     handle: loadApplication,
-    answer: AnyObject,
+    answer: Application,
     errors: { 404: 'Neither the definition store nor the infrastructure knows the application.' },
   },
   {
@@ -52,7 +54,7 @@ export const applicationOperations: Operation[] = [
     description: 'Earlier revisions of the attributes of an application.',
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/v2/applications/{application}/history', query: ['limit'] },
-    answer: ObjectList,
+    answer: z.array(ApplicationAttributes),
   },
 ]
 
@@ -82,12 +84,12 @@ async function loadApplication(request: OperationRequest, platform: Platform): P
   return { name: attributes.name, attributes, clusters }
 }
 
-interface Application {
+interface ApplicationParts {
   attributes: Attributes | undefined
   clusters: Fields
 }
 
-async function loadStored(request: OperationRequest, platform: Platform): Promise<Application> {
+async function loadStored(request: OperationRequest, platform: Platform): Promise<ApplicationParts> {
   const stored = await askDefinitions(request, platform)
   const name = request.path['application'] as string
   if (stored !== undefined) return { attributes: { ...platform.applications.find(name), ...stored }, clusters: {} }
@@ -96,7 +98,7 @@ async function loadStored(request: OperationRequest, platform: Platform): Promis
   return { attributes: await checkReadable(platform.applications.find(name), request, platform), clusters: {} }
 }
 
-async function loadExpanded(request: OperationRequest, platform: Platform): Promise<Application> {
+async function loadExpanded(request: OperationRequest, platform: Platform): Promise<ApplicationParts> {
   let stored: Attributes | undefined
   let running: Fields | undefined
   if (platform.applications.definitionsOnly) {

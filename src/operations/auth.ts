@@ -13,19 +13,21 @@ import { mayMintTokens } from './token-minting.ts'
 
 const nullableText = z.string().nullable()
 
-const Identity = z.strictObject({
-  username: z.string(),
-  email: nullableText,
-  firstName: nullableText,
-  lastName: nullableText,
-  roles: z.array(z.string()).describe('Those of the permission service, or those learnt at login while it knows none.'),
-  allowedAccounts: z.array(z.string()).describe('Accounts that the user may write to, as of the login.'),
-  authorities: z.array(z.strictObject({ authority: z.string() })).describe('The roles once more.'),
-  enabled: z.literal(true),
-  accountNonExpired: z.literal(true),
-  accountNonLocked: z.literal(true),
-  credentialsNonExpired: z.literal(true),
-})
+const Identity = z
+  .strictObject({
+    username: z.string(),
+    email: nullableText,
+    firstName: nullableText,
+    lastName: nullableText,
+    roles: z.array(z.string()).describe('Those of the permission service, or those learnt at login while it knows none.'),
+    allowedAccounts: z.array(z.string()).describe('Accounts that the user may write to, as of the login.'),
+    authorities: z.array(z.strictObject({ authority: z.string() })).describe('The roles once more.'),
+    enabled: z.literal(true),
+    accountNonExpired: z.literal(true),
+    accountNonLocked: z.literal(true),
+    credentialsNonExpired: z.literal(true),
+  })
+  .meta({ id: 'UserIdentity' })
 type Identity = z.infer<typeof Identity>
 
 const CurrentUser = Identity.extend({
@@ -33,7 +35,7 @@ const CurrentUser = Identity.extend({
   canMintApiTokens: z.boolean(),
   maxUserTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
   maxServiceAccountTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
-})
+}).meta({ id: 'CurrentUser' })
 type CurrentUser = z.infer<typeof CurrentUser>
 
 const onlyAdmins = { 403: 'The caller is no administrator.' }

@@ -1,12 +1,14 @@
 /** The bakery: base images to bake from, and the logs of bakes. */
 
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { parseAccept } from '../http/parse-accept.ts'
 import { sharedKnowledge } from './demands.ts'
+import { BakeOptions } from './models/builds.ts'
 import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, ObjectList, text } from './schemas.ts'
+import { text } from './schemas.ts'
 import { checkObject, isFields } from './upstream-shape.ts'
 
 export const bakeryOperations: Operation[] = [
@@ -19,7 +21,7 @@ export const bakeryOperations: Operation[] = [
     summary: 'List bake options',
     description: 'Base images of all cloud providers; those of the configuration while the bakery is off or overridden.',
     handle: listOptions,
-    answer: ObjectList,
+    answer: z.array(BakeOptions),
   },
   {
     id: 'bakeOptionsUsingGET',
@@ -30,7 +32,7 @@ export const bakeryOperations: Operation[] = [
     summary: 'Get bake options of a provider',
     description: 'Base images of one cloud provider.',
     handle: optionsOfProvider,
-    answer: AnyObject,
+    answer: BakeOptions,
     errors: { 400: 'The bakery is off and the configuration has no base images of that provider.' },
   },
   {

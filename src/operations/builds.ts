@@ -1,7 +1,9 @@
 /** Builds of continuous-integration servers. Job names may hold slashes and are the rest of the path. */
+import { z } from 'zod'
 import { filteredByBuildService, readsBuildService } from './demands.ts'
+import { Build, BuildJob } from './models/builds.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { AnyObject, ObjectList, TextList, text } from './schemas.ts'
+import { TextList, text } from './schemas.ts'
 
 const unknownJob = { 404: 'The server, the job or the build is unknown.' }
 
@@ -44,7 +46,7 @@ export const buildOperations: Operation[] = [
     forward: { service: 'igor', path: '/jobs/{buildMaster}/{rest}' },
     on404: { message: (request) => `There is no ${jobOf(request)}.` },
     whenDisabled: {},
-    answer: AnyObject,
+    answer: BuildJob,
     errors: unknownJob,
   },
   {
@@ -58,7 +60,7 @@ export const buildOperations: Operation[] = [
     forward: { service: 'igor', path: '/builds/all/{buildMaster}/{rest}' },
     on404: { message: (request) => `There are no builds of ${jobOf(request)}.` },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(Build),
     errors: unknownJob,
   },
   {
@@ -71,7 +73,7 @@ export const buildOperations: Operation[] = [
     forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{rest}' },
     on404: { message: (request) => `There is no build ${request.path['number']} of ${jobOf(request)}.` },
     whenDisabled: {},
-    answer: AnyObject,
+    answer: Build,
     errors: unknownJob,
   },
 ]

@@ -1,7 +1,9 @@
 /** Clusters: server groups of an application that are deployed together, as the infrastructure reports them. */
+import { z } from 'zod'
 import { readsApplication, readsApplicationOnAccount } from './demands.ts'
+import { Cluster, ClusterOrNothing, LoadBalancer, ScalingActivity, ServerGroup } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { AnyObject, flag, ObjectList, text } from './schemas.ts'
+import { flag, text } from './schemas.ts'
 import { checkList, type Fields } from './upstream-shape.ts'
 
 const clusterPath = '/applications/{application}/clusters/{account}/{clusterName}'
@@ -16,7 +18,7 @@ export const clusterOperations: Operation[] = [
     summary: 'List clusters of an application',
     description: 'Cluster names of an application, by account.',
     forward: { service: 'clouddriver', path: '/applications/{application}/clusters' },
-    answer: AnyObject,
+    answer: z.record(z.string(), z.array(z.string())),
   },
   {
     id: 'getClustersUsingGET1',
@@ -27,7 +29,7 @@ export const clusterOperations: Operation[] = [
     summary: 'List clusters in an account',
     description: 'Clusters of an application in one account.',
     forward: { service: 'clouddriver', path: '/applications/{application}/clusters/{account}' },
-    answer: ObjectList,
+    answer: z.array(Cluster),
   },
   {
     id: 'getClustersUsingGET',
@@ -40,7 +42,7 @@ export const clusterOperations: Operation[] = [
     forward: { service: 'clouddriver', path: clusterPath },
     pick: firstCluster,
     on404: { answer: {} },
-    answer: AnyObject,
+    answer: ClusterOrNothing,
   },
   {
     id: 'getClusterLoadBalancersUsingGET',
@@ -51,7 +53,7 @@ export const clusterOperations: Operation[] = [
     summary: 'List load balancers of a cluster',
     description: 'Load balancers of a cluster at one cloud provider. Newer infrastructure services answer 404.',
     forward: { service: 'clouddriver', path: `${clusterPath}/{type}/loadBalancers` },
-    answer: ObjectList,
+    answer: z.array(LoadBalancer),
   },
   {
     id: 'getServerGroupsUsingGET1',
@@ -64,7 +66,7 @@ export const clusterOperations: Operation[] = [
     forward: { service: 'clouddriver', path: clusterPath },
     pick: serverGroupsOf,
     on404: { answer: [] },
-    answer: ObjectList,
+    answer: z.array(ServerGroup),
   },
   {
     id: 'getServerGroupsUsingGET',
@@ -77,7 +79,7 @@ export const clusterOperations: Operation[] = [
     forward: { service: 'clouddriver', path: clusterPath },
     pick: (body, { path }) => serverGroupsOf(body).filter(({ name }) => name === path['serverGroupName']),
     on404: { answer: [] },
-    answer: ObjectList,
+    answer: z.array(ServerGroup),
   },
   {
     id: 'getScalingActivitiesUsingGET',
@@ -93,7 +95,7 @@ export const clusterOperations: Operation[] = [
       path: `${clusterPath}/{provider}/serverGroups/{serverGroupName}/scalingActivities`,
       query: ['region'],
     },
-    answer: ObjectList,
+    answer: z.array(ScalingActivity),
   },
   {
     id: 'getTargetServerGroupUsingGET',
@@ -110,7 +112,7 @@ export const clusterOperations: Operation[] = [
       query: ['onlyEnabled', 'validateOldest'],
     },
     on404: { message: noTarget },
-    answer: AnyObject,
+    answer: ServerGroup,
     errors: { 404: 'The cluster has no such server group.' },
   },
 ]

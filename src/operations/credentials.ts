@@ -1,12 +1,14 @@
 /** Cloud accounts, each with a flag that says whether the caller may write to it. Nothing is hidden. */
 
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { allowedAccounts } from '../permissions/allowed-accounts.ts'
-import type { Account } from './account-cache.ts'
+import type { Account as KnownAccount } from './account-cache.ts'
 import { demandsNothing } from './demands.ts'
+import { Account } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, flag, ObjectList } from './schemas.ts'
+import { flag } from './schemas.ts'
 import { type Fields, isFields } from './upstream-shape.ts'
 
 const listsAccounts = demandsNothing('accounts are listed for everybody, each with whether the caller may write to it', 'reads')
@@ -22,7 +24,7 @@ export const credentialOperations: Operation[] = [
     description: 'All accounts, with `authorized`. Served from a list that is refreshed every half minute.',
     query: { expand: flag.default(false).describe('All fields of each account.') },
     handle: listAccounts,
-    answer: ObjectList,
+    answer: z.array(Account),
   },
   {
     id: 'getAccountUsingGET',
@@ -33,7 +35,7 @@ export const credentialOperations: Operation[] = [
     summary: 'Get an account',
     description: 'One account with all its fields and `authorized`.',
     handle: findAccount,
-    answer: AnyObject,
+    answer: Account,
     errors: { 404: 'There is no account of that name.' },
   },
 ]
@@ -56,7 +58,7 @@ async function findAccount(request: OperationRequest, platform: Platform): Promi
 async function createWriteCheck(
   request: OperationRequest,
   { accounts, permissions }: Platform,
-): Promise<(account: Account) => boolean> {
+): Promise<(account: KnownAccount) => boolean> {
   const { user } = request.state
   if (user === undefined) return () => false
   const view = permissions.enabled ? await permissions.viewOf(user) : 'off'
@@ -65,7 +67,7 @@ async function createWriteCheck(
 }
 
 /** Role names by authorization, lower case; the older list of groups stands for READ and WRITE. */
-function permissionsOf(account: Account): Record<string, string[]> {
+function permissionsOf(account: KnownAccount): Record<string, string[]> {
   const given = account['permissions']
   const permissions = isFields(given)
     ? Object.fromEntries(Object.entries(given).map(([authorization, roles]) => [authorization, toRoles(roles)]))
@@ -81,12 +83,12 @@ function toRoles(roles: unknown): string[] {
 
 const shortFields = ['name', 'accountId', 'type', 'requiredGroupMembership'] as const
 
-function toShortView(account: Account, authorized: boolean): Fields {
+function toShortView(account: KnownAccount, authorized: boolean): Fields {
   const fields = shortFields.map((field) => [field, account[field]])
   return withoutNulls({ ...Object.fromEntries(fields), permissions: permissionsOf(account), authorized })
 }
 
-function toFullView(account: Account, authorized: boolean): Fields {
+function toFullView(account: KnownAccount, authorized: boolean): Fields {
   return withoutNulls({ ...account, permissions: permissionsOf(account), authorized })
 }
 

@@ -1,13 +1,15 @@
 /** Executions, the runs of pipelines: lists, one of them, and what can be done to it while it runs. */
 
+import { z } from 'zod'
 import { pathTo } from '../http/encode-path.ts'
 import { checkDone, readJson } from '../upstreams/upstreams.ts'
 import { executesExecution, filteredByApplication, readsApplication, readsExecution, writesExecution } from './demands.ts'
 import { findByName, listDefinitions } from './find-definition.ts'
 import { learnApplication } from './learn-application.ts'
+import { Execution, StageUpdate } from './models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyList, AnyObject, flag, integer, nothing, ObjectList, text } from './schemas.ts'
+import { AnyList, AnyObject, flag, integer, nothing, text } from './schemas.ts'
 import { checkObject } from './upstream-shape.ts'
 
 const statuses = text.optional().describe('Execution statuses, comma-separated; all unless given.')
@@ -16,6 +18,8 @@ const notFound = { message: ({ path }: OperationRequest) => `There is no executi
 
 /** A body that the orchestrator expects and nobody reads. */
 const emptyText = ''
+
+const ActiveExecutions = z.looseObject({ overdue: z.boolean(), count: z.int() }).meta({ id: 'ActiveExecutions' })
 
 export const executionOperations: Operation[] = [
   {
@@ -35,7 +39,7 @@ export const executionOperations: Operation[] = [
     },
     handle: listOfApplication,
     cost: 5,
-    answer: ObjectList,
+    answer: z.array(Execution),
   },
   {
     id: 'getLatestExecutionsByConfigIdsUsingGET',
@@ -56,7 +60,7 @@ export const executionOperations: Operation[] = [
     },
     handle: listByIds,
     cost: 5,
-    answer: ObjectList,
+    answer: z.array(Execution),
   },
   {
     id: 'getActiveExecutionsByInstanceUsingGET',
@@ -68,7 +72,7 @@ export const executionOperations: Operation[] = [
     description: 'Active executions by instance of the orchestrator. Newer orchestrators answer 404.',
     forward: { service: 'orca', path: '/executions/activeByInstance' },
     cost: 5,
-    answer: AnyObject,
+    answer: z.record(z.string(), ActiveExecutions),
   },
   {
     id: 'getPipelineUsingGET',
@@ -79,7 +83,7 @@ export const executionOperations: Operation[] = [
     summary: 'Get an execution',
     forward: { service: 'orca', path: '/pipelines/{id}' },
     on404: notFound,
-    answer: AnyObject,
+    answer: Execution,
     errors: unknownExecution,
   },
   {
@@ -167,7 +171,7 @@ export const executionOperations: Operation[] = [
     description: 'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
     body: { schema: AnyObject, required: true },
     handle: restartStage,
-    answer: AnyObject,
+    answer: Execution,
     errors: unknownExecution,
   },
   {
@@ -178,9 +182,9 @@ export const executionOperations: Operation[] = [
     demands: executesExecution,
     summary: 'Update or judge a stage',
     description: 'Merges the body into the context of a stage: a judgment, or the wish to skip.',
-    body: { schema: AnyObject, required: true },
+    body: { schema: AnyObject, shown: StageUpdate, required: true },
     handle: updateStage,
-    answer: AnyObject,
+    answer: Execution,
     errors: unknownExecution,
   },
 ]

@@ -15,33 +15,35 @@ import { explainRoles } from './role-origins.ts'
 import { nonEmpty, text } from './schemas.ts'
 import { explainTokenLimits } from './token-limits.ts'
 
-const AccessExplanation = z.object({
-  operation: z.string(),
-  request: z.string().describe('Method and path.'),
-  username: z.string(),
-  known: z.boolean().describe('Whether the permission service knows the user; users become known when they log in.'),
-  admin: z.boolean(),
-  roles: z.array(
-    z.object({
-      name: z.string(),
-      source: z.string().describe('As the permission service calls it: EXTERNAL, FILE, LDAP, GOOGLE_GROUPS, GITHUB_TEAMS.'),
-      from: z.string().describe('The same in words.'),
-    }),
-  ),
-  demands: z.string().describe('What the operation demands.'),
-  decision: z.enum(['allowed', 'denied', 'depends']).describe('`depends`: on what `open` lists.'),
-  reasons: z.array(z.object({ need: z.string(), allowed: z.boolean(), rule: z.string() })),
-  open: z.array(z.string()).describe('What to add to the question for a decision, as `name=VALUE: what it is`.'),
-  optional: z.array(z.string()).describe('What some requests of this operation need besides, in the same form.'),
-  enforcement: z
-    .object({ by: z.enum(['gateway', 'services', 'both']), note: z.string() })
-    .optional()
-    .describe('Who refuses what is denied: see `permissions.enforce`.'),
-  resources: z
-    .array(z.object({ kind: z.string(), name: z.string(), permissions: z.record(z.string(), z.array(z.string())) }))
-    .optional()
-    .describe('Roles by authorization of what the question names; without any, nobody restricts it. For administrators.'),
-})
+const AccessExplanation = z
+  .object({
+    operation: z.string(),
+    request: z.string().describe('Method and path.'),
+    username: z.string(),
+    known: z.boolean().describe('Whether the permission service knows the user; users become known when they log in.'),
+    admin: z.boolean(),
+    roles: z.array(
+      z.object({
+        name: z.string(),
+        source: z.string().describe('As the permission service calls it: EXTERNAL, FILE, LDAP, GOOGLE_GROUPS, GITHUB_TEAMS.'),
+        from: z.string().describe('The same in words.'),
+      }),
+    ),
+    demands: z.string().describe('What the operation demands.'),
+    decision: z.enum(['allowed', 'denied', 'depends']).describe('`depends`: on what `open` lists.'),
+    reasons: z.array(z.object({ need: z.string(), allowed: z.boolean(), rule: z.string() })),
+    open: z.array(z.string()).describe('What to add to the question for a decision, as `name=VALUE: what it is`.'),
+    optional: z.array(z.string()).describe('What some requests of this operation need besides, in the same form.'),
+    enforcement: z
+      .object({ by: z.enum(['gateway', 'services', 'both']), note: z.string() })
+      .optional()
+      .describe('Who refuses what is denied: see `permissions.enforce`.'),
+    resources: z
+      .array(z.object({ kind: z.string(), name: z.string(), permissions: z.record(z.string(), z.array(z.string())) }))
+      .optional()
+      .describe('Roles by authorization of what the question names; without any, nobody restricts it. For administrators.'),
+  })
+  .meta({ id: 'AccessExplanation' })
 export type AccessExplanation = z.infer<typeof AccessExplanation>
 
 /** @param operations What is served, this operation included once the list is complete */

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { readsExecution } from './demands.ts'
+import { Evaluation } from './models/executions.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from './operation.ts'
 import { AnyObject, text } from './schemas.ts'
 import { isFields } from './upstream-shape.ts'
@@ -11,10 +12,7 @@ import { isFields } from './upstream-shape.ts'
 const path = '/pipelines/{id}/evaluateExpression'
 const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const expression = text.describe('In the expression language of pipelines, percent-encoded.')
-const Evaluation = z.looseObject({
-  result: z.unknown().describe('The value.'),
-  detail: AnyObject.nullish().describe('What went wrong while evaluating.'),
-})
+const ExpressionRequest = z.looseObject({ expression }).meta({ id: 'ExpressionRequest' })
 
 const shared = {
   section: '4.11',
@@ -35,7 +33,7 @@ export const expressionOperations: Operation[] = methods.map((method) => {
         demands: readsExecution,
         description: 'The expression is the body as text, the field `expression` of a JSON body, or the query parameter.',
         query: { expression: expression.optional() },
-        body: { schema: z.union([z.string(), AnyObject]), required: false, text: true },
+        body: { schema: z.union([z.string(), AnyObject]), shown: ExpressionRequest, required: false, text: true },
         handle: (request) => evaluate(request, expressionOf(request)),
       }
     case 'OPTIONS':

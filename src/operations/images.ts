@@ -1,9 +1,11 @@
 /** Machine and container images. */
 
+import { z } from 'zod'
 import { pathTo } from '../http/encode-path.ts'
 import { readsSharedOfAccount, sharedKnowledge } from './demands.ts'
+import { Image } from './models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
-import { integer, ObjectList, TextList, text } from './schemas.ts'
+import { integer, TextList, text } from './schemas.ts'
 
 const provider = text.default('aws')
 
@@ -25,7 +27,7 @@ export const imageOperations: Operation[] = [
     },
     handle: findImages,
     cost: 5,
-    answer: ObjectList,
+    answer: z.array(Image),
   },
   {
     id: 'findTagsUsingGET',
@@ -48,7 +50,7 @@ export const imageOperations: Operation[] = [
     description: 'One machine image, as a list of normally one element.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/images/{account}/{region}/{imageId}' },
-    answer: ObjectList,
+    answer: z.array(Image),
   },
 ]
 

@@ -4,9 +4,10 @@ import { pathTo } from '../http/encode-path.ts'
 import { readsAccount } from './demands.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
+import { ConsoleOutput, Instance } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, text } from './schemas.ts'
+import { text } from './schemas.ts'
 import { checkObject, type Fields } from './upstream-shape.ts'
 
 export const instanceOperations: Operation[] = [
@@ -19,7 +20,7 @@ export const instanceOperations: Operation[] = [
     summary: 'Get an instance',
     description: 'One instance, with the links of `insights.instance`.',
     handle: loadInstance,
-    answer: AnyObject,
+    answer: Instance,
     errors: { 404: 'The account or the instance is unknown.' },
   },
   {
@@ -31,7 +32,7 @@ export const instanceOperations: Operation[] = [
     summary: 'Get console output',
     query: { provider: text.default('aws') },
     forward: { service: 'clouddriver', path: '/instances/{account}/{region}/{instanceId}/console', query: ['provider'] },
-    answer: AnyObject,
+    answer: ConsoleOutput,
   },
 ]
 

@@ -1,12 +1,14 @@
 /** Jobs: containers of an application that run once. */
 
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { readsApplication, readsApplicationOnAccount } from './demands.ts'
 import { toInsightActions } from './insights.ts'
+import { Job } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, ObjectList, text } from './schemas.ts'
+import { text } from './schemas.ts'
 import { checkObject, type Fields } from './upstream-shape.ts'
 
 export const jobOperations: Operation[] = [
@@ -20,7 +22,7 @@ export const jobOperations: Operation[] = [
     description: 'Jobs of an application. Newer infrastructure services answer 404.',
     query: { expand: text.default('false') },
     forward: { service: 'clouddriver', path: '/applications/{applicationName}/jobs', query: ['expand'] },
-    answer: ObjectList,
+    answer: z.array(Job),
   },
   {
     id: 'getJobUsingGET',
@@ -32,7 +34,7 @@ export const jobOperations: Operation[] = [
     description: 'One job, with the links of `insights.job`. An unknown job is `{}`, not an error.',
     query: { expand: text.default('false').describe('Accepted and ignored.') },
     handle: loadJob,
-    answer: AnyObject,
+    answer: Job,
   },
 ]
 

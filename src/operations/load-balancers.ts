@@ -1,13 +1,15 @@
 /** Load balancers: of a cloud provider, of an application, and the details of one. */
 
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { demandsNothing, filteredByAccount, readsAccount, readsApplication } from './demands.ts'
 import { textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
+import { LoadBalancer, LoadBalancerItem } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, ObjectList, text } from './schemas.ts'
+import { text } from './schemas.ts'
 import { checkList, type Fields } from './upstream-shape.ts'
 
 const provider = text.default('aws')
@@ -24,7 +26,7 @@ export const loadBalancerOperations: Operation[] = [
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
     cost: 5,
-    answer: ObjectList,
+    answer: z.array(LoadBalancerItem),
   },
   {
     id: 'getLoadBalancerUsingGET',
@@ -36,7 +38,7 @@ export const loadBalancerOperations: Operation[] = [
     description: 'One load balancer in all accounts and regions.',
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },
-    answer: AnyObject,
+    answer: LoadBalancerItem,
   },
   {
     id: 'getLoadBalancerDetailsUsingGET',
@@ -48,7 +50,7 @@ export const loadBalancerOperations: Operation[] = [
     description: 'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
     query: { provider },
     handle: loadDetails,
-    answer: ObjectList,
+    answer: z.array(LoadBalancer),
   },
   {
     id: 'getApplicationLoadBalancersUsingGET',
@@ -58,7 +60,7 @@ export const loadBalancerOperations: Operation[] = [
     demands: readsApplication,
     summary: 'List load balancers of an application',
     forward: { service: 'clouddriver', path: '/applications/{application}/loadBalancers' },
-    answer: ObjectList,
+    answer: z.array(LoadBalancer),
   },
 ]
 

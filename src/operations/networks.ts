@@ -1,7 +1,8 @@
 /** Provider-wide lookups: instance types, subnets, virtual private networks. */
+import { z } from 'zod'
 import { sharedKnowledge } from './demands.ts'
+import { InstanceType, Network, Subnet } from './models/infrastructure.ts'
 import type { Operation } from './operation.ts'
-import { AnyObject, ObjectList } from './schemas.ts'
 
 export const networkOperations: Operation[] = [
   {
@@ -13,7 +14,7 @@ export const networkOperations: Operation[] = [
     summary: 'List instance types',
     description: 'Instance types of every cloud provider.',
     forward: { service: 'clouddriver', path: '/instanceTypes' },
-    answer: ObjectList,
+    answer: z.array(InstanceType),
   },
   {
     id: 'subnetsUsingGET',
@@ -24,7 +25,7 @@ export const networkOperations: Operation[] = [
     summary: 'List AWS subnets',
     description: 'Subnets of AWS; other providers have a path of their own.',
     forward: { service: 'clouddriver', path: '/subnets/aws' },
-    answer: ObjectList,
+    answer: z.array(Subnet),
   },
   {
     id: 'vpcsUsingGET',
@@ -35,7 +36,7 @@ export const networkOperations: Operation[] = [
     summary: 'List AWS virtual networks',
     description: 'Virtual private networks of AWS, the same as /networks/aws.',
     forward: { service: 'clouddriver', path: '/networks/aws' },
-    answer: ObjectList,
+    answer: z.array(Network),
   },
   {
     id: 'allByCloudProviderUsingGET1',
@@ -46,7 +47,7 @@ export const networkOperations: Operation[] = [
     summary: 'List subnets of a provider',
     description: 'Subnets of one cloud provider; an unknown provider has none.',
     forward: { service: 'clouddriver', path: '/subnets/{cloudProvider}' },
-    answer: ObjectList,
+    answer: z.array(Subnet),
   },
   {
     id: 'allUsingGET',
@@ -56,7 +57,7 @@ export const networkOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List networks by provider',
     forward: { service: 'clouddriver', path: '/networks' },
-    answer: AnyObject,
+    answer: z.record(z.string(), z.array(Network)),
   },
   {
     id: 'allByCloudProviderUsingGET',
@@ -66,6 +67,6 @@ export const networkOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List networks of a provider',
     forward: { service: 'clouddriver', path: '/networks/{cloudProvider}' },
-    answer: ObjectList,
+    answer: z.array(Network),
   },
 ]

@@ -152,12 +152,12 @@ function toQueryParameter({ name, required }: QueryRule, { description, ...schem
 
 /** Generators make a type of a body only when it has a name. */
 function toRequestBody({ id }: Operation, rule: BodyRule, schemas: ApiSchemas): JsonObject {
-  const { required, raw, mediaType, text } = rule
+  const { required, raw, mediaType } = rule
   if (raw && mediaType !== undefined)
     return { required, content: { [mediaType]: { schema: schemas.get('input', `${id} body`) } } }
   const name = shownBody(rule) === AnyObject ? 'AnyObject' : toBodyName(id)
   const schema = schemas.reference('input', `${id} body`, name)
-  return { required, content: { 'application/json': { schema }, ...(text && { 'text/plain': { schema: { type: 'string' } } }) } }
+  return { required, content: { 'application/json': { schema } } }
 }
 
 /** `savePipelineUsingPOST` has the body SavePipelineBody. */

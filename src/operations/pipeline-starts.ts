@@ -7,6 +7,8 @@ import { checkMayExecute, isDecided } from './application-access.ts'
 import { startsGiven, startsStored } from './demands.ts'
 import { displayedUser, withDisplayedUser } from './displayed-user.ts'
 import { findDefinition } from './find-definition.ts'
+import { StartRequest } from './models/executions.ts'
+import { Pipeline } from './models/pipelines.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, Ref, text } from './schemas.ts'
@@ -35,7 +37,7 @@ export const pipelineStartOperations: Operation[] = [
     summary: 'Start a pipeline (older address)',
     description: 'Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.',
     query: { user: text.optional().describe('Accepted and ignored.') },
-    body: { schema: AnyObject, required: false },
+    body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
     success: 202,
     answer: Ref,
@@ -49,7 +51,7 @@ export const pipelineStartOperations: Operation[] = [
     demands: startsStored('pipelineNameOrId'),
     summary: 'Start a pipeline',
     description: 'Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field `trigger`.',
-    body: { schema: AnyObject, required: false },
+    body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request, platform) => startStored(request, platform, request.path['pipelineNameOrId'] as string),
     success: 202,
     answer: Ref,
@@ -63,7 +65,7 @@ export const pipelineStartOperations: Operation[] = [
     demands: startsGiven,
     summary: 'Start a given definition',
     description: 'Starts a pipeline from the complete definition in the body, its trigger included.',
-    body: { schema: AnyObject, required: true },
+    body: { schema: AnyObject, shown: Pipeline, required: true },
     handle: startGiven,
     answer: Ref,
     errors: { 403: startErrors[403] },

@@ -5,9 +5,10 @@ import { GatewayError } from '../errors.ts'
 import { formatJson } from '../http/json.ts'
 import { application, readsApplication, writesApplication, writesApplicationInBody, writesDefinitions } from './demands.ts'
 import { findByName, findDefinition, listDefinitions } from './find-definition.ts'
+import { DefinitionMove, Pipeline } from './models/pipelines.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, flag, integer, nothing, ObjectList, text } from './schemas.ts'
+import { AnyObject, flag, integer, nothing, text } from './schemas.ts'
 import { runTask, type TaskSubmission } from './task-polling.ts'
 import type { Fields } from './upstream-shape.ts'
 
@@ -36,7 +37,7 @@ export const pipelineOperations: Operation[] = [
       constants: { refresh: 'true' },
       query: ['pipelineNameFilter', 'pipelineLimit'],
     },
-    answer: ObjectList,
+    answer: z.array(Pipeline),
   },
   {
     id: 'getPipelineConfigUsingGET',
@@ -48,7 +49,7 @@ export const pipelineOperations: Operation[] = [
     summary: 'Get a pipeline',
     description: 'One pipeline definition, by its exact name or by its id.',
     handle: (request) => findDefinition(request, request.path['application'] as string, request.path['pipelineName'] as string),
-    answer: AnyObject,
+    answer: Pipeline,
     errors: { 404: 'No definition has that name or id.' },
   },
   {
@@ -60,7 +61,7 @@ export const pipelineOperations: Operation[] = [
     summary: 'Save a pipeline',
     description: 'Creates or overwrites a pipeline definition. The new id is found in the list of definitions.',
     query: { staleCheck: flag.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
-    body: { schema: Definition, required: true },
+    body: { schema: Definition, shown: Pipeline, required: true },
     handle: saveDefinition,
     answer: nothing,
     errors: taskFailed,
@@ -73,9 +74,9 @@ export const pipelineOperations: Operation[] = [
     demands: writesDefinitions,
     summary: 'Update a pipeline',
     description: 'Updates a pipeline definition, its name included, and answers with what is stored then.',
-    body: { schema: Definition, required: true },
+    body: { schema: Definition, shown: Pipeline, required: true },
     handle: updateDefinition,
-    answer: AnyObject.optional(),
+    answer: Pipeline.optional(),
     errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
   },
   {
@@ -99,7 +100,7 @@ export const pipelineOperations: Operation[] = [
     summary: 'Rename a pipeline',
     description:
       'Renames a pipeline definition: `application`, `from`, `to`. Newer definition stores know PUT /pipelines/{id} only.',
-    body: { schema: AnyObject, required: true },
+    body: { schema: AnyObject, shown: DefinitionMove, required: true },
     forward: { service: 'front50', path: '/pipelines/move' },
     answer: nothing,
   },

@@ -1,11 +1,13 @@
 /** Projects: recent executions of the pipelines that a project shows together. */
 
+import { z } from 'zod'
 import { pathTo } from '../http/encode-path.ts'
 import { createReadFilter, isDecided } from './application-access.ts'
 import { filteredByApplication } from './demands.ts'
+import { Execution } from './models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { integer, ObjectList, text } from './schemas.ts'
+import { integer, text } from './schemas.ts'
 import { checkList, type Fields } from './upstream-shape.ts'
 
 export const projectOperations: Operation[] = [
@@ -20,7 +22,7 @@ export const projectOperations: Operation[] = [
     query: { limit: integer.default(5), statuses: text.optional().describe('Comma-separated; all unless given.') },
     handle: listExecutions,
     cost: 5,
-    answer: ObjectList,
+    answer: z.array(Execution),
   },
 ]
 

@@ -12,6 +12,9 @@ export const flag = z.boolean()
 export const list = z.array(z.string())
 export const nonEmptyList = list.min(1)
 
+/** A moment. */
+export const milliseconds = z.int()
+
 export const AnyObject = z.looseObject({})
 export const AnyList = z.array(z.unknown())
 export const ObjectList = z.array(AnyObject)
@@ -19,4 +22,6 @@ export const TextList = z.array(z.string())
 /** The answer has no body at all. */
 export const nothing = z.undefined().describe('Nothing: status 200, content length 0, no content type.')
 /** The path of a task or an execution that was started. */
-export const Ref = z.looseObject({ ref: z.string().describe('Path relative to the base URL: /tasks/{id} or /pipelines/{id}.') })
+export const Ref = z
+  .looseObject({ ref: z.string().describe('Path relative to the base URL: /tasks/{id} or /pipelines/{id}.') })
+  .meta({ id: 'Ref', description: 'Where to find what was started.' })

@@ -1,6 +1,8 @@
 /** Search in the infrastructure. */
+import { z } from 'zod'
+import { SearchResultSet } from './models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
-import { flag, integer, nonEmptyList, ObjectList, text } from './schemas.ts'
+import { flag, integer, nonEmptyList, text } from './schemas.ts'
 
 const minLength = 3
 
@@ -23,7 +25,7 @@ export const searchOperations: Operation[] = [
     },
     handle: search,
     cost: 5,
-    answer: ObjectList,
+    answer: z.array(SearchResultSet),
   },
 ]
 

@@ -1,13 +1,19 @@
 /** Security groups: all, of an account, one by name, one by its id at the cloud provider. */
 
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { readsAccount } from './demands.ts'
+import { SecurityGroup, SecurityGroupSummary } from './models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
-import { AnyList, AnyObject, text } from './schemas.ts'
+import { text } from './schemas.ts'
 import { checkList, type Fields, isFields } from './upstream-shape.ts'
 
 const provider = text.default('aws')
+
+const SecurityGroupsByRegion = z.record(z.string(), z.array(SecurityGroupSummary))
+/** By account, cloud provider and region. */
+const SecurityGroupsByAccount = z.record(z.string(), z.record(z.string(), SecurityGroupsByRegion))
 
 export const securityGroupOperations: Operation[] = [
   {
@@ -21,7 +27,7 @@ export const securityGroupOperations: Operation[] = [
     query: { id: text.optional() },
     handle: listOrFind,
     cost: 5,
-    answer: AnyObject,
+    answer: SecurityGroupsByAccount.or(SecurityGroup),
     errors: { 404: 'No security group has this id.' },
   },
   {
@@ -34,7 +40,7 @@ export const securityGroupOperations: Operation[] = [
     description: 'Security groups of an account by region; with `region`, a list.',
     query: { provider, region: text.optional() },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', query: ['region'] },
-    answer: AnyObject.or(AnyList),
+    answer: SecurityGroupsByRegion.or(z.array(SecurityGroupSummary)),
   },
   {
     id: 'getSecurityGroupUsingGET',
@@ -45,7 +51,7 @@ export const securityGroupOperations: Operation[] = [
     summary: 'Get a security group',
     query: { provider, vpcId: text.optional() },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}/{region}/{name}', query: ['vpcId'] },
-    answer: AnyObject,
+    answer: SecurityGroup,
   },
 ]
 

@@ -1,13 +1,15 @@
 /** Server groups of an application, and the details of one. */
 
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { readsApplication, readsApplicationOnAccount } from './demands.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
+import { ServerGroup } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, ObjectList, text } from './schemas.ts'
+import { text } from './schemas.ts'
 import { checkObject, type Fields } from './upstream-shape.ts'
 
 export const serverGroupOperations: Operation[] = [
@@ -28,7 +30,7 @@ export const serverGroupOperations: Operation[] = [
       path: '/applications/{applicationName}/serverGroups',
       query: ['expand', 'cloudProvider', 'clusters'],
     },
-    answer: ObjectList,
+    answer: z.array(ServerGroup),
   },
   {
     id: 'getServerGroupDetailsUsingGET',
@@ -40,7 +42,7 @@ export const serverGroupOperations: Operation[] = [
     description: 'One server group in full, with the links of `insights.serverGroup`.',
     query: { includeDetails: text.default('true') },
     handle: loadDetails,
-    answer: AnyObject,
+    answer: ServerGroup,
     errors: { 404: 'The account or the server group is unknown.' },
   },
 ]

@@ -1,9 +1,11 @@
 /** Snapshots of what an application runs in an account. */
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { foldName } from '../permissions/fold-name.ts'
 import { readsApplicationOnAccount } from './demands.ts'
+import { Snapshot } from './models/applications.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { AnyObject, integer, ObjectList } from './schemas.ts'
+import { integer } from './schemas.ts'
 import { checkList, checkObject, type Fields } from './upstream-shape.ts'
 
 export const snapshotOperations: Operation[] = [
@@ -17,7 +19,7 @@ export const snapshotOperations: Operation[] = [
     description: 'The latest snapshot of an application in an account.',
     forward: { service: 'front50', path: '/snapshots/{application}-{account}' },
     pick: checkOwn,
-    answer: AnyObject,
+    answer: Snapshot,
   },
   {
     id: 'getSnapshotHistoryUsingGET',
@@ -30,7 +32,7 @@ export const snapshotOperations: Operation[] = [
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/snapshots/{application}-{account}/history', query: ['limit'] },
     pick: (body, request) => checkList(body, 'front50').filter((each) => isOwn(each, request)),
-    answer: ObjectList,
+    answer: z.array(Snapshot),
   },
 ]
 

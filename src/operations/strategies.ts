@@ -1,9 +1,10 @@
 /** Deployment strategies: definitions that a deployment stage runs as a pipeline of its own. */
 
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { readsApplication } from './demands.ts'
+import { Pipeline } from './models/pipelines.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { AnyObject, ObjectList } from './schemas.ts'
 import { checkList, type Fields } from './upstream-shape.ts'
 
 export const strategyOperations: Operation[] = [
@@ -15,7 +16,7 @@ export const strategyOperations: Operation[] = [
     demands: readsApplication,
     summary: 'List strategies of an application',
     forward: { service: 'front50', path: '/strategies/{application}' },
-    answer: ObjectList,
+    answer: z.array(Pipeline),
   },
   {
     id: 'getStrategyConfigUsingGET',
@@ -27,7 +28,7 @@ export const strategyOperations: Operation[] = [
     description: 'One deployment strategy, by its exact name.',
     forward: { service: 'front50', path: '/strategies/{application}' },
     pick: pickStrategy,
-    answer: AnyObject,
+    answer: Pipeline,
     errors: { 404: 'The application has no strategy of that name.' },
   },
 ]

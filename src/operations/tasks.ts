@@ -1,5 +1,6 @@
 /** Tasks: ad-hoc work of the orchestrator, under the address of an application and under their own. */
 
+import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { findApplicationNameObjection, pluginApplication } from '../permissions/application-name.ts'
@@ -10,9 +11,10 @@ import { requireAdministrator } from './application-access.ts'
 import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from './demands.ts'
 import { withDisplayedUser } from './displayed-user.ts'
 import { learnApplication } from './learn-application.ts'
+import { CloudOperation, Task, TaskRequest } from './models/executions.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { AnyObject, integer, nonEmptyList, nothing, ObjectList, Ref, text } from './schemas.ts'
+import { AnyObject, integer, nonEmptyList, nothing, Ref, text } from './schemas.ts'
 import { applicationsCreatedBy } from './subjects.ts'
 import { checkObject, type Fields, isFields } from './upstream-shape.ts'
 
@@ -37,7 +39,7 @@ export const taskOperations: Operation[] = [
       statuses: text.optional().describe('Comma-separated; all unless given.'),
     },
     forward: { service: 'orca', path: '/applications/{application}/tasks', query: ['page', 'limit', 'statuses'] },
-    answer: ObjectList,
+    answer: z.array(Task),
   },
   {
     id: 'taskUsingPOST',
@@ -47,7 +49,7 @@ export const taskOperations: Operation[] = [
     demands: [...writesApplication, ...submitsJobs],
     summary: 'Submit a task to an application',
     description: 'Submits a task for an application, whatever application its body names.',
-    body: { schema: AnyObject, required: true },
+    body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => {
       const task = { ...(request.body as Fields), application: request.path['application'] }
       return submit(request, platform, task)
@@ -63,7 +65,7 @@ export const taskOperations: Operation[] = [
     summary: 'Get a task (older address)',
     description: 'One task; the older address. The application is not looked at.',
     forward: { service: 'orca', path: '/tasks/{id}' },
-    answer: AnyObject,
+    answer: Task,
     errors: unknownTask,
   },
   {
@@ -87,7 +89,7 @@ export const taskOperations: Operation[] = [
     summary: 'Get a cloud operation (older address)',
     description: 'The cloud operation behind a step of a task; the older address.',
     forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
-    answer: AnyObject,
+    answer: CloudOperation,
   },
   {
     id: 'taskUsingPOST1',
@@ -97,7 +99,7 @@ export const taskOperations: Operation[] = [
     demands: submitsJobs,
     summary: 'Submit a task',
     description: 'Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.',
-    body: { schema: AnyObject, required: true },
+    body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => {
       const task = request.body as Fields
       if (typeof task['application'] === 'string') request.state.application = task['application']
@@ -113,7 +115,7 @@ export const taskOperations: Operation[] = [
     demands: readsTask,
     summary: 'Get a task',
     forward: { service: 'orca', path: '/tasks/{id}' },
-    answer: AnyObject,
+    answer: Task,
     errors: unknownTask,
   },
   {
@@ -161,7 +163,7 @@ export const taskOperations: Operation[] = [
     summary: 'Get a cloud operation',
     description: 'The cloud operation behind a step of a task.',
     forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
-    answer: AnyObject,
+    answer: CloudOperation,
   },
 ]
 

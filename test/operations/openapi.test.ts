@@ -7,7 +7,9 @@ import { validate } from '@readme/openapi-parser'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parse } from 'yaml'
 import { allOperations, subjects } from '../../src/operations/all.ts'
+import { answerFormOf } from '../../src/operations/answer-form.ts'
 import { ApiDocument, formatOpenApi } from '../../src/operations/openapi.ts'
+import { jsonObject } from '../../src/upstreams/answer-form.ts'
 import { startGateway } from '../support/gateway.ts'
 
 interface Schema {
@@ -108,13 +110,23 @@ test('every JSON body is a component that generators can name', () => {
   )
 })
 
+test('no object is closed, so that later fields break no client', () => {
+  assert.doesNotMatch(JSON.stringify(document), /"additionalProperties":false/)
+})
+
+test('what a service answers is judged by its form alone', () => {
+  const typed = allOperations.filter(({ id }) => /^get(Pipeline|Application|Task)UsingGET1?$/.test(id))
+  assert.equal(typed.length, 4)
+  for (const { answer } of typed) assert.deepEqual(answerFormOf(answer), jsonObject)
+})
+
 test('an empty value is documented as refused where it is refused', () => {
   const search = find('searchUsingGET')
   const schemaOf = (name: string) => search.parameters.find((parameter) => parameter.name === name)?.schema
   assert.equal(find('getFailedStagesForPipelineExecutionUsingGET').parameters[0]?.schema.minLength, 1)
   assert.equal(find('cancelTasksUsingPUT').parameters[0]?.schema.minItems, 1)
   assert.equal(schemaOf('q')?.minLength, undefined)
-  assert.equal(document.components.schemas['SavePipelineBody']?.properties['application']?.minLength, 1)
+  assert.equal(document.components.schemas['Pipeline']?.properties['application']?.minLength, 1)
   for (const { entry } of entries)
     for (const parameter of entry.parameters.filter((one) => one.in === 'path')) assert.equal(parameter.schema.minLength, 1)
 })

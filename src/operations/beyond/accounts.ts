@@ -4,11 +4,10 @@ import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { UpstreamCall } from '../../upstreams/upstreams.ts'
 import { filteredByAccount, managesAccounts } from '../demands.ts'
+import { AccountDefinition } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
-
-const AccountDefinition = z.looseObject({ name: z.string(), type: z.string().describe('Cloud provider.') })
+import { integer, nothing, text } from '../schemas.ts'
 
 export const accountOperations: Operation[] = [
   {
@@ -24,7 +23,7 @@ export const accountOperations: Operation[] = [
       startingAccountName: text.optional().describe('The first name of the page.'),
     },
     forward: { service: 'clouddriver', path: '/credentials/type/{accountType}', query: ['limit', 'startingAccountName'] },
-    answer: ObjectList,
+    answer: z.array(AccountDefinition),
   },
   {
     id: 'createAccountUsingPOST',
@@ -35,7 +34,7 @@ export const accountOperations: Operation[] = [
     summary: 'Create an account definition',
     body: { schema: AccountDefinition, required: true },
     handle: (request, platform) => change(request, platform, { method: 'POST', path: '/credentials', body: request.body }),
-    answer: AnyObject,
+    answer: AccountDefinition,
   },
   {
     id: 'updateAccountUsingPUT',
@@ -46,7 +45,7 @@ export const accountOperations: Operation[] = [
     summary: 'Update an account definition',
     body: { schema: AccountDefinition, required: true },
     handle: (request, platform) => change(request, platform, { method: 'PUT', path: '/credentials', body: request.body }),
-    answer: AnyObject,
+    answer: AccountDefinition,
   },
   {
     id: 'deleteAccountUsingDELETE',

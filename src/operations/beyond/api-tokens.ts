@@ -10,29 +10,33 @@ import { requireAdministrator } from '../application-access.ts'
 import { adminOnly, demandsNothing, ownAffair } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { nothing, ObjectList } from '../schemas.ts'
+import { nothing } from '../schemas.ts'
 import { mayMintTokens } from '../token-minting.ts'
 import { checkList } from '../upstream-shape.ts'
 
 const moment = z.string().describe('ISO 8601, UTC.')
 
-const Token = z.object({
-  id: z.string(),
-  name: z.string(),
-  principalId: z.string().describe('Whom the token speaks for.'),
-  principalType: z.enum(['USER', 'SERVICE_ACCOUNT']),
-  createdByUserId: z.string(),
-  createdAt: moment,
-  rotatedAt: moment.optional(),
-  expiresAt: moment.optional().describe('Absent: never.'),
-  lastUsedAt: moment.optional().describe('To about a minute.'),
-  readOnly: z.boolean(),
-  applications: z.array(z.string()).optional().describe('Absent: all.'),
-  operations: z.array(z.string()).optional().describe('Absent: all.'),
-})
+const Token = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    principalId: z.string().describe('Whom the token speaks for.'),
+    principalType: z.enum(['USER', 'SERVICE_ACCOUNT']),
+    createdByUserId: z.string(),
+    createdAt: moment,
+    rotatedAt: moment.optional(),
+    expiresAt: moment.optional().describe('Absent: never.'),
+    lastUsedAt: moment.optional().describe('To about a minute.'),
+    readOnly: z.boolean(),
+    applications: z.array(z.string()).optional().describe('Absent: all.'),
+    operations: z.array(z.string()).optional().describe('Absent: all.'),
+  })
+  .meta({ id: 'ApiToken' })
 type Token = z.infer<typeof Token>
 
-const IssuedToken = Token.extend({ token: z.string().describe('The secret. It is not shown again.') })
+const IssuedToken = Token.extend({ token: z.string().describe('The secret. It is not shown again.') }).meta({
+  id: 'IssuedApiToken',
+})
 
 const nameList = z.array(z.string()).nullish()
 
@@ -47,9 +51,18 @@ const CreateToken = z.object({
 })
 type CreateToken = z.infer<typeof CreateToken>
 
-const RotateToken = z.object({
-  overlapSeconds: z.int().min(0).max(604_800).nullish().describe('For how long the former secret is accepted.'),
-})
+/** As it must be, with the error that the tokens themselves give. */
+const CompleteToken = CreateToken.extend({
+  name: z.string().min(1).max(64).describe('Unique among the tokens of the principal.'),
+}).meta({ id: 'ApiTokenRequest' })
+
+const RotateToken = z
+  .object({
+    overlapSeconds: z.int().min(0).max(604_800).nullish().describe('For how long the former secret is accepted.'),
+  })
+  .meta({ id: 'ApiTokenRotation' })
+
+const ServiceAccount = z.looseObject({ name: z.string(), memberOf: z.array(z.string()).nullish() }).meta({ id: 'ServiceAccount' })
 
 const notFound = { 404: 'There is no such token, or API tokens are switched off.' }
 const notAllowed = { 403: 'The caller may not do this to that token.' }
@@ -77,7 +90,7 @@ export const apiTokenOperations: Operation[] = [
     demands: ownAffair,
     summary: 'Create an API token',
     description: 'Creates an API token. Its secret stands in this answer and nowhere else.',
-    body: { schema: CreateToken, required: true },
+    body: { schema: CreateToken, shown: CompleteToken, required: true },
     handle: create,
     success: 201,
     answer: IssuedToken,
@@ -107,7 +120,7 @@ export const apiTokenOperations: Operation[] = [
       tokensOf(platform)
       return eligibleAccounts(request)
     },
-    answer: ObjectList,
+    answer: z.array(ServiceAccount),
     errors: { ...notAllowed, ...notFound },
   },
   {

@@ -2,10 +2,13 @@
 
 import { z } from 'zod'
 import { readsApplication, sharedKnowledge } from '../demands.ts'
+import { Artifact } from '../models/pipelines.ts'
 import { type Operation, StreamedAnswer } from '../operation.ts'
-import { AnyObject, ObjectList, TextList, text } from '../schemas.ts'
+import { AnyObject, TextList, text } from '../schemas.ts'
 
 const storedPath = '/artifacts/content-address/{application}/{hash}'
+
+const ArtifactAccount = z.looseObject({ name: z.string(), types: z.array(z.string()).nullish() }).meta({ id: 'ArtifactAccount' })
 
 export const artifactOperations: Operation[] = [
   {
@@ -17,7 +20,7 @@ export const artifactOperations: Operation[] = [
     summary: 'List artifact accounts',
     description: 'Accounts from which artifacts can be fetched.',
     forward: { service: 'clouddriver', path: '/artifacts/credentials' },
-    answer: ObjectList,
+    answer: z.array(ArtifactAccount),
   },
   {
     id: 'getArtifactUsingPUT',
@@ -27,7 +30,7 @@ export const artifactOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'Fetch an artifact',
     description: 'The content of an artifact.',
-    body: { schema: AnyObject.describe('The artifact, with `artifactAccount`.'), required: true },
+    body: { schema: AnyObject, shown: Artifact, required: true },
     handle: async ({ body }) =>
       new StreamedAnswer('clouddriver', { method: 'PUT', path: '/artifacts/fetch', body, headers: { accept: '*/*' } }),
     answer: z.unknown().describe('The bytes of the artifact.'),
@@ -77,7 +80,7 @@ export const artifactOperations: Operation[] = [
     summary: 'Get a version of a package',
     forward: { service: 'igor', path: '/artifacts/{provider}/{packageName}/{version}' },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: Artifact,
   },
   {
     id: 'getStoredArtifactUsingGET',
@@ -88,6 +91,6 @@ export const artifactOperations: Operation[] = [
     summary: 'Get a stored artifact',
     description: 'An artifact that a pipeline stored, by the hash of its content.',
     forward: { service: 'clouddriver', path: storedPath },
-    answer: AnyObject,
+    answer: Artifact,
   },
 ]

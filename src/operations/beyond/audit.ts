@@ -11,35 +11,39 @@ import { text } from '../schemas.ts'
 const kinds = ['change', 'read', 'refusal', 'login', 'logout', 'token', 'audit'] as const
 const decisions = ['begun', 'allowed', 'refused', 'failed', 'interrupted'] as const
 
-const AuditedEvent = z.looseObject({
-  sequence: z.int().describe('Counts from 1, without gaps.'),
-  at: z.string().describe('ISO 8601, UTC.'),
-  kind: z.enum(kinds),
-  decision: z.enum(decisions),
-  user: text.optional(),
-  login: text.optional().describe('How the user has logged in.'),
-  token: text.optional().describe('Id of the API token.'),
-  address: text.optional(),
-  requestId: text.optional(),
-  method: text.optional(),
-  operation: text.optional().describe('Id of the operation.'),
-  application: text.optional(),
-  resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
-  status: z.int().optional().describe('Of the answer.'),
-  error: text.optional().describe('Code of the error.'),
-  reason: text.optional().describe('Why credentials were refused.'),
-  upstream: z.array(z.looseObject({ service: text, status: z.int().optional() })).optional(),
-  change: text.optional().describe('Joins `begun` with how it ended.'),
-  repeated: z.int().optional().describe('How many more like the one before there were.'),
-  lost: z.int().optional().describe('Events that could not be written.'),
-  previous: text.describe('Hash of the event before.'),
-  hash: text,
-})
+const AuditedEvent = z
+  .looseObject({
+    sequence: z.int().describe('Counts from 1, without gaps.'),
+    at: z.string().describe('ISO 8601, UTC.'),
+    kind: z.enum(kinds),
+    decision: z.enum(decisions),
+    user: text.optional(),
+    login: text.optional().describe('How the user has logged in.'),
+    token: text.optional().describe('Id of the API token.'),
+    address: text.optional(),
+    requestId: text.optional(),
+    method: text.optional(),
+    operation: text.optional().describe('Id of the operation.'),
+    application: text.optional(),
+    resource: z.record(z.string(), z.string()).optional().describe('What it is about: names and ids.'),
+    status: z.int().optional().describe('Of the answer.'),
+    error: text.optional().describe('Code of the error.'),
+    reason: text.optional().describe('Why credentials were refused.'),
+    upstream: z.array(z.looseObject({ service: text, status: z.int().optional() })).optional(),
+    change: text.optional().describe('Joins `begun` with how it ended.'),
+    repeated: z.int().optional().describe('How many more like the one before there were.'),
+    lost: z.int().optional().describe('Events that could not be written.'),
+    previous: text.describe('Hash of the event before.'),
+    hash: text,
+  })
+  .meta({ id: 'AuditEvent' })
 
-const AuditEvents = z.object({
-  events: z.array(AuditedEvent).describe('The newest first.'),
-  next: text.optional().describe('`cursor` of the next page; absent on the last.'),
-})
+const AuditEvents = z
+  .object({
+    events: z.array(AuditedEvent).describe('The newest first.'),
+    next: text.optional().describe('`cursor` of the next page; absent on the last.'),
+  })
+  .meta({ id: 'AuditEvents' })
 
 const maxLimit = 1000
 

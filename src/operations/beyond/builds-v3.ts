@@ -1,7 +1,9 @@
 /** Builds, with the job as a query parameter so that its slashes need no care. */
+import { z } from 'zod'
 import { filteredByBuildService, readsBuildService } from '../demands.ts'
+import { Build, BuildJob } from '../models/builds.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
-import { AnyObject, ObjectList, TextList, text } from '../schemas.ts'
+import { TextList, text } from '../schemas.ts'
 
 const job = text.describe('Name of the job, with slashes as they are.')
 
@@ -46,7 +48,7 @@ export const buildOperations: Operation[] = [
     forward: { service: 'igor', path: '/jobs/{buildMaster}/{+job}' },
     whenDisabled: {},
     on404: missing('The job'),
-    answer: AnyObject,
+    answer: BuildJob,
   },
   {
     id: 'getBuildsUsingGET1',
@@ -60,7 +62,7 @@ export const buildOperations: Operation[] = [
     forward: { service: 'igor', path: '/builds/all/{buildMaster}/{+job}' },
     whenDisabled: [],
     on404: missing('The job'),
-    answer: ObjectList,
+    answer: z.array(Build),
   },
   {
     id: 'getBuildUsingGET1',
@@ -73,6 +75,6 @@ export const buildOperations: Operation[] = [
     forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{+job}' },
     whenDisabled: {},
     on404: missing('The build'),
-    answer: AnyObject,
+    answer: Build,
   },
 ]

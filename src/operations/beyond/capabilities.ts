@@ -1,7 +1,30 @@
 /** What the installation can do: expression functions, deployment monitors, the quiet period, subscriptions to messages. */
+import { z } from 'zod'
 import { aboutGateway, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { AnyObject, ObjectList } from '../schemas.ts'
+import { milliseconds, ObjectList } from '../schemas.ts'
+
+const Described = { name: z.string(), description: z.string().nullish() }
+
+const ExpressionCapabilities = z
+  .looseObject({
+    functions: z.array(
+      z.looseObject({ ...Described, parameters: z.array(z.looseObject({ ...Described, type: z.string().nullish() })).nullish() }),
+    ),
+    spelEvaluators: z.array(z.looseObject({ versionKey: z.string(), description: z.string().nullish() })).nullish(),
+  })
+  .meta({ id: 'ExpressionCapabilities' })
+
+const QuietPeriod = z
+  .looseObject({
+    enabled: z.boolean().optional(),
+    inQuietPeriod: z.boolean().optional(),
+    startTime: milliseconds.optional().describe('-1 when it is not set.'),
+    endTime: milliseconds.optional().describe('-1 when it is not set.'),
+  })
+  .meta({ id: 'QuietPeriod' })
+
+const Subscription = z.looseObject({ pubsubSystem: z.string(), subscriptionName: z.string() }).meta({ id: 'Subscription' })
 
 export const capabilityOperations: Operation[] = [
   {
@@ -24,7 +47,7 @@ export const capabilityOperations: Operation[] = [
     summary: 'List functions of expressions',
     description: 'Functions that pipeline expressions may call.',
     forward: { service: 'orca', path: '/capabilities/expressions' },
-    answer: AnyObject,
+    answer: ExpressionCapabilities,
   },
   {
     id: 'getQuietPeriodStateUsingGET',
@@ -36,7 +59,7 @@ export const capabilityOperations: Operation[] = [
     description: 'Whether automatic starts are held back now, and from when to when.',
     forward: { service: 'echo', path: '/quietPeriod' },
     whenDisabled: {},
-    answer: AnyObject,
+    answer: QuietPeriod,
   },
   {
     id: 'getSubscriptionsUsingGET',
@@ -48,6 +71,6 @@ export const capabilityOperations: Operation[] = [
     description: 'Subscriptions whose messages may start pipelines.',
     forward: { service: 'echo', path: '/pubsub/subscriptions' },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(Subscription),
   },
 ]

@@ -8,11 +8,13 @@ import type { Platform } from '../platform.ts'
 import { text } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 
-const CronVerdict = z.looseObject({
-  valid: z.boolean(),
-  description: z.string().optional().describe('The expression in words, when it is valid.'),
-  message: z.string().optional().describe('What is wrong with it, when it is not.'),
-})
+const CronVerdict = z
+  .looseObject({
+    valid: z.boolean(),
+    description: z.string().optional().describe('The expression in words, when it is valid.'),
+    message: z.string().optional().describe('What is wrong with it, when it is not.'),
+  })
+  .meta({ id: 'CronVerdict' })
 type CronVerdict = z.infer<typeof CronVerdict>
 
 export const cronOperations: Operation[] = [

@@ -13,18 +13,31 @@ import {
   writesApplicationInBody,
   writesDefinitions,
 } from '../demands.ts'
+import { Task } from '../models/executions.ts'
+import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
-import { callerOf, runTask, type Task, toBase64Json, variableOf } from '../task-polling.ts'
+import { callerOf, type Task as FinishedTask, runTask, toBase64Json, variableOf } from '../task-polling.ts'
 import { checkObject } from '../upstream-shape.ts'
 
-const Order = z.looseObject({
-  application: z.string().min(1),
-  idsToIndices: z.record(z.string(), z.int()).describe('Place of each definition, counted from 0.'),
-})
+const Order = z
+  .looseObject({
+    application: z.string().min(1),
+    idsToIndices: z.record(z.string(), z.int()).describe('Place of each definition, counted from 0.'),
+  })
+  .meta({ id: 'DefinitionOrder' })
 
 const Move = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
+
+const BulkSaveResult = z
+  .looseObject({
+    successful_pipelines_count: z.int().optional(),
+    successful_pipelines: z.array(z.string()).optional(),
+    failed_pipelines_count: z.int().optional(),
+    failed_pipelines: z.array(AnyObject).optional().describe('Each with its `errorMsg`.'),
+  })
+  .meta({ id: 'BulkSaveResult' })
 
 const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
 
@@ -38,7 +51,7 @@ export const definitionOperations: Operation[] = [
     summary: 'List all pipelines',
     description: 'Pipeline definitions of all applications that the caller may read.',
     forward: { service: 'front50', path: '/pipelines' },
-    answer: ObjectList,
+    answer: z.array(Pipeline),
   },
   {
     id: 'getPipelineConfigHistoryUsingGET',
@@ -52,7 +65,7 @@ export const definitionOperations: Operation[] = [
     forward: { service: 'front50', path: '/pipelines/{pipelineConfigId}/history', query: ['limit'] },
     // Asked for one revision, the store says 404 where it otherwise lists none; Terraform takes the empty list for "gone".
     on404: { answer: [] },
-    answer: ObjectList,
+    answer: z.array(Pipeline),
   },
   {
     id: 'convertPipelineConfigToPipelineTemplateUsingGET',
@@ -75,7 +88,7 @@ export const definitionOperations: Operation[] = [
     summary: 'List all strategies',
     description: 'Deployment strategies of all applications that the caller may read.',
     forward: { service: 'front50', path: '/strategies' },
-    answer: ObjectList,
+    answer: z.array(Pipeline),
   },
   {
     id: 'getStrategyConfigHistoryUsingGET',
@@ -88,7 +101,7 @@ export const definitionOperations: Operation[] = [
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/strategies/{strategyConfigId}/history', query: ['limit'] },
     on404: { answer: [] },
-    answer: ObjectList,
+    answer: z.array(Pipeline),
   },
   {
     id: 'saveStrategyUsingPOST',
@@ -98,7 +111,7 @@ export const definitionOperations: Operation[] = [
     demands: writesDefinitions,
     summary: 'Save a strategy',
     description: 'Creates a deployment strategy, or replaces the one with the same id.',
-    body: { schema: AnyObject, required: true },
+    body: { schema: AnyObject, shown: Pipeline, required: true },
     forward: { service: 'front50', path: '/strategies' },
     answer: nothing,
   },
@@ -109,7 +122,7 @@ export const definitionOperations: Operation[] = [
     path: '/strategies/move',
     demands: writesApplicationInBody,
     summary: 'Rename a strategy',
-    body: { schema: Move, required: true },
+    body: { schema: Move, shown: DefinitionMove, required: true },
     forward: { service: 'front50', path: '/strategies/move' },
     answer: nothing,
   },
@@ -120,9 +133,9 @@ export const definitionOperations: Operation[] = [
     path: '/strategies/{id}',
     demands: writesDefinitions,
     summary: 'Update a strategy',
-    body: { schema: AnyObject, required: true },
+    body: { schema: AnyObject, shown: Pipeline, required: true },
     forward: { service: 'front50', path: '/strategies/{id}' },
-    answer: AnyObject,
+    answer: Pipeline,
   },
   {
     id: 'deleteStrategyUsingDELETE',
@@ -144,7 +157,7 @@ export const definitionOperations: Operation[] = [
     description: 'Stores the order of the pipelines of an application, and answers when it is stored.',
     body: { schema: Order, required: true },
     handle: (request, platform) => reorder(request, platform, false),
-    answer: AnyObject.describe('The finished task.'),
+    answer: Task,
     errors: taskFailures,
   },
   {
@@ -157,7 +170,7 @@ export const definitionOperations: Operation[] = [
     description: 'Stores the order of the deployment strategies of an application, and answers when it is stored.',
     body: { schema: Order, required: true },
     handle: (request, platform) => reorder(request, platform, true),
-    answer: AnyObject.describe('The finished task.'),
+    answer: Task,
     errors: taskFailures,
   },
   {
@@ -169,15 +182,15 @@ export const definitionOperations: Operation[] = [
     summary: 'Save several pipelines',
     description: 'Saves many pipeline definitions at once, and reports which of them were refused.',
     query: { application: text.default('bulk_save_placeholder_app') },
-    body: { schema: ObjectList, required: true },
+    body: { schema: ObjectList, shown: z.array(Pipeline), required: true },
     handle: savePipelines,
-    answer: AnyObject.describe('Counts and names of the saved definitions; the refused ones, each with its `errorMsg`.'),
+    answer: BulkSaveResult,
     errors: taskFailures,
   },
 ]
 
 /** @see Orchestration contract, section 6.1: each field is base64 of its own JSON. */
-function reorder(request: OperationRequest, platform: Platform, isStrategy: boolean): Promise<Task> {
+function reorder(request: OperationRequest, platform: Platform, isStrategy: boolean): Promise<FinishedTask> {
   const { application, idsToIndices } = request.body as z.infer<typeof Order>
   return runTask(request, platform, {
     application,

@@ -4,13 +4,11 @@ import { z } from 'zod'
 import { encodeSegments } from '../../http/encode-path.ts'
 import { checkMayWrite } from '../application-access.ts'
 import { application, decidedByService, demandsNothing, filteredByAccount } from '../demands.ts'
+import { EntityTag, EntityTags } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flag, ObjectList, Ref, text } from '../schemas.ts'
+import { flag, Ref, text } from '../schemas.ts'
 import { submitTask } from '../task-polling.ts'
-
-const Tag = z.looseObject({ name: z.string(), namespace: z.string().optional(), value: z.unknown() })
-const EntityTags = z.looseObject({ entityRef: AnyObject, tags: z.array(Tag) })
 
 export const entityTagOperations: Operation[] = [
   {
@@ -22,7 +20,7 @@ export const entityTagOperations: Operation[] = [
     summary: 'List entity tags',
     description: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
     forward: { service: 'clouddriver', path: '/tags', otherQuery: true },
-    answer: ObjectList,
+    answer: z.array(EntityTags),
   },
   {
     id: 'getEntityTagsUsingGET',
@@ -33,7 +31,7 @@ export const entityTagOperations: Operation[] = [
     summary: 'Get tags of an entity',
     description: 'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
     handle: async ({ path }) => new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),
-    answer: AnyObject,
+    answer: EntityTags,
   },
   {
     id: 'upsertEntityTagsUsingPOST',
@@ -52,7 +50,7 @@ export const entityTagOperations: Operation[] = [
       region: text.optional(),
       isPartial: flag.default(true).describe('Keeps other tags of the entity.'),
     },
-    body: { schema: z.array(Tag), required: true },
+    body: { schema: z.array(EntityTag), required: true },
     handle: addTags,
     success: 202,
     answer: Ref,

@@ -3,8 +3,9 @@
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import { application, filteredByApplication, readsApplication, readsExecution } from '../demands.ts'
+import { Evaluation, Execution, FailedStage } from '../models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, flag, integer, nonEmpty, ObjectList, text } from '../schemas.ts'
+import { AnyObject, flag, integer, nonEmpty, text } from '../schemas.ts'
 
 /** Milliseconds since the epoch; larger than `integer` allows. */
 const moment = z.string().regex(/^\d{1,19}$/, 'Milliseconds since the epoch')
@@ -23,11 +24,12 @@ const searchQuery = {
   expand: flag.default(false).describe('With contexts, outputs and tasks of the stages.'),
 }
 
-const Evaluation = z.looseObject({
-  result: z.unknown(),
-  detail: z.unknown().optional().describe('What went wrong, by expression.'),
-})
-const Variable = z.looseObject({ key: z.string(), value: z.unknown(), description: z.string().optional() })
+const Variable = z
+  .looseObject({ key: z.string(), value: z.unknown(), description: z.string().optional() })
+  .meta({ id: 'Variable' })
+const VariablesEvaluation = z
+  .looseObject({ result: z.array(Variable).optional(), detail: AnyObject.nullish() })
+  .meta({ id: 'VariablesEvaluation' })
 
 export const executionOperations: Operation[] = [
   {
@@ -46,7 +48,7 @@ export const executionOperations: Operation[] = [
       query: Object.keys(searchQuery),
     },
     cost: 5,
-    answer: ObjectList,
+    answer: z.array(Execution),
   },
   {
     id: 'getFailedStagesForPipelineExecutionUsingGET',
@@ -62,7 +64,7 @@ export const executionOperations: Operation[] = [
       limit: integer.default(1),
     },
     forward: { service: 'orca', path: '/pipelines/failedStages', query: ['executionId', 'deckOrigin', 'limit'] },
-    answer: ObjectList,
+    answer: z.array(FailedStage),
   },
   {
     id: 'evaluateExpressionForExecutionAtStageUsingGET',
@@ -92,7 +94,7 @@ export const executionOperations: Operation[] = [
     },
     body: { schema: z.array(Variable), required: true },
     handle: evaluateVariables,
-    answer: AnyObject,
+    answer: VariablesEvaluation,
   },
 ]
 

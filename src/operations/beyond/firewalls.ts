@@ -1,7 +1,9 @@
 /** Security groups under their newer name, and the one list that only the newer name has. */
+import { z } from 'zod'
 import { readsAccount } from '../demands.ts'
+import { SecurityGroupSummary } from '../models/infrastructure.ts'
 import type { Operation } from '../operation.ts'
-import { ObjectList, text } from '../schemas.ts'
+import { text } from '../schemas.ts'
 import { securityGroupOperations } from '../security-groups.ts'
 
 const newerIds: Readonly<Record<string, string>> = {
@@ -27,6 +29,6 @@ export const firewallOperations: Operation[] = [
     description: 'Security groups of a region.',
     query: { provider: text.default('aws') },
     forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', query: ['region'] },
-    answer: ObjectList,
+    answer: z.array(SecurityGroupSummary),
   },
 ]

@@ -10,6 +10,7 @@ import {
   readsApplicationOnAccount,
   sharedKnowledge,
 } from '../demands.ts'
+import { Manifest, ServerGroup, ServerGroupManager } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, list, ObjectList, text } from '../schemas.ts'
 
@@ -27,7 +28,7 @@ const ofApplications: Operation[] = [
     summary: 'List server group managers',
     description: 'Managers of server groups, such as Kubernetes deployments.',
     forward: { service: 'clouddriver', path: '/applications/{application}/serverGroupManagers' },
-    answer: ObjectList,
+    answer: z.array(ServerGroupManager),
   },
   {
     id: 'getApplicationRawResourcesUsingGET',
@@ -92,7 +93,7 @@ const ofAccounts: Operation[] = [
     },
     handle: findServerGroups,
     cost: 5,
-    answer: ObjectList,
+    answer: z.array(ServerGroup),
     errors: { 400: 'Both or neither of `applications` and `ids` are given.' },
   },
   {
@@ -105,7 +106,7 @@ const ofAccounts: Operation[] = [
     description: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
     forward: { service: 'clouddriver', path: manifestPath },
     on404: { message: ({ path }) => `There is no manifest ${path['name']} at ${path['location']} in ${path['account']}.` },
-    answer: AnyObject,
+    answer: Manifest,
   },
   {
     id: 'getKeyPairsUsingGET',

@@ -10,15 +10,17 @@ import { DirectAnswer, type Operation, type OperationRequest } from '../operatio
 import type { Platform } from '../platform.ts'
 import { nothing, text } from '../schemas.ts'
 
-const LoginSession = z.object({
-  id: z.string(),
-  current: z.boolean().describe('Whether this request belongs to it.'),
-  method: z.string().describe('How the user logged in.'),
-  createdAt: z.string().optional().describe('Moment of the login, ISO 8601, UTC.'),
-  lastUsedAt: z.string().describe('To about a minute.'),
-  address: z.string().optional().describe('Address from which the user logged in.'),
-  userAgent: z.string().optional().describe('Browser with which the user logged in.'),
-})
+const LoginSession = z
+  .object({
+    id: z.string(),
+    current: z.boolean().describe('Whether this request belongs to it.'),
+    method: z.string().describe('How the user logged in.'),
+    createdAt: z.string().optional().describe('Moment of the login, ISO 8601, UTC.'),
+    lastUsedAt: z.string().describe('To about a minute.'),
+    address: z.string().optional().describe('Address from which the user logged in.'),
+    userAgent: z.string().optional().describe('Browser with which the user logged in.'),
+  })
+  .meta({ id: 'LoginSession' })
 type LoginSession = z.infer<typeof LoginSession>
 
 const query = { username: text.optional().describe('Somebody else. For administrators.') }

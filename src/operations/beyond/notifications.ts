@@ -5,10 +5,15 @@ import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { provedBySender, readsApplication, sharedKnowledge, writesApplication } from '../demands.ts'
+import { NotificationSettings } from '../models/pipelines.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { AnyObject, nothing, ObjectList } from '../schemas.ts'
+import { AnyObject, nothing } from '../schemas.ts'
 
 const settingsPath = '/notifications/{type}/{application}'
+
+const NotificationKind = z
+  .looseObject({ notificationType: z.string(), parameters: z.array(AnyObject).nullish(), uiType: z.string().nullish() })
+  .meta({ id: 'NotificationKind' })
 
 export const notificationOperations: Operation[] = [
   {
@@ -21,7 +26,7 @@ export const notificationOperations: Operation[] = [
     description:
       'Notification settings of an application, by kind. `type` is `application`; an unknown application has none: `{}`.',
     forward: { service: 'front50', path: settingsPath },
-    answer: AnyObject,
+    answer: NotificationSettings,
   },
   {
     id: 'saveNotificationConfigUsingPOST',
@@ -31,7 +36,7 @@ export const notificationOperations: Operation[] = [
     demands: writesApplication,
     summary: 'Save notification settings',
     description: 'Replaces the notification settings of an application.',
-    body: { schema: AnyObject, required: true },
+    body: { schema: AnyObject, shown: NotificationSettings, required: true },
     forward: { service: 'front50', path: settingsPath },
     answer: nothing,
   },
@@ -56,7 +61,7 @@ export const notificationOperations: Operation[] = [
     description: 'Kinds of notification that the event service adds to the built-in ones.',
     forward: { service: 'echo', path: '/notifications/metadata' },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(NotificationKind),
   },
   {
     id: 'processNotificationCallbackUsingPOST',

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { createUlid } from '../../backends/ulid.ts'
 import { startsByEvent } from '../demands.ts'
+import { StartRequest } from '../models/executions.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import { AnyObject } from '../schemas.ts'
 import { callerOf } from '../task-polling.ts'
@@ -17,7 +18,7 @@ export const pipelineV2Operations: Operation[] = [
     demands: startsByEvent,
     summary: 'Start a pipeline in the background',
     description: 'Starts a stored pipeline in the background. The execution appears under the id in `ref` shortly after.',
-    body: { schema: AnyObject.describe('The trigger: type, user, parameters, artifacts, dryRun, …'), required: false },
+    body: { schema: AnyObject, shown: StartRequest, required: false },
     handle: (request) => startPipeline(request),
     success: 202,
     answer: z.object({ eventId: z.uuid(), ref: z.string().describe('/pipelines/{execution id}') }),

@@ -1,7 +1,8 @@
 /** Projects: groups of applications with their clusters and pipelines. They are changed by tasks (POST /tasks). */
+import { z } from 'zod'
 import { demandsNothing, filteredByAccount } from '../demands.ts'
+import { Project, ProjectCluster } from '../models/applications.ts'
 import type { Operation } from '../operation.ts'
-import { AnyObject, ObjectList } from '../schemas.ts'
 
 const spansApplications = demandsNothing('a project shows several applications and belongs to none of them')
 
@@ -15,7 +16,7 @@ export const projectOperations: Operation[] = [
     summary: 'List projects',
     forward: { service: 'front50', path: '/v2/projects' },
     on404: { answer: [] },
-    answer: ObjectList,
+    answer: z.array(Project),
   },
   {
     id: 'getProjectUsingGET',
@@ -27,7 +28,7 @@ export const projectOperations: Operation[] = [
     description: 'One project, by name or id.',
     forward: { service: 'front50', path: '/v2/projects/{id}' },
     on404: { message: ({ path }) => `There is no project with the name or id ${path['id']}.` },
-    answer: AnyObject,
+    answer: Project,
   },
   {
     id: 'getProjectClustersUsingGET',
@@ -38,6 +39,6 @@ export const projectOperations: Operation[] = [
     summary: 'List clusters of a project',
     description: 'Clusters of a project, each with the instances of its applications.',
     forward: { service: 'clouddriver', path: '/projects/{id}/clusters' },
-    answer: ObjectList,
+    answer: z.array(ProjectCluster),
   },
 ]

@@ -13,21 +13,18 @@ import {
   readsTemplateSource,
   updatesTemplate,
 } from '../demands.ts'
+import { Task } from '../models/executions.ts'
+import { PipelineTemplate } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flag, list, nonEmpty, ObjectList, Ref, text } from '../schemas.ts'
-import { callerOf, runTask, submitTask, type Task, type TaskSubmission, toBase64Json } from '../task-polling.ts'
+import { AnyObject, flag, list, nonEmpty, Ref, text } from '../schemas.ts'
+import { callerOf, type Task as FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from '../task-polling.ts'
 
-const Template = z.looseObject({
-  id: z.string().optional(),
-  schema: z.string().optional(),
-  metadata: z.looseObject({ name: z.string().optional(), scopes: z.array(z.string()).optional() }).optional(),
-})
-type Template = z.infer<typeof Template>
+type Template = z.infer<typeof PipelineTemplate>
 
 const Dependents = z.array(z.object({ application: z.unknown(), pipelineConfigId: z.unknown(), pipelineName: z.unknown() }))
 
-const templateBody = { schema: Template, required: true }
+const templateBody = { schema: PipelineTemplate, required: true }
 const scopes = list.optional().describe('Applications, or `global`; all templates unless given.')
 const tag = text.optional().describe('latest, stable, unstable, experimental, test or canary.')
 const digest = text.optional().describe('SHA-256 of one saved state; not together with `tag`.')
@@ -45,7 +42,7 @@ const firstVersion: Operation[] = [
     summary: 'List version-1 templates',
     query: { scopes },
     forward: { service: 'front50', path: '/pipelineTemplates', query: ['scopes'] },
-    answer: ObjectList,
+    answer: z.array(PipelineTemplate),
   },
   {
     id: 'createPipelineTemplateUsingPOST',
@@ -74,7 +71,7 @@ const firstVersion: Operation[] = [
       pipelineConfigId: text.optional(),
     },
     forward: { service: 'orca', path: '/pipelineTemplate', query: ['source', 'executionId', 'pipelineConfigId'] },
-    answer: AnyObject,
+    answer: PipelineTemplate,
   },
   {
     id: 'getPipelineTemplateUsingGET',
@@ -84,7 +81,7 @@ const firstVersion: Operation[] = [
     demands: readsTemplate,
     summary: 'Get a version-1 template',
     forward: { service: 'front50', path: '/pipelineTemplates/{id}' },
-    answer: AnyObject,
+    answer: PipelineTemplate,
   },
   {
     id: 'updatePipelineTemplateUsingPOST',
@@ -139,7 +136,7 @@ const secondVersion: Operation[] = [
     description: 'Version-2 templates.',
     query: { scopes },
     forward: { service: 'front50', path: '/v2/pipelineTemplates', query: ['scopes'] },
-    answer: ObjectList,
+    answer: z.array(PipelineTemplate),
   },
   {
     id: 'listV2PipelineTemplateVersionsUsingGET',
@@ -151,7 +148,7 @@ const secondVersion: Operation[] = [
     description: 'Version-2 templates by id, each with all its saved versions.',
     query: { scopes },
     forward: { service: 'front50', path: '/v2/pipelineTemplates/versions', query: ['scopes'] },
-    answer: z.record(z.string(), ObjectList),
+    answer: z.record(z.string(), z.array(PipelineTemplate)),
   },
   {
     id: 'planV2PipelineTemplateUsingPOST',
@@ -177,7 +174,7 @@ const secondVersion: Operation[] = [
     body: templateBody,
     handle: (request, platform) => changeTemplate(request, platform, createTemplate(request, 'createV2PipelineTemplate')),
     success: 202,
-    answer: AnyObject.describe('The finished task.'),
+    answer: Task,
     errors: taskFailures,
   },
   {
@@ -192,7 +189,7 @@ const secondVersion: Operation[] = [
     body: templateBody,
     handle: (request, platform) => changeTemplate(request, platform, updateTemplate(request, 'updateV2PipelineTemplate')),
     success: 202,
-    answer: AnyObject.describe('The finished task.'),
+    answer: Task,
     errors: taskFailures,
   },
   {
@@ -205,7 +202,7 @@ const secondVersion: Operation[] = [
     description: 'One version-2 template, as it is now or as it was under a tag or digest.',
     query: { tag, digest },
     forward: { service: 'front50', path: '/v2/pipelineTemplates/{id}', query: ['tag', 'digest'] },
-    answer: AnyObject,
+    answer: PipelineTemplate,
   },
   {
     id: 'deleteV2PipelineTemplateUsingDELETE',
@@ -218,7 +215,7 @@ const secondVersion: Operation[] = [
     query: { tag, digest, application: text.default('spinnaker') },
     handle: (request, platform) => runTask(request, platform, deleteTemplate(request, 'deleteV2PipelineTemplate')),
     success: 202,
-    answer: AnyObject.describe('The finished task.'),
+    answer: Task,
     errors: taskFailures,
   },
   {
@@ -237,7 +234,7 @@ const secondVersion: Operation[] = [
 export const templateOperations: Operation[] = [...firstVersion, ...secondVersion]
 
 /** @throws {GatewayError} BAD_ARGUMENT when the template is of another version */
-function changeTemplate(request: OperationRequest, platform: Platform, submission: TaskSubmission): Promise<Task> {
+function changeTemplate(request: OperationRequest, platform: Platform, submission: TaskSubmission): Promise<FinishedTask> {
   const { schema = 'v2' } = request.body as Template
   if (schema !== 'v2') {
     throw new GatewayError(

@@ -6,12 +6,25 @@ import { pathTo } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../http/json.ts'
 import { provedBySender, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { ObjectList } from '../schemas.ts'
+import { AnyObject } from '../schemas.ts'
 
-const WebhookAnswer = z.looseObject({
-  eventProcessed: z.boolean().describe('The event was accepted; whether it starts a pipeline is decided afterwards.'),
-  eventId: z.string().nullable(),
-})
+const WebhookAnswer = z
+  .looseObject({
+    eventProcessed: z.boolean().describe('The event was accepted; whether it starts a pipeline is decided afterwards.'),
+    eventId: z.string().nullable(),
+  })
+  .meta({ id: 'WebhookAnswer' })
+
+const PreconfiguredStage = z
+  .looseObject({
+    type: z.string(),
+    label: z.string().nullish(),
+    description: z.string().nullish(),
+    waitForCompletion: z.boolean().nullish(),
+    noUserConfigurableFields: z.boolean().nullish(),
+    parameters: z.array(AnyObject).nullish(),
+  })
+  .meta({ id: 'PreconfiguredStage' })
 
 /** Signatures are made over the bytes of the body, so that these reach the event service unchanged. */
 const rawBody = { schema: z.unknown().describe('A JSON document; none counts as `{}`.'), required: false, raw: true }
@@ -68,7 +81,7 @@ export const webhookOperations: Operation[] = [
     summary: 'List preconfigured webhook stages',
     description: 'Webhook stages that the orchestrator offers by configuration.',
     forward: { service: 'orca', path: '/webhooks/preconfigured' },
-    answer: ObjectList,
+    answer: z.array(PreconfiguredStage),
   },
   {
     id: 'preconfiguredJobsUsingGET',
@@ -79,7 +92,7 @@ export const webhookOperations: Operation[] = [
     summary: 'List preconfigured job stages',
     description: 'Job stages that the orchestrator offers by configuration.',
     forward: { service: 'orca', path: '/jobs/preconfigured' },
-    answer: ObjectList,
+    answer: z.array(PreconfiguredStage),
   },
 ]
 

@@ -1,0 +1,99 @@
+/** Applications and projects, as the definition store keeps them and the gateway merges them with the infrastructure. */
+import { z } from 'zod'
+import { AnyObject, milliseconds } from '../schemas.ts'
+import { Cluster } from './infrastructure.ts'
+
+const roles = z.array(z.string())
+
+export const Permissions = z
+  .looseObject({ READ: roles.optional(), WRITE: roles.optional(), EXECUTE: roles.optional(), CREATE: roles.optional() })
+  .meta({ id: 'Permissions', description: 'Roles by authorization; an authorization without roles is open to all.' })
+
+const TrafficGuard = z
+  .looseObject({
+    account: z.string().nullish(),
+    location: z.string().nullish(),
+    stack: z.string().nullish(),
+    detail: z.string().nullish(),
+    enabled: z.boolean().nullish(),
+  })
+  .meta({ id: 'TrafficGuard', description: 'A cluster that must never be without a server group that takes traffic.' })
+
+export const ApplicationAttributes = z
+  .looseObject({
+    name: z.string(),
+    email: z.string().nullish(),
+    description: z.string().nullish(),
+    cloudProviders: z.string().nullish().describe('Comma-separated.'),
+    accounts: z.string().nullish().describe('Those in which the application runs, comma-separated.'),
+    createTs: z.string().nullish().describe('Milliseconds since the epoch.'),
+    updateTs: z.string().nullish().describe('Milliseconds since the epoch.'),
+    lastModifiedBy: z.string().nullish(),
+    permissions: Permissions.optional(),
+    trafficGuards: z.array(TrafficGuard).nullish(),
+    instancePort: z.int().nullish(),
+    platformHealthOnly: z.boolean().nullish(),
+    repoType: z.string().nullish(),
+    repoProjectKey: z.string().nullish(),
+    repoSlug: z.string().nullish(),
+    aliases: z.string().nullish(),
+  })
+  .meta({ id: 'ApplicationAttributes', description: 'Attributes of an application; any others stand beside these.' })
+
+export const Application = z
+  .looseObject({
+    name: z.string(),
+    attributes: ApplicationAttributes,
+    clusters: z.record(z.string(), z.array(Cluster)).describe('By account; empty with `expand=false`.'),
+  })
+  .meta({ id: 'Application' })
+
+const ProjectClusterRule = z
+  .looseObject({
+    account: z.string(),
+    stack: z.string().nullish().describe('`*` for all.'),
+    detail: z.string().nullish().describe('`*` for all.'),
+    applications: z.array(z.string()).nullish(),
+  })
+  .meta({ id: 'ProjectClusterRule' })
+
+export const Project = z
+  .looseObject({
+    id: z.string().optional(),
+    name: z.string(),
+    email: z.string().nullish(),
+    config: z
+      .looseObject({
+        applications: z.array(z.string()).nullish(),
+        clusters: z.array(ProjectClusterRule).nullish(),
+        pipelineConfigs: z.array(z.looseObject({ application: z.string(), pipelineConfigId: z.string() })).nullish(),
+      })
+      .nullish(),
+    createTs: milliseconds.nullish(),
+    updateTs: milliseconds.nullish(),
+    lastModifiedBy: z.string().nullish(),
+  })
+  .meta({ id: 'Project' })
+
+export const ProjectCluster = z
+  .looseObject({
+    account: z.string(),
+    stack: z.string().nullish(),
+    detail: z.string().nullish(),
+    applications: z.array(AnyObject).nullish().describe('Each with its clusters and the builds that run there.'),
+    instanceCounts: AnyObject.nullish(),
+  })
+  .meta({ id: 'ProjectCluster' })
+
+export const Snapshot = z
+  .looseObject({
+    id: z.string().describe('`{application}-{account}`'),
+    application: z.string(),
+    account: z.string(),
+    infrastructure: AnyObject.nullish().describe('Kind of resource to name to definition.'),
+    configLang: z.string().nullish(),
+    timestamp: milliseconds.nullish(),
+    lastModified: milliseconds.nullish(),
+    lastModifiedBy: z.string().nullish(),
+  })
+  .meta({ id: 'Snapshot' })

@@ -1,0 +1,198 @@
+/** Executions of pipelines, and tasks: their state as the orchestrator reports it, and the requests that start them. */
+import { z } from 'zod'
+import { AnyObject, milliseconds } from '../schemas.ts'
+import { Artifact, Notification } from './pipelines.ts'
+
+export const ExecutionStatus = z
+  .enum([
+    'NOT_STARTED',
+    'BUFFERED',
+    'RUNNING',
+    'PAUSED',
+    'SUSPENDED',
+    'REDIRECT',
+    'SUCCEEDED',
+    'FAILED_CONTINUE',
+    'SKIPPED',
+    'TERMINAL',
+    'CANCELED',
+    'STOPPED',
+  ])
+  .meta({ id: 'ExecutionStatus', description: 'TERMINAL means failed.' })
+
+const TaskStep = z
+  .looseObject({
+    id: z.string(),
+    name: z.string(),
+    implementingClass: z.string().nullish(),
+    status: ExecutionStatus,
+    startTime: milliseconds.nullish(),
+    endTime: milliseconds.nullish(),
+    stageStart: z.boolean().nullish(),
+    stageEnd: z.boolean().nullish(),
+    loopStart: z.boolean().nullish(),
+    loopEnd: z.boolean().nullish(),
+    taskExceptionDetails: AnyObject.nullish(),
+  })
+  .meta({ id: 'TaskStep', description: 'A step of a stage.' })
+
+export const Stage = z
+  .looseObject({
+    id: z.string(),
+    refId: z.string().nullish(),
+    type: z.string(),
+    name: z.string().nullish(),
+    status: ExecutionStatus,
+    startTime: milliseconds.nullish(),
+    endTime: milliseconds.nullish(),
+    startTimeExpiry: milliseconds.nullish(),
+    scheduledTime: milliseconds.nullish(),
+    context: AnyObject.describe('Settings, results and errors of the stage.'),
+    outputs: AnyObject.describe('What later stages may read.'),
+    tasks: z.array(TaskStep),
+    requisiteStageRefIds: z.array(z.string()).nullish(),
+    parentStageId: z.string().nullish(),
+    syntheticStageOwner: z.enum(['STAGE_BEFORE', 'STAGE_AFTER']).nullish(),
+    lastModified: AnyObject.nullish(),
+  })
+  .meta({ id: 'Stage', description: 'A stage of an execution.' })
+
+const triggerFields = {
+  user: z.string().nullish(),
+  parameters: AnyObject.nullish().describe('Values of the parameters of the pipeline.'),
+  artifacts: z.array(Artifact).nullish(),
+  notifications: z.array(Notification).nullish(),
+  dryRun: z.boolean().nullish(),
+  correlationId: z.string().nullish().describe('A second start with the same one is the first while that runs.'),
+}
+
+export const Trigger = z
+  .looseObject({
+    type: z.string(),
+    ...triggerFields,
+    rebake: z.boolean().nullish(),
+    strategy: z.boolean().nullish(),
+    eventId: z.string().nullish(),
+    payload: z.unknown().optional(),
+    parentExecution: AnyObject.nullish().describe('The execution that started this one, as it was then.'),
+  })
+  .meta({ id: 'Trigger', description: 'What started an execution.' })
+
+export const StartRequest = z
+  .looseObject({ type: z.string().optional().describe('`manual` unless given.'), ...triggerFields })
+  .meta({ id: 'StartRequest', description: 'The trigger of a start by hand; everything is optional.' })
+
+export const Execution = z
+  .looseObject({
+    id: z.string(),
+    type: z.enum(['PIPELINE', 'ORCHESTRATION']),
+    application: z.string(),
+    name: z.string().nullish(),
+    description: z.string().nullish(),
+    status: ExecutionStatus,
+    pipelineConfigId: z.string().nullish(),
+    buildTime: milliseconds.nullish().describe('When it was submitted, in milliseconds since the epoch.'),
+    startTime: milliseconds.nullish(),
+    endTime: milliseconds.nullish(),
+    startTimeExpiry: milliseconds.nullish(),
+    canceled: z.boolean().nullish().describe('Cancellation was asked for.'),
+    canceledBy: z.string().nullish(),
+    cancellationReason: z.string().nullish(),
+    paused: AnyObject.nullish(),
+    limitConcurrent: z.boolean().nullish(),
+    keepWaitingPipelines: z.boolean().nullish(),
+    maxConcurrentExecutions: z.int().nullish(),
+    origin: z.string().nullish(),
+    authentication: AnyObject.nullish(),
+    trigger: Trigger,
+    stages: z.array(Stage),
+    notifications: z.array(AnyObject).nullish(),
+    initialConfig: AnyObject.nullish(),
+    systemNotifications: z.array(AnyObject).nullish(),
+    templateVariables: AnyObject.nullish(),
+    rootId: z.string().nullish(),
+  })
+  .meta({ id: 'Execution', description: 'A run of a pipeline, or of a task.' })
+
+export const FailedStage = z
+  .looseObject({
+    pipelineExecutionId: z.string(),
+    pipelineExecutionName: z.string().nullish(),
+    pipelineApplication: z.string().nullish(),
+    pipelineExecutionUrl: z.string().nullish(),
+    stageId: z.string(),
+    stageName: z.string().nullish(),
+    stageType: z.string().nullish(),
+    stageStatus: ExecutionStatus.nullish(),
+    stageException: z.string().nullish(),
+  })
+  .meta({ id: 'FailedStage', description: 'A stage that made an execution fail, with its error.' })
+
+export const Evaluation = z
+  .looseObject({
+    result: z.unknown().optional().describe('The value; absent when it is null.'),
+    detail: AnyObject.nullish().describe('What went wrong, by expression.'),
+  })
+  .meta({ id: 'Evaluation' })
+
+export const Task = z
+  .looseObject({
+    id: z.string(),
+    name: z.string().nullish(),
+    application: z.string(),
+    status: ExecutionStatus,
+    buildTime: milliseconds.nullish(),
+    startTime: milliseconds.nullish(),
+    endTime: milliseconds.nullish(),
+    steps: z.array(TaskStep),
+    variables: z.array(z.looseObject({ key: z.string(), value: z.unknown() })).describe('Results; `exception` has the error.'),
+    execution: Execution.nullish(),
+  })
+  .meta({ id: 'Task', description: 'Work that belongs to no pipeline.' })
+
+const Job = z
+  .looseObject({
+    type: z.string().describe('createApplication, updateApplication, deleteApplication, upsertProject, resizeServerGroup, …'),
+    user: z.string().optional(),
+    reason: z.string().optional(),
+  })
+  .meta({ id: 'TaskJob', description: 'What a task does; the fields of its type stand beside these.' })
+
+export const TaskRequest = z
+  .looseObject({
+    application: z.string().describe('The application whose task it is.'),
+    description: z.string().describe('Becomes the name of the task.'),
+    job: z.array(Job).describe('Done one after the other.'),
+  })
+  .meta({ id: 'TaskRequest' })
+
+/** Merged into the context of a stage. */
+export const StageUpdate = z
+  .looseObject({
+    judgmentStatus: z.string().optional().describe('`continue` or `stop`, for a manual judgment.'),
+    judgmentInput: z.string().optional(),
+    skipRemainingWait: z.boolean().optional().describe('For a wait.'),
+    manualSkip: z.boolean().optional(),
+  })
+  .meta({ id: 'StageUpdate', description: 'Fields that replace those of the context of a stage.' })
+
+/** @see Infrastructure contract, section 4.1 */
+export const CloudOperation = z
+  .looseObject({
+    id: z.string(),
+    requestId: z.string().nullish(),
+    ownerId: z.string().nullish(),
+    startTimeMs: milliseconds.nullish(),
+    status: z
+      .looseObject({
+        phase: z.string().nullish(),
+        status: z.string().nullish(),
+        completed: z.boolean().nullish(),
+        failed: z.boolean().nullish(),
+        retryable: z.boolean().nullish(),
+      })
+      .nullish(),
+    history: z.array(z.looseObject({ phase: z.string().nullish(), status: z.string().nullish() })).nullish(),
+    resultObjects: z.array(AnyObject).nullish(),
+  })
+  .meta({ id: 'CloudOperation', description: 'What the infrastructure does for a step.' })

@@ -1,0 +1,300 @@
+/** What runs where: accounts, clusters, server groups, instances, load balancers, networks, images, jobs, search results. */
+import { z } from 'zod'
+import { AnyObject, milliseconds } from '../schemas.ts'
+
+const names = z.array(z.string())
+
+const Moniker = z
+  .looseObject({
+    app: z.string().nullish(),
+    stack: z.string().nullish(),
+    detail: z.string().nullish(),
+    cluster: z.string().nullish(),
+    sequence: z.int().nullish(),
+  })
+  .meta({ id: 'Moniker', description: 'The parts of a name such as `shop-main-v012`.' })
+
+export const Account = z
+  .looseObject({
+    name: z.string(),
+    accountId: z.string().nullish(),
+    type: z.string().describe('Cloud provider.'),
+    cloudProvider: z.string().nullish(),
+    environment: z.string().nullish(),
+    accountType: z.string().nullish(),
+    requiredGroupMembership: names.nullish(),
+    permissions: z.record(z.string(), names).optional().describe('Roles by authorization; empty means open.'),
+    authorized: z.boolean().describe('Whether the caller may write to it.'),
+    challengeDestructiveActions: z.boolean().nullish(),
+    primaryAccount: z.boolean().nullish(),
+    regions: z.unknown().optional().describe('With all fields only.'),
+  })
+  .meta({ id: 'Account', description: 'An account of a cloud provider.' })
+
+export const AccountDefinition = z
+  .looseObject({ name: z.string(), type: z.string().describe('Cloud provider.') })
+  .meta({ id: 'AccountDefinition', description: 'A stored account; the fields of its cloud provider stand beside these.' })
+
+/** Links that an operator configured. */
+const insightActions = z.array(z.looseObject({ url: z.string(), label: z.string() })).optional()
+
+const HealthState = z.string().describe('Up, Down, Starting, OutOfService, Unknown, Draining, Succeeded or Failed.')
+
+export const Instance = z
+  .looseObject({
+    name: z.string(),
+    id: z.string().nullish(),
+    humanReadableName: z.string().nullish(),
+    account: z.string().nullish(),
+    region: z.string().nullish(),
+    zone: z.string().nullish(),
+    healthState: HealthState.nullish(),
+    launchTime: milliseconds.nullish(),
+    health: z.array(AnyObject).nullish(),
+    serverGroup: z.string().nullish(),
+    cluster: z.string().nullish(),
+    cloudProvider: z.string().nullish(),
+    insightActions,
+  })
+  .meta({ id: 'Instance' })
+
+const Capacity = z
+  .looseObject({ min: z.int().nullish(), max: z.int().nullish(), desired: z.int().nullish(), pinned: z.boolean().nullish() })
+  .meta({ id: 'Capacity' })
+
+const count = z.int().nullish()
+const InstanceCounts = z
+  .looseObject({ total: count, up: count, down: count, unknown: count, starting: count, outOfService: count })
+  .meta({ id: 'InstanceCounts' })
+
+export const ServerGroup = z
+  .looseObject({
+    name: z.string(),
+    account: z.string().nullish(),
+    region: z.string(),
+    type: z.string().nullish(),
+    cloudProvider: z.string().nullish(),
+    cluster: z.string().nullish(),
+    application: z.string().nullish(),
+    moniker: Moniker.nullish(),
+    createdTime: milliseconds.nullish(),
+    isDisabled: z.boolean().nullish().describe('Takes no traffic.'),
+    disabled: z.boolean().nullish(),
+    capacity: Capacity.nullish(),
+    instanceCounts: InstanceCounts.nullish(),
+    instances: z.array(Instance).nullish(),
+    instanceType: z.string().nullish(),
+    loadBalancers: z.array(z.unknown()).nullish(),
+    securityGroups: z.array(z.unknown()).nullish(),
+    zones: names.nullish(),
+    vpcId: z.string().nullish(),
+    buildInfo: AnyObject.nullish(),
+    image: AnyObject.nullish(),
+    launchConfig: AnyObject.nullish(),
+    labels: AnyObject.nullish(),
+    serverGroupManagers: z.array(AnyObject).nullish(),
+    insightActions,
+  })
+  .meta({ id: 'ServerGroup', description: 'Equal instances that are deployed together.' })
+
+export const ServerGroupManager = z
+  .looseObject({
+    name: z.string(),
+    account: z.string().nullish(),
+    region: z.string().nullish(),
+    namespace: z.string().nullish(),
+    kind: z.string().nullish(),
+    moniker: Moniker.nullish(),
+    serverGroups: z.array(AnyObject).nullish(),
+  })
+  .meta({ id: 'ServerGroupManager', description: 'What replaces server groups by newer ones, such as a Kubernetes deployment.' })
+
+export const Cluster = z
+  .looseObject({
+    name: z.string(),
+    accountName: z.string().nullish(),
+    account: z.string().nullish(),
+    type: z.string().nullish(),
+    provider: z.string().nullish(),
+    moniker: Moniker.nullish(),
+    serverGroups: z.array(z.unknown()).nullish().describe('Server groups, or their names in lists.'),
+    loadBalancers: z.array(z.unknown()).nullish().describe('Load balancers, or their names in lists.'),
+  })
+  .meta({ id: 'Cluster', description: 'Server groups of an application that replace each other.' })
+
+export const ClusterOrNothing = z
+  .looseObject({ ...Cluster.shape, name: z.string().optional() })
+  .meta({ id: 'FoundCluster', description: 'A cluster; `{}` for an unknown one.' })
+
+export const ScalingActivity = z
+  .looseObject({
+    activityId: z.string().nullish(),
+    autoScalingGroupName: z.string().nullish(),
+    description: z.string().nullish(),
+    cause: z.string().nullish(),
+    startTime: z.unknown().optional(),
+    endTime: z.unknown().optional(),
+    statusCode: z.string().nullish(),
+    statusMessage: z.string().nullish(),
+    progress: z.int().nullish(),
+    details: z.string().nullish().describe('JSON as text.'),
+  })
+  .meta({ id: 'ScalingActivity' })
+
+export const ConsoleOutput = z
+  .looseObject({ output: z.unknown().describe('Text, or a list of logs with `name` and `output`.') })
+  .meta({ id: 'ConsoleOutput' })
+
+export const LoadBalancer = z
+  .looseObject({
+    name: z.string().nullish(),
+    account: z.string().nullish(),
+    region: z.string().nullish(),
+    type: z.string().nullish(),
+    cloudProvider: z.string().nullish(),
+    loadBalancerType: z.string().nullish(),
+    vpcId: z.string().nullish(),
+    moniker: Moniker.nullish(),
+    serverGroups: z.array(AnyObject).nullish().describe('Each with the instances that it sends traffic to.'),
+    instances: z.array(z.unknown()).nullish(),
+    targetGroups: z.array(z.unknown()).nullish(),
+    securityGroups: z.array(z.unknown()).nullish(),
+    insightActions,
+  })
+  .meta({ id: 'LoadBalancer' })
+
+export const LoadBalancerItem = z
+  .looseObject({
+    name: z.string(),
+    accounts: z
+      .array(
+        z.looseObject({
+          name: z.string(),
+          regions: z.array(z.looseObject({ name: z.string(), loadBalancers: z.array(LoadBalancer).nullish() })).nullish(),
+        }),
+      )
+      .nullish(),
+  })
+  .meta({ id: 'LoadBalancerItem', description: 'A name with the load balancers that have it, by account and region.' })
+
+export const SecurityGroupSummary = z
+  .looseObject({ id: z.string(), name: z.string(), vpcId: z.string().nullish(), moniker: Moniker.nullish() })
+  .meta({ id: 'SecurityGroupSummary' })
+
+export const SecurityGroup = z
+  .looseObject({
+    id: z.string().nullish(),
+    name: z.string(),
+    type: z.string().nullish(),
+    cloudProvider: z.string().nullish(),
+    accountName: z.string().nullish(),
+    region: z.string().nullish(),
+    application: z.string().nullish(),
+    description: z.string().nullish(),
+    vpcId: z.string().nullish(),
+    moniker: Moniker.nullish(),
+    inboundRules: z.array(AnyObject).nullish(),
+    outboundRules: z.array(AnyObject).nullish(),
+  })
+  .meta({ id: 'SecurityGroup' })
+
+export const Network = z
+  .looseObject({
+    id: z.string().nullish(),
+    name: z.string().nullish(),
+    cloudProvider: z.string().nullish(),
+    account: z.string().nullish(),
+    region: z.string().nullish(),
+    deprecated: z.boolean().nullish(),
+  })
+  .meta({ id: 'Network' })
+
+export const Subnet = z
+  .looseObject({
+    id: z.string().nullish(),
+    type: z.string().nullish(),
+    state: z.string().nullish(),
+    vpcId: z.string().nullish(),
+    cidrBlock: z.string().nullish(),
+    account: z.string().nullish(),
+    region: z.string().nullish(),
+    availabilityZone: z.string().nullish(),
+    purpose: z.string().nullish(),
+    target: z.string().nullish(),
+    deprecated: z.boolean().nullish(),
+  })
+  .meta({ id: 'Subnet' })
+
+export const InstanceType = z
+  .looseObject({
+    name: z.string(),
+    account: z.string().nullish(),
+    region: z.string().nullish(),
+    defaultVCpus: z.int().nullish(),
+    memoryInGiB: z.number().nullish(),
+  })
+  .meta({ id: 'InstanceType' })
+
+export const Image = z
+  .looseObject({
+    imageName: z.string().nullish().describe('Of a machine image.'),
+    attributes: AnyObject.nullish(),
+    accounts: names.nullish(),
+    amis: z.record(z.string(), names).nullish().describe('Ids by region.'),
+    tagsByImageId: AnyObject.nullish(),
+    repository: z.string().nullish().describe('Of a container image.'),
+    tag: z.string().nullish(),
+    account: z.string().nullish(),
+    registry: z.string().nullish(),
+    digest: z.string().nullish(),
+    artifact: AnyObject.nullish(),
+  })
+  .meta({ id: 'Image', description: 'A machine image or a container image.' })
+
+export const Job = z
+  .looseObject({
+    name: z.string().nullish(),
+    id: z.string().nullish(),
+    account: z.string().nullish(),
+    location: z.string().nullish(),
+    provider: z.string().nullish(),
+    jobState: z.string().nullish().describe('Starting, Running, Succeeded, Failed or Unknown.'),
+    createdTime: milliseconds.nullish(),
+    completedTime: milliseconds.nullish(),
+    completionDetails: AnyObject.nullish(),
+    insightActions,
+  })
+  .meta({ id: 'Job', description: 'A container that runs to an end.' })
+
+export const SearchResultSet = z
+  .looseObject({
+    pageNumber: z.int(),
+    pageSize: z.int(),
+    query: z.string().nullish(),
+    platform: z.string().nullish(),
+    totalMatches: z.int(),
+    results: z.array(z.looseObject({ type: z.string(), provider: z.string().nullish() })),
+  })
+  .meta({ id: 'SearchResultSet' })
+
+export const Manifest = z
+  .looseObject({
+    account: z.string().nullish(),
+    name: z.string().nullish(),
+    location: z.string().nullish(),
+    moniker: Moniker.nullish(),
+    manifest: AnyObject.nullish().describe('The Kubernetes object.'),
+    status: AnyObject.nullish(),
+    artifacts: z.array(AnyObject).nullish(),
+    events: z.array(AnyObject).nullish(),
+    warnings: z.array(AnyObject).nullish(),
+  })
+  .meta({ id: 'Manifest' })
+
+export const EntityTag = z
+  .looseObject({ name: z.string(), namespace: z.string().optional(), value: z.unknown() })
+  .meta({ id: 'EntityTag' })
+
+export const EntityTags = z
+  .looseObject({ entityRef: AnyObject, tags: z.array(EntityTag) })
+  .meta({ id: 'EntityTags', description: 'Tags of an entity.' })

@@ -1,0 +1,124 @@
+/** Definitions of pipelines and deployment strategies, and what they consist of. */
+import { z } from 'zod'
+import { AnyObject } from '../schemas.ts'
+
+export const Artifact = z
+  .looseObject({
+    type: z.string().optional(),
+    name: z.string().nullish(),
+    version: z.string().nullish(),
+    location: z.string().nullish(),
+    reference: z.string().nullish(),
+    artifactAccount: z.string().nullish(),
+    provenance: z.string().nullish(),
+    uuid: z.string().nullish(),
+    metadata: AnyObject.nullish(),
+  })
+  .meta({ id: 'Artifact', description: 'Something that a pipeline deploys: an image, a file, a chart.' })
+
+const ExpectedArtifact = z
+  .looseObject({
+    id: z.string().optional(),
+    displayName: z.string().nullish(),
+    matchArtifact: Artifact.nullish(),
+    defaultArtifact: Artifact.nullish(),
+    useDefaultArtifact: z.boolean().nullish(),
+    usePriorArtifact: z.boolean().nullish(),
+  })
+  .meta({ id: 'ExpectedArtifact' })
+
+export const Notification = z
+  .looseObject({
+    type: z.string().describe('email, slack, googlechat, microsoftteams, sms, pubsub, …'),
+    address: z.string().nullish(),
+    level: z.string().nullish(),
+    when: z.array(z.string()).nullish().describe('Such as `pipeline.failed`.'),
+    message: AnyObject.nullish(),
+  })
+  .meta({ id: 'Notification' })
+
+const PipelineStage = z
+  .looseObject({
+    type: z.string(),
+    name: z.string().nullish(),
+    refId: z.string().nullish().describe('By which other stages require this one.'),
+    requisiteStageRefIds: z.array(z.string()).nullish().describe('Stages that must end before.'),
+  })
+  .meta({ id: 'PipelineStage', description: 'A stage of a definition; its settings stand beside these fields.' })
+
+const PipelineTrigger = z
+  .looseObject({
+    type: z.string().describe('webhook, cron, git, docker, jenkins, pipeline, pubsub, …'),
+    id: z.string().nullish(),
+    enabled: z.boolean().nullish(),
+    runAsUser: z.string().nullish(),
+    source: z.string().nullish(),
+    cronExpression: z.string().nullish(),
+    payloadConstraints: AnyObject.nullish().describe('Field of the payload to a regular expression for its value.'),
+    expectedArtifactIds: z.array(z.string()).nullish(),
+  })
+  .meta({ id: 'PipelineTrigger', description: 'What starts a pipeline; the fields of its type stand beside these.' })
+
+const Parameter = z
+  .looseObject({
+    name: z.string(),
+    label: z.string().nullish(),
+    description: z.string().nullish(),
+    default: z.unknown().optional(),
+    required: z.boolean().nullish(),
+    hasOptions: z.boolean().nullish(),
+    options: z.array(z.looseObject({ value: z.string() })).nullish(),
+  })
+  .meta({ id: 'Parameter' })
+
+export const Pipeline = z
+  .looseObject({
+    application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
+    name: z.string(),
+    id: z.string().optional().describe('Given by the store unless sent.'),
+    schema: z.string().nullish(),
+    type: z.string().nullish().describe('`templatedPipeline` for one of a template.'),
+    description: z.string().nullish(),
+    stages: z.array(PipelineStage).nullish(),
+    triggers: z.array(PipelineTrigger).nullish(),
+    parameterConfig: z.array(Parameter).nullish(),
+    expectedArtifacts: z.array(ExpectedArtifact).nullish(),
+    notifications: z.array(Notification).nullish(),
+    index: z.int().nullish().describe('Place in the list, from 0.'),
+    disabled: z.boolean().nullish(),
+    limitConcurrent: z.boolean().nullish().describe('One execution at a time.'),
+    maxConcurrentExecutions: z.int().nullish(),
+    keepWaitingPipelines: z.boolean().nullish(),
+    strategy: z.boolean().nullish().describe('True for a deployment strategy.'),
+    template: AnyObject.nullish(),
+    variables: z.unknown().optional(),
+    updateTs: z.string().nullish().describe('Milliseconds since the epoch; set by the store.'),
+    lastModifiedBy: z.string().nullish().describe('Set by the store.'),
+  })
+  .meta({ id: 'Pipeline', description: 'A pipeline definition; fields that are not listed are kept.' })
+
+export const DefinitionMove = z
+  .looseObject({ application: z.string(), from: z.string(), to: z.string() })
+  .meta({ id: 'DefinitionMove', description: 'The old and the new name of a definition.' })
+
+export const PipelineTemplate = z
+  .looseObject({
+    id: z.string().optional(),
+    schema: z.string().optional().describe('`1` or `v2`.'),
+    metadata: z.looseObject({ name: z.string().optional(), scopes: z.array(z.string()).optional() }).optional(),
+  })
+  .meta({ id: 'PipelineTemplate' })
+
+export const NotificationSettings = z
+  .looseObject({
+    application: z.string().nullish(),
+    lastModified: z.int().nullish().describe('Milliseconds since the epoch.'),
+    lastModifiedBy: z.string().nullish(),
+    email: z.array(Notification).nullish(),
+    slack: z.array(Notification).nullish(),
+    sms: z.array(Notification).nullish(),
+    googlechat: z.array(Notification).nullish(),
+    microsoftteams: z.array(Notification).nullish(),
+    pubsub: z.array(Notification).nullish(),
+  })
+  .meta({ id: 'NotificationSettings', description: 'Notifications of an application, by kind.' })
