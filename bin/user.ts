@@ -5,6 +5,9 @@ import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
 import { openUsers, type Users } from '../src/login/form/users.ts'
 import type { Tokens } from '../src/login/tokens/tokens.ts'
+import { Unlocks } from '../src/login/unlocks.ts'
+import { openRedis } from '../src/redis/open-redis.ts'
+import { createLog } from '../src/telemetry/log.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { openConfiguredTokens } from './open-tokens.ts'
@@ -18,10 +21,12 @@ export const usage = `Usage: fairlead user <action> [NAME] [options]
       --revoke-tokens         and end the API tokens of the user
       --keep-tokens           and keep them; without either, a terminal is asked, and else they are kept
   roles NAME [--role ROLE]…   replace the roles of a user
+  unlock NAME                 forget wrong passwords, so that the user need not wait after too many
   list                        names and roles of all users
   remove NAME                 delete a user, with the API tokens
 
 A running gateway sees the change at once: sessions of a user whose password, roles or account changed end.
+With Redis, unlock reaches all replicas, and with LDAP it takes the name that the user types.
 `
 
 interface Asked {
@@ -56,6 +61,11 @@ const actions: Readonly<Record<string, Action>> = {
   roles: (users, { name, roles }) => {
     users.setRoles(name, roles)
     return `${name} now has ${roles.length > 0 ? roles.join(', ') : 'no role'}`
+  },
+  unlock: async (users, { name, config }) => {
+    checkLockable(users, name, config)
+    await noteUnlock(name, config)
+    return `${name} may log in again within a second; wrong passwords until now do not count`
   },
   list: (users) =>
     users
@@ -107,6 +117,30 @@ function toOrder(args: readonly string[]) {
   if (action !== 'passwd' && (revoke || keep)) throw new Misuse('user', '--revoke-tokens and --keep-tokens belong to passwd.')
   if (revoke && keep) throw new Misuse('user', 'API tokens are either revoked or kept, not both.')
   return { act, name, roles: values.role ?? [], revokesTokens: revoke ? true : keep ? false : undefined }
+}
+
+/** A name that nothing knows is probably mistyped; a directory is not asked. @throws {GatewayError} NOT_FOUND */
+function checkLockable(users: Users, name: string, { login: { form, ldap } }: Config): void {
+  if (ldap !== undefined) return
+  if (!form.enabled) throw new GatewayError('NOT_FOUND', 'No login with passwords is configured here, so no user has to wait.')
+  if (users.find(name) !== undefined || form.configuredUser?.name === name) return
+  throw new GatewayError('NOT_FOUND', `There is no user "${name.slice(0, 100)}".`)
+}
+
+/** In Redis where replicas share it. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+async function noteUnlock(name: string, config: Config): Promise<void> {
+  const redis = config.redis && (await openRedis(config.redis, createLog('silent')))
+  const unlocks = new Unlocks({ dataDir: config.backends.dataDir, redis, now: Date.now })
+  try {
+    await unlocks.add(name)
+  } catch (cause) {
+    if (redis === undefined) throw cause
+    const message = `Redis cannot be asked: ${(cause as Error).message}. Check redis.connection; fairlead doctor tells more.`
+    throw new GatewayError('SESSIONS_UNAVAILABLE', message, { cause })
+  } finally {
+    unlocks.close()
+    await redis?.close()
+  }
 }
 
 /** Undefined when the store of tokens cannot be asked. */

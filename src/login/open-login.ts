@@ -30,6 +30,7 @@ import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
 import type { Tokens } from './tokens/tokens.ts'
+import { Unlocks } from './unlocks.ts'
 import type { CertificateTrust } from './x509/judge-certificate.ts'
 
 export interface LoginOptions {
@@ -157,9 +158,9 @@ async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUs
   }
   const source = await openPasswordSource(options, now)
   const browsers = new KnownBrowsers({ keys, contextPath: options.contextPath, log, now })
-  return source === undefined
-    ? []
-    : [new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, log, now })]
+  if (source === undefined) return []
+  const unlocks = new Unlocks({ dataDir: options.dataDir, redis: options.redis, now })
+  return [new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, unlocks, log, now })]
 }
 
 async function openPasswordSource(options: MethodOptions, now: () => number): Promise<PasswordSource | undefined> {

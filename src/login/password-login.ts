@@ -6,13 +6,14 @@ import type { User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
 import { findNameObjection } from '../user-name.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
-import { type Guess, GuessLimit } from './form/guess-limit.ts'
+import { type Guess, type GuessDecision, GuessLimit } from './form/guess-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from './login-method.ts'
 import { createLoginPage, inMinutes, type Notice, type PageOptions, type ShownNotice } from './login-page.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { PrepareUser } from './prepare-user.ts'
 import type { Presented, Trace } from './trace.ts'
+import type { Unlocks } from './unlocks.ts'
 
 export interface Known {
   user: User
@@ -44,6 +45,7 @@ export interface PasswordLoginOptions {
   page: PageOptions
   prepareUser: PrepareUser
   browsers: KnownBrowsers
+  unlocks: Unlocks
   log: FastifyBaseLogger
   now: () => number
 }
@@ -142,6 +144,7 @@ export class PasswordLogin implements LoginMethod {
   }
 
   close(): Promise<void> | void {
+    this.#options.unlocks.close()
     return this.#source.close?.()
   }
 
@@ -189,7 +192,7 @@ export class PasswordLogin implements LoginMethod {
 
   /** Asks the source, unless the limit of guesses is reached. @throws {TooManyGuesses} and what the source throws */
   async #ask(credentials: Credentials, guess: Guess): Promise<Known | Barred | undefined> {
-    const attempt = this.#guesses.begin(guess)
+    const attempt = await this.#begin(guess)
     if (attempt.kind === 'wait') throw new TooManyGuesses(attempt.waitMs)
     try {
       const known = await this.#source.check(credentials)
@@ -198,6 +201,20 @@ export class PasswordLogin implements LoginMethod {
     } catch (error) {
       attempt.withdraw()
       throw error
+    }
+  }
+
+  /** An administrator may have unlocked the user meanwhile, which matters to those who would have to wait. */
+  async #begin(guess: Guess): Promise<GuessDecision> {
+    const attempt = this.#guesses.begin(guess)
+    if (attempt.kind === 'judged') return attempt
+    const { unlocks, log } = this.#options
+    try {
+      const unlockedAtMs = await unlocks.find(guess.username)
+      return unlockedAtMs === undefined ? attempt : this.#guesses.begin(guess, unlockedAtMs)
+    } catch (error) {
+      log.warn({ err: error }, 'unlocked users are not known, so the limit of guesses counts for all')
+      return attempt
     }
   }
 

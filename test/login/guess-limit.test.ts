@@ -1,22 +1,33 @@
 /** Guessing of passwords is slowed down, and strangers cannot turn that against users. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import test from 'node:test'
+import { promisify } from 'node:util'
 import { type Guess, GuessLimit } from '../../src/login/form/guess-limit.ts'
 import { createClock } from '../sessions/support.ts'
+import { program } from '../support/program.ts'
 import { startRedis } from '../support/redis.ts'
+import { createFolder } from '../support/temporary-folder.ts'
 import type { Browser, Visit } from './browser.ts'
-import { basic, startGuarded } from './support.ts'
+import { basic, formSettings, startGuarded } from './support.ts'
 
+const run = promisify(execFile)
 const minuteMs = 60_000
 
 /** Wrong passwords until the limit, and how many there were. */
-function guessUntilRefused(limit: GuessLimit, guess: Partial<Guess>): number {
-  for (let count = 0; ; count++) if (waitMs(limit, guess) > 0) return count
+function guessUntilRefused(limit: GuessLimit, guess: Partial<Guess>, unlockedAtMs?: number): number {
+  for (let count = 0; ; count++) if (waitMs(limit, guess, unlockedAtMs) > 0) return count
 }
 
 /** One wrong password. */
-function waitMs(limit: GuessLimit, { username = 'alice', address = '10.0.0.1', browser }: Partial<Guess>): number {
-  const decision = limit.begin({ username, address, browser })
+function waitMs(
+  limit: GuessLimit,
+  { username = 'alice', address = '10.0.0.1', browser }: Partial<Guess>,
+  unlockedAtMs?: number,
+): number {
+  const decision = limit.begin({ username, address, browser }, unlockedAtMs)
   return decision.kind === 'wait' ? decision.waitMs : 0
 }
 
@@ -153,6 +164,56 @@ test('replicas recognise the browsers of each other by the key in Redis', async 
   assert.match((await other.open().login('admin', 'secret')).location ?? '', /error=wait/)
   assert.equal((await elsewhere.login('admin', 'secret')).location?.includes('error'), false)
 })
+
+test('unlocking a user forgets failures until then, and no later ones', () => {
+  const clock = createClock()
+  const limit = new GuessLimit(clock.now)
+  assert.equal(guessUntilRefused(limit, {}), 10)
+  clock.nowMs += 1000
+  const unlockedAtMs = clock.nowMs
+  clock.nowMs += 1000
+
+  assert.equal(guessUntilRefused(limit, { username: 'bob' }), 10)
+  assert.ok(waitMs(limit, { username: 'bob' }, unlockedAtMs - 1) > 0, 'unlocked before the failures')
+  assert.equal(guessUntilRefused(limit, {}, unlockedAtMs), 10)
+  assert.ok(waitMs(limit, {}, unlockedAtMs) > 0, 'unlocked once')
+})
+
+test('an unlocked user does not wait for guesses from other networks or users', () => {
+  const clock = createClock()
+  const limit = new GuessLimit(clock.now)
+  for (let network = 0; network < 60; network++) waitMs(limit, { address: `10.1.${network}.1` })
+  for (let user = 0; user < 100; user++) waitMs(limit, { username: `user${user}` })
+  assert.ok(waitMs(limit, {}) > 0)
+  const unlockedAtMs = clock.nowMs
+  clock.nowMs += 1
+
+  assert.equal(guessUntilRefused(limit, {}, unlockedAtMs), 10)
+  assert.ok(waitMs(limit, { username: 'carol' }) > 0)
+})
+
+for (const place of ['the data directory', 'Redis'] as const) {
+  test(`fairlead user unlock reaches a running gateway through ${place}`, async (t) => {
+    const redis = place === 'Redis' ? await startRedis(t) : undefined
+    if (place === 'Redis' && redis === undefined) return
+    const clock = createClock(Date.now())
+    const settings = redis === undefined ? {} : { redis: { connection: `redis://127.0.0.1:${redis.port}` } }
+    const { open, dataDir } = await startGuarded(t, settings, { now: clock.now })
+    const folder = createFolder('unlock')
+    const configured = { ...formSettings, ...settings, data: { dir: redis === undefined ? dataDir : folder } }
+    writeFileSync(join(folder, 'gate.yml'), JSON.stringify(configured))
+    const unlock = (name: string) =>
+      run(process.execPath, [program, 'user', 'unlock', name, '--config', join(folder, 'gate.yml')], { cwd: folder })
+    await guessAsStranger(open())
+    assert.match((await open().login('admin', 'secret')).location ?? '', /error=wait/)
+
+    await assert.rejects(unlock('adnim'), /There is no user "adnim"/)
+    assert.match((await unlock('admin')).stdout, /^admin may log in again/)
+    clock.nowMs = Math.max(clock.nowMs, Date.now()) + 1001
+
+    assert.equal((await open().login('admin', 'secret')).location?.includes('error'), false)
+  })
+}
 
 function cookieOf({ cookies }: Visit): string {
   return cookies.find((cookie) => cookie.startsWith('LOGIN_BROWSER=')) ?? ''

@@ -24,7 +24,8 @@ export type GuessDecision =
       withdraw(): void
     }
 
-const windowMs = 15 * 60_000
+/** How long a wrong password counts. */
+export const guessWindowMs = 15 * 60_000
 /** Failures within the window; from then on, one more each time that the share of one of them has passed. */
 const limits = { pair: 10, network: 100, user: 50 } as const
 /** Of each kind, counters kept, and users remembered with a network. */
@@ -49,9 +50,10 @@ export class GuessLimit {
     this.#users = new Failures(limits.user, now)
   }
 
-  begin(guess: Guess): GuessDecision {
+  /** @param unlockedAtMs When an administrator has unlocked the user, if that was within the window */
+  begin(guess: Guess, unlockedAtMs?: number): GuessDecision {
     const pair = toPairKey(guess)
-    const counters = this.#countersFor(guess, pair)
+    const counters = this.#countersFor(guess, pair, unlockedAtMs)
     const waitMs = Math.max(...counters.map(([failures, key]) => failures.waitMs(key)))
     // A refused attempt leaves no trace, so that a flood of them neither fills nor prolongs anything.
     if (waitMs > 0) return { kind: 'wait', waitMs }
@@ -71,15 +73,16 @@ export class GuessLimit {
   }
 
   /** The first is the counter of the user's own mistakes. */
-  #countersFor({ username, address, browser }: Guess, pair: string): [Counter, ...Counter[]] {
-    if (browser !== undefined) return [[this.#browsers, shorten(`${browser} ${toUserKey(username)}`)]]
+  #countersFor({ username, address, browser }: Guess, pair: string, unlockedAtMs: number | undefined): [Counter, ...Counter[]] {
+    const own: Counter =
+      browser === undefined ? [this.#pairs, pair] : [this.#browsers, shorten(`${browser} ${toUserKey(username)}`)]
+    const user: Counter = [this.#users, shorten(toUserKey(username))]
     const since = this.#loggedIn.get(pair)
-    if (since !== undefined && this.#now() - since < rememberedMs) return [[this.#pairs, pair]]
-    return [
-      [this.#pairs, pair],
-      [this.#networks, networkOf(address)],
-      [this.#users, shorten(toUserKey(username))],
-    ]
+    const isKnown = browser !== undefined || (since !== undefined && this.#now() - since < rememberedMs)
+    if (unlockedAtMs === undefined) return isKnown ? [own] : [own, [this.#networks, networkOf(address)], user]
+    for (const [failures, key] of [own, user]) failures.forgetUntil(key, unlockedAtMs)
+    // What others did in that network does not count against the user either.
+    return isKnown ? [own] : [own, user]
   }
 
   #remember(pair: string): void {
@@ -92,16 +95,23 @@ export class GuessLimit {
 
 type Counter = readonly [failures: Failures, key: string]
 
+/** In milliseconds since the epoch. */
+interface Filling {
+  readonly emptyAtMs: number
+  /** Of its first failure. */
+  readonly sinceMs: number
+}
+
 /** Counters that fill with failures and empty with time. Those that are full are kept, whatever comes. */
 class Failures {
   readonly #shareMs: number
   readonly #now: () => number
-  /** When a counter will be empty; the one that was changed longest ago first. */
-  readonly #filling = new Map<string, number>()
-  readonly #full = new Map<string, number>()
+  /** The one that was changed longest ago first. */
+  readonly #filling = new Map<string, Filling>()
+  readonly #full = new Map<string, Filling>()
 
   constructor(limit: number, now: () => number) {
-    this.#shareMs = windowMs / limit
+    this.#shareMs = guessWindowMs / limit
     this.#now = now
   }
 
@@ -126,22 +136,32 @@ class Failures {
     this.#full.delete(key)
   }
 
+  /** Forgets a counter unless all its failures are later. */
+  forgetUntil(key: string, timeMs: number): void {
+    const filling = this.#full.get(key) ?? this.#filling.get(key)
+    if (filling !== undefined && filling.sinceMs <= timeMs) this.forget(key)
+  }
+
   /** Undefined: it is empty. A step of the clock backwards leaves no counter that stays full for longer than the window. */
   #emptyAtMs(key: string): number | undefined {
-    const emptyAtMs = Math.min(this.#full.get(key) ?? this.#filling.get(key) ?? 0, this.#now() + windowMs)
+    const { emptyAtMs: storedMs } = this.#full.get(key) ?? this.#filling.get(key) ?? { emptyAtMs: 0 }
+    const emptyAtMs = Math.min(storedMs, this.#now() + guessWindowMs)
     return emptyAtMs > this.#now() ? emptyAtMs : undefined
   }
 
   /** A counter that will be empty later than that has no room. */
   #fullFromMs(): number {
-    return this.#now() + windowMs - this.#shareMs
+    return this.#now() + guessWindowMs - this.#shareMs
   }
 
   #set(key: string, emptyAtMs: number): void {
+    const nowMs = this.#now()
+    const previous = this.#full.get(key) ?? this.#filling.get(key)
+    const sinceMs = previous !== undefined && previous.emptyAtMs > nowMs ? previous.sinceMs : nowMs
     this.forget(key)
-    if (emptyAtMs <= this.#now()) return
+    if (emptyAtMs <= nowMs) return
     const counters = emptyAtMs > this.#fullFromMs() ? this.#full : this.#filling
-    counters.set(key, emptyAtMs)
+    counters.set(key, { emptyAtMs, sinceMs })
     if (this.#size > maxKept) this.#removeEmpty()
     const [oldest] = this.#filling.keys()
     if (this.#size > maxKept && oldest !== undefined) this.#filling.delete(oldest)
@@ -159,7 +179,7 @@ class Failures {
   /** From the front, where those stand that are empty first, or nearly so. */
   #removeEmpty(): void {
     for (const counters of [this.#full, this.#filling]) {
-      for (const [key, emptyAtMs] of counters) {
+      for (const [key, { emptyAtMs }] of counters) {
         if (emptyAtMs > this.#now()) break
         counters.delete(key)
       }

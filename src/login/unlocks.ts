@@ -1,0 +1,116 @@
+/** Unlocked users: `fairlead user unlock` notes them, and running gateways forget their wrong passwords. */
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
+import { openDatabase } from '../backends/database.ts'
+import { migrate } from '../backends/migrations.ts'
+import type { Redis } from '../redis/redis.ts'
+import { toUserKey } from '../user-name.ts'
+import { guessWindowMs } from './form/guess-limit.ts'
+
+const migrations = [`CREATE TABLE unlocks (user TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT`]
+const redisPrefix = 'fairlead:login:unlocked:'
+/** An unlock is seen within this time: a flood of guesses must not become a flood of lookups. */
+const rememberedMs = 1000
+const maxRemembered = 1000
+
+/** Times are in milliseconds since the epoch. */
+interface UnlockStore {
+  find(user: string): Promise<number | undefined> | number | undefined
+  add(user: string, atMs: number): Promise<void> | void
+  close(): void
+}
+
+export interface UnlocksOptions {
+  dataDir: string
+  /** Shared by replicas; without it, processes share the data directory. */
+  redis: Redis | undefined
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+export class Unlocks {
+  readonly #store: UnlockStore
+  readonly #now: () => number
+  readonly #found = new Map<string, { atMs: number | undefined; untilMs: number }>()
+
+  constructor({ dataDir, redis, now }: UnlocksOptions) {
+    this.#store = redis === undefined ? createFileStore(dataDir) : createRedisStore(redis)
+    this.#now = now
+  }
+
+  /** When the user was unlocked last; undefined if that is longer ago than wrong passwords count. @throws {Error} as SQLite, Redis */
+  async find(username: string): Promise<number | undefined> {
+    const user = toStoredKey(username)
+    const nowMs = this.#now()
+    const known = this.#found.get(user)
+    if (known !== undefined && known.untilMs > nowMs) return known.atMs
+    const atMs = await this.#store.find(user)
+    const recent = atMs !== undefined && atMs > nowMs - guessWindowMs ? atMs : undefined
+    if (this.#found.size >= maxRemembered) this.#found.clear()
+    this.#found.set(user, { atMs: recent, untilMs: nowMs + rememberedMs })
+    return recent
+  }
+
+  /** @throws {Error} as SQLite, Redis */
+  async add(username: string): Promise<void> {
+    await this.#store.add(toStoredKey(username), this.#now())
+  }
+
+  close(): void {
+    this.#store.close()
+  }
+}
+
+/** People type passwords in the wrong field, and what a name was typed for is nobody's business. */
+function toStoredKey(username: string): string {
+  return hash('sha256', toUserKey(username), 'base64url')
+}
+
+/** Opened when it is first used. */
+function createFileStore(dataDir: string): UnlockStore {
+  let opened: ReturnType<typeof openFile> | undefined
+  const file = () => {
+    opened ??= openFile(dataDir)
+    return opened
+  }
+  return {
+    find(user) {
+      const row = file().find.get(user)
+      return row === undefined ? undefined : Number(row['at_ms'])
+    },
+    add(user, atMs) {
+      file().forget.run(atMs - guessWindowMs)
+      file().add.run(user, atMs)
+    },
+    close: () => opened?.db.close(),
+  }
+}
+
+function openFile(dataDir: string) {
+  const db = openDatabase(join(dataDir, 'users.db'))
+  try {
+    migrate(db, 'unlocks', migrations)
+    return {
+      db,
+      find: db.prepare('SELECT at_ms FROM unlocks WHERE user = ?'),
+      add: db.prepare('INSERT INTO unlocks (user, at_ms) VALUES (?, ?) ON CONFLICT (user) DO UPDATE SET at_ms = excluded.at_ms'),
+      forget: db.prepare('DELETE FROM unlocks WHERE at_ms < ?'),
+    }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+function createRedisStore(redis: Redis): UnlockStore {
+  return {
+    async find(user) {
+      const text = await redis.send('get', redisPrefix + user)
+      return typeof text === 'string' && /^\d{1,15}$/.test(text) ? Number(text) : undefined
+    },
+    async add(user, atMs) {
+      await redis.send('set', redisPrefix + user, String(atMs), 'PX', guessWindowMs)
+    },
+    close() {},
+  }
+}
