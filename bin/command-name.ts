@@ -1,5 +1,5 @@
 /** The words with which this program is called again, so that commands in messages can be typed where their reader is. */
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 
@@ -13,18 +13,25 @@ export interface Call {
   readonly node: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly cwd: string
-  readonly container: keyof typeof containerMarks | undefined
+  /** What runs the container that this gateway is the purpose of. */
+  readonly container: keyof typeof containerMarks | 'kubernetes' | undefined
   readonly hostname: string
 }
 
-/** @param outside The message is read outside of the container, such as in its log. */
-export function commandName(call: Call, { outside = false } = {}): string {
+/** A gateway in whose log a command appears: it is read in another terminal, perhaps outside of the container. */
+export interface LoggedBy {
+  readonly dataDir: string
+}
+
+export function commandName(call: Call, loggedBy?: LoggedBy): string {
   const name = nameInPlace(call)
   const { container, env, hostname: host } = call
-  if (!outside) return name
-  if (env['KUBERNETES_SERVICE_HOST'] !== undefined) return `kubectl exec -it ${host} -- ${name}`
+  if (loggedBy === undefined) return name
+  if (container === 'kubernetes') return `kubectl exec -it ${host} -- ${name}`
   // Unless it was given another, a container has its id for a name.
-  return container === undefined ? name : `${container} exec -it ${/^[0-9a-f]{12}$/.test(host) ? host : 'CONTAINER'} ${name}`
+  if (container !== undefined) return `${container} exec -it ${/^[0-9a-f]{12}$/.test(host) ? host : 'CONTAINER'} ${name}`
+  const isFound = env['FAIRLEAD_DATA_DIR'] === undefined && (env['INIT_CWD'] ?? call.cwd) === call.cwd
+  return isFound ? name : `FAIRLEAD_DATA_DIR=${quote(loggedBy.dataDir)} ${name}`
 }
 
 function nameInPlace({ file, node, env, cwd }: Call): string {
@@ -63,19 +70,35 @@ export function quote(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** What to type for `fairlead <words>`. @param outside The message is read outside of the container, such as in its log. */
-export function command(words: string, { outside = false } = {}): string {
-  return `${commandName(thisCall(), { outside })} ${words}`
+/** What to type for `fairlead <words>`. */
+export function command(words: string, loggedBy?: LoggedBy): string {
+  return `${commandName(thisCall(), loggedBy)} ${words}`
 }
 
 function thisCall(): Call {
-  const marks = Object.entries(containerMarks) as [keyof typeof containerMarks, string][]
   return {
     file: realpathSync(process.argv[1] ?? ''),
     node: process.execPath,
     env: process.env,
     cwd: process.cwd(),
-    container: marks.find(([, file]) => existsSync(file))?.[0],
+    container: findContainer(),
     hostname: hostname(),
+  }
+}
+
+/** In a container for development, or one of many services, a reader of the log is inside, too. */
+function findContainer(): Call['container'] {
+  const marks = Object.entries(containerMarks) as [keyof typeof containerMarks, string][]
+  const found =
+    process.env['KUBERNETES_SERVICE_HOST'] === undefined ? marks.find(([, file]) => existsSync(file))?.[0] : 'kubernetes'
+  return found !== undefined && /fairlead|npm/.test(firstProcess()) ? found : undefined
+}
+
+/** Its command line. */
+function firstProcess(): string {
+  try {
+    return readFileSync('/proc/1/cmdline', 'utf8')
+  } catch {
+    return ''
   }
 }

@@ -6,6 +6,7 @@ import { formatExplanation } from '../src/doctor/format-explanation.ts'
 import { findMistake, findPublicAddress } from '../src/doctor/public-address.ts'
 import type { Presented } from '../src/login/trace.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
+import { command } from './command-name.ts'
 import { usage as accessUsage, explainAccessCommand } from './explain-access.ts'
 import { configOption, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
@@ -59,7 +60,7 @@ async function explainLoginCommand(args: readonly string[]): Promise<number> {
   const values = toQuestion(args)
   const now = values.at === undefined ? undefined : toClock(values.at)
   const { config } = await readConfig(args)
-  const explanation = await explainLogin({ config, presented: await toPresented(values, config), ...(now && { now }) })
+  const explanation = await explainLogin({ config, presented: await toPresented(values, config), command, ...(now && { now }) })
   print(values.json, explanation)
   // A peer that neither answers nor closes must not keep the command from ending.
   setTimeout(() => process.exit(), 1000).unref()

@@ -3,8 +3,9 @@ import { createGateway, type Gateway } from '../src/gateway.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { giveBackMemory } from '../src/telemetry/memory.ts'
 import { readArguments } from './arguments.ts'
+import { command, quote } from './command-name.ts'
 import { explainFailure } from './failure.ts'
-import { configOption, readConfig, settingsHint } from './read-config.ts'
+import { configFilesOf, configOption, readConfig, settingsHint } from './read-config.ts'
 import { packageVersion } from './version.ts'
 
 export const usage = `Usage: fairlead serve [options]
@@ -24,7 +25,9 @@ export async function serve(args: readonly string[]): Promise<number | undefined
   for (const notice of notices) log.warn(notice)
   try {
     const reread = async () => (await readConfig(args)).config
-    const gateway = await createGateway({ config, log, version: packageVersion(), reread })
+    const files = configFilesOf(args).map((file) => ` --config ${quote(file)}`)
+    const logged = (words: string) => command(words + files.join(''), config.backends)
+    const gateway = await createGateway({ config, log, command: logged, version: packageVersion(), reread })
     stopOnSignal(gateway, config.http.drainMs, log)
     await gateway.listen()
     setTimeout(giveBackMemory, settledMs).unref()

@@ -15,6 +15,7 @@ import { labelUpstreamLimits, limitRequests } from './http/limits/limit-requests
 import { RedisCounters } from './http/limits/redis-counters.ts'
 import { RunTimeLimitsReader } from './http/limits/run-time-limits.ts'
 import { createEncryptedServer, createExtraListeners, createPlainServer } from './http/listeners.ts'
+import type { OriginSettings } from './http/origin.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
 import { createHttpServer } from './http/server.ts'
 import { shedRequests } from './http/shedding.ts'
@@ -62,6 +63,8 @@ export interface Gateway {
 export interface GatewayOptions {
   config: Config
   log: Logger
+  /** What to type for `fairlead <words>`, for messages; that itself unless given. */
+  command?: (words: string) => string
   /** Version of the package. */
   version: string
   /** Reads the configuration again, for the few settings that count while the gateway runs. */
@@ -147,6 +150,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     contextPath: config.http.origin.contextPath,
     dataDir,
     redis,
+    command: options.command,
     log,
     now,
   })
@@ -248,11 +252,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
 
   async function listen(): Promise<string> {
+    const onListening = await login.prepareStart()
     const address = await server.listen({
       host: config.http.address,
       port: config.http.port,
       listenTextResolver: (text) => describeListener(login, toAddress(text), 'main'),
     })
+    onListening(browserAddress(toAddress(address), config.http.origin))
     for (const extra of await extraListeners.listen(config.http.address)) {
       log.info(describeListener(login, extra.address, extra.kind))
     }
@@ -316,6 +322,11 @@ function embedServices(
   const bodies = { maxBytes, maxValues }
   const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions, bodies, limits }
   return startEmbedded({ dataDir, socketPath, embedded, services, settings, log, workerFile })
+}
+
+/** Every address of this machine is none that a browser can open. */
+function browserAddress(address: string, { publicUrl, contextPath }: OriginSettings): string {
+  return publicUrl ?? address.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, '//localhost') + contextPath
 }
 
 /** The start-up line: per listener, which login methods guard it. */

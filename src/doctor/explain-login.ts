@@ -57,6 +57,8 @@ export interface Explanation {
 export interface ExplainOptions {
   readonly config: Config
   readonly presented: Presented
+  /** What to type for `fairlead <words>`. */
+  readonly command?: (words: string) => string
   /** Milliseconds since the epoch. */
   readonly now?: () => number
 }
@@ -67,13 +69,13 @@ const timeoutMs = 3000
 type Closings = (() => unknown)[]
 
 /** Nobody is logged in by it, and nothing is used up. @throws {Error} when a method cannot be opened; the message says why */
-export async function explainLogin({ config, presented, now = Date.now }: ExplainOptions): Promise<Explanation> {
+export async function explainLogin({ config, presented, command, now = Date.now }: ExplainOptions): Promise<Explanation> {
   if (config.login.anonymous) return explainAnonymous()
   const closings: Closings = []
   try {
     const notes: string[] = []
     const surroundings = await openSurroundings({ config, notes, now, closings })
-    const opened = await openAll(surroundings, { config, now, closings })
+    const opened = await openAll(surroundings, { config, command, now, closings })
     return { ...(await explain(opened, surroundings, presented)), notes }
   } finally {
     for (const close of closings.reverse()) await close()
@@ -96,6 +98,7 @@ interface Surroundings {
 
 interface Opening {
   readonly config: Config
+  readonly command?: ExplainOptions['command']
   readonly now: () => number
   readonly closings: Closings
 }
@@ -127,7 +130,7 @@ function findDataDir({ backends: { dataDir } }: Config, closings: Closings): str
 }
 
 /** As the gateway opens them. */
-async function openAll(surroundings: Surroundings, { config, now, closings }: Opening): Promise<OpenMethods> {
+async function openAll(surroundings: Surroundings, { config, command, now, closings }: Opening): Promise<OpenMethods> {
   const { upstreams, permissions, log, dataDir } = surroundings
   const tls = config.http.tls && openTlsFiles(config.http.tls, log)
   closings.push(() => tls?.close())
@@ -150,7 +153,7 @@ async function openAll(surroundings: Surroundings, { config, now, closings }: Op
     redis,
     log,
     now,
-    readOnly: true,
+    ...(command && { command }),
   })
   closings.push(() => opened.tokens?.close(), ...opened.methods.map((method) => () => method.close?.()))
   return opened

@@ -79,8 +79,13 @@ export interface LoginMethod {
   readonly routes: readonly { method: string; path: string }[]
   /** Adds pages and callbacks. */
   mount?(server: FastifyInstance, ending: LoginEnding): void
+  /** Before the gateway listens. @returns what to do when it does */
+  prepareStart?(): Promise<OnListening>
   close?(): Promise<void> | void
 }
+
+/** @param address Where browsers find the gateway, as far as that is known. */
+export type OnListening = (address: string) => void
 
 export interface CompletedLogin {
   readonly user: User

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
 import type { UserSession } from '../sessions/sessions.ts'
+import type { OnListening } from './login-method.ts'
 import type { Page } from './login-page.ts'
 import type { Tokens } from './tokens/tokens.ts'
 
@@ -38,5 +39,7 @@ export interface Login {
   endAllSessions(): Promise<number>
   /** The page that a browser shows after the logout. */
   farewellPage(text: string): Page
+  /** Before the gateway listens. @returns what to do when it does @throws {GatewayError} BAD_ARGUMENT for the first administrator */
+  prepareStart(): Promise<OnListening>
   close(): Promise<void> | void
 }

@@ -14,14 +14,14 @@ import { toUserKey } from '../user-name.ts'
 import { createAnonymousUser } from './anonymous.ts'
 import { CompletedLogins } from './completed-logins.ts'
 import { withPage } from './failed-login-page.ts'
-import { createFirstAdministrator } from './form/first-administrator.ts'
+import { prepareFirstAdministrator } from './form/first-administrator.ts'
 import { createFormSource } from './form/form-source.ts'
 import { openUsers } from './form/users.ts'
 import { KnownBrowsers } from './known-browsers.ts'
 import type { Login } from './login.ts'
 import { LoginCookies, type PendingLogin } from './login-cookies.ts'
 import { createFileKeys, createRedisKeys, type LoginKeys } from './login-keys.ts'
-import type { CompletedLogin, LoginEnding, LoginMethod } from './login-method.ts'
+import type { CompletedLogin, LoginEnding, LoginMethod, OnListening } from './login-method.ts'
 import { createFarewellPage, type Page, type PageOptions } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
 import { PasswordLogin, type PasswordSource } from './password-login.ts'
@@ -59,8 +59,8 @@ export interface LoginOptions {
   now?: () => number
   /** Shows the generated password of the first administrator; standard error unless given. */
   announce?: (text: string) => void
-  /** Nobody logs in, somebody only wants to know: no first administrator is created. */
-  readOnly?: boolean
+  /** What to type for `fairlead <words>`; that itself unless given. */
+  command?: (words: string) => string
 }
 
 /** What the methods need, apart from sessions. */
@@ -73,7 +73,6 @@ export interface OpenMethods {
   readonly tokens: Tokens | undefined
 }
 
-/** @throws {GatewayError} BAD_ARGUMENT when the first administrator cannot be created as configured */
 export async function openLogin(options: LoginOptions): Promise<Login> {
   const keys = createLoginKeys(options)
   return new OpenLogin(options, await openMethods(options, keys), keys)
@@ -186,18 +185,16 @@ function createServiceAccountCheck({ permissions, serviceAccounts, log }: Method
 }
 
 async function openFormSource(options: MethodOptions, now: () => number) {
-  const { settings, adminRoles, announce = (text: string) => process.stderr.write(text) } = options
+  const { settings, adminRoles, permissionServiceEmbedded, log } = options
+  const { announce = (text: string) => void process.stderr.write(text), command = (words: string) => `fairlead ${words}` } =
+    options
   const { configuredUser } = settings.form
   const users = openUsers(options.dataDir, now)
   try {
-    if (configuredUser === undefined && options.readOnly !== true) {
-      await createFirstAdministrator(users, {
-        ...settings.firstAdmin,
-        roles: adminRoles,
-        announce: (text) => void announce(text),
-      })
-    }
-    return await createFormSource({ users, configuredUser, permissionServiceEmbedded: options.permissionServiceEmbedded })
+    const source = await createFormSource({ users, configuredUser, permissionServiceEmbedded, command })
+    if (configuredUser !== undefined) return source
+    const first = { ...settings.firstAdmin, roles: adminRoles, command, announce, warn: (text: string) => log.warn(text) }
+    return { ...source, prepareStart: () => prepareFirstAdministrator(users, first) }
   } catch (error) {
     users.close()
     throw error
@@ -339,6 +336,13 @@ class OpenLogin implements Login, LoginEnding {
   async #checkFirstUse(id: string): Promise<void> {
     if (await askStore(() => this.#completed.complete(id))) return
     throw new GatewayError('CREDENTIALS_REFUSED', 'This login has been completed already. Start again.')
+  }
+
+  async prepareStart(): Promise<OnListening> {
+    const prepared = await Promise.all(this.#methods.map((method) => method.prepareStart?.()))
+    return (address) => {
+      for (const onListening of prepared) onListening?.(address)
+    }
   }
 
   async close(): Promise<void> {

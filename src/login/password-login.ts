@@ -8,7 +8,7 @@ import { findNameObjection } from '../user-name.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
 import { type Guess, type GuessDecision, GuessLimit } from './form/guess-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
-import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from './login-method.ts'
+import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, OnListening } from './login-method.ts'
 import { createLoginPage, inMinutes, type Notice, type PageOptions, type ShownNotice } from './login-page.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { PrepareUser } from './prepare-user.ts'
@@ -38,6 +38,8 @@ export interface PasswordSource {
   explain?(credentials: { username: string; password: string | undefined }, trace: Trace): Promise<Known | Barred | undefined>
   /** Whether wrong HTTP Basic credentials are answered even where none are needed. */
   readonly refusesOnOpenPaths: boolean
+  /** See `LoginMethod`. */
+  prepareStart?(): Promise<OnListening>
   close?(): Promise<void> | void
 }
 
@@ -141,6 +143,10 @@ export class PasswordLogin implements LoginMethod {
     server.get('/login', (request, reply) => this.#showForm(request, reply))
     server.head('/login', (request, reply) => this.#showForm(request, reply))
     server.post('/login', (request, reply) => this.#takeForm(request, reply, ending))
+  }
+
+  async prepareStart(): Promise<OnListening> {
+    return (await this.#source.prepareStart?.()) ?? (() => {})
   }
 
   close(): Promise<void> | void {

@@ -151,17 +151,22 @@ export function toLoginSettings(
         'Set anonymous.enabled: true for the behaviour of Gate, or security.basicform.enabled: true to say that this is meant.',
     )
   }
+  const formEnabled = keys['security.basicform.enabled'] ?? (!anonymous && ![oauth2, saml, ldap, header, iap, x509].some(Boolean))
   const password = keys['spring.security.user.password'] ?? keys['security.user.password']
   const name = keys['security.user.name'] ?? keys['spring.security.user.name']
   if (password !== undefined && keys['login.caseInsensitiveNames'] === false && toUserKey(name) !== name) {
     const key = keys['security.user.name'] === undefined ? 'spring.security.user.name' : 'security.user.name'
     report.problem(key, 'has upper-case letters, which login.caseInsensitiveNames: false refuses')
   }
+  if (keys['fairlead.admin.password'] !== undefined && (!formEnabled || password !== undefined)) {
+    const reason = password === undefined ? 'there is no login form' : 'spring.security.user is the one user'
+    report.notice(`Passed over, since ${reason}: fairlead.admin.password.`)
+  }
   return {
     anonymous,
     caseInsensitiveNames: keys['login.caseInsensitiveNames'],
     form: {
-      enabled: keys['security.basicform.enabled'] ?? (!anonymous && ![oauth2, saml, ldap, header, iap, x509].some(Boolean)),
+      enabled: formEnabled,
       configuredUser: password === undefined ? undefined : { name, password },
     },
     oauth2,

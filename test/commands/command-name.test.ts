@@ -30,7 +30,7 @@ const onPath = { PATH: `/nowhere:${join(folder, 'prefix/bin')}` }
 const inClone = { ...clone, cwd: join(folder, 'a clone') }
 const otherNode = '/usr/bin/node'
 
-const rows: [title: string, call: Partial<Call>, name: string, outside?: boolean][] = [
+const rows: [title: string, call: Partial<Call>, name: string, logged?: boolean][] = [
   ['in a clone', inClone, 'node_modules/.bin/node bin/fairlead.js'],
   ['in a clone, with a Node of its user', { ...inClone, node: otherNode }, 'node bin/fairlead.js'],
   [
@@ -55,16 +55,23 @@ const rows: [title: string, call: Partial<Call>, name: string, outside?: boolean
     'podman exec -it CONTAINER fairlead',
     true,
   ],
+  ['everywhere, to readers of its log', { ...installed, env: onPath }, 'fairlead', true],
+  [
+    'everywhere, with a data directory of its environment',
+    { ...installed, env: { ...onPath, FAIRLEAD_DATA_DIR: 'data' } },
+    'FAIRLEAD_DATA_DIR=/var/lib/fairlead fairlead',
+    true,
+  ],
   [
     'in a pod',
-    { ...installed, env: { ...onPath, KUBERNETES_SERVICE_HOST: '10.0.0.1' }, hostname: 'gate-0' },
+    { ...installed, env: onPath, container: 'kubernetes', hostname: 'gate-0' },
     'kubectl exec -it gate-0 -- fairlead',
     true,
   ],
 ]
-for (const [title, call, name, outside = false] of rows) {
+for (const [title, call, name, logged = false] of rows) {
   test(`what is installed ${title} is called ${name.replaceAll(folder, '…')}`, () => {
     const complete: Call = { file: '', node: otherNode, env: {}, cwd: '/', container: undefined, hostname: 'host', ...call }
-    assert.equal(commandName(complete, { outside }), name)
+    assert.equal(commandName(complete, logged ? { dataDir: '/var/lib/fairlead' } : undefined), name)
   })
 }

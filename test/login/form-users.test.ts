@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
 import { parseBasic, VerifiedCredentials } from '../../src/login/basic-credentials.ts'
-import { createFirstAdministrator } from '../../src/login/form/first-administrator.ts'
+import { type FirstAdministrator, prepareFirstAdministrator } from '../../src/login/form/first-administrator.ts'
 import { hashCost, hashPassword, isOutdated, isPassword, usualCost } from '../../src/login/form/password-hash.ts'
 import { openUsers } from '../../src/login/form/users.ts'
 import { createClock, temporaryDirectory } from '../sessions/support.ts'
@@ -146,16 +146,19 @@ test('names, passwords and roles that would cause trouble elsewhere are refused 
   for (const name of ['constructor', '__proto__x', 'a.b+c@x.io']) assert.equal(users.find(name), undefined)
 })
 
-test('the first start creates one administrator and shows the generated password once', async (t) => {
+test('the first start creates one administrator and shows the generated password once, when it listens', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
   const shown: string[] = []
-  const first = { name: 'admin', password: undefined, roles: ['admins'], announce: (text: string) => void shown.push(text) }
+  const first = firstAdministrator({ announce: (text) => void shown.push(text) })
 
-  await createFirstAdministrator(users, first)
-  await createFirstAdministrator(users, first)
+  const onListening = await prepareFirstAdministrator(users, first)
+  assert.deepEqual([shown, users.list()], [[], []])
+  onListening('http://localhost:8084')
+  ;(await prepareFirstAdministrator(users, first))('http://localhost:8084')
 
   assert.equal(shown.length, 1)
+  assert.match(shown[0] as string, /address {3}http:\/\/localhost:8084\n.*admin\n[\s\S]* {2}npx fairlead user passwd admin\n/)
   const password = /password\s+(\S+)/.exec(shown[0] as string)?.[1] as string
   assert.equal(password.length, 27)
   assert.deepEqual((await users.verify('admin', password))?.roles, ['admins'])
@@ -164,19 +167,52 @@ test('the first start creates one administrator and shows the generated password
 test('a given password of the first administrator is used and not shown', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
-  const announce = () => assert.fail('a given password is not shown')
 
-  await createFirstAdministrator(users, { name: 'root', password: 'correct horse', roles: ['admins'], announce })
+  ;(await prepareFirstAdministrator(users, firstAdministrator({ name: 'root', password: 'correct horse' })))('')
 
   assert.ok(await users.verify('root', 'correct horse'))
 })
 
+const laterPasswords: [password: string, name: string, says: RegExp | undefined][] = [
+  ['correct horse', 'admin', undefined],
+  ['another one', 'Admin', /is not the password of this user, .* with: npx fairlead user passwd admin$/],
+  ['correct horse', 'root', /none of this name\. .* with: npx fairlead user add root --role admins$/],
+]
+for (const [password, name, says] of laterPasswords) {
+  test(`the password ${password} for ${name} of a later start ${says ? 'is reported as without effect' : 'is right'}`, async (t) => {
+    const users = openUsers(temporaryDirectory(t))
+    t.after(() => users.close())
+    await users.add('admin', 'correct horse', ['admins'])
+    const asked = t.mock.method(users, 'hasPassword')
+    const warnings: string[] = []
+    const warn = (text: string) => void warnings.push(text)
+
+    ;(await prepareFirstAdministrator(users, firstAdministrator({ name, password, warn })))('')
+    await asked.mock.calls[0]?.result
+    await new Promise(setImmediate)
+
+    assert.equal(warnings.length, says === undefined ? 0 : 1)
+    if (says !== undefined) assert.match(warnings[0] as string, says)
+    assert.ok(!warnings.join('').includes(password))
+    assert.ok(await users.verify('admin', 'correct horse'))
+  })
+}
+
 test('a first administrator with an unusable password is refused by the name of the setting', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
-  const first = { name: 'admin', password: 'short', roles: [], announce: () => {} }
-  await assert.rejects(createFirstAdministrator(users, first), /fairlead\.admin\.password.*8 to 1024/)
+  await assert.rejects(
+    prepareFirstAdministrator(users, firstAdministrator({ password: 'short' })),
+    /fairlead\.admin\.password.*8 to 1024/,
+  )
 })
+
+function firstAdministrator(given: Partial<FirstAdministrator>): FirstAdministrator {
+  const announce = () => assert.fail('a given password is not shown')
+  const warn = () => assert.fail('there is nothing to warn of')
+  const command = (words: string) => `npx fairlead ${words}`
+  return { name: 'admin', password: undefined, roles: ['admins'], announce, command, warn, ...given }
+}
 
 test('credentials are read from an Authorization header, and nonsense names nobody', () => {
   const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`

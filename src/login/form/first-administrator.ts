@@ -1,51 +1,78 @@
-/** Creates the first user of an empty store, so that a fresh installation can be entered, by one person. */
+/** The first user of an empty store, so that a fresh installation can be entered, by one person. */
 import { randomInt } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
-import type { StoredUser, Users } from './users.ts'
+import { toUserKey } from '../../user-name.ts'
+import type { OnListening } from '../login-method.ts'
+import type { Users } from './users.ts'
 
 export interface FirstAdministrator {
   readonly name: string
   /** Undefined: a password is generated and announced. */
   readonly password: string | undefined
   readonly roles: readonly string[]
-  /** Shows a text to whoever starts the gateway; it holds a password and must not reach a log that is kept. */
+  /** What to type for `fairlead <words>`. */
+  readonly command: (words: string) => string
+  /** Shows a text on the terminal; it holds a password and must not reach a log that is kept. */
   readonly announce: (text: string) => void
+  readonly warn: (text: string) => void
 }
 
-/** Does nothing when there are users. @throws {GatewayError} BAD_ARGUMENT when name or password cannot be used */
-export async function createFirstAdministrator(
-  users: Users,
-  { name, password, roles, announce }: FirstAdministrator,
-): Promise<void> {
-  if (!users.isEmpty()) return
-  const generated = password ?? generatePassword()
-  const created = await addFirst(users, name, generated, roles)
-  if (created === undefined || password !== undefined) return
-  announce(
-    box([
-      'Your first login',
-      '',
-      `  user      ${created.name}`,
-      `  password  ${generated}`,
-      '',
-      'This is shown once. Change it with',
-      `  fairlead user passwd ${created.name}`,
-    ]),
+/**
+ * Creates nothing before the gateway listens: the password that a failed start has shown would be taken for the one that counts.
+ *
+ * @throws {GatewayError} BAD_ARGUMENT when name or password cannot be used
+ */
+export async function prepareFirstAdministrator(users: Users, first: FirstAdministrator): Promise<OnListening> {
+  if (!users.isEmpty()) return () => void reportUnused(users, first)
+  const { name, password, roles, command, announce } = first
+  const shown = password ?? generatePassword()
+  const create = await users.prepareFirst(name, shown, roles).catch(nameSettings)
+  return (address) => {
+    const created = create()
+    if (created === undefined || password !== undefined) return
+    announce(
+      frame([
+        'Your first login',
+        '',
+        `  address   ${address}`,
+        `  user      ${created.name}`,
+        `  password  ${shown}`,
+        '',
+        'This password is shown once. To change it:',
+        `  ${command(`user passwd ${created.name}`)}`,
+      ]),
+    )
+  }
+}
+
+/** A password that is changed in the environment of a container changes nothing, which looks like a wrong password. */
+async function reportUnused(users: Users, { name, password, roles, command, warn }: FirstAdministrator): Promise<void> {
+  if (password === undefined) return
+  const isRight = await users.hasPassword(name, password).catch(() => true)
+  if (isRight) return
+  const [what, advice] =
+    isRight === undefined
+      ? [
+          'is passed over: there are users, and none of this name',
+          `user add ${quote(name)}${roles.map((role) => ` --role ${quote(role)}`).join('')}`,
+        ]
+      : ['is not the password of this user, and changes nothing', `user passwd ${quote(toUserKey(name))}`]
+  warn(
+    `fairlead.admin.password (FAIRLEAD_ADMIN_PASSWORD) ${what}. Remove the setting, or enter the password with: ${command(advice)}`,
   )
 }
 
+/** The setting may hold anything; what a terminal is given to run is a word. */
+function quote(name: string): string {
+  return /^[\w.@+-]+$/.test(name) ? name : `'${name.replaceAll("'", '')}'`
+}
+
 /** Says which settings are meant, because nobody has typed a command here. */
-async function addFirst(users: Users, name: string, password: string, roles: readonly string[]): Promise<StoredUser | undefined> {
-  try {
-    return await users.addFirst(name, password, roles)
-  } catch (cause) {
-    if (!(cause instanceof GatewayError)) throw cause
-    throw new GatewayError(
-      cause.code,
-      `The first administrator (fairlead.admin.user, fairlead.admin.password): ${cause.message}`,
-      { cause },
-    )
-  }
+function nameSettings(cause: unknown): never {
+  if (!(cause instanceof GatewayError)) throw cause
+  throw new GatewayError(cause.code, `The first administrator (fairlead.admin.user, fairlead.admin.password): ${cause.message}`, {
+    cause,
+  })
 }
 
 /** 24 letters and digits that cannot be mistaken for each other: about 118 bits. */
@@ -55,8 +82,8 @@ function generatePassword(): string {
   return [0, 6, 12, 18].map((from) => letters.slice(from, from + 6).join('')).join('-')
 }
 
-function box(lines: readonly string[]): string {
-  const width = Math.max(...lines.map((line) => line.length))
-  const rule = '─'.repeat(width + 4)
-  return [`┌${rule}┐`, ...lines.map((line) => `│  ${line.padEnd(width)}  │`), `└${rule}┘`, ''].join('\n')
+/** Open at the right, so that a long command can be copied whole. */
+function frame(lines: readonly string[]): string {
+  const rule = '─'.repeat(60)
+  return [rule, ...lines.map((line) => `  ${line}`.trimEnd()), rule, ''].join('\n')
 }

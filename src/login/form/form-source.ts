@@ -10,10 +10,12 @@ export interface FormSourceOptions {
   configuredUser: ConfiguredUser | undefined
   /** The permission service is part of this process, so it learns about the configured user too. */
   permissionServiceEmbedded: boolean
+  /** What to type for `fairlead <words>`. */
+  command: (words: string) => string
 }
 
 export async function createFormSource(options: FormSourceOptions): Promise<PasswordSource> {
-  const { users, configuredUser, permissionServiceEmbedded } = options
+  const { users, configuredUser, permissionServiceEmbedded, command } = options
   const stamp = configuredUser === undefined ? undefined : await configuredStamp(configuredUser)
   const isConfigured = (user: User) => configuredUser !== undefined && user.username === configuredUser.name && isUnstored(user)
   const check: PasswordSource['check'] = async ({ username, password }) => {
@@ -31,7 +33,7 @@ export async function createFormSource(options: FormSourceOptions): Promise<Pass
       const isNamed = configuredUser !== undefined && username === configuredUser.name
       trace(isNamed ? 'yes' : 'no', 'the user of spring.security.user has this name')
       const stored = users.find(username)
-      trace(stored === undefined ? 'no' : 'yes', 'there is a user of this name in users.db (fairlead user list)')
+      trace(stored === undefined ? 'no' : 'yes', `there is a user of this name in users.db (${command('user list')})`)
       if (stored !== undefined) trace('note', `roles from users.db: ${listOf(stored.roles)}`)
       if (password === undefined) {
         if (stored !== undefined) return { user: toUser(stored) }

@@ -114,12 +114,25 @@ export class Users {
     return this.#read(key)?.user as StoredUser
   }
 
-  /** Adds the first user; undefined, and nothing is changed, when there are users already. @throws {GatewayError} BAD_ARGUMENT */
-  async addFirst(name: string, password: string, roles: readonly string[]): Promise<StoredUser | undefined> {
+  /**
+   * Returns what adds the first user, at once: undefined, and nothing is changed, when there are users already.
+   *
+   * @throws {GatewayError} BAD_ARGUMENT
+   */
+  async prepareFirst(name: string, password: string, roles: readonly string[]): Promise<() => StoredUser | undefined> {
     const key = checkName(name)
+    const storedRoles = formatRoles(roles)
     const hash = await hashPassword(checkPassword(password))
-    const { changes } = this.#statements.addFirst.run(key, hash, formatRoles(roles), this.#now())
-    return Number(changes) === 0 ? undefined : this.#read(key)?.user
+    return () => {
+      const { changes } = this.#statements.addFirst.run(key, hash, storedRoles, this.#now())
+      return Number(changes) === 0 ? undefined : this.#read(key)?.user
+    }
+  }
+
+  /** Undefined when there is no such user. Changes nothing. @throws {GatewayError} RATE_LIMITED */
+  async hasPassword(name: string, password: string): Promise<boolean | undefined> {
+    const stored = this.#read(toUserKey(name))
+    return stored === undefined ? undefined : isPassword(password, stored.passwordHash)
   }
 
   /**
