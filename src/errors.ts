@@ -65,6 +65,11 @@ export const errorCodes = {
     meaning: 'The body has more bytes or values than allowed; the message names the setting.',
   },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, shape: 'problem', meaning: 'The body is neither JSON nor YAML.' },
+  UNSUPPORTED_CONTENT_CODING: {
+    status: 415,
+    shape: 'problem',
+    meaning: 'The body is compressed in a way that is not understood; the Accept-Encoding header lists those that are.',
+  },
   RATE_LIMITED: { status: 429, shape: 'message', meaning: 'Too many requests from one user; try again later.' },
   HEADERS_TOO_LARGE: { status: 431, shape: 'problem', meaning: 'The request line and headers exceed `http.maxHeaderBytes`.' },
   UNEXPECTED: { status: 500, meaning: 'A defect of the gateway. The log has the cause under the request id.' },

@@ -27,7 +27,7 @@ export function listenerOf(raw: IncomingMessage): ListenerKind {
 
 export function createPlainServer(handler: RequestListener, { maxHeaderBytes, connections }: ServerOptions): Server {
   const { checkMs } = connections.times
-  const options = { maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: checkMs }
+  const options = { maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: checkMs, requireHostHeader: false }
   return connections.adopt(createHttpServer(options, connections.inTurn(handler)))
 }
 
@@ -50,6 +50,7 @@ export function createEncryptedServer(
       handshakeTimeout: connections.times.handshakeMs,
       connectionsCheckingInterval: connections.times.checkMs,
       maxHeaderSize: options.maxHeaderBytes,
+      requireHostHeader: false,
     },
     connections.inTurn(handler),
   )

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Readable, Transform } from 'node:stream'
 import { GatewayError } from '../errors.ts'
+import { codingOf, decodeBody } from './content-coding.ts'
 import { inviteBody } from './expect-continue.ts'
 import { JsonScan, parseScanned, UnsafeJsonError } from './json.ts'
 
@@ -43,10 +44,10 @@ export function hasBody(raw: IncomingMessage): boolean {
 }
 
 /**
- * The bytes of a body. With a scan they are looked at as JSON while they arrive, so that a document out of bounds is neither
+ * The bytes of a body, decompressed; the bounds count both forms. With a scan they are looked at as JSON while they arrive, so that a document out of bounds is neither
  * kept nor parsed.
  *
- * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, and what `hold` throws
+ * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, UNSUPPORTED_CONTENT_CODING, and what `hold` throws
  */
 export async function readBytes(
   raw: IncomingMessage,
@@ -55,6 +56,7 @@ export async function readBytes(
 ): Promise<Buffer> {
   const { maxBytes, hold, settings } = bounds
   if (Number(raw.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
+  const coding = codingOf(raw)
   inviteBody(raw)
   const chunks: Buffer[] = []
   let size = 0
@@ -63,11 +65,22 @@ export async function readBytes(
     size += chunk.length
     if (size > maxBytes) throw tooLarge(maxBytes, settings?.bytes)
     hold?.(chunk.length)
-    if (scan !== undefined) look(scan, chunk, settings?.values)
+    if (scan !== undefined && coding === undefined) look(scan, chunk, settings?.values)
     chunks.push(chunk)
   }
-  if (scan !== undefined) endLook(scan)
-  return Buffer.concat(chunks)
+  const bytes = Buffer.concat(chunks)
+  if (coding === undefined) {
+    if (scan !== undefined) endLook(scan)
+    return bytes
+  }
+  const decoded = decodeBody(coding, bytes, maxBytes)
+  if (decoded === undefined) throw tooLarge(maxBytes, settings?.bytes)
+  hold?.(decoded.length)
+  if (scan !== undefined) {
+    look(scan, decoded, settings?.values)
+    endLook(scan)
+  }
+  return decoded
 }
 
 /**

@@ -16,6 +16,7 @@ import type { BoundsOf } from './body-bounds.ts'
 import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { RequestState, RequestStep } from './request-state.ts'
+import { readTarget } from './request-target.ts'
 
 const clientGone = 499
 
@@ -41,6 +42,9 @@ export interface HttpServerOptions {
 /** Marks a request whose path lies outside the context path; no operation can have it. */
 const outside = Symbol('outside the context path')
 
+/** Marks a request of which it is not clear what is asked of whom, and says why. */
+const misdirected = Symbol('misdirected')
+
 /** Methods that some operation has. */
 const offeredMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
@@ -58,7 +62,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     requestIdHeader: false,
     genReqId: (raw) => requestIdOf(raw as unknown as IncomingMessage),
     rewriteUrl: (raw) => {
-      const { path, query } = splitUrl(raw.url ?? '/')
+      const target = readTarget(raw)
+      if ('problem' in target) Object.assign(raw, { [misdirected]: target.problem })
+      const { path, query } = splitUrl('url' in target ? target.url : '/')
       const inner = innerPath(path, contextPath, options.ignoreTrailingSlash)
       if (inner === undefined) Object.assign(raw, { [outside]: true })
       return (inner ?? '/') + query
@@ -83,6 +89,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       const answered = reply.raw.headersSent
       setImmediate(() => options.onAnswered(request, outcomeOf(request, reply, answered)))
     })
+    const { [misdirected]: problem } = request.raw as { [misdirected]?: string }
+    if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem, { headers: { connection: 'close' } })
     if (outside in request.raw) throw noRoute(request)
     // No login would change this answer.
     if (!offeredMethods.has(request.method)) throw notOffered(request, options.methodsOf(request.state.path))

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../http/answer.ts'
+import { codingOf } from '../http/content-coding.ts'
 import type { QueryValue } from '../http/encode-path.ts'
 import { formatJson, isRawNumber, JsonScan } from '../http/json.ts'
 import { acceptsGzip, parseAccept } from '../http/parse-accept.ts'
@@ -263,7 +264,13 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, opera
   if (type === 'other') throw unsupported(request.headers['content-type'])
   const length = request.headers['content-length']
   // Without a length the limit could only be noticed halfway through the call.
-  if (read || type !== 'json' || length === undefined || Number(length) > bounds.maxBytes) {
+  if (
+    read ||
+    type !== 'json' ||
+    codingOf(request.raw) !== undefined ||
+    length === undefined ||
+    Number(length) > bounds.maxBytes
+  ) {
     const body = await readDeclaredBody(asked)
     await asked.guard.checkBody(operation, operationRequest, body)
     call.rawBody = formatJson(body)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { definitionsBackend } from '../../src/backends/definitions/definitions.ts'
 import { eventsBackend } from '../../src/backends/events/events.ts'
 import { orchestrationBackend } from '../../src/backends/orchestration/orchestration.ts'
@@ -88,6 +89,47 @@ test('webhooks are bounded like those of strangers where everyone is anonymous',
   const { post } = await startBounded(t, {})
   assert.equal((await post('/webhooks/webhook/ci', listOf(201))).status, 413)
   assert.equal((await post('/tasks', listOf(2000))).status, 200)
+})
+
+const pack: Record<string, (text: string) => Buffer> = {
+  gzip: gzipSync,
+  'X-Gzip': gzipSync,
+  deflate: deflateSync,
+  'deflate ': deflateRawSync,
+  br: brotliCompressSync,
+  identity: Buffer.from,
+}
+
+test('compressed bodies are read within the bounds of what they hold', async (t) => {
+  const { post, service } = await startBounded(t)
+  for (const path of ['/webhooks/webhook/ci', '/tasks', '/v2/canaryConfig']) {
+    for (const [coding, compress] of Object.entries(pack)) {
+      const user = path.startsWith('/webhooks') ? {} : asAnn
+      const send = (text: string) => post(path, compress(text), { ...user, 'content-encoding': coding })
+      const sound = await send('{"application":"a","job":[],"n":1.0}')
+      assert.equal(sound.status, 200, `${path} ${coding}: ${sound.text}`)
+      const received = (path.startsWith('/webhooks') ? service.background : service.requests).at(-1)
+      assert.equal(received?.body, '{"application":"a","job":[],"n":1.0}')
+      assert.equal(received?.headers['content-encoding'], undefined)
+      assert.equal((await send(listOf(2001))).status, 413, `${path} ${coding}`)
+      if (coding === 'identity') continue
+      const bomb = await send(textOf(20_000_000))
+      assert.equal(bomb.status, 413, `${path} ${coding}`)
+      assert.match(bomb.text, /maxBodyBytes/)
+      const broken = await post(path, '{"application":"a"}', { ...user, 'content-encoding': coding })
+      assert.deepEqual([broken.status, /UNREADABLE_BODY/.test(broken.text)], [400, true])
+    }
+  }
+})
+
+test('a content coding that is not understood is 415 with those that are', async (t) => {
+  const { url } = await startBounded(t)
+  for (const coding of ['zstd', 'gzip, gzip', 'constructor']) {
+    const headers = { ...asAnn, 'content-type': 'application/json', 'content-encoding': coding }
+    const answer = await fetch(`${url}/tasks`, { method: 'POST', body: '{}', headers })
+    assert.equal(answer.headers.get('accept-encoding'), 'gzip, deflate, br')
+    assert.deepEqual([answer.status, ((await answer.json()) as { code: string }).code], [415, 'UNSUPPORTED_CONTENT_CODING'])
+  }
 })
 
 const hook = '/webhooks/webhook/ci'

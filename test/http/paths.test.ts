@@ -232,6 +232,45 @@ test('below a context path everything works as at the root, and outside of it no
   assert.equal((await fetch(`${gateway.slice(0, -5)}/gateway/health`)).status, 404)
 })
 
+const targets: [line: string, headers: string, status: number, says?: RegExp][] = [
+  ['GET http://gate/health?a=1 HTTP/1.1', 'Host: gate', 200],
+  ['GET HTTP://GATE:80/health HTTP/1.1', 'Host: gate', 200],
+  ['GET https://gate:8443/health/ HTTP/1.1', 'Host: GATE:8443', 200],
+  ['GET http://gate/health HTTP/1.0', 'X-Y: z', 200],
+  ['GET http://gate//health HTTP/1.1', 'Host: gate', 400, /two slashes/],
+  ['GET http://gate/no/such HTTP/1.1', 'Host: gate', 404],
+  ['GET http://evil/health HTTP/1.1', 'Host: gate', 400, /different hosts/],
+  ['GET http://gate:81/health HTTP/1.1', 'Host: gate', 400, /different hosts/],
+  ['GET http://gate@evil/health HTTP/1.1', 'Host: gate', 400, /different hosts/],
+  ['GET http:///health HTTP/1.1', 'Host: gate', 400],
+  ['GET http://gate/health HTTP/1.1', 'Host:', 400, /different hosts/],
+  ['GET /health HTTP/1.1', 'Host: gate\r\nHost: gate', 400, /more than one Host/],
+  ['GET /health HTTP/1.1', 'Host: gate\r\nhOST: evil', 400, /more than one Host/],
+  ['GET /health HTTP/1.1', 'X-Y: z', 400, /no Host header/],
+  ['GET /health HTTP/1.0', 'X-Y: z', 200],
+  ['GET /health HTTP/1.1', 'Host:', 200],
+]
+
+test('a request names its host once, in either form of its target', async (t) => {
+  const gateway = await startGateway(t, {})
+  for (const [line, headers, status, says] of targets) {
+    const connection = await openRawConnection(t, gateway)
+    connection.send(`${line}\r\n${headers}\r\nConnection: close\r\n\r\n`)
+    const answer = await connection.next()
+    assert.equal(answer.status, status, `${line} ${headers}: ${answer.body}`)
+    if (says !== undefined) assert.match(answer.body, says)
+  }
+})
+
+test('an absolute target changes nothing about addresses that are derived', async (t) => {
+  const gateway = await startGateway(t, { server: { servlet: { 'context-path': '/gate' } } })
+  for (const target of ['/gate/auth/logout', 'http://gate.example:8084/gate/auth/logout']) {
+    const connection = await openRawConnection(t, gateway)
+    connection.send(`GET ${target} HTTP/1.1\r\nHost: gate.example:8084\r\n\r\n`)
+    assert.equal((await connection.next()).headers['location'], 'http://gate.example:8084/gate/auth/loggedOut')
+  }
+})
+
 test('headers that exceed the limit are refused with 431', async (t) => {
   const gateway = await startGateway(t, {})
   const answer = await rawGet(gateway, '/health', { 'x-large': 'a'.repeat(200_000) })

@@ -86,7 +86,7 @@ export function relayCallback(request: OperationRequest, service: ServiceName, p
 
 /** Belong to this connection, or to whoever is logged in here. */
 const ownHeaders =
-  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length|accept|accept-encoding|cookie|authorization|x-spinnaker-.*|x-forwarded-.*|forwarded)$/
+  /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|host|content-length|content-encoding|accept|accept-encoding|cookie|authorization|x-spinnaker-.*|x-forwarded-.*|forwarded)$/
 
 function relayedHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const relayed: Record<string, string> = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', accept: '*/*' }

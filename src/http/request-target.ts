@@ -1,0 +1,43 @@
+/** The request line and the Host header: which path is asked for, and of which host. */
+import type { IncomingMessage } from 'node:http'
+
+/** `url` is the path with its query; `problem` says why the request is refused. */
+export type RequestTarget = { readonly url: string } | { readonly problem: string }
+
+const absoluteForm = /^(https?):\/\/([^/?#]*)(.*)$/is
+
+/**
+ * Reads the absolute form as the path in it. Its authority has to be that of the Host header: two readings of one request would
+ * let a client choose one for a proxy and the other for the gateway.
+ *
+ * @see RFC 9112, sections 3.2 and 3.2.2
+ */
+export function readTarget({ url = '/', httpVersion, headers, rawHeaders }: IncomingMessage): RequestTarget {
+  const hosts = countHosts(rawHeaders)
+  if (hosts > 1) return { problem: 'The request has more than one Host header. Send one.' }
+  if (hosts === 0 && httpVersion === '1.1')
+    return { problem: 'The request has no Host header, which HTTP/1.1 requires. Send it.' }
+  if (url.charCodeAt(0) === 0x2f) return { url }
+  const [, scheme = '', authority = '', rest = ''] = absoluteForm.exec(url) ?? []
+  if (scheme === '') return { url }
+  const named = hostIn(scheme, authority)
+  if (named === undefined || (hosts === 1 && named !== hostIn(scheme, headers.host ?? ''))) {
+    return { problem: 'The address in the request line and the Host header name different hosts. Send the same in both.' }
+  }
+  return { url: rest.startsWith('/') ? rest : `/${rest}` }
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}
+
+/** Host and port, in lower case and without the default port; undefined where there is none, or more than that. */
+function hostIn(scheme: string, authority: string): string | undefined {
+  if (!/^[^@\\\s/?#]+$/.test(authority)) return undefined
+  return URL.parse(`${scheme}://${authority}`)?.host
+}
