@@ -21,7 +21,7 @@ const settledMs = 2500
 export async function serve(args: readonly string[]): Promise<number | undefined> {
   readArguments(args, { command: 'serve', options: configOption, hint: settingsHint })
   const { config, notices } = await readConfig(args)
-  const log = createLog(config.telemetry.logLevel)
+  const log = createLog(config.telemetry.logLevel, config.telemetry.logFormat)
   for (const notice of notices) log.warn(notice)
   try {
     const reread = async () => (await readConfig(args)).config

@@ -135,7 +135,7 @@ async function noteUnlock(name: string, config: Config): Promise<void> {
     await unlocks.add(name)
   } catch (cause) {
     if (redis === undefined) throw cause
-    const message = `Redis cannot be asked: ${(cause as Error).message}. Check redis.connection; fairlead doctor tells more.`
+    const message = `Redis cannot be asked: ${(cause as Error).message}. Check redis.connection; for more, run: ${command('doctor')}`
     throw new GatewayError('SESSIONS_UNAVAILABLE', message, { cause })
   } finally {
     unlocks.close()

@@ -1,7 +1,11 @@
-/** The structured log: JSON lines on standard output, without secrets. */
+/** The log on standard output, without secrets: JSON lines for programs, short lines for people at a terminal. */
+import { styleText } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import pino, { type Logger } from 'pino'
 import type { GatewayError } from '../errors.ts'
+import { concealSecrets } from '../http/conceal-secrets.ts'
+import { formatLine, type Paint } from './format-line.ts'
+import type { LogFormat } from './settings.ts'
 
 /** How a request ended. */
 export interface Outcome {
@@ -17,8 +21,8 @@ export interface Outcome {
 const bufferBytes = 8 * 1024
 const flushMs = 200
 
-/** What waits at the end of the process is written then. */
-export function createLog(level: string): Logger {
+/** What waits at the end of the process is written then. @param format JSON unless given */
+export function createLog(level: string, format: LogFormat = 'json'): Logger {
   const destination = pino.destination({ fd: 1, sync: false, minLength: bufferBytes })
   setInterval(() => destination.flush(), flushMs).unref()
   const log = pino(
@@ -28,11 +32,18 @@ export function createLog(level: string): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    destination,
+    isForPeople(format) ? { write: (line) => void destination.write(`${formatLine(line, paint)}\n`) } : destination,
   )
   process.on('exit', () => destination.flushSync())
   return log
 }
+
+function isForPeople(format: LogFormat): boolean {
+  return format === 'text' || (format === 'auto' && process.stdout.isTTY)
+}
+
+/** As NO_COLOR, FORCE_COLOR and the terminal say. */
+const paint: Paint = (format, text) => styleText(format, text, { stream: process.stdout })
 
 /** One line per request, once its answer is over. The query is left out: it may hold a secret of somebody's script. */
 export function logAccess(log: Logger, request: FastifyRequest, { status, bytes, complete }: Outcome, durationMs: number): void {
@@ -42,7 +53,7 @@ export function logAccess(log: Logger, request: FastifyRequest, { status, bytes,
     {
       requestId: state.requestId,
       method: request.method,
-      path: state.path,
+      path: concealSecrets(state.path),
       status,
       bytes,
       durationMs: Math.round(durationMs * 10) / 10,

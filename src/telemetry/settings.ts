@@ -14,6 +14,10 @@ const levels = {
 
 export type LogLevel = (typeof levels)[keyof typeof levels]
 
+const formats = ['auto', 'json', 'text'] as const
+
+export type LogFormat = (typeof formats)[number]
+
 export const TelemetryKeys = z.strictObject({
   'logging.level.root': z
     .string()
@@ -24,6 +28,13 @@ export const TelemetryKeys = z.strictObject({
       description: 'What is logged: this level and what is more severe.',
       type: 'trace, debug, info, warn, error, fatal or off',
     }),
+  'logging.format': z
+    .enum(formats)
+    .default('auto')
+    .describe(
+      'How log lines are written to standard output: `json` for programs, `text` for people, `auto` for text on a terminal ' +
+        'and JSON otherwise. NO_COLOR and FORCE_COLOR decide about colours.',
+    ),
   'logging.level': withoutEffect('Levels of single Java loggers.'),
   healthCheckableServices: z
     .array(z.string())
@@ -34,9 +45,14 @@ export type TelemetryKeys = z.infer<typeof TelemetryKeys>
 
 export interface TelemetrySettings {
   logLevel: LogLevel
+  logFormat: LogFormat
   healthCheckedServices: string[]
 }
 
 export function toTelemetrySettings(keys: TelemetryKeys): TelemetrySettings {
-  return { logLevel: levels[keys['logging.level.root']], healthCheckedServices: keys['healthCheckableServices'] }
+  return {
+    logLevel: levels[keys['logging.level.root']],
+    logFormat: keys['logging.format'],
+    healthCheckedServices: keys['healthCheckableServices'],
+  }
 }

@@ -1,0 +1,86 @@
+/** Log lines for people at a terminal: a short line for each record, without control characters. */
+import type { styleText } from 'node:util'
+
+type Format = Parameters<typeof styleText>[0]
+
+/** Colours a text, or returns it as it is. */
+export type Paint = (format: Format, text: string) => string
+
+const maxPath = 100
+const maxValue = 200
+
+const levelColours: Readonly<Record<string, Format>> = {
+  trace: 'gray',
+  debug: 'gray',
+  warn: 'yellow',
+  error: 'red',
+  fatal: ['red', 'bold'],
+}
+
+/** What stands elsewhere in the line, or helps programs only. */
+const left = new Set(['level', 'time', 'msg', 'err', 'requestId', 'pid', 'hostname'])
+
+/** @param json A line of the log, as programs get it. @returns the line without its end; several for an error with its stack */
+export function formatLine(json: string, paint: Paint): string {
+  const record = JSON.parse(json) as Record<string, unknown>
+  const time = paint('dim', clockTime(String(record['time'])))
+  return `${time} ${record['msg'] === 'request' ? formatRequest(record, paint) : formatMessage(record, paint)}`
+}
+
+/** `GET /applications 200 3 ms kim` */
+function formatRequest({ method, path, status, durationMs, user, brokenOff }: Record<string, unknown>, paint: Paint): string {
+  return [
+    String(method).padEnd(4),
+    shorten(printable(String(path)), maxPath),
+    paint(statusColour(Number(status)), String(status)),
+    paint('dim', `${Math.round(Number(durationMs))} ms`),
+    ...(user === undefined ? [] : [printable(String(user))]),
+    ...(brokenOff ? [paint('yellow', 'broken off')] : []),
+  ].join(' ')
+}
+
+function statusColour(status: number): Format {
+  return status >= 500 ? 'red' : status >= 400 ? 'yellow' : status >= 300 ? 'cyan' : 'green'
+}
+
+function formatMessage(record: Record<string, unknown>, paint: Paint): string {
+  const level = String(record['level'])
+  const fields = Object.entries(record).filter(([name]) => !left.has(name))
+  return (
+    [
+      ...(level === 'info' ? [] : [paint(levelColours[level] ?? 'bold', level.toUpperCase())]),
+      printable(String(record['msg'] ?? '')),
+      ...fields.map(([name, value]) => paint('dim', printable(`${name}=${shorten(toText(value), maxValue)}`))),
+    ].join(' ') + formatError(record['err'], level)
+  )
+}
+
+/** The stack helps where the program is at fault, which has the level error. */
+function formatError(error: unknown, level: string): string {
+  if (typeof error !== 'object' || error === null) return ''
+  const { message = '', stack } = error as { message?: unknown; stack?: unknown }
+  if (level === 'warn' || level === 'info' || typeof stack !== 'string') return `: ${printable(String(message))}`
+  return stack
+    .split('\n')
+    .map((line) => `\n    ${printable(line.trim())}`)
+    .join('')
+}
+
+/** Of the time zone of the machine. */
+function clockTime(iso: string): string {
+  const time = new Date(iso)
+  return [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, '0')).join(':')
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** What clients send must not write elsewhere on the screen, nor hide what it writes. */
+function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+}
+
+function shorten(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text
+}
