@@ -38,7 +38,10 @@ test('the reference page shows the operations and asks no other host for anythin
 
   await page.goto(`${gateway}/swagger-ui/index.html`)
   await page.getByRole('heading', { name: 'Fairlead', exact: true }).first().waitFor()
-  await page.getByText('applications', { exact: true }).first().waitFor()
+  await page
+    .getByText(/^Applications$/)
+    .first()
+    .waitFor()
   // Whatever it loads late, it has begun to load by then.
   await page.waitForTimeout(1500)
 

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** A machine under load takes its time: only what never comes fails. */
 const deadlineMs = 120_000
-const pauseMs = 10
+const firstPauseMs = 10
+const longestPauseMs = 200
 
 /** Asks again until the answer is yes. */
 export async function waitUntil(holds: () => boolean | Promise<boolean>, what: string | (() => string)): Promise<void> {
@@ -14,7 +15,8 @@ export async function waitUntil(holds: () => boolean | Promise<boolean>, what: s
 /** Asks again until there is an answer, and returns it. */
 export async function waitFor<T>(ask: () => T | undefined | Promise<T | undefined>, what: string | (() => string)): Promise<T> {
   const endMs = performance.now() + deadlineMs
-  for (;;) {
+  // Each question costs processor time, which what is waited for needs.
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
     const answer = await ask()
     if (answer !== undefined) return answer
     if (performance.now() > endMs) assert.fail(`waited in vain for ${typeof what === 'string' ? what : what()}`)

@@ -100,10 +100,10 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
   const view = async (id: string) => (await ask('GET', `/tasks/${id}`)).body as TaskView
   const eventually: TestEngine['eventually'] = async (read) => {
     const until = performance.now() + 120_000
-    for (;;) {
+    for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 1.5, 100)) {
       const value = await read()
       if (value || performance.now() > until) return value
-      await sleep(10)
+      await sleep(pauseMs)
     }
   }
   const reaches = async <T extends { status: string }>(read: () => Promise<T>, status: string): Promise<T> => {

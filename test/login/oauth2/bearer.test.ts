@@ -171,8 +171,15 @@ function settingsWithAudience(provider: IdentityProvider) {
 }
 
 function accessToken(provider: IdentityProvider, change: Json = {}, header: Json = {}): string {
-  const now = Math.floor(Date.now() / 1000)
-  const claims = { iss: provider.url, sub: 'robot', aud: audience, iat: now, exp: now + 300, email: 'robot@x.io', groups: ['ci'] }
+  const claims = {
+    iss: provider.url,
+    sub: 'robot',
+    aud: audience,
+    iat: now(),
+    exp: now() + 300,
+    email: 'robot@x.io',
+    groups: ['ci'],
+  }
   return signJwt({ ...claims, ...change }, signingKey(0), { typ: 'at+jwt', ...header })
 }
 
@@ -187,23 +194,23 @@ test('a JWT of the issuer for the right audience is judged by its signature, and
   assert.equal(provider.requestsTo('/userinfo').length, 0)
 })
 
-const now = Math.floor(Date.now() / 1000)
+const now = () => Math.floor(Date.now() / 1000)
 const refused: [name: string, token: (provider: IdentityProvider) => string][] = [
   ['an opaque token', () => 'access-token-1'],
   ['another audience', (provider) => accessToken(provider, { aud: 'somebody-else' })],
   ['no audience', (provider) => accessToken(provider, { aud: undefined })],
   ['another issuer', (provider) => accessToken(provider, { iss: 'https://evil.example' })],
-  ['an expired token', (provider) => accessToken(provider, { exp: now - 61 })],
+  ['an expired token', (provider) => accessToken(provider, { exp: now() - 61 })],
   ['a token without end', (provider) => accessToken(provider, { exp: undefined })],
-  ['a token of the future', (provider) => accessToken(provider, { nbf: now + 120 })],
+  ['a token of the future', (provider) => accessToken(provider, { nbf: now() + 120 })],
   ['an ID token of the login', (provider) => accessToken(provider, { aud: clientId })],
   [
     'a token of another key',
-    (provider) => signJwt({ iss: provider.url, aud: audience, exp: now + 300, email: 'x' }, signingKey(1)),
+    (provider) => signJwt({ iss: provider.url, aud: audience, exp: now() + 300, email: 'x' }, signingKey(1)),
   ],
   [
     'a token signed with a secret',
-    (provider) => signWithSecret({ iss: provider.url, aud: audience, exp: now + 300 }, 's3cret', {}),
+    (provider) => signWithSecret({ iss: provider.url, aud: audience, exp: now() + 300 }, 's3cret', {}),
   ],
   ['a token without signature', (provider) => accessToken(provider, {}, { alg: 'none' })],
 ]
