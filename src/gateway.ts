@@ -31,6 +31,7 @@ import { mountOperations } from './operations/mount.ts'
 import { ApiDocument } from './operations/openapi.ts'
 import { createMethodIndex } from './operations/path-pattern.ts'
 import type { Platform } from './operations/platform.ts'
+import { probePaths } from './operations/system.ts'
 import { openPermissions } from './permissions/fiat-permissions.ts'
 import { loadServiceAccountNames } from './permissions/service-accounts.ts'
 import { PermissionSwitches } from './permissions/switches.ts'
@@ -234,6 +235,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     echoedHeaders: config.http.answerHeaders,
     boundsOf: createBodyBounds(config.http.bodies),
     ignoreTrailingSlash: config.http.ignoreTrailingSlash,
+    rootPaths: probePaths,
     steps,
     methodsOf,
     onReceived: () => metrics.requestStarted(),

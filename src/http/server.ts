@@ -25,6 +25,8 @@ export interface HttpServerOptions {
   origin: OriginSettings
   /** `/health/` means `/health`. */
   ignoreTrailingSlash: boolean
+  /** Paths that exist without the context path, too. */
+  rootPaths: ReadonlySet<string>
   /** Serves the main port. */
   createMainServer: (handler: RequestListener) => Server
   echoedHeaders: EchoedHeaders
@@ -65,7 +67,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       const target = readTarget(raw)
       if ('problem' in target) Object.assign(raw, { [misdirected]: target.problem })
       const { path, query } = splitUrl('url' in target ? target.url : '/')
-      const inner = innerPath(path, contextPath, options.ignoreTrailingSlash)
+      const inner = innerPath(path, contextPath, options)
       if (inner === undefined) Object.assign(raw, { [outside]: true })
       return (inner ?? '/') + query
     },
@@ -149,11 +151,12 @@ function splitUrl(url: string): { path: string; query: string } {
 }
 
 /** The path below the context path, one trailing slash removed; undefined when it lies outside. */
-function innerPath(path: string, contextPath: string, ignoreTrailingSlash: boolean): string | undefined {
-  if (path !== contextPath && !path.startsWith(`${contextPath}/`)) return undefined
-  const inner = path.slice(contextPath.length) || '/'
-  if (!ignoreTrailingSlash) return inner
-  return inner.length > 1 && inner.endsWith('/') && !inner.endsWith('//') ? inner.slice(0, -1) : inner
+function innerPath(path: string, contextPath: string, { ignoreTrailingSlash, rootPaths }: HttpServerOptions): string | undefined {
+  const trim = (text: string) =>
+    ignoreTrailingSlash && text.length > 1 && text.endsWith('/') && !text.endsWith('//') ? text.slice(0, -1) : text
+  if (path === contextPath || path.startsWith(`${contextPath}/`)) return trim(path.slice(contextPath.length) || '/')
+  const atRoot = trim(path)
+  return rootPaths.has(atRoot) ? atRoot : undefined
 }
 
 function createState(request: FastifyRequest, settings: OriginSettings): RequestState {

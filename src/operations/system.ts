@@ -11,12 +11,12 @@ import { AnyObject, flag, text } from './schemas.ts'
 
 const Status = z.strictObject({
   status: z.enum(['UP', 'DOWN']),
-  waitingFor: z.array(z.string()).optional().describe('What readiness waits for.'),
-  troubles: z
-    .array(z.string())
-    .optional()
-    .describe('What is out of order although requests are served; for whoever is logged in.'),
+  waitingFor: z.array(z.string()).optional().describe('What readiness waits for; for users.'),
+  troubles: z.array(z.string()).optional().describe('What is out of order although requests are served; for users.'),
 })
+
+/** Open paths of probes and scrapers, which talk to an instance itself: they are answered without the context path, too. */
+export const probePaths: ReadonlySet<string> = new Set(['/health', '/livez', '/readyz', '/spectator/metrics'])
 
 export const systemOperations: Operation[] = [
   {
@@ -36,7 +36,7 @@ export const systemOperations: Operation[] = [
     errors: { 503: 'Down.' },
     handle: answerHealth,
   },
-  // Below /health everything needs a login, as in Gate; the probes of an orchestrator have names of their own.
+  // Below /health everything needs a login, as in Gate; probes, which cannot log in, have paths of their own.
   ...['/livez', '/health/liveness'].map(
     (path, index): Operation => ({
       id: `livenessUsingGET${index === 0 ? '' : index}`,
@@ -59,10 +59,13 @@ export const systemOperations: Operation[] = [
       path,
       demands: aboutGateway,
       summary: index === 0 ? 'Check readiness' : 'Check readiness (older address)',
-      description: `Whether requests may be sent here, and what is waited for if not.${index === 0 ? ' Without login.' : ''}`,
+      description:
+        index === 0
+          ? 'Whether requests may be sent here: the status alone, without login.'
+          : 'Whether requests may be sent here, what is waited for if not, and what is out of order.',
       cost: 0,
       answer: Status,
-      errors: { 503: 'Not ready; `waitingFor` says why.' },
+      errors: { 503: index === 0 ? 'Not ready.' : 'Not ready; `waitingFor` says why.' },
       handle: answerReadiness,
     }),
   ),
@@ -145,12 +148,12 @@ async function answerHealth(request: OperationRequest, platform: Platform): Prom
 async function answerReadiness({ state }: OperationRequest, platform: Platform): Promise<DirectAnswer> {
   const { health } = platform
   const waitingFor = health.waitingFor()
-  // Strangers would learn when they are not watched.
-  const troubles = state.user === undefined ? [] : health.troubles()
-  const told = troubles.length === 0 ? {} : { troubles }
-  return waitingFor.length === 0
-    ? new DirectAnswer(200, { status: 'UP', ...told })
-    : new DirectAnswer(503, { status: 'DOWN', waitingFor, ...told })
+  const troubles = health.troubles()
+  const status = waitingFor.length === 0 ? 'UP' : 'DOWN'
+  // Strangers learn no more than from Gate: names of parts, or that the audit log fails, would help an attacker.
+  const details =
+    state.user === undefined ? {} : { ...(waitingFor.length > 0 && { waitingFor }), ...(troubles.length > 0 && { troubles }) }
+  return new DirectAnswer(status === 'UP' ? 200 : 503, { status, ...details })
 }
 
 async function answerApiDocument({ headers, state }: OperationRequest, { apiDocument }: Platform): Promise<DirectAnswer> {

@@ -224,12 +224,23 @@ test('OPTIONS without a preflight tells the methods of a path and executes nothi
   assert.deepEqual(orca.requests, [])
 })
 
-test('below a context path everything works as at the root, and outside of it nothing exists', async (t) => {
+test('outside a context path only probes and scrapers are answered', async (t) => {
   const gateway = await startGateway(t, { server: { servlet: { 'context-path': '/gate' } } })
-  assert.equal((await fetch(`${gateway}/health`)).status, 200)
   assert.ok(gateway.endsWith('/gate'))
-  assert.equal((await fetch(`${gateway.slice(0, -5)}/health`)).status, 404)
-  assert.equal((await fetch(`${gateway.slice(0, -5)}/gateway/health`)).status, 404)
+  const root = gateway.slice(0, -5)
+  for (const path of ['/health', '/livez', '/readyz', '/readyz/', '/health?downstreamServices=true', '/spectator/metrics']) {
+    for (const base of [gateway, root]) {
+      assert.equal((await fetch(base + path)).status, 200, base + path)
+      assert.equal((await fetch(base + path, { method: 'HEAD' })).status, 200, base + path)
+    }
+    assert.equal((await fetch(root + path, { method: 'POST' })).status, 405, path)
+  }
+  for (const path of ['/', '/version', '/metrics', '/health/readiness', '/READYZ', '/readyz/x', '/gateway/health', '/login']) {
+    assert.equal((await fetch(root + path)).status, 404, path)
+  }
+  for (const path of ['//readyz', '/readyz//', '/readyz;a=1', '/x/../readyz', '/%72eadyz']) {
+    assert.notEqual((await rawGet(root, path)).status, 200, path)
+  }
 })
 
 const targets: [line: string, headers: string, status: number, says?: RegExp][] = [

@@ -23,11 +23,27 @@ async function checked(service: Upstream): Promise<void> {
   await pause(50)
 }
 
-test('health is UP without login and without details', async (t) => {
-  const gateway = await startGateway(t, { security: { user: { name: 'me', password: 'correct-horse' } } })
-  assert.deepEqual(await ask(`${gateway}/health`), { status: 200, body: { status: 'UP' } })
-  const head = await fetch(`${gateway}/health`, { method: 'HEAD' })
-  assert.equal(head.status, 200)
+test('probes are answered without login, and only users learn details', async (t) => {
+  const { url, gateway } = await runGateway(t, {
+    security: { user: { name: 'me', password: 'correct-horse' } },
+    server: { servlet: { 'context-path': '/gate' }, 'drain-ms': '1h' },
+  })
+  const root = url.slice(0, -'/gate'.length)
+  const probes = [url, root].flatMap((base) => ['/health', '/readyz', '/livez'].map((path) => base + path))
+  for (const probe of probes) assert.deepEqual(await ask(probe), { status: 200, body: { status: 'UP' } }, probe)
+  for (const path of ['/health/readiness', '/health/liveness', '/metrics']) assert.equal((await fetch(url + path)).status, 401)
+
+  await gateway.drain(AbortSignal.abort())
+
+  for (const probe of probes) {
+    const expected = probe.endsWith('/livez')
+      ? { status: 200, body: { status: 'UP' } }
+      : { status: 503, body: { status: 'DOWN' } }
+    assert.deepEqual(await ask(probe), expected, probe)
+  }
+  const authorization = `Basic ${Buffer.from('me:correct-horse').toString('base64')}`
+  const answer = await fetch(`${url}/health/readiness`, { headers: { authorization } })
+  assert.deepEqual([answer.status, await answer.json()], [503, { status: 'DOWN', waitingFor: ['shutdown'] }])
 })
 
 test('a dead service counts only when it is asked for', async (t) => {
