@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAuthority, utf8String } from '../../support/authority.ts'
 import { runGateway } from '../../support/gateway.ts'
-import { waitUntil } from '../../support/wait-until.ts'
 import { InTurn, Reply, startUpstream } from '../../support/upstream.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { ask, createFiles, createIssuers, runWithApiPort, sslSettings, userOf } from './support.ts'
 
 const { authority, server } = await createIssuers()
