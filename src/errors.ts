@@ -86,6 +86,7 @@ export const errorCodes = {
     status: 503,
     meaning: 'The store of API tokens cannot be read or written; no token is accepted until it can.',
   },
+  BANNERS_UNAVAILABLE: { status: 503, meaning: 'The store of the banners cannot be read or written.' },
   LOGIN_UNAVAILABLE: {
     status: 503,
     meaning: 'The login cannot be completed because the permission service or a directory does not answer.',

@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { type Embedded, socketPathFor, startEmbedded } from './backends/embedded.ts'
 import { lockDataDir } from './backends/lock.ts'
+import { createFileBannerStore, createRedisBannerStore } from './banners/banner-store.ts'
+import { Banners } from './banners/banners.ts'
 import type { Config } from './config/config.ts'
 import { AuditedAnswers } from './http/audited-answers.ts'
 import { createBodyBounds } from './http/body-bounds.ts'
@@ -178,6 +180,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     upstreams,
     applications,
     accounts,
+    banners: new Banners({
+      settings: config.banners,
+      store: redis === undefined ? createFileBannerStore(dataDir) : createRedisBannerStore(redis),
+      log,
+      now,
+    }),
     permissions,
     login,
     settings: config.operations,

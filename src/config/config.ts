@@ -1,14 +1,22 @@
 /** The whole configuration: found, read, checked at once, and handed out by capability. Documented in `loadConfig`. */
+
 import { homedir } from 'node:os'
 import type { z } from 'zod'
 import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
+import type { BannerSettings } from '../banners/banners.ts'
 import type { RateLimitSettings } from '../http/limits/settings.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
 import { hasCertificateHeader } from '../login/x509/settings.ts'
 import type { ApplicationCacheSettings } from '../operations/application-cache.ts'
-import { noteNotOffered, OperationKeys, toApplicationCacheSettings, toOperationSettings } from '../operations/setting-keys.ts'
+import {
+  noteNotOffered,
+  OperationKeys,
+  toApplicationCacheSettings,
+  toBannerSettings,
+  toOperationSettings,
+} from '../operations/setting-keys.ts'
 import type { OperationSettings } from '../operations/settings.ts'
 import { PermissionKeys, type PermissionSettings, toPermissionSettings } from '../permissions/settings.ts'
 import { RedisKeys, type RedisSettings, toRedisSettings } from '../redis/settings.ts'
@@ -39,6 +47,7 @@ export interface Config {
   permissions: PermissionSettings
   operations: OperationSettings
   applicationCache: ApplicationCacheSettings
+  banners: BannerSettings
   backends: EmbeddedSettings
   telemetry: TelemetrySettings
   /** Undefined when nothing is recorded. */
@@ -273,6 +282,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     permissions,
     operations: toOperationSettings(operationKeys, operationSurroundings),
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
+    banners: toBannerSettings(operationKeys),
     backends,
     telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context)),
     audit: toAuditSettings(bindKeys(AuditKeys, context), report, {

@@ -7,6 +7,7 @@ import { adminOperations } from './beyond/admin.ts'
 import { apiTokenOperations } from './beyond/api-tokens.ts'
 import { artifactOperations } from './beyond/artifacts.ts'
 import { auditOperations } from './beyond/audit.ts'
+import { bannerOperations } from './beyond/banners.ts'
 import { buildOperations as buildOperationsV3 } from './beyond/builds-v3.ts'
 import { canaryOperations } from './beyond/canaries.ts'
 import { capabilityOperations } from './beyond/capabilities.ts'
@@ -193,7 +194,7 @@ export const subjects: readonly Subject[] = [
     name: 'Gateway',
     description:
       'Fairlead itself: version, health, metrics, the API document, plugins, and what the web UI asks for at its start.',
-    operations: [...versionOperations, ...systemOperations, ...pluginOperations, ...quietOperations],
+    operations: [...versionOperations, ...systemOperations, ...pluginOperations, ...bannerOperations, ...quietOperations],
   },
 ]
 

@@ -3,11 +3,20 @@ import { GatewayError } from '../errors.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import type { Platform } from './platform.ts'
 
+/** What users miss while a service is switched off. */
+const capabilities: Readonly<Partial<Record<ServiceName, string>>> = {
+  keel: 'Managed delivery',
+  kayenta: 'Canary analysis',
+  mine: 'First-generation canary analysis',
+  swabbie: 'The clean-up of unused resources',
+}
+
 /** @throws {GatewayError} NOT_FOUND, naming the setting that switches the service on */
 export function checkServicePresent(platform: Platform, service: ServiceName): void {
   if (platform.upstreams.isEnabled(service)) return
-  throw new GatewayError(
-    'NOT_FOUND',
-    `This needs ${service}, which is switched off. Set services.${service}.baseUrl (and services.${service}.enabled: true) to use it.`,
-  )
+  const message =
+    `${capabilities[service] ?? 'This'} needs the service ${service}, which is switched off. ` +
+    `Set services.${service}.baseUrl (and services.${service}.enabled: true) to use it.`
+  // Clients of GraphQL, which keel has, look for nothing else.
+  throw new GatewayError('NOT_FOUND', message, { fields: { errors: [{ message }] } })
 }

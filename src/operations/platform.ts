@@ -1,5 +1,6 @@
 /** The long-lived parts that operations may use besides the services: what the composition root hands to them. */
 
+import type { Banners } from '../banners/banners.ts'
 import type { AuditedAnswers } from '../http/audited-answers.ts'
 import type { Login } from '../login/login.ts'
 import type { Permissions } from '../permissions/permissions.ts'
@@ -16,6 +17,7 @@ export interface Platform {
   readonly upstreams: Upstreams
   readonly applications: ApplicationCache
   readonly accounts: AccountCache
+  readonly banners: Banners
   readonly permissions: Permissions
   readonly login: Login
   readonly settings: OperationSettings

@@ -1,5 +1,6 @@
 /** The keys that operators write for single operations: limits, polling, link templates, and the integrations of the web UI. */
 import { z } from 'zod'
+import type { BannerSettings } from '../banners/banners.ts'
 import { milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
 import type { ApplicationCacheSettings } from './application-cache.ts'
 import type { InsightLink, OperationSettings } from './settings.ts'
@@ -74,9 +75,15 @@ export const OperationKeys = z.strictObject({
   'integrations.gremlin.baseUrl': withoutEffect('Address of Gremlin.'),
   'global-banner.enabled': z
     .boolean()
-    .default(false)
-    .describe('Offers banners that administrators set for everyone. Not offered by this version: there are none.'),
-  'global-banner.redis-key-prefix': withoutEffect('Where Gate keeps banners in Redis.'),
+    .default(true)
+    .describe('Offers banners that administrators set for all users, below `/banners`.'),
+  'global-banner.refresh-interval-ms': milliseconds
+    .default(60_000)
+    .describe('Milliseconds until a replica sees the banners that another one has changed.'),
+  'global-banner.max-message-length': z.int().min(1).max(10_000).default(2000).describe('Characters of a banner.'),
+  'global-banner.redis-key-prefix': withoutEffect(
+    'Where Gate keeps banners in Redis; Fairlead keeps them in `fairlead:banners`.',
+  ),
   'mcp.server.enabled': withoutEffect('Endpoint for the Model Context Protocol.'),
   'mcp.server.read-only': withoutEffect('Endpoint for the Model Context Protocol.'),
   proxies: withoutEffect('Forwarding to outside services below `/proxies`.'),
@@ -98,7 +105,6 @@ const notOffered = [
   'slack.token',
   'pager-duty.token',
   'integrations.gremlin.enabled',
-  'global-banner.enabled',
 ] as const
 
 export function noteNotOffered(keys: OperationKeys, report: SettingsReport): void {
@@ -133,6 +139,14 @@ export function toApplicationCacheSettings(keys: OperationKeys, around: Operatio
     refreshMs: keys['services.front50.applicationRefreshIntervalMs'],
     definitionsOnly: keys['application.useFront50AsSourceOfTruth'],
     includedAccounts: around.includedAccounts,
+  }
+}
+
+export function toBannerSettings(keys: OperationKeys): BannerSettings {
+  return {
+    enabled: keys['global-banner.enabled'],
+    refreshMs: keys['global-banner.refresh-interval-ms'],
+    maxMessageLength: keys['global-banner.max-message-length'],
   }
 }
 

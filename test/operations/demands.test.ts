@@ -119,6 +119,8 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'body of POST /plugins/publish/{pluginId}/{pluginVersion}',
     'body of POST /integrations/gremlin/templates/command',
     'body of POST /integrations/gremlin/templates/target',
+    'body of PUT /banners',
+    'body of POST /banners/{id}',
   ],
 }
 

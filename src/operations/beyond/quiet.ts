@@ -32,22 +32,6 @@ export const quietOperations: Operation[] = [
   },
   {
     ...none,
-    id: 'getActiveBannersUsingGET',
-    path: '/banners',
-    demands: aboutGateway,
-    summary: 'List active announcements',
-    description: 'Announcements to show now: none.',
-  },
-  {
-    ...none,
-    id: 'getAllBannersUsingGET',
-    path: '/banners/all',
-    demands: aboutGateway,
-    summary: 'List all announcements',
-    description: 'All stored announcements: none.',
-  },
-  {
-    ...none,
     id: 'proxiesUsingGET',
     path: '/proxies',
     demands: aboutGateway,

@@ -68,7 +68,6 @@ test('callbacks, resources and checks of managed delivery do not exist without i
 const quiet = [
   'GET /plugins/deck/plugin-manifest.json',
   'GET /banners',
-  'GET /banners/all',
   'GET /proxies',
   'GET /slack/channels',
   'GET /pagerDuty/services',
@@ -76,6 +75,14 @@ const quiet = [
   'POST /integrations/gremlin/templates/command',
   'POST /integrations/gremlin/templates/target',
 ]
+
+test('a query about managed delivery says which service is missing, where clients of GraphQL look', async (t) => {
+  const beyond = await startBeyond(t, { off: ['fiat', 'keel'] })
+  const { status, body } = await beyond.ask('POST /managed/graphql', { query: '{ application { name } }' })
+  const { message, errors } = body as { message: string; errors: { message: string }[] }
+  assert.match(message, /^Managed delivery needs the service keel, which is switched off\. Set services\.keel\.baseUrl/)
+  assert.deepEqual([status, errors], [404, [{ message }]])
+})
 
 test('what this gateway has none of is an empty list', async (t) => {
   const beyond = await startBeyond(t)

@@ -1,0 +1,212 @@
+/** Banners: announcements that administrators set and the web UI shows to all users. */
+import { randomUUID } from 'node:crypto'
+import type { Logger } from 'pino'
+import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
+import type { BannerStore } from './banner-store.ts'
+
+/** As many banners may be stored. */
+const maxBanners = 50
+/** How often a change is tried again that another replica has anticipated. */
+const maxAttempts = 5
+
+const cssValue = z
+  .string()
+  .regex(/^[\w#%(),. -]{1,100}$/, 'a CSS value of up to 100 letters, digits and #%(),.-')
+  .nullish()
+const moment = z.int().min(0).max(8_640_000_000_000_000).nullish()
+
+/** What an administrator may say about a banner. */
+export const BannerChange = z
+  .object({
+    id: z
+      .string()
+      .regex(/^[\w.-]{1,100}$/, 'up to 100 letters, digits, dots, hyphens and underscores')
+      .refine((id) => !['all', 'refresh', '.', '..'].includes(id), 'another name: this one has a meaning in addresses')
+      .nullish(),
+    message: z.string().trim().min(1).describe('Text, with Markdown.'),
+    color: cssValue.describe('CSS color of the text.'),
+    backgroundColor: cssValue.describe('CSS color behind the text.'),
+    fontSize: cssValue.describe('CSS size of the text.'),
+    enabled: z.boolean().default(false),
+    startTimestamp: moment.describe('Shown from then on, in milliseconds since the epoch.'),
+    endTimestamp: moment.describe('Shown until then, in milliseconds since the epoch.'),
+  })
+  .meta({ id: 'BannerChange' })
+export type BannerChange = z.infer<typeof BannerChange>
+
+export const Banner = BannerChange.extend({
+  id: z.string(),
+  createdAt: z.number().describe('Milliseconds since the epoch.'),
+  updatedAt: z.number().describe('Milliseconds since the epoch.'),
+}).meta({ id: 'Banner' })
+export type Banner = z.infer<typeof Banner>
+
+const Document = z.array(Banner)
+
+export interface BannerSettings {
+  readonly enabled: boolean
+  /** How long a list is served before the store is asked again. */
+  readonly refreshMs: number
+  /** Characters. */
+  readonly maxMessageLength: number
+}
+
+export interface BannerOptions {
+  settings: BannerSettings
+  store: BannerStore
+  log: Logger
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+interface Loaded {
+  readonly text: string | undefined
+  readonly banners: readonly Banner[]
+}
+
+export class Banners {
+  readonly #options: BannerOptions
+  #loaded: Loaded = { text: undefined, banners: [] }
+  /** When the store is asked again. */
+  #dueAtMs = 0
+
+  constructor(options: BannerOptions) {
+    this.#options = options
+  }
+
+  /** Those to show now. A store that cannot be asked leaves the last list. */
+  async active(): Promise<Banner[]> {
+    const { settings, log, now } = this.#options
+    if (!settings.enabled) return []
+    if (now() >= this.#dueAtMs) {
+      await this.refresh().catch((error: unknown) => {
+        this.#dueAtMs = now() + settings.refreshMs
+        log.warn({ err: error }, 'the banners cannot be read; the last list is shown')
+      })
+    }
+    return this.#loaded.banners.filter((banner) => isActive(banner, now()))
+  }
+
+  /** @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
+  async all(): Promise<readonly Banner[]> {
+    await this.refresh()
+    return this.#loaded.banners
+  }
+
+  /** @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
+  async find(id: string): Promise<Banner> {
+    return (await this.all()).find((one) => one.id === id) ?? missing(id)
+  }
+
+  /** Stores a banner instead of the one with its id. @throws {GatewayError} NOT_FOUND, BAD_ARGUMENT, BANNERS_UNAVAILABLE */
+  async save({ id, ...given }: BannerChange): Promise<Banner> {
+    const name = id ?? randomUUID()
+    return this.#store(name, () => given)
+  }
+
+  /** Changes the named fields of a banner. @throws {GatewayError} NOT_FOUND, BAD_ARGUMENT, BANNERS_UNAVAILABLE */
+  async change(id: string, change: Partial<BannerChange>): Promise<Banner> {
+    return this.#store(id, (stored) => ({ ...(stored ?? missing(id)), ...change }))
+  }
+
+  /** @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
+  async remove(id: string): Promise<void> {
+    await this.#update((banners) => {
+      const left = banners.filter((one) => one.id !== id)
+      if (left.length === banners.length) missing(id)
+      return left
+    })
+  }
+
+  /** @returns how many there were @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
+  async removeAll(): Promise<number> {
+    let removed = 0
+    await this.#update((banners) => {
+      removed = banners.length
+      return []
+    })
+    return removed
+  }
+
+  /** Asks the store now. @throws {GatewayError} NOT_FOUND, BANNERS_UNAVAILABLE */
+  async refresh(): Promise<void> {
+    const { settings, store, now } = this.#options
+    this.#checkEnabled()
+    const text = await store.load().catch(unavailable)
+    this.#loaded = { text, banners: parse(text) }
+    this.#dueAtMs = now() + settings.refreshMs
+  }
+
+  async #store(id: string, next: (stored: Banner | undefined) => Omit<BannerChange, 'id'>): Promise<Banner> {
+    let saved: Banner | undefined
+    await this.#update((banners) => {
+      const stored = banners.find((one) => one.id === id)
+      const updatedAt = this.#options.now()
+      const banner = withoutNulls({ ...next(stored), id, createdAt: stored?.createdAt ?? updatedAt, updatedAt })
+      this.#check(banner)
+      if (stored === undefined && banners.length >= maxBanners) {
+        throw new GatewayError('BAD_ARGUMENT', `There are ${maxBanners} banners already. Delete one first.`)
+      }
+      saved = banner
+      return [...banners.filter((one) => one !== stored), banner].sort((a, b) => a.createdAt - b.createdAt)
+    })
+    return saved as Banner
+  }
+
+  #check({ message, startTimestamp, endTimestamp }: Banner): void {
+    const { maxMessageLength } = this.#options.settings
+    if (message.length > maxMessageLength) {
+      const advice = 'Shorten it, or raise global-banner.max-message-length.'
+      throw new GatewayError('BAD_ARGUMENT', `The message has more than ${maxMessageLength} characters. ${advice}`)
+    }
+    if (endTimestamp != null && endTimestamp <= (startTimestamp ?? 0)) {
+      throw new GatewayError('BAD_ARGUMENT', 'endTimestamp has to be later than startTimestamp.')
+    }
+  }
+
+  /** Applies a change to what is stored at that moment. */
+  async #update(change: (banners: readonly Banner[]) => Banner[]): Promise<void> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      await this.refresh()
+      const { text, banners } = this.#loaded
+      const next = change(banners)
+      const written = JSON.stringify(next)
+      if (!(await this.#options.store.replace(text, written).catch(unavailable))) continue
+      this.#loaded = { text: written, banners: next }
+      return
+    }
+    throw new GatewayError('CONFLICT', 'The banners are being changed by others. Try again.')
+  }
+
+  #checkEnabled(): void {
+    if (this.#options.settings.enabled) return
+    throw new GatewayError('NOT_FOUND', 'Banners are switched off. Set global-banner.enabled: true to use them.')
+  }
+}
+
+function isActive({ enabled, startTimestamp, endTimestamp }: Banner, nowMs: number): boolean {
+  return enabled && nowMs >= (startTimestamp ?? 0) && nowMs < (endTimestamp ?? Number.POSITIVE_INFINITY)
+}
+
+/** What another version wrote and cannot be read is nothing, and the next change replaces it. */
+function parse(text: string | undefined): Banner[] {
+  if (text === undefined) return []
+  try {
+    return Document.parse(JSON.parse(text))
+  } catch {
+    return []
+  }
+}
+
+function withoutNulls<T extends object>(fields: T): T {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as T
+}
+
+function missing(id: string): never {
+  throw new GatewayError('NOT_FOUND', `There is no banner "${id}". GET /banners/all lists all of them.`)
+}
+
+function unavailable(cause: unknown): never {
+  throw new GatewayError('BANNERS_UNAVAILABLE', 'The store of the banners cannot be used. Try again in a moment.', { cause })
+}

@@ -1,0 +1,121 @@
+/** Banners that administrators set and the web UI shows to all users. */
+import { z } from 'zod'
+import { Banner, BannerChange } from '../../banners/banners.ts'
+import { GatewayError } from '../../errors.ts'
+import { aboutGateway, adminOnly } from '../demands.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import { nothing } from '../schemas.ts'
+
+const shared = { section: 'beyond', demands: adminOnly } as const
+const onePath = '/banners/{id}'
+const unknown = { 404: 'There is no banner with this id.' }
+const BannerPatch = BannerChange.partial().meta({ id: 'BannerPatch' })
+
+export const bannerOperations: Operation[] = [
+  {
+    id: 'getActiveBannersUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/banners',
+    demands: aboutGateway,
+    summary: 'List active announcements',
+    description: 'Banners that are enabled and within their time.',
+    handle: (_request, { banners }) => banners.active(),
+    answer: z.array(Banner),
+  },
+  {
+    ...shared,
+    id: 'saveBannerUsingPUT',
+    method: 'PUT',
+    path: '/banners',
+    summary: 'Save an announcement',
+    description: 'Creates a banner, or replaces the one with the same id. Without an id it gets one.',
+    body: { schema: BannerChange, required: true },
+    handle: ({ body }, { banners }) => banners.save(BannerChange.parse(body)),
+    answer: Banner,
+  },
+  {
+    ...shared,
+    id: 'deleteAllBannersUsingDELETE',
+    method: 'DELETE',
+    path: '/banners',
+    summary: 'Delete all announcements',
+    description: 'The header `X-Deleted-Count` of the answer says how many there were.',
+    handle: async (_request, { banners }) =>
+      new DirectAnswer(204, undefined, { 'x-deleted-count': String(await banners.removeAll()) }),
+    success: 204,
+    answer: nothing,
+  },
+  {
+    ...shared,
+    id: 'getAllBannersUsingGET',
+    method: 'GET',
+    path: '/banners/all',
+    summary: 'List all announcements',
+    description: 'All banners, the oldest first.',
+    handle: (_request, { banners }) => banners.all(),
+    answer: z.array(Banner),
+  },
+  {
+    ...shared,
+    id: 'refreshBannersUsingPOST',
+    method: 'POST',
+    path: '/banners/refresh',
+    summary: 'Reload announcements',
+    description: 'Has this replica read the banners now, before `global-banner.refresh-interval-ms` is over.',
+    handle: async (_request, { banners }) => banners.refresh(),
+    answer: nothing,
+  },
+  {
+    ...shared,
+    id: 'getBannerUsingGET',
+    method: 'GET',
+    path: onePath,
+    summary: 'Get an announcement',
+    description: 'One banner.',
+    handle: (request, { banners }) => banners.find(idOf(request)),
+    answer: Banner,
+    errors: unknown,
+  },
+  {
+    ...shared,
+    id: 'changeBannerUsingPOST',
+    method: 'POST',
+    path: onePath,
+    summary: 'Change an announcement',
+    description: 'Changes the fields that the body names; null removes one.',
+    body: { schema: BannerPatch, required: true },
+    handle: (request, { banners }) => banners.change(idOf(request), patchOf(request)),
+    answer: Banner,
+    errors: unknown,
+  },
+  {
+    ...shared,
+    id: 'deleteBannerUsingDELETE',
+    method: 'DELETE',
+    path: onePath,
+    summary: 'Delete an announcement',
+    description: 'Deletes one banner.',
+    handle: async (request, { banners }) => {
+      await banners.remove(idOf(request))
+      return new DirectAnswer(204)
+    },
+    success: 204,
+    answer: nothing,
+    errors: unknown,
+  },
+]
+
+function idOf({ path }: OperationRequest): string {
+  return path['id'] as string
+}
+
+/** Only what the body names: a default would change what it does not name. */
+function patchOf(request: OperationRequest): Partial<BannerChange> {
+  const body = request.body as Record<string, unknown>
+  const { id, ...patch } = BannerPatch.parse(body)
+  if (id != null && id !== idOf(request)) {
+    throw new GatewayError('BAD_ARGUMENT', `The body is banner "${id}", the path names "${idOf(request)}".`)
+  }
+  return Object.fromEntries(Object.entries(patch).filter(([name]) => Object.hasOwn(body, name)))
+}
