@@ -117,6 +117,11 @@ export class DocumentStore {
     return stamped
   }
 
+  /** What was written under the key at that time and later, oldest first. */
+  versionsSince(key: string, modifiedMs: number, limit: number): JsonObject[] {
+    return textsOf(this.#statements.since, this.#collection.kind, key, modifiedMs, limit).map(parseDocument)
+  }
+
   /** Takes the document out of all reads; its history stays. Answers whether it was there. */
   remove(key: string): boolean {
     return this.#statements.remove.run(this.#collection.kind, key).changes > 0
@@ -161,6 +166,9 @@ function prepareStatements(db: DatabaseSync) {
     remove: db.prepare('DELETE FROM definitions_documents WHERE kind = ? AND key = ?'),
     lastMs: db.prepare('SELECT max(modified_ms) AS last_ms FROM definitions_history WHERE kind = ? AND key = ?'),
     remember: db.prepare('INSERT INTO definitions_history (kind, key, modified_ms, document) VALUES (?, ?, ?, ?)'),
+    since: db.prepare(
+      'SELECT document FROM definitions_history WHERE kind = ? AND key = ? AND modified_ms >= ? ORDER BY modified_ms LIMIT ?',
+    ),
     removed: db.prepare(
       `SELECT document, max(modified_ms) FROM definitions_history AS past WHERE kind = ? AND NOT EXISTS
          (SELECT 1 FROM definitions_documents AS live WHERE live.kind = past.kind AND live.key = past.key)

@@ -25,7 +25,7 @@ export function saveBatch(
       try {
         const body = checkPipelineTypes(entry)
         checkSaver(body)
-        const pipeline = checkPipeline(definitions, body, { staleCheck })
+        const pipeline = checkPipeline(definitions, body, { staleCheck, user })
         checkAgainstBatch(pipeline, taken)
         accepted.push(pipeline)
       } catch (error) {

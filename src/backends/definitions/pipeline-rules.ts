@@ -1,6 +1,7 @@
 /** What a pipeline or strategy must fulfil to be saved, and what the store fills in (contract, section 4.4). */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { formatJson } from '../../http/json.ts'
 import { defaultPipelineLimits, describeExcess, describeOversize } from '../limits.ts'
 import type { Definitions } from './collections.ts'
 import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
@@ -48,16 +49,23 @@ export function checkMandatoryFields(pipeline: PipelineBody): void {
   }
 }
 
+export interface SaveOptions {
+  /** Whether a save is refused that is based on an older version than the stored one. */
+  readonly staleCheck: boolean
+  /** Who saves. */
+  readonly user: string
+}
+
 /**
  * Applies every rule and answers the document to store, with its id.
  *
  * @throws {BackendError} 400 or 422 with what is wrong.
  */
-export function checkPipeline(definitions: Definitions, body: PipelineBody, { staleCheck }: { staleCheck: boolean }): JsonObject {
+export function checkPipeline(definitions: Definitions, body: PipelineBody, { staleCheck, user }: SaveOptions): JsonObject {
   checkMandatoryFields(body)
   const absent = missingTemplate(definitions, body)
   if (absent !== undefined) throw refusal(`The pipeline uses the template "${absent}", which does not exist.`)
-  if (staleCheck) checkFresh(definitions.pipelines, body)
+  if (staleCheck) checkFresh(definitions.pipelines, body, user)
   const cycle = describeStageCycle(body.stages ?? [])
   if (cycle !== undefined) throw refusal(cycle, [cycle])
   checkBounds(definitions, body)
@@ -105,11 +113,49 @@ export function checkNameIsFree(store: DocumentStore, pipeline: JsonObject): voi
 }
 
 /** Refuses a save that is based on an older version than the stored one (contract, section 4.9). */
-function checkFresh(store: DocumentStore, body: PipelineBody): void {
+function checkFresh(store: DocumentStore, body: PipelineBody, user: string): void {
   const token = String(body.updateTs ?? '')
   if ((body.id ?? '') === '' || token === '') return
-  const storedMs = store.modifiedMs(foldName(body.id as string))
+  const key = foldName(body.id as string)
+  const storedMs = store.modifiedMs(key)
   if (storedMs === undefined || String(storedMs) === token) return
-  const message = `The pipeline was changed by someone else: this save is based on ${token}, the stored version is ${storedMs}.`
+  if (/^\d{1,15}$/.test(token) && wasOnlySwitched(store, key, Number(token), user)) return
+  const stored = store.get(key) ?? {}
+  const changedBy = stored['lastModifiedBy'] === user ? 'You, perhaps in another window,' : String(stored['lastModifiedBy'])
+  const message =
+    `${changedBy} saved the pipeline "${stored['name']}" on ${formatMoment(storedMs)}, ` +
+    `after you had loaded its version of ${formatMoment(Number(token))}. ` +
+    'Your changes are not saved: reload the pipeline and make them again.'
   throw refusal(message, [message])
+}
+
+const stampsAndSwitch = ['disabled', 'updateTs', 'lastModified', 'lastModifiedBy']
+/** Nobody switches a pipeline more often without loading it. */
+const maxSwitches = 100
+
+/**
+ * Whether all that happened since is that the same user switched the pipeline off or on. The web UI does so, and saves again,
+ * without loading it in between.
+ */
+function wasOnlySwitched(store: DocumentStore, key: string, sinceMs: number, user: string): boolean {
+  const [base, ...later] = store.versionsSince(key, sinceMs, maxSwitches)
+  if (base === undefined || String(base['updateTs']) !== String(sinceMs) || later.length === maxSwitches - 1) return false
+  return later.every((version, index) => {
+    const before = later[index - 1] ?? base
+    const isSwitch = isTrue(version['disabled']) !== isTrue(before['disabled'])
+    return isSwitch && version['lastModifiedBy'] === user && withoutSwitch(version) === withoutSwitch(base)
+  })
+}
+
+function withoutSwitch(pipeline: JsonObject): string {
+  const fields = Object.entries(pipeline).filter(([name]) => !stampsAndSwitch.includes(name))
+  return formatJson(fields.sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+/** As in `2026-11-22 at 03:25:02 UTC`. */
+function formatMoment(ms: number): string {
+  const moment = new Date(ms)
+  if (Number.isNaN(moment.getTime())) return 'an unknown time'
+  const [day, time = ''] = moment.toISOString().split('T')
+  return `${day} at ${time.slice(0, 8)} UTC`
 }

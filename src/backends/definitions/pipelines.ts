@@ -62,7 +62,7 @@ function pipelineWrites(app: FastifyInstance, definitions: Definitions): void {
   const save = (request: FastifyRequest): JsonObject => {
     const body = checkPipelineTypes(request.body)
     checkSaver(request, pipelines, body)
-    const pipeline = checkPipeline(definitions, body, { staleCheck: staleCheckOf(request) })
+    const pipeline = checkPipeline(definitions, body, { staleCheck: staleCheckOf(request), user: userOf(request) })
     return pipelines.put(foldName(String(pipeline['id'])), pipeline, userOf(request))
   }
 

@@ -87,10 +87,35 @@ test('definitions-scenario 16: a stale save is refused when the check is asked f
   const refused = await store.fails(400, 'POST', '/pipelines?staleCheck=true', { ...mine, step: 3 })
   const errors = refused['errors'] as string[]
   assert.equal(errors.length, 1)
-  assert.match(errors[0] as string, /1000.*2000/)
+  assert.match(errors[0] as string, /1970-01-01 at 00:00:02 UTC.*version of 1970-01-01 at 00:00:01 UTC.*not saved: reload/)
+  assert.equal(refused['message'], errors[0])
   assert.equal((await store.ok('GET', '/pipelines/P/get'))['step'], 2)
   await store.ok('POST', '/pipelines?staleCheck=true', { ...mine, updateTs: 2000, step: 3 })
   await store.ok('POST', '/pipelines', { ...mine, step: 4 })
+})
+
+test('a conflict names who changed the pipeline, whether that is another user or the same one', async (t) => {
+  let now = 1000
+  const store = await startStore(t, { now: () => now })
+  const as = (user: string) => ({ 'x-spinnaker-user': user })
+  const mine = await store.ok('POST', '/pipelines', { id: 'P', application: 'demo', name: 'build' }, as('ann'))
+  now = 2000
+  await store.ok('POST', '/pipelines', { ...mine, step: 2 }, as('bob'))
+  const save = (user: string) => store.ask('POST', '/pipelines?staleCheck=true', { ...mine, step: 3 }, as(user))
+  assert.match(JSON.stringify((await save('ann')).body), /"bob saved the pipeline \\"build\\" on 1970/)
+  assert.match(JSON.stringify((await save('bob')).body), /"You, perhaps in another window, saved the pipeline/)
+})
+
+test('a user who switched a pipeline off may switch it on, and save, with the version from before', async (t) => {
+  let now = 1000
+  const store = await startStore(t, { now: () => now++ })
+  const as = (user: string) => ({ 'x-spinnaker-user': user })
+  const save = (body: object, user = 'ann') => store.ask('POST', '/pipelines?staleCheck=true', body, as(user))
+  const read = await store.ok('POST', '/pipelines', { id: 'P', application: 'demo', name: 'build', n: 1 }, as('ann'))
+  for (const disabled of [true, false, true]) assert.equal((await save({ ...read, disabled })).status, 200)
+  assert.equal((await save({ ...read, disabled: false }, 'bob')).status, 400)
+  assert.equal((await save({ ...read, n: 2 })).status, 200)
+  assert.equal((await save({ ...read, disabled: true })).status, 400)
 })
 
 test('two saves within one millisecond have different times, so that the stale check sees both', async (t) => {
