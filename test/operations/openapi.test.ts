@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { validate } from '@readme/openapi-parser'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parse } from 'yaml'
@@ -232,38 +231,3 @@ test('the document is formatted once, whatever address and format clients use', 
   assert.deepEqual(yaml, JSON.parse(first.toString()))
   assert.equal(formatted, 2)
 })
-
-test('a generator makes a client of it whose types are sound', { timeout: 300_000 }, async (t) => {
-  const folder = createFolder(t)
-  writeFileSync(join(folder, 'api.json'), JSON.stringify(document))
-  const generated = await run(['node_modules/oazapfts/dist/cli.js', join(folder, 'api.json'), join(folder, 'client.ts')])
-  assert.equal(generated.code, 0, generated.output)
-  const client = readFileSync(join(folder, 'client.ts'), 'utf8')
-  for (const id of ['getServerGroupsUsingGET', 'invokePipelineConfigUsingPOST1'])
-    assert.match(client, new RegExp(`function ${id}\\b`, 'i'))
-
-  const checked = await run([
-    'node_modules/typescript/bin/tsc',
-    ...['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--target', 'esnext', '--module', 'esnext'],
-    ...['--moduleResolution', 'bundler', '--lib', 'esnext,dom,dom.iterable', '--types', ''],
-    join(folder, 'client.ts'),
-  ])
-  assert.equal(checked.code, 0, checked.output)
-})
-
-/** Inside the repository, so that the generated client finds its runtime. */
-function createFolder(t: TestContext): string {
-  const parent = join(root, 'node_modules/.cache')
-  mkdirSync(parent, { recursive: true })
-  const folder = mkdtempSync(join(parent, 'client-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-function run(args: string[]): Promise<{ code: number; output: string }> {
-  return new Promise((done) => {
-    execFile(process.execPath, args, { cwd: root }, (error, stdout, stderr) => {
-      done({ code: error === null ? 0 : 1, output: (stdout + stderr).slice(0, 4000) })
-    })
-  })
-}
