@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { formatJson } from '../http/json.ts'
 import { alwaysOpen, findOpenPath } from '../login/open-paths.ts'
 import { formatDemands } from './demands.ts'
+import { examples } from './examples.ts'
 import { addErrorSchemas, ownError, sharedErrors, sharedErrorsOf } from './openapi-errors.ts'
 import { ApiSchemas, type JsonObject } from './openapi-schemas.ts'
 import type { BodyRule, Operation, Subject } from './operation.ts'
@@ -130,24 +131,29 @@ function toEntry(operation: Operation, { tag, names, schemas }: EntryContext): J
     'x-fairlead-demands': demands,
     ...(findOpenPath(alwaysOpen, method, path) !== undefined && { security: [] }),
     parameters: [
-      ...names.map((name) => ({
-        name,
-        in: 'path',
-        required: true,
-        schema: { type: 'string', minLength: 1 },
-        ...(name === 'rest' && { description: 'May contain slashes.' }),
+      ...names.map((name) => ({ ...toPathParameter(name), ...toExample(id, name) })),
+      ...createQueryRules(operation.query).map((rule) => ({
+        ...toQueryParameter(rule, schemas.get('input', `${id} query ${rule.name}`)),
+        ...toExample(id, rule.name),
       })),
-      ...createQueryRules(operation.query).map((rule) =>
-        toQueryParameter(rule, schemas.get('input', `${id} query ${rule.name}`)),
-      ),
     ],
     ...(body !== undefined && { requestBody: toRequestBody(operation, body, schemas) }),
     responses: toResponses(operation, schemas),
   }
 }
 
+function toPathParameter(name: string): JsonObject {
+  const description = name === 'rest' ? { description: 'May contain slashes.' } : {}
+  return { name, in: 'path', required: true, schema: { type: 'string', minLength: 1 }, ...description }
+}
+
 function toQueryParameter({ name, required }: QueryRule, { description, ...schema }: JsonObject): JsonObject {
   return { name, in: 'query', required, ...(description !== undefined && { description }), schema }
+}
+
+function toExample(id: string, parameter: string): JsonObject {
+  const example = examples[id]?.parameters?.[parameter]
+  return example === undefined ? {} : { example }
 }
 
 /** Generators make a type of a body only when it has a name. */
@@ -157,7 +163,8 @@ function toRequestBody({ id }: Operation, rule: BodyRule, schemas: ApiSchemas): 
     return { required, content: { [mediaType]: { schema: schemas.get('input', `${id} body`) } } }
   const name = shownBody(rule) === AnyObject ? 'AnyObject' : toBodyName(id)
   const schema = schemas.reference('input', `${id} body`, name)
-  return { required, content: { 'application/json': { schema } } }
+  const bodies = examples[id]?.bodies
+  return { required, content: { 'application/json': { schema, ...(bodies !== undefined && { examples: bodies }) } } }
 }
 
 /** `savePipelineUsingPOST` has the body SavePipelineBody. */
@@ -179,10 +186,11 @@ function toResponses(operation: Operation, schemas: ApiSchemas): JsonObject {
 function toSuccess(operation: Operation, schemas: ApiSchemas): JsonObject {
   if (operation.answer === nothing || operation.method === 'HEAD') return { description: 'Done; the answer has no body.' }
   const schema = schemas.get('output', `${operation.id} answer`)
+  const example = examples[operation.id]?.answer
   return {
     description:
       typeof schema['description'] === 'string' ? schema['description'] : (STATUS_CODES[operation.success ?? 200] ?? 'Success'),
-    content: { [operation.answerType ?? 'application/json']: { schema } },
+    content: { [operation.answerType ?? 'application/json']: { schema, ...(example !== undefined && { example }) } },
   }
 }
 

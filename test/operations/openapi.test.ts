@@ -5,8 +5,10 @@ import { test } from 'node:test'
 import { validate } from '@readme/openapi-parser'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parse } from 'yaml'
+import type { z } from 'zod'
 import { allOperations, subjects } from '../../src/operations/all.ts'
 import { answerFormOf } from '../../src/operations/answer-form.ts'
+import { examples } from '../../src/operations/examples.ts'
 import { ApiDocument, formatOpenApi } from '../../src/operations/openapi.ts'
 import { jsonObject } from '../../src/upstreams/answer-form.ts'
 import { startGateway } from '../support/gateway.ts'
@@ -111,6 +113,28 @@ test('every JSON body is a component that generators can name', () => {
 
 test('no object is closed, so that later fields break no client', () => {
   assert.doesNotMatch(JSON.stringify(document), /"additionalProperties":false/)
+})
+
+test('examples show what their operations take and give', () => {
+  assert.ok(Object.keys(examples).length >= 30)
+  const misfits: string[] = []
+  const check = (what: string, schema: z.ZodType | undefined, value: unknown) => {
+    const { error } =
+      schema === undefined ? { error: { issues: [{ path: [], message: 'not declared' }] } } : schema.safeParse(value)
+    for (const { path, message } of error?.issues ?? []) misfits.push(`${what} ${path.join('.')}: ${message}`)
+  }
+  for (const [id, { parameters = {}, bodies = {}, answer }] of Object.entries(examples)) {
+    const operation = allOperations.find((one) => one.id === id)
+    const inPath = find(id).parameters.filter((one) => one.in === 'path')
+    for (const [name, value] of Object.entries(parameters))
+      if (!inPath.some((one) => one.name === name)) check(`${id} ${name}`, operation?.query?.[name], value)
+    for (const [name, { value }] of Object.entries(bodies)) {
+      check(`${id} ${name}`, operation?.body?.schema, value)
+      check(`${id} ${name}`, operation?.body?.shown ?? operation?.body?.schema, value)
+    }
+    if (answer !== undefined) check(`${id} answer`, operation?.answer, answer)
+  }
+  assert.deepEqual(misfits, [])
 })
 
 test('what a service answers is judged by its form alone', () => {
