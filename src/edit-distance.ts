@@ -11,6 +11,17 @@ export function nearestName(names: Iterable<string>, written: string): string | 
   return best?.name
 }
 
+/** Longer words are compared with nothing: the work grows with the square of their length. */
+const longestCompared = 100
+
+/** The names, those nearest to `written` first; names that are equally near keep their order. */
+export function nearestFirst(names: Iterable<string>, written: string): string[] {
+  const all = [...names]
+  if (written.length > longestCompared) return all
+  const distances = new Map(all.map((name) => [name, editDistance(name.toLowerCase(), written.toLowerCase())]))
+  return all.toSorted((one, other) => (distances.get(one) as number) - (distances.get(other) as number))
+}
+
 /** Letters to insert, leave out, replace or swap with their neighbour. */
 export function editDistance(from: string, to: string): number {
   let before: number[] = []

@@ -2,11 +2,14 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { formatJson } from '../../http/json.ts'
+import type { BackendError } from '../backend.ts'
 import { defaultPipelineLimits, describeExcess, describeOversize } from '../limits.ts'
 import type { Definitions } from './collections.ts'
+import { checkCronTriggers } from './cron-triggers.ts'
 import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
 import { checkBody, incomplete, isTrue, jsonObject, optionalFlag, optionalObjects, optionalText, refusal } from './requests.ts'
 import { describeStageCycle } from './stage-cycle.ts'
+import { checkStageTypes } from './stage-types.ts'
 import { missingTemplate } from './template-references.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 
@@ -69,7 +72,9 @@ export function checkPipeline(definitions: Definitions, body: PipelineBody, { st
   const cycle = describeStageCycle(body.stages ?? [])
   if (cycle !== undefined) throw refusal(cycle, [cycle])
   checkBounds(definitions, body)
+  checkStageTypes(definitions, body)
   checkPatterns(body)
+  checkCronTriggers(definitions, body)
   const pipeline = toDocument(definitions.pipelines, body)
   checkNameIsFree(definitions.pipelines, pipeline)
   return pipeline
@@ -104,12 +109,20 @@ function withCronId(trigger: JsonObject, isForced: boolean): JsonObject {
 }
 
 /** @throws {BackendError} 400 when another pipeline of the application has the name, ignoring case (rule 8). */
-export function checkNameIsFree(store: DocumentStore, pipeline: JsonObject): void {
+export function checkNameIsFree(store: DocumentStore, pipeline: JsonObject, kind: 'pipeline' | 'strategy' = 'pipeline'): void {
   const name = String(pipeline['name'])
   const application = String(pipeline['application'])
   const key = foldName(String(pipeline['id']))
-  const isTaken = store.named(name, application).some((other) => foldName(String(other['id'])) !== key)
-  if (isTaken) throw refusal(`A pipeline named "${name}" exists already in the application "${application}".`)
+  const other = store.named(name, application).find((each) => foldName(String(each['id'])) !== key)
+  if (other !== undefined) throw nameTaken(kind, name, other)
+}
+
+/** The name belongs to a stored pipeline or strategy; the message tells how to update that one. */
+export function nameTaken(kind: 'pipeline' | 'strategy', name: string, { application, id }: JsonObject): BackendError {
+  return refusal(
+    `A ${kind} named "${name}" exists already in the application "${application}". ` +
+      `To update it, send its "id", "${id}"; to save another one, choose another name.`,
+  )
 }
 
 /** Refuses a save that is based on an older version than the stored one (contract, section 4.9). */

@@ -10,11 +10,13 @@ import {
   checkMandatoryFields,
   checkNameIsFree,
   checkPipelineTypes,
+  nameTaken,
   type PipelineBody,
   toDocument,
 } from './pipeline-rules.ts'
 import { checkIdOfPath } from './pipelines.ts'
-import { checkArray, missing, param, refusal, sendHistory, sendTexts, userOf } from './requests.ts'
+import { checkArray, missing, param, sendHistory, sendTexts, userOf } from './requests.ts'
+import { checkStageTypes } from './stage-types.ts'
 
 export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { strategies, write } = definitions
@@ -26,6 +28,7 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   const save = (body: PipelineBody, user: string) => {
     checkMandatoryFields(body)
     checkBounds(definitions, body)
+    checkStageTypes(definitions, body)
     const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }
     return strategies.put(foldName(String(strategy['id'])), strategy, user)
   }
@@ -47,7 +50,7 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
       const body = checkPipelineTypes(request.body)
       checkSaver(request, strategies, body)
       checkMandatoryFields(body)
-      checkNameIsFree(strategies, body)
+      checkNameIsFree(strategies, body, 'strategy')
       return save(body, userOf(request))
     }),
   )
@@ -85,7 +88,6 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
 function checkExactNameIsFree({ strategies }: Definitions, body: PipelineBody): void {
   const name = (body.name ?? '').trim()
   const application = body.application ?? ''
-  if (strategies.named(name, application).some((other) => other['name'] === name)) {
-    throw refusal(`A strategy named "${name}" exists already in the application "${application}".`)
-  }
+  const other = strategies.named(name, application).find((each) => each['name'] === name)
+  if (other !== undefined) throw nameTaken('strategy', name, other)
 }

@@ -5,8 +5,10 @@ import { formatJson } from '../../http/json.ts'
 import { pipelineOf } from '../pipeline-templates/inheritance.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
+import { checkCronTriggers } from './cron-triggers.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { checkBody, isJsonObject, missing, param, queryTexts, refusal, userOf } from './requests.ts'
+import { checkStageTypes } from './stage-types.ts'
 import { undecorated } from './template-references.ts'
 import { checkTemplateId, checkUnused, inScopes, pipelinesUsing, TemplateFields } from './templates.ts'
 import { checkPatterns } from './trigger-patterns.ts'
@@ -42,7 +44,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   app.post('/v2/pipelineTemplates', (request, reply) => {
     const body = checkBody(TemplateFields, request.body)
     const id = undecorated(checkTemplateId(body))
-    checkPatterns(pipelineOf(body))
+    checkTemplatePipeline(definitions, pipelineOf(body))
     const tag = checkTag(queryTexts(request, 'tag')[0] || body.tag || undefined)
     write(() => {
       if (templates.has(foldName(versionId(id, tag))))
@@ -57,7 +59,7 @@ export function versionedTemplateRoutes(app: FastifyInstance, definitions: Defin
   app.put('/v2/pipelineTemplates/:id', (request) => {
     const body = checkBody(TemplateFields, request.body)
     const id = undecorated(param(request, 'id'))
-    checkPatterns(pipelineOf(body))
+    checkTemplatePipeline(definitions, pipelineOf(body))
     if (body.id != null && foldName(undecorated(body.id)) !== foldName(id)) {
       throw refusal(`The id in the body, "${body.id}", is not that of the path, "${id}".`)
     }
@@ -108,6 +110,13 @@ function sorted(value: unknown): unknown {
   if (!isJsonObject(value)) return value
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
   return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]))
+}
+
+/** @throws {BackendError} 400 when no instance could run it as it is */
+function checkTemplatePipeline(definitions: Definitions, pipeline: JsonObject): void {
+  checkStageTypes(definitions, pipeline)
+  checkPatterns(pipeline)
+  checkCronTriggers(definitions, pipeline)
 }
 
 function checkTag(tag: string | undefined): string | undefined {

@@ -3,6 +3,7 @@ import { errorTexts } from './machine/failure.ts'
 import { childrenOf } from './machine/graph.ts'
 import type { Execution, JsonObject, Stage } from './model.ts'
 import { isTopLevel } from './model.ts'
+import { typeNameOf } from './stages/stage-type.ts'
 import { isStartedBy } from './started-by.ts'
 
 export interface FailedLeavesOptions {
@@ -55,7 +56,7 @@ function hasFailedChild(execution: Execution, stage: Stage): boolean {
 
 function childOf(execution: Execution, stage: Stage, options: FailedLeavesOptions): Execution | undefined {
   const { executionId } = stage.context
-  const child = stage.type === 'pipeline' && typeof executionId === 'string' ? options.find(executionId) : undefined
+  const child = typeNameOf(stage) === 'pipeline' && typeof executionId === 'string' ? options.find(executionId) : undefined
   return child !== undefined && isStartedBy(child, execution, stage) ? child : undefined
 }
 

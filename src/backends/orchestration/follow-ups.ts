@@ -3,6 +3,7 @@ import { BackendError } from '../backend.ts'
 import { type Dependents, prepareDependents } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'
 import type { Execution, FollowUp } from './model.ts'
+import { stageTypeOf } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
 import { asFailed } from './submission/prepare-pipeline.ts'
 import { createTaskContext } from './task-context.ts'
@@ -39,7 +40,7 @@ async function startDependents(engine: EngineParts, parent: Execution, followUp:
 async function cancelStageEffects(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
   const stage = execution.stages.find((each) => each.id === followUp.stageId)
   if (stage === undefined) return settle(engine, execution.id, followUp.id, 'done')
-  await engine.options.stageTypes.get(stage.type)?.onCancel?.(createTaskContext(engine, execution, stage))
+  await stageTypeOf(engine.options.stageTypes, stage)?.onCancel?.(createTaskContext(engine, execution, stage))
   settle(engine, execution.id, followUp.id, 'done')
 }
 

@@ -2,6 +2,7 @@
 import { ancestorsOf, parentOf } from './machine/graph.ts'
 import type { Execution, Stage } from './model.ts'
 import { isTrue } from './model.ts'
+import { typeNameOf } from './stages/stage-type.ts'
 
 export interface Identity {
   user: string | undefined
@@ -20,7 +21,7 @@ export function identityOf(execution: Execution, stage: Stage | undefined): Iden
       ? undefined
       : ancestorsOf(execution, stage).find(
           (each) =>
-            each.type === 'manualJudgment' &&
+            typeNameOf(each) === 'manualJudgment' &&
             each.status === 'SUCCEEDED' &&
             each.lastModified !== undefined &&
             isTrue(each.context['propagateAuthenticationContext']),

@@ -46,6 +46,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     now,
     nextId,
     limits,
+    stageTypes,
     call,
     log,
     findExecution: (id) => store.load(id),

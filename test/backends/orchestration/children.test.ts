@@ -111,6 +111,31 @@ test('orchestration-scenario 63: cancelling a parent cancels the child', async (
   assert.equal((await family.ends(run.id, 'CANCELED')).canceledBy, 'parent pipeline')
 })
 
+test('cancelling a parent cancels the child of an aliased stage', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [W('1', 600)] })
+  const id = await family.run({ stages: [P('1', child, { type: 'runAnother', alias: 'pipeline' })] })
+  const run = (await family.eventually(() => family.runOf(child)))!
+
+  await family.ask('PUT', `/pipelines/${id}/cancel`)
+
+  await family.ends(id, 'CANCELED')
+  assert.equal((await family.ends(run.id, 'CANCELED')).canceledBy, 'parent pipeline')
+})
+
+test('restarting an aliased stage starts another child', async (t) => {
+  const family = await startFamily(t)
+  const child = await family.store({ name: 'child', stages: [F('1')] })
+  const id = await family.run({ stages: [P('1', child, { type: 'runAnother', alias: 'pipeline' })] })
+  await family.ends(id, 'TERMINAL')
+  const before = (await family.stage(id, '1')).context['executionId']
+
+  await family.ask('PUT', `/pipelines/${id}/stages/${(await family.stage(id, '1')).id}/restart`, {})
+
+  await family.ends(id, 'TERMINAL')
+  assert.notEqual((await family.stage(id, '1')).context['executionId'], before)
+})
+
 test('orchestration-scenario 86: restarting a failed child lets its parent watch it again', async (t) => {
   const family = await startFamily(t)
   const child = await family.store({ name: 'child', stages: [F('1')] })

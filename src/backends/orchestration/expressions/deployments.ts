@@ -3,6 +3,7 @@
 import type { Meter } from '../../meter.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
+import { typeNameOf } from '../stages/stage-type.ts'
 import { ExpressionError } from './lexer.ts'
 
 const deployingTypes = ['deploy', 'createServerGroup', 'cloneServerGroup', 'rollingPush']
@@ -12,7 +13,7 @@ export function deployedServerGroups(execution: Execution, namesOrIds: readonly 
   return execution.stages
     .filter(
       (stage) =>
-        deployingTypes.includes(stage.type) &&
+        deployingTypes.includes(typeNameOf(stage)) &&
         stage.status === 'SUCCEEDED' &&
         isJsonObject(stage.context['deploy.server.groups']) &&
         (namesOrIds.length === 0 || namesOrIds.includes(stage.name) || namesOrIds.includes(stage.id)),

@@ -7,6 +7,7 @@ import { identityOf } from '../identity.ts'
 import { stagesByRef } from '../machine/graph.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
+import { typeNameOf } from '../stages/stage-type.ts'
 import { checkLength } from './arithmetic.ts'
 import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
 import { ExpressionError } from './lexer.ts'
@@ -218,7 +219,7 @@ function stageNamed(execution: Execution, nameOrId: unknown, meter: Meter): Stag
 function judgmentInput({ execution }: ExpressionPlace, [name]: readonly unknown[], meter: Meter): unknown {
   meter.spend(execution.stages.length)
   const stage = execution.stages.find(
-    (each) => each.type === 'manualJudgment' && each.name === name && !isNull(each.context['judgmentInput']),
+    (each) => typeNameOf(each) === 'manualJudgment' && each.name === name && !isNull(each.context['judgmentInput']),
   )
   if (stage === undefined) throw new ExpressionError(`There is no judgment named ${describe(name)} with an input.`)
   return stage.context['judgmentInput']

@@ -4,6 +4,7 @@ import type { Meter } from '../../meter.ts'
 import type { Turn } from '../machine/turn.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
+import { stageTypeOf } from '../stages/stage-type.ts'
 import { createExpressionMeter } from './evaluator.ts'
 import { executionScope } from './scopes.ts'
 import { type ExpressionSummary, evaluateTree } from './template.ts'
@@ -13,7 +14,7 @@ const summaryKey = 'expressionEvaluationSummary'
 /** Evaluates the whole context and stores the results in it. What failed stays as it was and is told in the summary. */
 export function evaluateStageContext(execution: Execution, stage: Stage, turn: Turn): void {
   if (!hasExpression(stage.context)) return
-  const own = turn.stageTypes.get(stage.type)?.unevaluatedKeys?.(stage, execution) ?? []
+  const own = stageTypeOf(turn.stageTypes, stage)?.unevaluatedKeys?.(stage, execution) ?? []
   const meter = createExpressionMeter()
   const { value, summary, succeeded } = evaluateTree(stage.context, {
     scope: executionScope(execution, stage),

@@ -5,6 +5,8 @@
 import { evaluateStageContext, isStageEnabled } from '../expressions/stage-evaluation.ts'
 import type { Execution, Stage, Task } from '../model.ts'
 import { isTopLevel, isTrue } from '../model.ts'
+import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
+import { describeMissingType } from '../stages/unknown-types.ts'
 import { isActive, isComplete, isFine, isHalt } from '../statuses.ts'
 import { checkCompletion } from './completion.ts'
 import { errorRecord, failureStatus, StageError } from './failure.ts'
@@ -76,11 +78,11 @@ function skipStage(execution: Execution, stage: Stage, turn: Turn): void {
 
 /** A plan that fails gives the stage its failure status; an unknown type is terminal whatever the failure options say. */
 function planStage(execution: Execution, stage: Stage, turn: Turn): void {
-  const name = typeof stage.context['alias'] === 'string' ? stage.context['alias'] : stage.type
-  const type = turn.stageTypes.get(name)
+  const name = typeNameOf(stage)
+  const type = stageTypeOf(turn.stageTypes, stage)
   try {
     evaluateStageContext(execution, stage, turn)
-    if (type === undefined) throw new StageError([`There is no stage type "${name}" on this platform.`])
+    if (type === undefined) throw new StageError([describeMissingType(name, turn.stageTypes)])
     const steps = type.chooseSteps?.(stage, execution) ?? type.steps
     const before = plannedBeforeStages(execution, stage, type)
     stage.tasks = createTasks(name, steps)
@@ -128,9 +130,8 @@ function startTask(task: Task, turn: Turn): true {
 
 function planAfterStages(execution: Execution, stage: Stage, turn: Turn): true {
   stage.engine.afterStagesPlanned = true
-  const type = turn.stageTypes.get(stage.type)
   try {
-    const after = type?.afterStages?.(stage, execution) ?? []
+    const after = stageTypeOf(turn.stageTypes, stage)?.afterStages?.(stage, execution) ?? []
     injectStages(execution, stage, 'STAGE_AFTER', after, turn)
   } catch (error) {
     stage.context['exception'] = errorRecord(error, stage.name, turn.now)

@@ -1,5 +1,6 @@
 /** Ends what is active in a stage without a result of its own. */
 import type { Execution, Stage } from '../model.ts'
+import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive } from '../statuses.ts'
 import { noteEnd } from './graph.ts'
 import { recordEvent, type Turn } from './turn.ts'
@@ -17,6 +18,6 @@ export function cancelStage(execution: Execution, stage: Stage, turn: Turn): voi
     task.engine = {}
   }
   recordEvent(turn, { phase: 'failed', execution, stage })
-  if (turn.stageTypes.get(stage.type)?.onCancel === undefined) return
+  if (stageTypeOf(turn.stageTypes, stage)?.onCancel === undefined) return
   execution.engine.followUps.push({ id: turn.nextId(), kind: 'cancel-stage', stageId: stage.id, dueAt: turn.now, attempts: 0 })
 }

@@ -1,6 +1,7 @@
 /** What people do to a running execution: cancel, pause, resume, change a stage, skip one (orchestration contract, 4.7). */
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isTrue } from '../model.ts'
+import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
 import { announceCompletion, checkCompletion, completeExecution } from './completion.ts'
@@ -69,7 +70,7 @@ const steeringKeys = new Set([
 
 /** Merges keys into the stage's context, and wakes every running task so that the change takes effect at once. */
 export function patchStage(execution: Execution, stage: Stage, changes: JsonObject, modifier: Modifier, turn: Turn): void {
-  const finalKeys = isComplete(stage.status) ? (turn.stageTypes.get(stage.type)?.finalKeys ?? []) : []
+  const finalKeys = isComplete(stage.status) ? (stageTypeOf(turn.stageTypes, stage)?.finalKeys ?? []) : []
   const allowed = Object.fromEntries(Object.entries(changes).filter(([key]) => !finalKeys.includes(key)))
   stage.context = { ...stage.context, ...allowed, lastModifiedBy: modifier.user }
   stage.lastModified = { ...modifier, lastModifiedTime: turn.now }

@@ -1,6 +1,7 @@
 /** Runs a stage and what follows it once more (orchestration contract, 4.7, "restart stage"). */
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject, isTopLevel } from '../model.ts'
+import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
 import { descendantsOf, downstreamOf, removeStages, stagesByRef } from './graph.ts'
@@ -35,7 +36,7 @@ function resetStage(stage: Stage, turn: Turn): void {
   stage.scheduledTime = undefined
   stage.tasks = []
   stage.engine = { changedBy: stage.engine.changedBy }
-  turn.stageTypes.get(stage.type)?.prepareRestart?.(stage)
+  stageTypeOf(turn.stageTypes, stage)?.prepareRestart?.(stage)
 }
 
 /** Lets a reset execution run again. */
@@ -55,9 +56,9 @@ export function resume(execution: Execution, turn: Turn): void {
 export function replacePreconditions(execution: Execution, definition: JsonObject): void {
   const stages = Array.isArray(definition['stages']) ? definition['stages'] : []
   for (const wanted of stages) {
-    if (!isJsonObject(wanted) || wanted['type'] !== 'checkPreconditions') continue
+    if (!isJsonObject(wanted) || typeNameOf({ type: String(wanted['type']), context: wanted }) !== 'checkPreconditions') continue
     const stage = stagesByRef(execution, String(wanted['refId'])).find(isTopLevel)
-    if (stage !== undefined && stage.type === 'checkPreconditions') {
+    if (stage !== undefined && typeNameOf(stage) === 'checkPreconditions') {
       stage.context = { ...stage.context, preconditions: wanted['preconditions'] }
     }
   }

@@ -2,7 +2,7 @@
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import type { Execution, JsonObject, Stage, Task } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
-import type { Step, TaskResult } from '../stages/stage-type.ts'
+import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete, type Status } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 import { advance } from './advance.ts'
@@ -25,8 +25,7 @@ export interface TaskRun {
 }
 
 export function stepOf(stage: Stage, task: Task, turn: Turn): Step | undefined {
-  const name = typeof stage.context['alias'] === 'string' ? stage.context['alias'] : stage.type
-  return turn.stageTypes.get(name)?.steps.find((step) => step.name === task.name)
+  return stageTypeOf(turn.stageTypes, stage)?.steps.find((step) => step.name === task.name)
 }
 
 /**
@@ -60,7 +59,7 @@ function prepareRun(execution: Execution, stage: Stage, task: Task, turn: Turn):
   }
   const step = stepOf(stage, task, turn)
   if (step === undefined) {
-    failTask(stage, task, new StageError([`This version does not know the step "${task.name}" of "${stage.type}".`]), turn)
+    failTask(stage, task, new StageError([`This version does not know the step "${task.name}" of "${typeNameOf(stage)}".`]), turn)
     return undefined
   }
   if (task.engine.begun) {

@@ -1,6 +1,6 @@
 /** How long a task may still take (orchestration contract, 4.6, "timeouts"). */
 import type { Execution, Stage, Task } from '../model.ts'
-import type { Step } from '../stages/stage-type.ts'
+import { type Step, typeNameOf } from '../stages/stage-type.ts'
 import { childrenOf, parentOf } from './graph.ts'
 
 interface Timeout {
@@ -11,7 +11,7 @@ interface Timeout {
 
 /** The tightest limit that holds for the step. */
 export function timeoutOf(execution: Execution, stage: Stage, step: Step): Timeout {
-  if (stage.type === 'restrictExecutionDuringTimeWindow') return { limitMs: undefined }
+  if (typeNameOf(stage) === 'restrictExecutionDuringTimeWindow') return { limitMs: undefined }
   const bounded = boundedStage(execution, stage)
   if (bounded === undefined) return { limitMs: step.timeoutMs }
   return { limitMs: stageLimit(bounded), stage: bounded }

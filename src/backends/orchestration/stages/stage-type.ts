@@ -121,3 +121,14 @@ export interface NewStage {
 }
 
 export type StageTypes = ReadonlyMap<string, StageType>
+
+/** The name of the type that implements a stage: its `alias`, or else its `type` (orchestration contract, 5.1). */
+export function typeNameOf({ type, context }: Pick<Stage, 'type' | 'context'>): string {
+  const { alias } = context
+  return typeof alias === 'string' ? alias : type
+}
+
+/** The type that implements a stage; undefined when the engine does not know it. */
+export function stageTypeOf(types: StageTypes, stage: Pick<Stage, 'type' | 'context'>): StageType | undefined {
+  return types.get(typeNameOf(stage))
+}

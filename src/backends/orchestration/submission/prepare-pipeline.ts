@@ -8,6 +8,7 @@ import { isExecutionId } from '../../ulid.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, JsonObject, Trigger } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
+import { describeUnknownTypes } from '../stages/unknown-types.ts'
 import { ArtifactError, resolveArtifacts } from './artifacts.ts'
 import { commonParts, textOf } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
@@ -51,7 +52,11 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
   checkGraph(stages)
   const definition = evaluateDefinition({ ...given, stages, trigger }, sources.now())
   checkUnchanged(given, definition)
-  if (isTrue(given['plan'])) return { kind: 'plan', definition }
+  if (isTrue(given['plan'])) {
+    const problem = describeUnknownTypes(stages, sources.stageTypes)
+    if (problem !== undefined) throw new BackendError(400, problem, { errors: [problem] })
+    return { kind: 'plan', definition }
+  }
   const execution = executionFrom(definition, caller, sources)
   await checkStoredDefinition(execution, caller.identity, sources)
   return { kind: 'run', execution }

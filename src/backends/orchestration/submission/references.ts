@@ -68,6 +68,7 @@ export function stageFrom(definition: JsonObject, nextId: () => string): Stage {
   })
 }
 
-function withProvider(type: string, provider: unknown): string {
+/** The type of a stage of a pipeline for one cloud provider carries the provider's name. */
+export function withProvider(type: string, provider: unknown): string {
   return typeof provider !== 'string' || unsuffixedProviders.includes(provider) ? type : `${type}_${provider}`
 }

@@ -1,0 +1,97 @@
+/** Stages that the engine cannot run: which ones a definition has, and what its author can do about them. */
+import { nearestFirst } from '../../../edit-distance.ts'
+import type { JsonObject } from '../model.ts'
+import { withProvider } from '../submission/references.ts'
+import { type StageTypes, typeNameOf } from './stage-type.ts'
+
+/** Types that the stages of Spinnaker's UI have, by what they need. The embedded engine does not run them. */
+const spinnakerTypes: ReadonlySet<string> = new Set(
+  [
+    // Images and server groups.
+    'bake bulkQuickPatch quickPatch deploy createServerGroup cloneServerGroup destroyServerGroup disableServerGroup enableServerGroup',
+    'resizeServerGroup rollbackServerGroup rollbackCluster disableCluster scaleDownCluster shrinkCluster determineTargetServerGroup',
+    'applySourceServerGroupCapacity captureSourceServerGroupCapacity modifyScalingProcess modifyAwsScalingProcess rollingPush',
+    'findAmi findImage findImageFromCluster findImageFromTags tagImage upsertImageTags deleteImage waitForRequiredInstancesDown',
+    'terminateInstances rebootInstances detachInstances upsertScalingPolicy deleteScalingPolicy upsertDisruptionBudget gremlin',
+    'updateSecurityGroupsForServerGroup startServerGroup stopServerGroup startAppEngineServerGroup stopAppEngineServerGroup',
+    // Load balancers, security groups, and what applications of a cloud provider need besides.
+    'upsertLoadBalancer upsertLoadBalancers upsertAppEngineLoadBalancers editLoadBalancer deleteLoadBalancer createLoadBalancer',
+    'mapLoadBalancers unmapLoadBalancers upsertSecurityGroup deleteSecurityGroup deployAppEngineConfiguration',
+    'deployService destroyService shareService unshareService createServiceBindings deleteServiceBindings createServiceKey deleteServiceKey',
+    'deployCloudFormation deleteCloudFormation deleteCloudFormationChangeSet evaluateCloudFormationChangeSetExecution',
+    'Aws.LambdaDeploymentStage Aws.LambdaDeleteStage Aws.LambdaInvokeStage Aws.LambdaTrafficRoutingStage Aws.LambdaUpdateCodeStage',
+    // Manifests.
+    'bakeManifest deployManifest deleteManifest patchManifest scaleManifest resizeManifest undoRolloutManifest pauseRolloutManifest',
+    'resumeRolloutManifest rollingRestartManifest enableManifest disableManifest cleanupArtifacts resolveDeploySourceManifest',
+    'findArtifactsFromResource runJobManifest deployKubernetesManifest',
+    // Builds, jobs, checks and artifacts.
+    'jenkins travis wercker concourse googleCloudBuild awsCodeBuild script runJob runJobConfig destroyJob preconfiguredJob webhook',
+    'preconfiguredWebhook kayentaCanary runCanary canary canaryAnalysis acaTask entityTags upsertEntityTags deleteEntityTags',
+    'evaluateArtifacts bindArtifact findArtifactFromExecution savePipelinesFromArtifact importDeliveryConfig waitForCondition',
+    'saveSnapshot restoreSnapshot pageApplicationOwner',
+  ].flatMap((line) => line.split(' ')),
+)
+
+const remedy = 'set services.orca.baseUrl to an Orca that knows it'
+/** Stages that a message names, and characters of a type in it. */
+const mostNamed = 10
+const mostShown = 100
+
+/** Why a stage whose type is missing has failed, for the person who reads the execution. */
+export function describeMissingType(name: string, types: StageTypes): string {
+  if (spinnakerTypes.has(withoutProvider(name)))
+    return `The embedded engine does not run stages of the type ${quote(name)}: ${remedy}.`
+  return `There is no stage type ${quote(name)} in the embedded engine. ${listTypes(types, name)} For any other type, ${remedy}.`
+}
+
+/**
+ * What is wrong with the types of the stages of a definition: a sentence that says what to do, or undefined. Types that only the
+ * services of Spinnaker run are no fault.
+ */
+export function describeUnknownTypes(stages: readonly JsonObject[], types: StageTypes): string | undefined {
+  const unknown = stages.flatMap((stage, index): { place: string; name: string }[] => {
+    const place = typeof stage['name'] === 'string' && stage['name'] !== '' ? quote(stage['name']) : String(index + 1)
+    const name = typeNameIn(stage)
+    return isExpression(name) || types.has(name) || spinnakerTypes.has(withoutProvider(name)) ? [] : [{ place, name }]
+  })
+  const [first] = unknown
+  if (first === undefined) return undefined
+  const faults = unknown.slice(0, mostNamed).map(({ place, name }) => {
+    return name === '' ? `Stage ${place} has no "type".` : `Stage ${place} has the unknown type ${quote(name)}.`
+  })
+  const more = unknown.length > mostNamed ? [`${unknown.length - mostNamed} more stages have unknown types.`] : []
+  return [
+    ...faults,
+    ...more,
+    listTypes(types, first.name),
+    `For any other type, ${remedy}; a pipeline that is not to run yet can be saved with "disabled": true.`,
+  ].join(' ')
+}
+
+/** Types in a definition that only the services of Spinnaker run, each once. */
+export function typesRunElsewhere(stages: readonly JsonObject[], types: StageTypes): string[] {
+  const names = stages.map(typeNameIn).filter((name) => !types.has(name) && spinnakerTypes.has(withoutProvider(name)))
+  return [...new Set(names)]
+}
+
+function typeNameIn(stage: JsonObject): string {
+  const type = typeof stage['type'] === 'string' ? stage['type'] : ''
+  return typeNameOf({ type: type === '' ? type : withProvider(type, stage['providerType']), context: stage })
+}
+
+/** A type that is an expression is known once it is evaluated. */
+function isExpression(name: string): boolean {
+  return name.includes('${')
+}
+
+function withoutProvider(name: string): string {
+  return name.replace(/_[^_]*$/, '')
+}
+
+function listTypes(types: StageTypes, wanted: string): string {
+  return `It runs these types, the nearest first: ${nearestFirst(types.keys(), wanted).join(', ')}.`
+}
+
+function quote(text: string): string {
+  return `"${text.length > mostShown ? `${text.slice(0, mostShown)}…` : text}"`
+}

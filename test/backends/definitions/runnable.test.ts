@@ -1,0 +1,142 @@
+/** Beside an embedded engine and event service, the store refuses what they could not run. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Backend } from '../../../src/backends/backend.ts'
+import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
+import { eventsBackend } from '../../../src/backends/events/events.ts'
+import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
+import { stageTypes } from '../../../src/backends/orchestration/stages/registry.ts'
+import { type Backends, startBackends } from '../../support/backends.ts'
+import type { Fields } from './store.ts'
+
+const everything: readonly Backend[] = [definitionsBackend, orchestrationBackend, eventsBackend]
+
+let saved = 0
+function save({ ask }: Backends, fields: Fields, path = '/pipelines') {
+  saved++
+  return ask('front50', 'POST', path, { application: 'demo', name: `p${saved}`, ...fields })
+}
+
+const inTemplate = (pipeline: Fields): Fields => ({ id: `t${saved}`, schema: 'v2', metadata: { scopes: ['global'] }, pipeline })
+const cron = (cronExpression: unknown, fields: Fields = {}): Fields => ({
+  triggers: [{ type: 'manual' }, { type: 'cron', enabled: true, cronExpression, ...fields }],
+})
+
+test('stages and triggers that can never run are refused when they are saved', async (t) => {
+  const lines: Fields[] = []
+  const backends = await startBackends(t, everything, { log: (line) => lines.push(line) })
+
+  const refused: { what: string; body: Fields; path?: string; says: RegExp }[] = [
+    {
+      what: 'a misspelt type',
+      body: { stages: [{ type: 'wait' }, { type: 'wiat', name: 'Pause' }] },
+      says: /^Stage "Pause" has the unknown type "wiat"\. It runs these types, the nearest first: wait, .*pipeline.*services\.orca\.baseUrl.*"disabled": true/,
+    },
+    {
+      what: 'a type in another case',
+      body: { stages: [{ type: 'Wait' }] },
+      says: /Stage 1 has the unknown type "Wait".* first: wait,/,
+    },
+    { what: 'an unknown alias', body: { stages: [{ type: 'wait', alias: 'nap' }] }, says: /unknown type "nap"/ },
+    { what: 'a type for a provider', body: { stages: [{ type: 'wait', providerType: 'gce' }] }, says: /unknown type "wait_gce"/ },
+    { what: 'no type', body: { stages: [{ refId: '1' }] }, says: /Stage 1 has no "type"/ },
+    {
+      what: 'many unknown types',
+      body: { stages: Array.from({ length: 12 }, () => ({ type: 'x'.repeat(200_000) })) },
+      says: /^.{0,3000}2 more stages have unknown types\..{0,1500}$/,
+    },
+    { what: 'a strategy', path: '/strategies', body: { stages: [{ type: 'nope' }] }, says: /unknown type "nope"/ },
+    {
+      what: 'a template',
+      path: '/v2/pipelineTemplates',
+      body: inTemplate({ stages: [{ type: 'nope' }] }),
+      says: /unknown type "nope"/,
+    },
+    {
+      what: 'a cron expression',
+      body: cron('every day'),
+      says: /^Trigger 2 \(cron\): Cron expression 'every day' is not valid: The expression has 2 fields; .* Correct the expression, or disable/,
+    },
+    { what: 'a cron expression that is a number', body: cron(7), says: /Trigger 2 \(cron\): Cron expression '7'/ },
+    {
+      what: 'a cron expression of a template',
+      path: '/v2/pipelineTemplates',
+      body: inTemplate(cron('0 0 10 * * 1')),
+      says: /Trigger 2 \(cron\).*write "\?" for one of them/,
+    },
+  ]
+  for (const { what, body, path, says } of refused) {
+    await t.test(`refused: ${what}`, async () => {
+      const answer = await save(backends, body, path)
+      assert.equal(answer.status, 400)
+      assert.match((answer.body as Fields)['message'] as string, says)
+    })
+  }
+
+  const accepted: { what: string; body: Fields; path?: string }[] = [
+    { what: 'every type of the engine', body: { stages: [...stageTypes.keys()].map((type) => ({ type })) } },
+    { what: 'a type that its alias implements', body: { stages: [{ type: 'myJudgment', alias: 'manualJudgment' }] } },
+    { what: 'a type that is an expression', body: { stages: [{ type: '${ parameters.type }' }] } },
+    { what: 'unknown types of a disabled pipeline', body: { disabled: true, stages: [{ type: 'nope' }] } },
+    { what: 'an instance of a template', body: { type: 'templatedPipeline', schema: '1' } },
+    { what: 'a usable cron expression', body: cron('H 0 10 ? * MON-FRI') },
+    { what: 'a disabled cron trigger', body: cron('bad', { enabled: false }) },
+    { what: 'a cron expression that is an expression', body: cron('${ templateVariables.cron }') },
+    { what: 'a cron trigger without an expression', body: cron(undefined) },
+  ]
+  for (const { what, body, path } of accepted) {
+    await t.test(`accepted: ${what}`, async () => {
+      const answer = await save(backends, body, path)
+      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    })
+  }
+
+  await t.test('a type that only the services of Spinnaker run is saved and logged', async () => {
+    lines.length = 0
+    const types = ['deploy', 'bake', 'bake_gce', 'wait', 'deploy']
+    const answer = await save(backends, { stages: types.map((type) => ({ type })) })
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    const warning = lines.find(({ msg }) => /stages that the embedded engine cannot run/.test(String(msg)))
+    assert.deepEqual(warning?.['types'], ['deploy', 'bake', 'bake_gce'])
+  })
+
+  await t.test('a plan of unknown types is refused', async () => {
+    const answer = await backends.ask('orca', 'POST', '/plan', { application: 'demo', name: 'p', stages: [{ type: 'nope' }] })
+    assert.equal(answer.status, 400)
+    assert.match((answer.body as Fields)['message'] as string, /unknown type "nope"/)
+  })
+
+  await t.test('a batch reports them with the other faults', async () => {
+    const pipeline = (name: string, type: string) => ({ application: 'demo', name, stages: [{ type }] })
+    const { body } = await backends.ask('front50', 'POST', '/pipelines/batchUpdate', [
+      pipeline('good', 'wait'),
+      pipeline('wrong', 'nope'),
+    ])
+    const { successful_pipelines: good, failed_pipelines: bad } = body as Record<string, Fields[]>
+    assert.deepEqual(good, ['good'])
+    assert.match(String(bad?.[0]?.['errorMsg']), /unknown type "nope"/)
+  })
+})
+
+test('beside external services, types and cron expressions are theirs', async (t) => {
+  const backends = await startBackends(t, [definitionsBackend])
+  const answer = await save(backends, { stages: [{ type: 'ourOwn' }], ...cron('bad') })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+})
+
+test('a name that exists is refused with the id of its pipeline', async (t) => {
+  const backends = await startBackends(t, everything)
+  for (const [path, kind] of [
+    ['/pipelines', 'pipeline'],
+    ['/strategies', 'strategy'],
+  ] as const) {
+    await save(backends, { name: 'main', id: 'an-id' }, path)
+    const { status, body } = await save(backends, { name: 'main' }, path)
+    assert.equal(status, 400)
+    assert.equal(
+      (body as Fields)['message'],
+      `A ${kind} named "main" exists already in the application "demo". ` +
+        'To update it, send its "id", "an-id"; to save another one, choose another name.',
+    )
+  }
+})
