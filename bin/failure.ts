@@ -1,5 +1,6 @@
 /** Errors that end a command, as a line for its user: what failed, and what to do. */
 import { explainDatabaseFault } from '../src/database-fault.ts'
+import { explainListeningFault } from '../src/http/listening-fault.ts'
 
 /** Errors of the program itself; only they are shown with their stack. */
 const defects = [TypeError, ReferenceError, RangeError, SyntaxError]
@@ -15,13 +16,10 @@ export function explainFailure(error: unknown): string {
 }
 
 function explainListening(error: NodeJS.ErrnoException): string | undefined {
-  const { code, syscall, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string }
-  if (syscall !== 'listen') return undefined
-  if (code === 'EADDRINUSE') return `port ${port} is in use. Stop what listens there, or set server.port (SERVER_PORT).`
-  if (code === 'EACCES') return `this user may not listen on port ${port}. Set server.port (SERVER_PORT) to one above 1024.`
-  if (code === 'EADDRNOTAVAIL')
-    return `this machine does not have the address ${address}. Correct server.address (SERVER_ADDRESS).`
-  return undefined
+  const { code, syscall, port, address, hostname } = error as NodeJS.ErrnoException &
+    Record<'port' | 'address' | 'hostname', never>
+  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
+  return explainListeningFault({ code, address: address ?? hostname, port, key: 'server.port (SERVER_PORT)' })
 }
 
 const fileFaults: Readonly<Record<string, string>> = {

@@ -48,6 +48,6 @@ async function problemsOf(folder: string, file: string): Promise<string[]> {
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.problems.map(({ message }) => message).filter((message) => !/^the file \S+ does not exist$/.test(message))
+    return error.problems.map(({ message }) => message).filter((message) => !/^the file \S+ does not exist;/.test(message))
   }
 }

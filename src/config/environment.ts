@@ -48,7 +48,7 @@ export function readJsonVariable(env: Environment, known: KnownKey, findings: Fi
     if (root.kind === 'map') return toCanonical(root, known, findings)
     findings.problems.push({ origin, message: 'must be a JSON object' })
   } catch {
-    findings.problems.push({ origin, message: 'is not valid JSON' })
+    findings.problems.push({ origin, message: 'is not valid JSON; write it like {"server": {"port": 8084}}' })
   }
   return undefined
 }

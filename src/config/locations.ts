@@ -1,6 +1,7 @@
 /** Where configuration files are looked for, in the order in which later ones win. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
+import { reasonUnreadable } from '../file-fault.ts'
 import type { Environment } from './environment.ts'
 import type { Problem } from './problems.ts'
 
@@ -67,11 +68,11 @@ function isPresent({ path, required, from, isHome }: Location, problems: Problem
   const isNamed = from !== ''
   try {
     if (isDirectory(path)) accessSync(path, constants.R_OK | constants.X_OK)
-    else if (!isNamed || !existsSync(path)) throw new Error('does not exist')
+    else if (!isNamed || !existsSync(path)) throw new Error('absent')
     return true
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reason = code === undefined ? message : `cannot be read by this user (${code}); give it the right to read it`
+    const { code } = error as NodeJS.ErrnoException
+    const reason = code === undefined ? 'does not exist; correct the path' : reasonUnreadable(error)
     if (isHome && code !== undefined) notices.push(`The directory ${path} is passed over: this user may not read it (${code}).`)
     else if (required || code !== undefined) {
       problems.push(

@@ -40,7 +40,7 @@ export function readYaml(yaml: Yaml, source: string, bytes: Uint8Array): YamlFil
       const origin = { source, line: lines.linePos(fault.pos[0]).line }
       problems.push({
         origin,
-        message: `is not usable YAML: ${fault.code === 'TAB_AS_INDENT' ? 'a tab in the indentation; use blanks' : firstLine(fault.message)}`,
+        message: `is not usable YAML: ${fault.code === 'TAB_AS_INDENT' ? 'a tab in the indentation; use blanks' : firstLine(fault.message)}; correct this line or the one above`,
       })
     }
     if (document.errors.length > 0 || document.contents === null) continue

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { z } from 'zod'
+import { reasonUnreadable } from '../file-fault.ts'
 import { withoutEffect } from '../setting.ts'
 import { createFindings, type Findings, toCanonical } from './canonical.ts'
 import type { Environment } from './environment.ts'
@@ -92,7 +93,7 @@ async function readFile(file: string, { known, problems, places }: Reading): Pro
   try {
     bytes = readFileSync(file)
   } catch (error) {
-    problems.push({ origin: { source }, message: `cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}` })
+    problems.push({ origin: { source }, message: reasonUnreadable(error) })
     return []
   }
   // In the bundle, a CommonJS package that is imported late has its default export only.

@@ -3,6 +3,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { explainUnreadable } from '../file-fault.ts'
 import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
 import { duration, type SettingsReport } from '../setting.ts'
 
@@ -207,17 +208,14 @@ function toManager(keys: DirectoryKeys, prefix: string, report: SettingsReport):
 
 function readAuthorities(file: string | undefined, prefix: string, report: SettingsReport): string | undefined {
   if (file === undefined) return undefined
-  const authorities = readText(file)
-  if (authorities === undefined) report.problem(`${prefix}.caFile`, `the file ${file} cannot be read`)
-  else if (!holdsCertificates(authorities))
-    report.problem(`${prefix}.caFile`, `the file ${file} holds no certificate in PEM form`)
-  return authorities
-}
-
-function readText(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8')
-  } catch {
+    const authorities = readFileSync(file, 'utf8')
+    if (!holdsCertificates(authorities)) {
+      report.problem(`${prefix}.caFile`, `the file ${file} holds no certificate in PEM form`)
+    }
+    return authorities
+  } catch (error) {
+    report.problem(`${prefix}.caFile`, explainUnreadable(file, error))
     return undefined
   }
 }

@@ -10,7 +10,7 @@ import type { TokenSettings } from '../login/tokens/settings.ts'
 import type { StoredToken, TokenStore } from '../login/tokens/token-store.ts'
 import { adviceFor, openRedis } from '../redis/open-redis.ts'
 import type { Redis } from '../redis/redis.ts'
-import type { RedisSettings } from '../redis/settings.ts'
+import { describePlace, type RedisSettings } from '../redis/settings.ts'
 import { createRedisSessionStore } from '../sessions/redis-session-store.ts'
 import type { AuditEvent } from '../telemetry/audit/event.ts'
 import { auditStream, createRedisSink } from '../telemetry/audit/redis-sink.ts'
@@ -52,7 +52,9 @@ export function checkRedis(use: RedisUse, { answerMs }: Patience, now: () => num
           report.problem(
             tried,
             reason,
-            adviceFor(error) ?? adviceFor(new Error(reason)) ?? 'check the address and whether Redis runs there',
+            adviceFor(error, settings) ??
+              adviceFor(new Error(reason), settings) ??
+              'check the address and whether Redis runs there',
           ),
         )
         // Whoever does not answer a ping answers nothing else.
@@ -162,18 +164,4 @@ async function firstOf(portions: AsyncIterable<unknown>): Promise<unknown> {
 function reasonIn(line: string): string {
   const { err, msg } = JSON.parse(line) as { err?: { message?: string; code?: string }; msg?: string }
   return err?.message || err?.code || (msg ?? 'no answer')
-}
-
-function describePlace({ place, tls }: RedisSettings): string {
-  const secure = tls === undefined ? '' : ' with TLS'
-  switch (place.kind) {
-    case 'server':
-      return `${place.host}:${place.port}${secure}`
-    case 'socket':
-      return place.path
-    case 'sentinel':
-      return `${place.master} at the Sentinels ${place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ')}${secure}`
-    case 'cluster':
-      return `cluster of ${place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ')}${secure}`
-  }
 }

@@ -7,6 +7,7 @@ import { lockDataDir } from '../backends/lock.ts'
 import type { Config } from '../config/config.ts'
 import { explainDatabaseFault } from '../database-fault.ts'
 import { GatewayError } from '../errors.ts'
+import { explainListeningFault } from '../http/listening-fault.ts'
 import { checkNewUser } from '../login/form/users.ts'
 import { lockFile } from '../telemetry/audit/file-lock.ts'
 
@@ -105,9 +106,9 @@ async function findPortObstacles({ address, port, listeners }: Config['http']): 
   for (const [key, number] of ports) {
     if (number === undefined || number === 0) continue
     const code = await tryPort(address, number)
-    if (code === 'EADDRINUSE') found.push(passing(`Port ${number} is in use. Stop what listens there, or set ${key}.`))
-    else if (code !== undefined)
-      found.push(lasting(`Nothing can listen on ${address}:${number} (${code}). Set server.address or ${key}.`))
+    if (code === undefined) continue
+    const text = explainListeningFault({ code, address, port: number, key })
+    found.push(code === 'EADDRINUSE' ? passing(text) : lasting(text))
   }
   return found
 }

@@ -1,6 +1,7 @@
 /** What an operator may set about the look of the login page: name, text and logo, checked and ready to be shown. */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
+import { explainUnreadable } from '../file-fault.ts'
 import type { SettingsReport } from '../setting.ts'
 import { type Brand, fairleadBrand } from './login-page.ts'
 
@@ -43,8 +44,8 @@ function readSmallFile(file: string, report: SettingsReport): Buffer | undefined
     const { size } = statSync(file)
     if (size <= maxLogoBytes) return readFileSync(file)
     report.problem('login.page.logo', `the file ${file} has ${size} bytes, and ${maxLogoBytes} are allowed; make it smaller`)
-  } catch {
-    report.problem('login.page.logo', `the file ${file} cannot be read`)
+  } catch (error) {
+    report.problem('login.page.logo', explainUnreadable(file, error))
   }
   return undefined
 }

@@ -2,7 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Redis as Client, Cluster, ClusterOptions, RedisOptions } from 'ioredis'
 import type { Redis, RedisScript } from './redis.ts'
-import type { RedisSettings } from './settings.ts'
+import { describePlace, type RedisSettings } from './settings.ts'
 
 const maxReconnectPauseMs = 1000
 /** A connection that nobody uses is asked for a sign of life, so that a dead one is found before somebody waits for it. */
@@ -14,13 +14,14 @@ const scanPortion = 500
 export async function openRedis(settings: RedisSettings, log: FastifyBaseLogger): Promise<Redis> {
   // A bundle offers nothing but the default of a CommonJS package.
   const { default: library } = await import('ioredis')
-  const connection = new RedisConnection(createClient(library, settings), settings.timeoutMs, log)
+  const connection = new RedisConnection(createClient(library, settings), settings, log)
   connection.start()
   return connection
 }
 
 class RedisConnection implements Redis {
   readonly #client: Client | Cluster
+  readonly #settings: RedisSettings
   readonly #timeoutMs: number
   readonly #log: FastifyBaseLogger
   #reachable = false
@@ -31,9 +32,10 @@ class RedisConnection implements Redis {
   #complained = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(client: Client | Cluster, timeoutMs: number, log: FastifyBaseLogger) {
+  constructor(client: Client | Cluster, settings: RedisSettings, log: FastifyBaseLogger) {
     this.#client = client
-    this.#timeoutMs = timeoutMs
+    this.#settings = settings
+    this.#timeoutMs = settings.timeoutMs
     this.#log = log
   }
 
@@ -123,10 +125,11 @@ class RedisConnection implements Redis {
     this.#reachable = false
     if (this.#complained || error === undefined) return
     this.#complained = true
-    const advice = adviceFor(error)
+    const advice = adviceFor(error, this.#reached ? undefined : this.#settings)
     this.#log.error(
       { err: error },
-      `Redis does not answer; sessions cannot be read or written until it does${advice === undefined ? '' : `: ${advice}`}`,
+      `Redis at ${describePlace(this.#settings)} does not answer; sessions cannot be read or written until it does` +
+        `${advice === undefined ? '' : `: ${advice}`}`,
     )
   }
 }
@@ -217,8 +220,8 @@ function withoutArguments(error: Error & { command?: unknown; code?: unknown }):
   return Object.assign(new Error(error.message), typeof error.code === 'string' && { code: error.code })
 }
 
-/** What an operator can do about the refusals that a wrong configuration leads to. */
-export function adviceFor({ message }: Error): string | undefined {
+/** What an operator can do about what a wrong configuration leads to. @param settings Given while no answer has ever come */
+export function adviceFor({ message }: Error, settings?: Pick<RedisSettings, 'tls'>): string | undefined {
   if (/^WRONGPASS|^ERR invalid password/.test(message)) {
     return 'check user and password; redis://:password@host names no ACL user'
   }
@@ -226,5 +229,17 @@ export function adviceFor({ message }: Error): string | undefined {
   if (/^NOPERM/.test(message)) return 'its ACL user lacks a right that docs/guides/replicas.md lists'
   if (/^MOVED|CLUSTERDOWN/.test(message)) return 'it is a cluster, list its nodes in redis.cluster.nodes'
   if (/certificate|self-signed|SSL|TLS/i.test(message)) return 'check redis.tls and whether the server speaks TLS'
+  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENOENT/.test(message)) {
+    return 'check the address in redis.connection and whether Redis runs there'
+  }
+  if (settings === undefined) return undefined
+  const { tls } = settings
+  // A server that expects TLS hangs up on plain text; one without waits for the end of what it takes for a command.
+  if (tls === undefined && /ECONNRESET|EPIPE|closed|did not answer/i.test(message)) {
+    return 'if the server expects TLS, write rediss:// or set redis.tls.enabled: true'
+  }
+  if (tls !== undefined && /ETIMEDOUT|did not answer/.test(message)) {
+    return 'if the server does not speak TLS, write redis:// and remove redis.tls'
+  }
   return undefined
 }

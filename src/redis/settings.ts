@@ -214,3 +214,18 @@ function toNodes(list: string[], key: string, defaultPort: number, report: Setti
     return []
   })
 }
+
+/** For people; without user and password. */
+export function describePlace({ place, tls }: RedisSettings): string {
+  const secure = tls === undefined ? '' : ' with TLS'
+  switch (place.kind) {
+    case 'server':
+      return `${place.host}:${place.port}${secure}`
+    case 'socket':
+      return place.path
+    case 'sentinel':
+      return `${place.master} at the Sentinels ${place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ')}${secure}`
+    case 'cluster':
+      return `cluster of ${place.nodes.map(({ host, port }) => `${host}:${port}`).join(', ')}${secure}`
+  }
+}

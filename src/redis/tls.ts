@@ -1,6 +1,7 @@
 /** The files with which connections to Redis are encrypted. Read once, at the start. */
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { explainUnreadable } from '../file-fault.ts'
 import type { SettingsReport } from '../setting.ts'
 
 /** PEM texts; the names are those of `tls.connect`. */
@@ -50,8 +51,7 @@ function readPem(path: string | undefined, key: string, report: SettingsReport):
     if (text.includes('-----BEGIN ')) return text
     report.problem(key, `${path} is no PEM file: it has no line that starts with -----BEGIN`)
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    report.problem(key, code === 'ENOENT' ? `the file ${path} does not exist` : `${path} cannot be read: ${code ?? message}`)
+    report.problem(key, explainUnreadable(path, error))
   }
   return undefined
 }

@@ -51,15 +51,18 @@ function formatMessage(record: Record<string, unknown>, paint: Paint): string {
       ...(level === 'info' ? [] : [paint(levelColours[level] ?? 'bold', level.toUpperCase())]),
       printable(String(record['msg'] ?? '')),
       ...fields.map(([name, value]) => paint('dim', printable(`${name}=${shorten(toText(value), maxValue)}`))),
-    ].join(' ') + formatError(record['err'], level)
+    ].join(' ') + formatError(record['err'], record['code'])
   )
 }
 
-/** The stack helps where the program is at fault, which has the level error. */
-function formatError(error: unknown, level: string): string {
+const defects = new Set(['TypeError', 'ReferenceError', 'RangeError', 'SyntaxError', 'AssertionError'])
+
+/** The stack helps where the program is at fault. */
+function formatError(error: unknown, code: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
-  const { message = '', stack } = error as { message?: unknown; stack?: unknown }
-  if (level === 'warn' || level === 'info' || typeof stack !== 'string') return `: ${printable(String(message))}`
+  const { message = '', stack, type } = error as Record<string, unknown>
+  const isDefect = code === 'UNEXPECTED' || defects.has(String(type))
+  if (!isDefect || typeof stack !== 'string') return ` (${printable(String(message))})`
   return stack
     .split('\n')
     .map((line) => `\n    ${printable(line.trim())}`)

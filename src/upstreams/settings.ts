@@ -206,6 +206,11 @@ function toService(name: ServiceName, keys: UpstreamKeys, report: SettingsReport
     readTimeoutMs: keys[`services.${name}.readTimeoutMs`] ?? keys['okHttpClient.readTimeoutMs'],
   }
   const enabled = keys[`services.${name}.enabled`]
+  for (const known of [baseUrl, ...shards.map((shard) => shard.baseUrl)]) {
+    if (known === undefined || new URL(known).username + new URL(known).password === '') continue
+    report.notice(`Warning: the user and password in the address of ${name} are not sent to it, as in Gate. Remove them.`)
+    break
+  }
   if (address === 'embedded' && !isEmbeddable(name)) {
     report.problem(`services.${name}.baseUrl`, `must be an address: there is no embedded ${name}`)
   }

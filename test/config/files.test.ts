@@ -204,7 +204,7 @@ test('what stands in the way of a start is found without changing anything', asy
     [
       'an address of another machine',
       () => ({ 'data.dir': join(folder, 'new'), 'server.address': '192.0.2.1', 'server.port': 18_084 }),
-      /Nothing can listen on 192\.0\.2\.1:18084 \(EADDRNOTAVAIL\)/,
+      /This machine does not have the address 192\.0\.2\.1\. Correct server\.address/,
     ],
   ]
   for (const [title, prepare, expected, passing = false] of rows) {

@@ -59,8 +59,8 @@ test('the policy admits exactly the style of the page', async (t) => {
 })
 
 const mistakes: [name: string, page: (t: TestContext) => Record<string, unknown>, said: RegExp][] = [
-  ['a logo that does not exist', () => ({ logo: '/nowhere/logo.svg' }), /login\.page\.logo: the file .* cannot be read/],
-  ['a folder', () => ({ logo: tmpdir() }), /login\.page\.logo: the file .* cannot be read/],
+  ['a logo that does not exist', () => ({ logo: '/nowhere/logo.svg' }), /login\.page\.logo: the file .* does not exist/],
+  ['a folder', () => ({ logo: tmpdir() }), /login\.page\.logo: the file .* is a directory; name a file/],
   ['a logo of another kind', (t) => ({ logo: writeFile(t, 'a.gif', 'GIF89a') }), /neither SVG nor PNG/],
   ['a page as logo', (t) => ({ logo: writeFile(t, 'a.svg', '<html><svg></svg></html>') }), /neither SVG nor PNG/],
   [

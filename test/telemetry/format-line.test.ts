@@ -32,12 +32,12 @@ const rows: [title: string, record: object, line: string][] = [
   [
     'a warning with a cause',
     { ...at, level: 'warn', msg: 'no answer', err: { message: 'ECONNREFUSED', stack: 'Error\n at x' } },
-    'WARN no answer: ECONNREFUSED',
+    'WARN no answer (ECONNREFUSED)',
   ],
   [
     'an error of the program',
-    { ...at, level: 'error', msg: 'unexpected', requestId: 'r', err: { message: 'x', stack: 'Error: x\u001b\n    at y' } },
-    'ERROR unexpected\n    Error: x\\u{1b}\n    at y',
+    { ...at, level: 'error', msg: 'failed', code: 'UNEXPECTED', err: { message: 'x', stack: 'Error: x\u001b\n    at y' } },
+    'ERROR failed code=UNEXPECTED\n    Error: x\\u{1b}\n    at y',
   ],
 ]
 for (const [title, record, line] of rows) {

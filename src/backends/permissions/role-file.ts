@@ -1,6 +1,7 @@
 /** A file that lists users with their roles, as Fiat reads it; read again when it has changed, and kept when it is spoilt. */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
+import { explainUnreadable } from '../../file-fault.ts'
 import { parseYaml } from '../../http/yaml.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { LoadedRoles, RoleSource } from './role-source.ts'
@@ -27,7 +28,7 @@ export function readRoleFile(path: string): Map<string, string[]> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === undefined) throw error
-    throw new Error(code === 'ENOENT' ? `the file ${path} does not exist` : `the file ${path} cannot be read: ${code}`)
+    throw new Error(explainUnreadable(path, error))
   }
   return parseRoleFile(text, path)
 }

@@ -2,6 +2,7 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { explainUnreadable } from '../../file-fault.ts'
 import { DerError } from './der.ts'
 import { pemBlocks } from './pem.ts'
 import { type KeyStore, readPkcs12 } from './pkcs12.ts'
@@ -39,8 +40,7 @@ export function readTlsFile(key: string, file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read'
-    throw new TlsFileError(key, `the file ${file} ${reason}`, error)
+    throw new TlsFileError(key, explainUnreadable(file, error), error)
   }
 }
 

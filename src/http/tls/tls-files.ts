@@ -124,7 +124,10 @@ export function openTlsFiles(settings: TlsSettings, log: FastifyBaseLogger): Tls
 
 function warnOfExpiry({ identity }: TlsMaterial, log: FastifyBaseLogger): void {
   const expires = identity?.leaf.validToDate
-  if (expires !== undefined && expires.getTime() < Date.now() + expiryWarningMs) {
-    log.warn({ expires: expires.toISOString() }, 'the certificate of the gateway expires soon or has expired; replace its file')
-  }
+  if (expires === undefined || expires.getTime() >= Date.now() + expiryWarningMs) return
+  const what = expires.getTime() < Date.now() ? 'has expired: clients refuse to connect' : 'expires soon'
+  log.warn(
+    { expires: expires.toISOString() },
+    `the certificate of the gateway ${what}; replace its file, which server.ssl names, and it is read anew without a restart`,
+  )
 }

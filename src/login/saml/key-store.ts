@@ -3,6 +3,7 @@
 import * as crypto from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { explainUnreadable } from '../../file-fault.ts'
 import { certificateLabel, pemBlocks } from '../../http/tls/pem.ts'
 
 export interface KeyPair {
@@ -32,7 +33,7 @@ export function readLocation(location: string): Buffer {
     // Spring accepts file: without slashes, which is no URL that Node takes for a path.
     return readFileSync(/^file:\/\//i.test(location) ? fileURLToPath(location) : location.replace(/^file:/i, ''))
   } catch (error) {
-    throw new Error(`"${location}" cannot be read (${(error as NodeJS.ErrnoException).code ?? (error as Error).message})`)
+    throw new Error(explainUnreadable(location, error))
   }
 }
 

@@ -1,0 +1,26 @@
+/** Why a port cannot be listened on, in words, with what to do. */
+
+export interface ListeningFault {
+  /** Of the error. */
+  readonly code: string | undefined
+  readonly address: string | undefined
+  readonly port: number | undefined
+  /** The setting of the port. */
+  readonly key: string
+}
+
+export function explainListeningFault({ code, address, port, key }: ListeningFault): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} is in use. Stop what listens there, or set ${key}.`
+    case 'EACCES':
+      return `This user may not listen on port ${port}. Set ${key} to a number above 1023, or give the process CAP_NET_BIND_SERVICE.`
+    case 'EADDRNOTAVAIL':
+      return `This machine does not have the address ${address}. Correct server.address.`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The name ${address} has no address. Correct server.address.`
+    default:
+      return `Nothing can listen on ${address}:${port} (${code}). Correct server.address or ${key}.`
+  }
+}
