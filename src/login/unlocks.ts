@@ -66,23 +66,18 @@ function toStoredKey(username: string): string {
   return hash('sha256', toUserKey(username), 'base64url')
 }
 
-/** Opened when it is first used. */
 function createFileStore(dataDir: string): UnlockStore {
-  let opened: ReturnType<typeof openFile> | undefined
-  const file = () => {
-    opened ??= openFile(dataDir)
-    return opened
-  }
+  const { db, find, add, forget } = openFile(dataDir)
   return {
     find(user) {
-      const row = file().find.get(user)
+      const row = find.get(user)
       return row === undefined ? undefined : Number(row['at_ms'])
     },
     add(user, atMs) {
-      file().forget.run(atMs - guessWindowMs)
-      file().add.run(user, atMs)
+      forget.run(atMs - guessWindowMs)
+      add.run(user, atMs)
     },
-    close: () => opened?.db.close(),
+    close: () => db.close(),
   }
 }
 
