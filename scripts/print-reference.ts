@@ -16,12 +16,12 @@ export interface ReferencePage {
 }
 
 /** Every page as the code says it is now; a test compares them with the files. */
-export async function printReference(): Promise<ReferencePage[]> {
+export function printReference(): ReferencePage[] {
   return [
     { file: 'docs/reference/settings.md', text: page('Settings', formatSettingsReference()) },
     { file: 'docs/reference/operations.md', text: page('Operations', formatOperations()) },
     { file: 'docs/reference/errors.md', text: page('Errors', formatErrors()) },
-    { file: 'docs/reference/metrics.md', text: page('Metrics', await formatMetrics()) },
+    { file: 'docs/reference/metrics.md', text: page('Metrics', formatMetrics()) },
   ]
 }
 
@@ -72,30 +72,28 @@ function byStatus(a: string, b: string): number {
   return errorCodes[a as ErrorCode].status - errorCodes[b as ErrorCode].status || a.localeCompare(b)
 }
 
-/** Asks the metrics themselves; a sample of each shows its labels. */
-async function formatMetrics(): Promise<string> {
-  const metrics = createMetrics()
-  metrics.requestStarted()
-  metrics.requestAnswered({ operation: 'sample', method: 'GET', status: 200, seconds: 1, bytes: 1 })
-  metrics.upstreamAnswered({ service: 'orca', method: 'GET', status: 200, durationMs: 1, bytes: 1 })
-  metrics.upstreamPending(() => [['orca', 1]])
-  metrics.requestLimited({ kind: 'user', enforced: true })
-  metrics.requestUncounted()
-  const { text } = await metrics.print()
-  const rows = [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)\n(.*)$/gm)]
-    .filter(([, name = '']) => !/^fairlead_(process|nodejs)_/.test(name))
-    .map(([, name, help, type, sample = '']) => `| \`${name}\` | ${type} | ${labelsOf(sample)} | ${help} |`)
-  return `\`GET /metrics\` answers in the format of Prometheus. Besides these there are the usual ones of the process, under
-\`fairlead_process_\` and \`fairlead_nodejs_\`. An operation is named by its id, never by the address that was asked for.
+function formatMetrics(): string {
+  const metrics = createMetrics('')
+  const never = async () => undefined
+  metrics.watch({
+    upstreamCalls: () => [],
+    liveSessions: () => 0,
+    redis: { isReachable: () => true },
+    embedded: { isListening: () => true, observe: never },
+  })
+  const rows = metrics.descriptions.map(
+    ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
+  )
+  return `\`GET /spectator/metrics\` answers in the text format of Prometheus without login, as in Gate; \`GET /metrics\` answers users.
+Besides these metrics there are those of the process and of Node that [prom-client](https://github.com/siimon/prom-client) collects
+under their usual names, such as \`process_cpu_seconds_total\`, \`process_resident_memory_bytes\`, \`nodejs_eventloop_lag_p99_seconds\`
+and \`nodejs_gc_duration_seconds\`.
+
+An operation is named by its id, never by the address that was asked for; no label has a value that clients choose.
 
 | Name | Type | Labels | Meaning |
 |---|---|---|---|
 ${rows.join('\n')}`
-}
-
-function labelsOf(sample: string): string {
-  const names = [...sample.matchAll(/(\w+)="/g)].map(([, name]) => name).filter((name) => name !== 'le')
-  return names.map((name) => `\`${name}\``).join(', ')
 }
 
 /** A line break or a bar would end the cell. */
@@ -104,7 +102,7 @@ function toCell(text: string): string {
 }
 
 if (import.meta.main) {
-  for (const { file, text } of await printReference()) {
+  for (const { file, text } of printReference()) {
     const path = resolve(import.meta.dirname, '..', file)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)

@@ -7,7 +7,7 @@ import { lockDataDir } from './backends/lock.ts'
 import { createFileBannerStore, createRedisBannerStore } from './banners/banner-store.ts'
 import { Banners } from './banners/banners.ts'
 import type { Config } from './config/config.ts'
-import { AuditedAnswers } from './http/audited-answers.ts'
+import { AuditedAnswers, noteThatCounts } from './http/audited-answers.ts'
 import { createBodyBounds } from './http/body-bounds.ts'
 import { Connections, type ConnectionTimes, connectionTimes } from './http/connections.ts'
 import { applyCors } from './http/cors.ts'
@@ -95,9 +95,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const services = toAddresses(config.upstreams, socketPath)
   const embedded = embedServices(options, services, socketPath)
 
-  const metrics = createMetrics()
+  const metrics = createMetrics(version)
   const upstreams = openUpstreams(config.upstreams, services, metrics.upstreamAnswered)
-  metrics.upstreamPending(() => upstreams.pending())
   const loginUpstreams = openLoginUpstreams(config.upstreams, services, metrics.upstreamAnswered)
   const switches =
     reread && config.permissions.refreshable && services.fiat?.kind === 'external'
@@ -118,14 +117,23 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     onSynchronised: metrics.rolesSynchronised,
     now,
   })
-  const redis = config.redis && (await openRedis(config.redis, log))
+  const redis =
+    config.redis &&
+    (await openRedis(config.redis, log, { answered: metrics.redisAnswered, reconnected: metrics.redisReconnected }))
   const sessions = openSessions({
     settings: config.sessions,
     dataDir,
     redis,
     contextPath: config.http.origin.contextPath,
     log,
+    onStarted: metrics.sessionStarted,
     now,
+  })
+  metrics.watch({
+    upstreamCalls: () => upstreams.pending(),
+    liveSessions: redis === undefined ? () => sessions.count() : undefined,
+    redis,
+    embedded,
   })
   const audit =
     config.audit &&
@@ -356,5 +364,15 @@ function recordAnswer(log: Logger, metrics: Metrics, request: FastifyRequest, ou
     seconds: durationMs / 1000,
     bytes: outcome.bytes,
   })
+  recordLogin(metrics, request)
   logAccess(log, request, outcome, durationMs)
+}
+
+function recordLogin(metrics: Metrics, request: FastifyRequest): void {
+  const note = noteThatCounts(request)
+  if (note === undefined) return
+  const { method } = note
+  if (note.kind === 'refused') metrics.loginEnded({ method, result: note.failed === true ? 'error' : 'refused' })
+  else if (note.kind === 'login') metrics.loginEnded({ method, result: 'success' })
+  else metrics.loggedOut(method)
 }

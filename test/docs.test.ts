@@ -9,7 +9,7 @@ import { ConfigError, loadConfig } from '../src/config/config.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
-for (const { file, text } of await printReference()) {
+for (const { file, text } of printReference()) {
   test(`${file} is what the code prints`, () => {
     const path = join(root, file)
     assert.ok(existsSync(path), `${file} is missing: npm run docs`)

@@ -1,6 +1,7 @@
 /** What an embedded back end is: an HTTP application with the contract of the service that it stands in for. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { EngineState } from '../telemetry/metrics.ts'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { BackendBodies } from './accept-bodies.ts'
@@ -21,6 +22,8 @@ export interface OpenBackend {
   routes(app: FastifyInstance): void
   /** Starts background work, once every back end listens. */
   start?(): void
+  /** Asked at each scrape of the metrics, so it must be cheap. */
+  observe?(): EngineState
   /** Stops background work. The database is closed by the caller, afterwards. */
   close?(): void | Promise<void>
 }

@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import { openPrivateFolder } from '../private-files.ts'
+import type { EngineState } from '../telemetry/metrics.ts'
 import type { EmbeddableService, ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { BackendSettings } from './backend.ts'
 import { createPermissionVersion, readPermissionVersion } from './permission-version.ts'
-import type { WorkerInput, WorkerMessage } from './worker.ts'
+import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker.ts'
 
 export interface EmbeddedOptions {
   dataDir: string
@@ -29,6 +30,8 @@ export interface Embedded {
   readonly ready: Promise<void>
   /** Changes whenever permissions may have changed. */
   permissionVersion(): number
+  /** State of the engine; undefined where it is not embedded, or does not answer within seconds. */
+  observe(): Promise<EngineState | undefined>
   close(): Promise<void>
 }
 
@@ -38,6 +41,8 @@ const maxYoungGenerationSizeMb = 8
 const maxPauseMs = 30_000
 /** How long a worker may take to finish what it does before it is ended. */
 const stopMs = 5_000
+/** How long a scrape of the metrics waits for a worker that is busy. */
+const observeMs = 3_000
 
 /** The path of a Unix socket may have about a hundred bytes; a deep data directory gets one in the temporary directory. */
 export function socketPathFor(dataDir: string): string {
@@ -67,12 +72,14 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
   let closing = false
   let pauseMs = 100
   let timer: NodeJS.Timeout | undefined
+  let observers: ((state: EngineState | undefined) => void)[] = []
 
   function start(): void {
     worker = new Worker(file, { workerData: input, name: 'backends', resourceLimits: { maxYoungGenerationSizeMb } })
     let failure: unknown
     worker.on('message', (message: WorkerMessage) => {
       if (message.kind === 'log') return writeLog(options.log, message)
+      if (message.kind === 'observed') return answerObservers(message.state)
       listening = true
       everListened = true
       pauseMs = 100
@@ -83,12 +90,33 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     })
     worker.once('exit', () => {
       listening = false
+      answerObservers(undefined)
       if (closing) return
       if (!everListened) return first.reject(failure)
       options.log.error({ err: failure, pauseMs }, 'the embedded back ends stopped and are started again')
       timer = setTimeout(start, pauseMs)
       pauseMs = Math.min(pauseMs * 2, maxPauseMs)
     })
+  }
+
+  const order = (what: WorkerOrder) => worker.postMessage(what)
+
+  function answerObservers(state: EngineState | undefined): void {
+    const asking = observers
+    observers = []
+    for (const answer of asking) answer(state)
+  }
+
+  function observe(): Promise<EngineState | undefined> {
+    const { promise, resolve } = Promise.withResolvers<EngineState | undefined>()
+    if (!listening || closing) return Promise.resolve(undefined)
+    const limit = setTimeout(() => resolve(undefined), observeMs)
+    observers.push((state) => {
+      clearTimeout(limit)
+      resolve(state)
+    })
+    order('observe')
+    return promise
   }
 
   async function close(): Promise<void> {
@@ -98,7 +126,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
       worker.once('exit', () => resolve())
     })
     if (worker.threadId === -1) return
-    worker.postMessage('stop')
+    order('stop')
     const limit = setTimeout(() => void worker.terminate(), stopMs)
     await exited
     clearTimeout(limit)
@@ -110,6 +138,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     isListening: () => listening,
     ready: first.promise,
     permissionVersion: () => readPermissionVersion(input.permissionVersion),
+    observe,
     close,
   }
 }

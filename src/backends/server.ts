@@ -3,6 +3,7 @@ import { STATUS_CODES } from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
 import { formatJson, maxStoredJsonDepth } from '../http/json.ts'
+import type { EngineState } from '../telemetry/metrics.ts'
 import { acceptJson } from './accept-bodies.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from './backend.ts'
 import { BackendError } from './backend.ts'
@@ -25,11 +26,19 @@ export interface BackendServerOptions {
 /** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
 const maxHeaderBytes = 128 * 1024
 
+export interface BackendServer {
+  server: FastifyInstance
+  /** Begins the background work, once the server listens. */
+  start: () => void
+  /** State of the engine, where it is embedded. */
+  observe: () => EngineState | undefined
+}
+
 /**
  * Builds the server without listening. After `listen`, call `start` of the result so that background work begins.
  * Closing the Fastify instance stops the back ends; the database stays open, its owner closes it.
  */
-export function createBackendServer(options: BackendServerOptions): { server: FastifyInstance; start: () => void } {
+export function createBackendServer(options: BackendServerOptions): BackendServer {
   const server = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -84,7 +93,11 @@ export function createBackendServer(options: BackendServerOptions): { server: Fa
   server.addHook('onClose', async () => {
     for (const backend of opened) await backend.close?.()
   })
-  return { server, start: () => opened.forEach((backend) => void backend.start?.()) }
+  return {
+    server,
+    start: () => opened.forEach((backend) => void backend.start?.()),
+    observe: () => opened.find((backend) => backend.observe !== undefined)?.observe?.(),
+  }
 }
 
 /** The error body of all embedded services. Times are ISO 8601; the path is never echoed. */

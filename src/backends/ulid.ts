@@ -52,7 +52,7 @@ export function isExecutionId(value: unknown, nowMs: number): value is string {
 }
 
 /** Milliseconds since the epoch at which a ULID was made; undefined when the text is none. */
-function timeOfUlid(text: string): number | undefined {
+export function timeOfUlid(text: string): number | undefined {
   if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(text)) return undefined
   let time = 0
   for (const character of text.slice(0, 10)) time = time * 32 + alphabet.indexOf(character)

@@ -3,6 +3,7 @@ import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { giveBackMemory } from '../telemetry/memory.ts'
+import type { EngineState } from '../telemetry/metrics.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import { embeddedBackends } from './all.ts'
 import type { BackendSettings } from './backend.ts'
@@ -26,8 +27,11 @@ export interface WorkerInput {
   permissionVersion: SharedArrayBuffer
 }
 
-/** What the worker tells: that it listens, or a line for the log. */
-export type WorkerMessage = { kind: 'listening' } | LogLine
+/** Messages of the worker: it listens, the state that was asked for, a line for the log. */
+export type WorkerMessage = { kind: 'listening' } | { kind: 'observed'; state: EngineState | undefined } | LogLine
+
+/** Messages to the worker. */
+export type WorkerOrder = 'stop' | 'observe'
 
 /** By then the first questions have been answered and everything is loaded. */
 const settledMs = 2000
@@ -39,17 +43,17 @@ if (port !== null)
   await serve(
     workerData as WorkerInput,
     (message) => port.postMessage(message),
-    (stop) => port.once('message', stop),
+    (obey) => port.on('message', obey),
   )
 
 async function serve(
   input: WorkerInput,
   tell: (message: WorkerMessage) => void,
-  onStop: (stop: () => void) => void,
+  onOrder: (obey: (order: WorkerOrder) => void) => void,
 ): Promise<void> {
   const db = openDatabase(join(input.dataDir, 'backends.db'))
   const calls = createServiceCalls({ services: input.services, timeoutMs: callTimeoutMs, maxAnswerBytes })
-  const { server, start } = createBackendServer({
+  const { server, start, observe } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
     db,
     call: calls.call,
@@ -65,7 +69,8 @@ async function serve(
   start()
   tell({ kind: 'listening' })
   setTimeout(giveBackMemory, settledMs).unref()
-  onStop(() => {
+  onOrder((order) => {
+    if (order === 'observe') return tell({ kind: 'observed', state: observe() })
     void server.close().then(async () => {
       calls.close()
       db.close()

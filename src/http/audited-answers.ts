@@ -228,7 +228,7 @@ function decide(note: AuditNote | undefined, status: number, errorCode: string |
 }
 
 /** Credentials that do not count are no refusal where others of the same request do. */
-function noteThatCounts({ state }: FastifyRequest): AuditNote | undefined {
+export function noteThatCounts({ state }: FastifyRequest): AuditNote | undefined {
   return state.auditNote?.kind === 'refused' && state.user !== undefined ? undefined : state.auditNote
 }
 

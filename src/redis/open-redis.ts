@@ -1,7 +1,7 @@
 /** Connects to Redis or Valkey: a server, one that Sentinels watch over, or a cluster. Reconnects by itself, for ever. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Redis as Client, Cluster, ClusterOptions, RedisOptions } from 'ioredis'
-import type { Redis, RedisScript } from './redis.ts'
+import type { Redis, RedisObserver, RedisScript } from './redis.ts'
 import { describePlace, type RedisSettings } from './settings.ts'
 
 const maxReconnectPauseMs = 1000
@@ -10,11 +10,13 @@ const checkIntervalMs = 5000
 /** Keys per step of a scan. */
 const scanPortion = 500
 
+const unobserved: RedisObserver = { answered: () => {}, reconnected: () => {} }
+
 /** Returns at once: the first answer may come later. The client is loaded only here, since most gateways need none. */
-export async function openRedis(settings: RedisSettings, log: FastifyBaseLogger): Promise<Redis> {
+export async function openRedis(settings: RedisSettings, log: FastifyBaseLogger, observer = unobserved): Promise<Redis> {
   // A bundle offers nothing but the default of a CommonJS package.
   const { default: library } = await import('ioredis')
-  const connection = new RedisConnection(createClient(library, settings), settings, log)
+  const connection = new RedisConnection(createClient(library, settings), settings, log, observer)
   connection.start()
   return connection
 }
@@ -24,6 +26,7 @@ class RedisConnection implements Redis {
   readonly #settings: RedisSettings
   readonly #timeoutMs: number
   readonly #log: FastifyBaseLogger
+  readonly #observer: RedisObserver
   #reachable = false
   #reached = false
   /** On the monotonic clock. */
@@ -32,11 +35,12 @@ class RedisConnection implements Redis {
   #complained = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(client: Client | Cluster, settings: RedisSettings, log: FastifyBaseLogger) {
+  constructor(client: Client | Cluster, settings: RedisSettings, log: FastifyBaseLogger, observer: RedisObserver) {
     this.#client = client
     this.#settings = settings
     this.#timeoutMs = settings.timeoutMs
     this.#log = log
+    this.#observer = observer
   }
 
   start(): void {
@@ -46,13 +50,18 @@ class RedisConnection implements Redis {
     }
     this.#client.on('error', noteError)
     this.#client.on('node error', noteError)
-    this.#client.on('ready', () => void this.#check())
+    let connected = false
+    this.#client.on('ready', () => {
+      if (connected) this.#observer.reconnected()
+      connected = true
+      void this.#check()
+    })
     this.#client.on('close', () => this.#markUnreachable())
     this.#timer = setInterval(() => void this.#check(), checkIntervalMs).unref()
   }
 
   send(command: string, ...args: (string | number)[]): Promise<unknown> {
-    return this.#ask(() => this.#client.call(command, ...args))
+    return this.#ask(command, () => this.#client.call(command, ...args))
   }
 
   async run({ source, sha1 }: RedisScript, key: string, ...args: (string | number)[]): Promise<unknown> {
@@ -69,7 +78,7 @@ class RedisConnection implements Redis {
     for (const node of nodes) {
       let cursor = '0'
       do {
-        const answer = await this.#ask(() => node.call('scan', cursor, 'MATCH', pattern, 'COUNT', scanPortion))
+        const answer = await this.#ask('scan', () => node.call('scan', cursor, 'MATCH', pattern, 'COUNT', scanPortion))
         const [next, keys] = answer as [string, string[]]
         cursor = String(next)
         if (keys.length > 0) yield keys
@@ -91,8 +100,24 @@ class RedisConnection implements Redis {
     this.#client.disconnect()
   }
 
-  /** During a short interruption a command waits for the next connection; during a long one nobody is kept waiting. */
-  async #ask<T>(question: () => Promise<T>): Promise<T> {
+  async #ask<T>(command: string, question: () => Promise<T>): Promise<T> {
+    const startedAtMs = performance.now()
+    let ok = false
+    try {
+      const answer = await this.#askNow(question)
+      ok = true
+      return answer
+    } catch (error) {
+      // How a server says that it wants the text of a script, once.
+      ok = (error as Error).message.startsWith('NOSCRIPT')
+      throw error
+    } finally {
+      this.#observer.answered({ command, ok, durationMs: performance.now() - startedAtMs })
+    }
+  }
+
+  /** During a short interruption a command waits for the next connection; during a long one it fails at once. */
+  async #askNow<T>(question: () => Promise<T>): Promise<T> {
     const unreachableMs = this.#reachable ? 0 : performance.now() - this.#unreachableSinceMs
     if (unreachableMs > this.#timeoutMs && this.#client.status !== 'ready') {
       throw new Error('Redis is not reachable', { cause: this.#lastError })

@@ -20,6 +20,12 @@ export interface Redis {
   close(): Promise<void>
 }
 
+/** Told about every command, and about every connection that replaces a lost one. */
+export interface RedisObserver {
+  answered(command: { command: string; ok: boolean; durationMs: number }): void
+  reconnected(): void
+}
+
 /** Lua, and the SHA-1 by which servers remember it. */
 export interface RedisScript {
   readonly source: string

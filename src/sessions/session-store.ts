@@ -20,6 +20,8 @@ export interface SessionStore {
   listOf(owner: string): Promise<ReadonlyMap<string, StoredSession>>
   /** Forgets everybody's session and says how many there were. */
   removeAll(): Promise<number>
+  /** How many are live; undefined where counting them is no cheap question. */
+  count?(): number
   close(): void | Promise<void>
 }
 

@@ -17,6 +17,8 @@ export interface SessionsOptions {
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string
   log: FastifyBaseLogger
+  /** Told about every session that starts. */
+  onStarted?: (() => void) | undefined
   /** Milliseconds since the epoch. */
   now?: () => number
 }
@@ -54,14 +56,16 @@ export class Sessions {
   readonly #store: SessionStore
   readonly cookieRules: CookieRules
   readonly #log: FastifyBaseLogger
+  readonly #onStarted: () => void
   readonly #now: () => number
   readonly #remembered = new Map<string, Remembered>()
 
-  constructor({ settings, store, contextPath, log, now = Date.now }: SessionsOptions) {
+  constructor({ settings, store, contextPath, log, onStarted = () => {}, now = Date.now }: SessionsOptions) {
     this.#settings = settings
     this.#store = store
     this.cookieRules = { settings: settings.cookie, contextPath }
     this.#log = log
+    this.#onStarted = onStarted
     this.#now = now
   }
 
@@ -84,6 +88,7 @@ export class Sessions {
     const session = this.#toSession(toKey(id), content)
     await askStore(() => this.#store.insert(session.key, toStored(session)))
     this.#remember(session.key, session)
+    this.#onStarted()
     return { session, id }
   }
 
@@ -130,6 +135,16 @@ export class Sessions {
     const ended = await askStore(() => this.#store.removeAll())
     for (const key of [...this.#remembered.keys()]) this.#remember(key, undefined)
     return ended
+  }
+
+  /** How many are live; undefined where the store cannot tell cheaply, or at present. */
+  count(): number | undefined {
+    try {
+      return this.#store.count?.()
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the sessions could not be counted')
+      return undefined
+    }
   }
 
   /** The value of `Set-Cookie`. `secure`: the browser's connection is TLS. */

@@ -81,6 +81,10 @@ class SqliteSessionStore implements SessionStore {
     return removed
   }
 
+  count(): number {
+    return Number(this.#statements.count.get(this.#options.now())?.['n'])
+  }
+
   close(): void {
     clearInterval(this.#timer)
     if (this.#db.isOpen) this.#db.close()
@@ -113,6 +117,7 @@ function prepare(db: DatabaseSync) {
     remove: db.prepare('DELETE FROM sessions_2 WHERE key = ?'),
     listOf: db.prepare('SELECT key, content, expires_at_ms, owner FROM sessions_2 WHERE owner = ? ORDER BY expires_at_ms DESC'),
     removeAll: db.prepare('DELETE FROM sessions_2'),
+    count: db.prepare('SELECT count(*) AS n FROM sessions_2 WHERE expires_at_ms > ?'),
     removeExpired: db.prepare(
       `DELETE FROM sessions_2 WHERE key IN (
          SELECT key FROM sessions_2 WHERE expires_at_ms <= ? LIMIT ?)`,

@@ -1,115 +1,226 @@
-/** Prometheus metrics of the gateway: per operation and per upstream, and of the process. */
+/** Prometheus metrics: of requests, services, logins, sessions, Redis, the embedded engine and the process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** A metric as the reference describes it. */
+export interface MetricDescription {
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly labels: readonly string[]
+  readonly help: string
+}
+
+/** State that is asked for at each scrape. */
+export interface MetricSources {
+  upstreamCalls(): Iterable<[service: string, pending: number]>
+  /** Undefined when they cannot be counted at present. */
+  liveSessions?: (() => number | undefined) | undefined
+  redis?: { isReachable(): boolean } | undefined
+  embedded?: { isListening(): boolean; observe(): Promise<EngineState | undefined> } | undefined
+}
+
+export interface EngineState {
+  /** Executions that have not ended, by status. */
+  readonly executions: Readonly<Record<string, number>>
+  /** Age of the oldest entry of each queue; 0 when it is empty. */
+  readonly queueAgesMs: Readonly<Record<string, number>>
+}
+
+export type LoginResult = 'success' | 'refused' | 'error'
 
 export interface Metrics {
   requestStarted(): void
   requestAnswered(request: { operation: string; method: string; status: number; seconds: number; bytes: number }): void
   upstreamAnswered(call: { service: string; method: string; status: number | undefined; durationMs: number; bytes: number }): void
-  upstreamPending(read: () => Iterable<[service: string, pending: number]>): void
   requestLimited(limited: { kind: string; enforced: boolean }): void
   requestUncounted(): void
+  loginEnded(login: { method: string; result: LoginResult }): void
+  loggedOut(method: string): void
+  sessionStarted(): void
+  redisAnswered(command: { command: string; ok: boolean; durationMs: number }): void
+  redisReconnected(): void
   /** Events could not be written to the audit log. */
   auditFailed(events: number): void
   rolesSynchronised(outcome: 'done' | 'failed'): void
-  /** Text in the exposition format of Prometheus. */
+  /** Has each scrape ask these. Called once. */
+  watch(sources: MetricSources): void
+  /** Text in the exposition format of Prometheus. Scrapes at the same time share one. */
   print(): Promise<{ contentType: string; text: string }>
+  /** Those of this gateway; the process and the runtime have the usual ones of prom-client. */
+  readonly descriptions: readonly MetricDescription[]
 }
 
-const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+const redisBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
-export function createMetrics(): Metrics {
+/** Gauges that end in `_total`, a suffix of counters; each is the sum of the gauge without it. */
+const misnamedGauges = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
+
+/** As in the conventions of OpenTelemetry; strangers may send any of the many methods that exist. */
+const otherMethod = '_OTHER'
+const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** Shown even when there is none, so that an alert finds them. */
+const commonStatuses = ['NOT_STARTED', 'RUNNING', 'PAUSED']
+
+/** @param version Of the package. */
+export function createMetrics(version: string): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'fairlead_' })
+  collectDefaultMetrics({ register: registry })
+  for (const name of misnamedGauges) registry.removeSingleMetric(name)
+  const descriptions: MetricDescription[] = []
   const registers = [registry]
-  const requests = new Counter({
-    name: 'fairlead_requests_total',
-    help: 'Requests answered.',
-    labelNames: ['operation', 'method', 'status'],
-    registers,
-  })
-  const durations = new Histogram({
-    name: 'fairlead_request_duration_seconds',
-    help: 'From the request line to the last byte of the answer.',
-    labelNames: ['operation'],
-    buckets: seconds,
-    registers,
-  })
-  const inFlight = new Gauge({ name: 'fairlead_requests_in_flight', help: 'Requests received and not yet answered.', registers })
-  const bytes = new Counter({
-    name: 'fairlead_response_bytes_total',
-    help: 'Bytes of answers, before compression where streamed.',
-    labelNames: ['operation'],
-    registers,
-  })
-  const calls = new Counter({
-    name: 'fairlead_upstream_requests_total',
-    help: 'Calls to services; status is "none" when no answer came.',
-    labelNames: ['service', 'method', 'status'],
-    registers,
-  })
-  const callDurations = new Histogram({
-    name: 'fairlead_upstream_duration_seconds',
-    help: 'Duration of calls to services.',
-    labelNames: ['service'],
-    buckets: seconds,
-    registers,
-  })
-  const callBytes = new Counter({
-    name: 'fairlead_upstream_response_bytes_total',
-    help: 'Bytes received from services.',
-    labelNames: ['service'],
-    registers,
-  })
-  const limited = new Counter({
-    name: 'fairlead_rate_limited_total',
-    help: 'Requests beyond the rate limit of a user, app, address or token; enforced tells whether they were refused.',
-    labelNames: ['kind', 'enforced'],
-    registers,
-  })
-  const uncounted = new Counter({
-    name: 'fairlead_rate_limit_uncounted_total',
-    help: 'Requests that were not counted in Redis for the rate limit, because it did not answer.',
-    registers,
-  })
-  const auditFailures = new Counter({
-    name: 'fairlead_audit_failures_total',
-    help: 'Events that could not be written to the audit log.',
-    registers,
-  })
-  const synchronisations = new Counter({
-    name: 'fairlead_role_synchronisations_total',
-    help: 'Synchronisations of roles that have ended, whether or not somebody still waited.',
-    labelNames: ['outcome'],
-    registers,
-  })
+  const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) => {
+    descriptions.push({ name, type: 'counter', labels: labelNames, help })
+    return new Counter({ name, help, labelNames, registers })
+  }
+  const gauge = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) => {
+    descriptions.push({ name, type: 'gauge', labels: labelNames, help })
+    return new Gauge({ name, help, labelNames, registers })
+  }
+  const histogram = <Label extends string = never>(name: string, help: string, buckets: number[], ...labelNames: Label[]) => {
+    descriptions.push({ name, type: 'histogram', labels: labelNames, help })
+    return new Histogram({ name, help, labelNames, buckets, registers })
+  }
+
+  gauge('fairlead_build_info', 'Always 1; the label has the version.', 'version').set({ version }, 1)
+  const requests = counter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
+  const durations = histogram(
+    'fairlead_request_duration_seconds',
+    'From the request line to the last byte of the answer.',
+    secondsBuckets,
+    'operation',
+  )
+  const inFlight = gauge('fairlead_requests_in_flight', 'Requests received and not yet answered.')
+  const bytes = counter('fairlead_response_bytes_total', 'Bytes of answers, before compression where streamed.', 'operation')
+  const calls = counter(
+    'fairlead_upstream_requests_total',
+    'Calls to services; status is "none" when no answer came.',
+    'service',
+    'method',
+    'status',
+  )
+  const callDurations = histogram(
+    'fairlead_upstream_duration_seconds',
+    'Duration of calls to services.',
+    secondsBuckets,
+    'service',
+  )
+  const callBytes = counter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
+  const limited = counter(
+    'fairlead_rate_limited_total',
+    'Requests beyond the rate limit of a user, app, address or token; enforced tells whether they were refused.',
+    'kind',
+    'enforced',
+  )
+  const uncounted = counter(
+    'fairlead_rate_limit_uncounted_total',
+    'Requests that were not counted in Redis for the rate limit, because it did not answer.',
+  )
+  const logins = counter(
+    'fairlead_logins_total',
+    'Logins with a browser that succeeded, and credentials that were refused or could not be checked (error), by login method.',
+    'method',
+    'result',
+  )
+  const logouts = counter('fairlead_logouts_total', 'Logouts, by login method.', 'method')
+  const sessionsStarted = counter('fairlead_sessions_started_total', 'Sessions that this instance has started.')
+  const auditFailures = counter('fairlead_audit_failures_total', 'Events that could not be written to the audit log.')
+  const synchronisations = counter(
+    'fairlead_role_synchronisations_total',
+    'Synchronisations of roles that have ended, also after their request was given up.',
+    'outcome',
+  )
+  const redisCommands = counter(
+    'fairlead_redis_commands_total',
+    'Commands sent to Redis; result is ok or error.',
+    'command',
+    'result',
+  )
+  const redisDurations = histogram(
+    'fairlead_redis_command_duration_seconds',
+    'Duration of commands to Redis, failed ones included.',
+    redisBuckets,
+  )
+  const redisReconnects = counter('fairlead_redis_reconnects_total', 'Connections to Redis that were opened after one was lost.')
+
+  const samplers: (() => void | Promise<void>)[] = []
+
+  function watchEmbedded(embedded: NonNullable<MetricSources['embedded']>): void {
+    const up = gauge('fairlead_embedded_up', 'Whether the worker of the embedded back ends listens: 1 or 0.')
+    const executions = gauge(
+      'fairlead_executions',
+      'Executions of the embedded engine that have not ended, by status. Missing while the worker does not answer.',
+      'status',
+    )
+    const ages = gauge(
+      'fairlead_engine_queue_age_seconds',
+      'How long the oldest entry waits: steps whose time has come (due), executions that wait for others of their pipeline (parked).',
+      'queue',
+    )
+    samplers.push(async () => {
+      up.set(embedded.isListening() ? 1 : 0)
+      const state = await embedded.observe()
+      executions.reset()
+      ages.reset()
+      if (state === undefined) return
+      for (const status of commonStatuses) executions.set({ status }, 0)
+      for (const [status, count] of Object.entries(state.executions)) executions.set({ status }, count)
+      for (const [queue, ageMs] of Object.entries(state.queueAgesMs)) ages.set({ queue }, ageMs / 1000)
+    })
+  }
+
+  async function print(): Promise<{ contentType: string; text: string }> {
+    await Promise.all(samplers.map((sample) => sample()))
+    return { contentType: registry.contentType, text: await registry.metrics() }
+  }
+  let printing: ReturnType<typeof print> | undefined
+
   return {
+    descriptions,
     rolesSynchronised: (outcome) => synchronisations.inc({ outcome }),
     auditFailed: (events) => auditFailures.inc(events),
     requestLimited: ({ kind, enforced }) => limited.inc({ kind, enforced: String(enforced) }),
     requestUncounted: () => uncounted.inc(),
+    loginEnded: (login) => logins.inc(login),
+    loggedOut: (method) => logouts.inc({ method }),
+    sessionStarted: () => sessionsStarted.inc(),
+    redisAnswered: ({ command, ok, durationMs }) => {
+      redisCommands.inc({ command, result: ok ? 'ok' : 'error' })
+      redisDurations.observe(durationMs / 1000)
+    },
+    redisReconnected: () => redisReconnects.inc(),
     requestStarted: () => inFlight.inc(),
-    requestAnswered: (request) => {
+    requestAnswered: ({ operation, method, status, seconds, bytes: size }) => {
       inFlight.dec()
-      requests.inc({ operation: request.operation, method: request.method, status: request.status })
-      durations.observe({ operation: request.operation }, request.seconds)
-      if (request.bytes > 0) bytes.inc({ operation: request.operation }, request.bytes)
+      requests.inc({ operation, method: knownMethods.has(method) ? method : otherMethod, status })
+      durations.observe({ operation }, seconds)
+      if (size > 0) bytes.inc({ operation }, size)
     },
-    upstreamAnswered: (call) => {
-      calls.inc({ service: call.service, method: call.method, status: call.status ?? 'none' })
-      callDurations.observe({ service: call.service }, call.durationMs / 1000)
-      if (call.bytes > 0) callBytes.inc({ service: call.service }, call.bytes)
+    upstreamAnswered: ({ service, method, status, durationMs, bytes: size }) => {
+      calls.inc({ service, method, status: status ?? 'none' })
+      callDurations.observe({ service }, durationMs / 1000)
+      if (size > 0) callBytes.inc({ service }, size)
     },
-    upstreamPending: (read) => {
-      const gauge: Gauge<'service'> = new Gauge({
-        name: 'fairlead_upstream_requests_in_flight',
-        help: 'Calls to services that wait or run.',
-        labelNames: ['service'],
-        registers,
-        collect: () => {
-          for (const [service, pending] of read()) gauge.set({ service }, pending)
-        },
+    watch: ({ upstreamCalls, liveSessions, redis, embedded }) => {
+      const pending = gauge('fairlead_upstream_requests_in_flight', 'Calls to services that wait or run.', 'service')
+      samplers.push(() => {
+        for (const [service, count] of upstreamCalls()) pending.set({ service }, count)
       })
+      if (liveSessions !== undefined) {
+        const sessions = gauge('fairlead_sessions', 'Live sessions in the data directory. Missing where Redis holds them.')
+        samplers.push(() => sessions.set(liveSessions() ?? Number.NaN))
+      }
+      if (redis !== undefined) {
+        const up = gauge('fairlead_redis_up', 'Whether Redis answered the last time it was asked: 1 or 0. Missing without Redis.')
+        samplers.push(() => up.set(redis.isReachable() ? 1 : 0))
+      }
+      if (embedded !== undefined) watchEmbedded(embedded)
     },
-    print: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    print: () => {
+      printing ??= print().finally(() => {
+        printing = undefined
+      })
+      return printing
+    },
   }
 }

@@ -8,6 +8,7 @@ import type { Backend, BackendSettings, CallService, ServiceAnswer } from '../..
 import { openDatabase } from '../../src/backends/database.ts'
 import { createBackendServer } from '../../src/backends/server.ts'
 import { formatJson, parseJson } from '../../src/http/json.ts'
+import type { EngineState } from '../../src/telemetry/metrics.ts'
 import { toHeaderText } from '../../src/upstreams/header-text.ts'
 import type { ServiceName } from '../../src/upstreams/services.ts'
 
@@ -35,6 +36,8 @@ export interface Backends {
     body?: unknown,
     headers?: Record<string, string>,
   ): Promise<ServiceAnswer>
+  /** State of the engine, as the metrics show it. */
+  observe(): EngineState | undefined
   /** Stops the servers and closes the database, before the end of the test. */
   stop(): Promise<void>
 }
@@ -65,7 +68,7 @@ export async function startBackends(
     if (options.others === undefined) throw new Error(`${service} is not reachable in this test`)
     return options.others(service, request)
   }
-  const { server, start } = createBackendServer({
+  const { server, start, observe } = createBackendServer({
     backends,
     db,
     call,
@@ -87,7 +90,7 @@ export async function startBackends(
     await stop()
     if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
   })
-  return { url: (service) => `${base}/${service}`, ask, stop }
+  return { url: (service) => `${base}/${service}`, ask, observe, stop }
 }
 
 function createLog(receive: BackendsOptions['log']): pino.Logger {

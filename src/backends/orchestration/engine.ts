@@ -2,9 +2,11 @@
  * Drives executions: hands out tasks whose time has come, records their results, and wakes up when the next is due. Between
  * two steps there is nothing in memory that is not in the store, so a restart goes on where the last step ended.
  */
+import type { EngineState } from '../../telemetry/metrics.ts'
 import { BackendError } from '../backend.ts'
 import { inTransaction } from '../database.ts'
 import { executionFactor } from '../limits.ts'
+import { timeOfUlid } from '../ulid.ts'
 import { DueQueue } from './due-queue.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { runFollowUp } from './follow-ups.ts'
@@ -66,6 +68,17 @@ export class Engine implements EngineParts {
     this.#isRunning = false
     clearTimeout(this.#timer)
     this.#queue.clear()
+  }
+
+  /** For the metrics: how many executions there are, and for how long the first of each queue waits. */
+  observe(): EngineState {
+    const { store, now } = this.options
+    const ageOf = (sinceMs: number | undefined) => (sinceMs === undefined ? 0 : Math.max(0, now() - sinceMs))
+    const parked = store.firstParked()
+    return {
+      executions: store.countIncomplete(),
+      queueAgesMs: { due: ageOf(this.#queue.next()), parked: ageOf(parked === undefined ? undefined : timeOfUlid(parked)) },
+    }
   }
 
   /** One atomic step. `work` must not wait, and must not begin another step. */

@@ -90,6 +90,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       expressionRoutes(app, engine)
     },
     start: () => engine.start(),
+    observe: () => engine.observe(),
     close: () => engine.stop(),
   }
 }

@@ -36,7 +36,10 @@ export interface ExecutionStore {
   running(configId: string): string[]
   /** Those that wait for their turn, with their places in the row. */
   parked(configId: string): { id: string; parkedAt: string }[]
-  countByStatus(status: Status): number
+  /** Executions that have not ended, by status. */
+  countIncomplete(): Partial<Record<Status, number>>
+  /** Of those that wait for their turn, the first; a ULID made when it was parked. */
+  firstParked(): string | undefined
   /** What the engine has to look at, with its time. */
   due(): { id: string; due: number }[]
 }
@@ -120,7 +123,8 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   const configIds = db.prepare(`
     SELECT DISTINCT config_id FROM orchestration_executions
     WHERE application = ? AND type = 'PIPELINE' AND config_id IS NOT NULL`)
-  const counted = db.prepare('SELECT count(*) AS n FROM orchestration_executions WHERE complete = 0 AND status = ?')
+  const counted = db.prepare('SELECT status, count(*) AS n FROM orchestration_executions WHERE complete = 0 GROUP BY status')
+  const firstParked = db.prepare('SELECT min(parked_at) AS first FROM orchestration_executions WHERE parked_at IS NOT NULL')
   const due = db.prepare('SELECT id, next_due FROM orchestration_executions WHERE next_due IS NOT NULL')
 
   const parts = new SharedParts(db, { prefix: 'orchestration', parse: parseStored, format: formatStored })
@@ -252,7 +256,8 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     configIds: (application) => configIds.all(application).map((row) => row['config_id'] as string),
     running: (configId) => running.all(configId).map((row) => row['id'] as string),
     parked: (configId) => parked.all(configId).map((row) => ({ id: row['id'] as string, parkedAt: row['parked_at'] as string })),
-    countByStatus: (status) => Number(counted.get(status)?.['n']),
+    countIncomplete: () => Object.fromEntries(counted.all().map((row) => [String(row['status']), Number(row['n'])])),
+    firstParked: () => (firstParked.get()?.['first'] ?? undefined) as string | undefined,
     due: () => due.all().map((row) => ({ id: row['id'] as string, due: Number(row['next_due']) })),
   }
 }

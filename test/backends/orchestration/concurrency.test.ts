@@ -155,3 +155,19 @@ test('orchestration-scenario 193: five hundred executions run side by side while
 
   assert.equal(await succeeded(), 500)
 })
+
+test('the metrics show for how long executions and steps wait', async (t) => {
+  const engine = await startEngine(t)
+  const first = await engine.run({ ...limited, stages: [W('1', 1000)] })
+  await engine.ends(first, 'RUNNING')
+  engine.clock.pass(5)
+  await engine.run({ ...limited, stages: [W('1', 1)] })
+  engine.clock.pass(30)
+  assert.deepEqual(engine.backends.observe(), {
+    executions: { NOT_STARTED: 1, RUNNING: 1 },
+    queueAgesMs: { due: 0, parked: 30_000 },
+  })
+  // A step whose time has come, before the engine has had its turn.
+  engine.clock.pass(1000)
+  assert.deepEqual(engine.backends.observe()?.queueAgesMs, { due: 35_000, parked: 1_030_000 })
+})

@@ -45,7 +45,7 @@ export function adminRoutes(app: FastifyInstance, engine: Engine): void {
   )
 
   app.get('/executions/activeByInstance', () => ({
-    [hostname()]: { overdue: false, count: store.countByStatus('RUNNING') },
+    [hostname()]: { overdue: false, count: store.countIncomplete().RUNNING ?? 0 },
   }))
 
   app.get<{ Querystring: FailedStagesQuery }>('/pipelines/failedStages', (request) => {
