@@ -122,8 +122,19 @@ export interface ErrorDetails {
   /** Fields merged last into the body, as Gate does for template errors. */
   fields?: Record<string, unknown>
   headers?: Record<string, string>
-  /** What a browser shows instead of the body. */
-  page?: { html: string; headers: Readonly<Record<string, string>> }
+  /** Where the page for browsers says something else than usual for the code. */
+  page?: PageParts
+}
+
+/** What a page for browsers says besides the message of an error. */
+export interface PageParts {
+  readonly heading?: string
+  /** Paragraphs. */
+  readonly advice?: readonly string[]
+  /** A list of what may be wrong. */
+  readonly causes?: readonly string[]
+  /** The button; its path lies below the context path. */
+  readonly action?: { readonly label: string; readonly path: string }
 }
 
 /** An error that may be shown to a client: `message` is for people, `cause` only for the log. */

@@ -18,6 +18,7 @@ import { RedisCounters } from './http/limits/redis-counters.ts'
 import { RunTimeLimitsReader } from './http/limits/run-time-limits.ts'
 import { createEncryptedServer, createExtraListeners, createPlainServer } from './http/listeners.ts'
 import type { OriginSettings } from './http/origin.ts'
+import type { Site } from './http/page.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
 import { createHttpServer } from './http/server.ts'
 import { shedRequests } from './http/shedding.ts'
@@ -175,6 +176,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     log,
   })
   const operations = allOperations
+  const site: Site = { contextPath: config.http.origin.contextPath, brand: config.login.page }
   const audited =
     audit &&
     new AuditedAnswers({
@@ -196,6 +198,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     }),
     permissions,
     login,
+    site,
     settings: config.operations,
     version,
     health,
@@ -219,10 +222,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     applyCors(config.http.cors),
     answerOptions(methodsOf),
     shedRequests(config.http.shedding, { now }),
-    refuseForeignLogins({
-      cors: config.http.cors,
-      page: { contextPath: config.http.origin.contextPath, brand: config.login.page },
-    }),
+    refuseForeignLogins(config.http.cors),
     ...login.steps,
     refuseForeignPages(config.http.cors),
     ...(rateLimit.enabled
@@ -250,6 +250,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         : createPlainServer(handler, serverOptions),
     echoedHeaders: config.http.answerHeaders,
     boundsOf: createBodyBounds(config.http.bodies),
+    site,
     ignoreTrailingSlash: config.http.ignoreTrailingSlash,
     rootPaths: probePaths,
     steps,

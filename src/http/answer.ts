@@ -2,7 +2,10 @@
 import { promisify } from 'node:util'
 import { gzip as gzipCallback } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { toErrorAnswer } from './error-answer.ts'
+import type { GatewayError } from '../errors.ts'
+import { isNavigation } from './caller.ts'
+import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
+import { createErrorPage } from './error-page.ts'
 import { formatJson } from './json.ts'
 import { acceptsGzip, parseAccept } from './parse-accept.ts'
 
@@ -86,22 +89,28 @@ export async function sendBytes(
 }
 
 /** Sends any thrown value as an error answer. @returns the classified error, for the log */
-export async function sendError(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  thrown: unknown,
-): Promise<ReturnType<typeof toErrorAnswer>['error']> {
-  const answer = toErrorAnswer(thrown, request.state.requestId, request.state.path)
-  request.state.errorCode = answer.error.code
-  reply.headers(answer.headers)
-  const { page } = answer.error.details
-  if (page !== undefined && /\btext\/html\b/i.test(request.headers.accept ?? '')) {
-    reply.headers(page.headers)
-    await sendBytes(request, reply, answer.status, Buffer.from(page.html), page.headers['content-type'] ?? 'text/html')
-  } else if (parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml') {
-    await sendValue(request, reply, answer.status, answer.body)
-  } else {
-    await sendBytes(request, reply, answer.status, Buffer.from(formatJson(answer.body)), answer.contentType)
+export async function sendError(request: FastifyRequest, reply: FastifyReply, thrown: unknown): Promise<GatewayError> {
+  const { state, headers } = request
+  const answer = toErrorAnswer(thrown, state.requestId, state.path)
+  state.errorCode = answer.error.code
+  if (!isNavigation(headers) && parseAccept(headers.accept, ['json', 'yaml']) === 'yaml') {
+    await sendValue(request, reply.headers(answer.headers), answer.status, answer.body)
+    return answer.error
   }
+  const { text, contentType, headers: described } = formatError(request, answer)
+  await sendBytes(request, reply.headers(described), answer.status, Buffer.from(text), contentType)
   return answer.error
+}
+
+/** A page to a browser that opens one, JSON to everything else. */
+export function formatError(
+  { headers, server, state }: FastifyRequest,
+  answer: ErrorAnswer,
+): { text: string; contentType: string; headers: Record<string, string> } {
+  if (!isNavigation(headers)) {
+    return { text: formatJson(answer.body), contentType: answer.contentType, headers: answer.headers }
+  }
+  const page = createErrorPage(answer.error, { site: server.site, requestId: state.requestId })
+  const { 'content-type': contentType = 'text/html', ...others } = page.headers
+  return { text: page.html, contentType, headers: { ...answer.headers, ...others } }
 }

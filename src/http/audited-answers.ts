@@ -4,10 +4,10 @@ import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fasti
 import { GatewayError } from '../errors.ts'
 import type { AuditLog } from '../telemetry/audit/audit-log.ts'
 import type { AuditDecision, AuditEvent } from '../telemetry/audit/event.ts'
+import { formatError } from './answer.ts'
 import { namesInBody, namesInQuery } from './audited-names.ts'
 import { concealSecrets } from './conceal-secrets.ts'
 import { toErrorAnswer } from './error-answer.ts'
-import { formatJson } from './json.ts'
 import { RepeatedRefusals } from './repeated-refusals.ts'
 import type { AuditNote, RequestState } from './request-state.ts'
 
@@ -278,8 +278,8 @@ function replaceAnswer(request: FastifyRequest, reply: FastifyReply, error: unkn
   const answer = toErrorAnswer(error, state.requestId, state.path)
   for (const name of ['location', 'content-encoding', 'etag', 'set-cookie', 'content-disposition']) reply.removeHeader(name)
   delete state.answerHeaders['set-cookie']
-  const text = formatJson(answer.body)
+  const { text, contentType, headers } = formatError(request, answer)
   const length = String(Buffer.byteLength(text))
-  void reply.code(answer.status).headers({ ...answer.headers, 'content-type': answer.contentType, 'content-length': length })
+  void reply.code(answer.status).headers({ ...headers, 'content-type': contentType, 'content-length': length })
   return text
 }

@@ -15,6 +15,7 @@ import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
 import type { BoundsOf } from './body-bounds.ts'
 import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
+import type { Site } from './page.ts'
 import type { RequestState, RequestStep } from './request-state.ts'
 import { readTarget } from './request-target.ts'
 
@@ -31,6 +32,8 @@ export interface HttpServerOptions {
   createMainServer: (handler: RequestListener) => Server
   echoedHeaders: EchoedHeaders
   boundsOf: BoundsOf
+  /** What pages show. */
+  site: Site
   /** Steps that every request passes, in order. */
   steps: readonly RequestStep[]
   /** Told about every request when it arrives, once its answer is over, and about every error that was answered. */
@@ -80,6 +83,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   })
   server.decorateRequest('state')
   server.decorate('boundsOf', options.boundsOf)
+  server.decorate('site', options.site)
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', (_request, _payload, done) => done(null))
 

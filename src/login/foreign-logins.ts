@@ -3,30 +3,24 @@ import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { type CorsSettings, isAllowedOrigin, isSameOrigin } from '../http/cors.ts'
 import type { RequestStep } from '../http/request-state.ts'
-import { createPage, escapeHtml, type PageOptions } from './login-page.ts'
-
-export interface ForeignLoginsOptions {
-  cors: CorsSettings
-  page: Pick<PageOptions, 'contextPath' | 'brand'>
-}
 
 type Action = 'login' | 'logout'
 
 const words = {
   login: {
     message: 'A page of another site has sent this sign-in. Open the sign-in page of this gateway, and sign in there.',
-    link: '/login',
+    path: '/login',
     label: 'Sign in',
   },
   logout: {
     message: 'A page of another site asks to sign you out. Nothing has happened yet.',
-    link: '/auth/logout',
+    path: '/auth/logout',
     label: 'Sign out',
   },
 } as const
 
 /** Answers of identity providers come from other sites, and have their own proof that this browser asked for them. */
-export function refuseForeignLogins({ cors, page }: ForeignLoginsOptions): RequestStep {
+export function refuseForeignLogins(cors: CorsSettings): RequestStep {
   return {
     name: 'refuseForeignLogins',
     run(request) {
@@ -36,17 +30,10 @@ export function refuseForeignLogins({ cors, page }: ForeignLoginsOptions): Reque
         { action, origin: request.headers.origin, address: request.state.clientAddress },
         'a page of another origin was refused',
       )
-      const { message, link, label } = words[action]
-      const shown = createPage(
-        label,
-        `
-    <h1>${label}?</h1>
-    <p class="notice alert" role="alert">${message}</p>
-    <p><a class="button" href="${escapeHtml(page.contextPath + link)}">${label}</a></p>`,
-        "; form-action 'none'",
-        page.brand,
-      )
-      throw new GatewayError('ORIGIN_REFUSED', message, { page: shown })
+      const { message, path, label } = words[action]
+      throw new GatewayError('ORIGIN_REFUSED', message, {
+        page: { heading: `${label}?`, advice: [], action: { label, path } },
+      })
     },
   }
 }

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify'
 import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
 import type { UserSession } from '../sessions/sessions.ts'
 import type { OnListening } from './login-method.ts'
-import type { Page } from './login-page.ts'
 import type { Tokens } from './tokens/tokens.ts'
 
 export interface Login {
@@ -37,8 +36,6 @@ export interface Login {
   sessionKeyOf(state: RequestState): string | undefined
   /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   endAllSessions(): Promise<number>
-  /** The page that a browser shows after the logout. */
-  farewellPage(text: string): Page
   /** Before the gateway listens. @returns what to do when it does @throws {GatewayError} BAD_ARGUMENT for the first administrator */
   prepareStart(): Promise<OnListening>
   close(): Promise<void> | void

@@ -13,7 +13,6 @@ import type { Sessions, UserSession } from '../sessions/sessions.ts'
 import { toUserKey } from '../user-name.ts'
 import { createAnonymousUser } from './anonymous.ts'
 import { CompletedLogins } from './completed-logins.ts'
-import { withPage } from './failed-login-page.ts'
 import { prepareFirstAdministrator } from './form/first-administrator.ts'
 import { createFormSource } from './form/form-source.ts'
 import { openUsers } from './form/users.ts'
@@ -22,7 +21,7 @@ import type { Login } from './login.ts'
 import { LoginCookies, type PendingLogin } from './login-cookies.ts'
 import { createFileKeys, createRedisKeys, type LoginKeys } from './login-keys.ts'
 import type { CompletedLogin, LoginEnding, LoginMethod, OnListening } from './login-method.ts'
-import { createFarewellPage, type Page, type PageOptions } from './login-page.ts'
+import type { PageOptions } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
 import { PasswordLogin, type PasswordSource } from './password-login.ts'
 import { type Accounts, createNameRule, createUserPreparation, type ObjectionTo, type PrepareUser } from './prepare-user.ts'
@@ -147,13 +146,14 @@ async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUs
   if (settings.oauth2 !== undefined) {
     const { openOAuth2 } = await import('./oauth2/open-oauth2.ts')
     const isServiceAccount = createServiceAccountCheck(options)
-    const { contextPath } = options
-    return [await openOAuth2({ settings: settings.oauth2, contextPath, prepareUser, isServiceAccount, log, now })]
+    return [
+      await openOAuth2({ settings: settings.oauth2, site: toPageOptions(options), prepareUser, isServiceAccount, log, now }),
+    ]
   }
   if (settings.saml !== undefined) {
     const { openSamlLogin } = await import('./saml/open-saml-login.ts')
-    const { dataDir, contextPath, redis } = options
-    return [await openSamlLogin({ settings: settings.saml, dataDir, contextPath, redis, log, now })]
+    const { dataDir, redis } = options
+    return [await openSamlLogin({ settings: settings.saml, dataDir, site: toPageOptions(options), redis, log, now })]
   }
   const source = await openPasswordSource(options, now)
   const browsers = new KnownBrowsers({ keys, contextPath: options.contextPath, log, now })
@@ -239,7 +239,6 @@ class OpenLogin implements Login, LoginEnding {
       ),
       loops: this.#loops,
       cookies: this.#cookies,
-      page: toPageOptions(options),
     })
     this.steps = this.#requests.steps
   }
@@ -272,10 +271,6 @@ class OpenLogin implements Login, LoginEnding {
     await permissions.reportLogout(user.username)
   }
 
-  farewellPage(text: string): Page {
-    return createFarewellPage(toPageOptions(this.#options), text)
-  }
-
   sessionsOf(username: string): Promise<UserSession[]> {
     return this.#options.sessions.listOf(username)
   }
@@ -299,7 +294,7 @@ class OpenLogin implements Login, LoginEnding {
     const report = this.#methods.find(({ name }) => name === login.user.method)?.reportOf(login.user)
     const user = await this.#prepareUser(login.user, report, login.nameCase).catch((error: unknown) => {
       noteRefusal(state, login.user.method, error)
-      throw withPage(error, { ...toPageOptions(this.#options), requestId: state.requestId })
+      throw error
     })
     const returned = this.#returned.get(state)
     const target = login.path ?? returned?.target ?? (await this.#cookies.findTarget(request)) ?? '/'

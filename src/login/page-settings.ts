@@ -2,8 +2,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { explainUnreadable } from '../file-fault.ts'
+import { type Brand, fairleadBrand } from '../http/page.ts'
 import type { SettingsReport } from '../setting.ts'
-import { type Brand, fairleadBrand } from './login-page.ts'
 
 /** The logo is part of every page that shows it. */
 const maxLogoBytes = 100 * 1024

@@ -1,17 +1,16 @@
 /** What happens to every request before its operation: the user is found, the permission service asked, strangers sent away. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { callerOf, isBrowser } from '../http/caller.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
 import type { Session } from '../sessions/session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import { callerOf, isBrowser } from './caller.ts'
 import type { LoginCookies } from './login-cookies.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from './login-method.ts'
-import type { PageOptions } from './login-page.ts'
 import type { LoopBreaker } from './loop-breaker.ts'
-import { createLoopPage } from './loop-page.ts'
+import { createLoopError } from './loop-error.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
 import { toSavedRequest } from './saved-request.ts'
 
@@ -26,7 +25,6 @@ export interface RequestLoginOptions {
   anonymous: () => User
   loops: LoopBreaker
   cookies: LoginCookies
-  page: Pick<PageOptions, 'contextPath' | 'brand'>
 }
 
 /** What the steps of one request tell each other. */
@@ -78,7 +76,7 @@ export class RequestLogin {
     return [
       { name: 'findUser', run: (request) => this.#findUser(request) },
       { name: 'askPermissionService', run: (request) => this.#askPermissionService(request) },
-      { name: 'breakLoop', run: (request, reply) => this.#breakLoop(request, reply) },
+      { name: 'breakLoop', run: (request) => this.#breakLoop(request) },
       { name: 'requireLogin', run: (request, reply) => this.#requireLogin(request, reply) },
     ]
   }
@@ -178,8 +176,8 @@ export class RequestLogin {
   }
 
   /** A browser that comes back to log in a third time within a minute is told why, instead of being sent on. */
-  async #breakLoop(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { loops, page } = this.#options
+  async #breakLoop(request: FastifyRequest): Promise<void> {
+    const { loops } = this.#options
     const { state, method } = request
     const { open, session } = this.#findings.get(state) ?? {}
     if (state.user !== undefined) {
@@ -190,8 +188,7 @@ export class RequestLogin {
     const loop = loops.check(request)
     if (loop === undefined) return
     request.log.warn({ loop, address: state.clientAddress }, 'a browser logs in again and again')
-    const { html, headers } = createLoopPage({ ...page, loop, baseUrl: state.baseUrl, requestId: state.requestId })
-    await reply.code(401).headers(headers).send(html)
+    throw createLoopError({ loop, baseUrl: state.baseUrl })
   }
 
   /**

@@ -1,6 +1,6 @@
 /** Which request a browser is sent back to after the login. */
 import type { FastifyRequest } from 'fastify'
-import { isNavigation } from './caller.ts'
+import { isNavigation } from '../http/caller.ts'
 
 export interface SavedRequest {
   /** Path and query, without context path and origin: that comes from the request that completes the login. */

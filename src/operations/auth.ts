@@ -1,9 +1,10 @@
 /** Who is logged in, and the ways in and out: the operations below `/auth`, and the entry page. */
 
 import { z } from 'zod'
+import { createPage, escapeHtml, type Site } from '../http/page.ts'
 import { parseAccept } from '../http/parse-accept.ts'
 import type { User } from '../http/request-state.ts'
-import { createPage, escapeHtml } from '../login/login-page.ts'
+import { createFarewellPage } from '../login/login-page.ts'
 import { checkRedirectTarget } from '../login/redirect-target.ts'
 import { adminOnly, ownAffair, tellsWhoAsks } from './demands.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from './operation.ts'
@@ -141,9 +142,9 @@ export const authOperations: Operation[] = [
     demands: ownAffair,
     summary: 'Open the web UI',
     description: 'Sends the browser to the web UI, or says what there is while nobody has said where the UI is.',
-    handle: async ({ state, headers }, { settings }) => {
+    handle: async ({ state, headers }, { settings, site }) => {
       const wantsPage = String(headers.accept ?? '').includes('text/html')
-      if (settings.uiUnknown && wantsPage) return welcome(state.user?.username ?? 'anonymous', settings.uiUrl)
+      if (settings.uiUnknown && wantsPage) return welcome(site, state.user?.username ?? 'anonymous', settings.uiUrl)
       return new DirectAnswer(302, undefined, { location: settings.uiUrl === '' ? `${state.baseUrl}/auth/user` : settings.uiUrl })
     },
     success: 302,
@@ -152,7 +153,7 @@ export const authOperations: Operation[] = [
 ]
 
 /** What a browser finds after the first login to a platform that has no web UI yet. */
-function welcome(username: string, uiUrl: string): DirectAnswer {
+function welcome({ brand }: Site, username: string, uiUrl: string): DirectAnswer {
   const { html, headers } = createPage(
     'Welcome',
     `
@@ -163,6 +164,7 @@ function welcome(username: string, uiUrl: string): DirectAnswer {
       <code>services.deck.baseUrl</code>, and this page leads there.</p>
       <p><a href="auth/logout">Sign out</a></p>`,
     '',
+    brand,
   )
   return new DirectAnswer(200, html, headers)
 }
@@ -229,12 +231,12 @@ const farewells = [
 ] as const
 
 /** A page for browsers, bare text for clients that prefer texts, and JSON for all others. */
-function sayFarewell({ headers }: OperationRequest, { login }: Platform): unknown {
+function sayFarewell({ headers }: OperationRequest, { site, settings }: Platform): unknown {
   const said = farewells[Math.floor(Math.random() * farewells.length)] as string
   if (parseAccept(headers.accept, ['json', 'yaml', 'text']) !== 'text') return said
   if (!/\btext\/html\b/i.test(headers.accept ?? '')) {
     return new DirectAnswer(200, said, { 'content-type': 'text/plain;charset=UTF-8' })
   }
-  const page = login.farewellPage(said)
+  const page = createFarewellPage({ ...site, ui: settings }, said)
   return new DirectAnswer(200, page.html, page.headers)
 }

@@ -2,6 +2,7 @@
 
 import type { Banners } from '../banners/banners.ts'
 import type { AuditedAnswers } from '../http/audited-answers.ts'
+import type { Site } from '../http/page.ts'
 import type { Login } from '../login/login.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { AuditLog } from '../telemetry/audit/audit-log.ts'
@@ -20,6 +21,8 @@ export interface Platform {
   readonly banners: Banners
   readonly permissions: Permissions
   readonly login: Login
+  /** What pages show. */
+  readonly site: Site
   readonly settings: OperationSettings
   /** Version of the package, for GET /version. */
   readonly version: string

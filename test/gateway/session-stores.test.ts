@@ -131,7 +131,7 @@ for (const [name, start] of stores) {
     assert.equal((await open().visit('/health')).status, 200)
     assert.equal((await open().visit('/livez')).status, 200)
     for (const path of ['/credentials', '/auth/user', '/networks']) {
-      const answer = await browser.visit(path)
+      const answer = await browser.ask(path)
       assert.deepEqual([answer.status, answer.cookies], [503, []], path)
       assert.match(String(answer.headers.get('content-type')), /^application\/json/)
       assert.equal(JSON.parse(answer.text)['status'], 503)

@@ -44,7 +44,7 @@ test('what browsers send to other origins without asking is refused, unless the 
   const bodies = [{}, ...[types.text, types.form, types.parts].map((type) => ({ 'content-type': type }))]
   for (const origin of [evil, 'null', `${ui}.evil.com`, 'http://gate.example.com']) {
     for (const headers of bodies) {
-      const answer = await browser.visit('/tasks', post({ origin, ...headers }))
+      const answer = await browser.ask('/tasks', post({ origin, ...headers }))
       assert.deepEqual([answer.status, (JSON.parse(answer.text) as { code: string }).code], [403, 'ORIGIN_REFUSED'])
     }
   }
@@ -63,7 +63,7 @@ test('what browsers send to other origins without asking is refused, unless the 
 test('a change without a body, which an empty form of another origin can ask for, is refused as well', async (t) => {
   const { browser } = await start(t)
   const codeFor = async (headers: Record<string, string>) =>
-    (JSON.parse((await browser.visit('/auth/deleteSessionCache', { method: 'POST', headers })).text) as { code: string }).code
+    (JSON.parse((await browser.ask('/auth/deleteSessionCache', { method: 'POST', headers })).text) as { code: string }).code
 
   const empty: Record<string, string>[] = [{}, { 'content-type': types.form }, { 'content-type': types.text }]
   for (const headers of empty) {

@@ -132,7 +132,7 @@ test('auth-scenario 25: the farewell is JSON, a page for browsers, and bare text
 
 test('auth-scenario 26: whoever is no administrator may not have roles read again', async (t) => {
   const { open, fiat } = await startWithFiat(t, { 'GET /authorize/admin': view() })
-  assertError(await open().visit('/auth/roles/sync', { method: 'POST', ...asAdmin }), 403)
+  assertError(await open().ask('/auth/roles/sync', { method: 'POST', ...asAdmin }), 403)
   assert.ok(!askedOf(fiat).includes('POST /roles/sync'))
 })
 
@@ -152,7 +152,7 @@ test('auth-scenario 28: the status of a failed synchronisation is passed on', as
     'GET /authorize/admin': view({ admin: true }),
     'POST /roles/sync': new Reply(503, { message: 'nobody was synced' }),
   })
-  assertError(await open().visit('/auth/roles/sync', { method: 'POST', ...asAdmin }), 503)
+  assertError(await open().ask('/auth/roles/sync', { method: 'POST', ...asAdmin }), 503)
 })
 
 test('auth-scenario 29: having roles read again needs a login', async (t) => {
@@ -164,7 +164,7 @@ test('auth-scenario 29: having roles read again needs a login', async (t) => {
 test('auth-scenario 30: without permission service nobody is administrator', async (t) => {
   const { open } = await startGuarded(t)
   for (const path of ['/auth/roles/sync', '/auth/deleteSessionCache'])
-    assertError(await open().visit(path, { method: 'POST', ...asAdmin }), 403)
+    assertError(await open().ask(path, { method: 'POST', ...asAdmin }), 403)
 })
 
 test('auth-scenario 31: an administrator logs everybody out', async (t) => {
@@ -185,7 +185,7 @@ test('auth-scenario 32: a redirect without target is refused', async (t) => {
 test('auth-scenario 50: a target given twice is refused, without a Location', async (t) => {
   const { open } = await startGuarded(t)
   for (const query of [`to=${ui}&to=https://evil.com`, `to=${ui}&to=`, `to=${ui}/&to=x`]) {
-    const answer = await open().visit(`/auth/redirect?${query}`, asAdmin)
+    const answer = await open().ask(`/auth/redirect?${query}`, asAdmin)
     assertError(answer, 400)
     assert.equal(answer.location, null)
     assert.ok(!answer.text.includes('evil.com'))
@@ -197,7 +197,7 @@ test('auth-scenario 56: a forbidden target is remembered with its request and re
   const browser = open()
   await browser.visit('/auth/redirect?to=https://evil.com')
   assert.equal((await browser.login('admin', 'secret')).location, `${gatewayUrl}/auth/redirect?to=https://evil.com`)
-  assertError(await browser.visit('/auth/redirect?to=https://evil.com'), 400)
+  assertError(await browser.ask('/auth/redirect?to=https://evil.com'), 400)
 })
 
 test('auth-scenario 34: the root sends a logged-in browser to the web UI', async (t) => {

@@ -89,6 +89,11 @@ export class Browser {
     return { status: answer.statusCode, location: headers.get('location'), cookies, headers, text: await answer.body.text() }
   }
 
+  /** Asks as a program does: errors are JSON. */
+  ask(path: string, init: VisitInit = {}): Promise<Visit> {
+    return this.visit(path, { ...init, headers: { accept: 'application/json', ...init.headers } })
+  }
+
   /** Sends the login form. */
   login(username: string, password: string, headers: Record<string, string> = {}): Promise<Visit> {
     return this.visit('/login', { method: 'POST', body: new URLSearchParams({ username, password }), headers })

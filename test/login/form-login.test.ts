@@ -275,7 +275,7 @@ test('auth-scenario 72: while the session store is down nobody is let in, and he
   db.exec('ALTER TABLE sessions_2 RENAME TO gone')
 
   for (const path of ['/credentials', '/auth/user', '/networks']) {
-    const answer = await fresh.visit(path)
+    const answer = await fresh.ask(path)
     assert.deepEqual([answer.status, answer.cookies], [503, []], path)
     assert.equal(JSON.parse(answer.text)['status'], 503)
   }

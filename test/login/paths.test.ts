@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { FastifyRequest } from 'fastify'
-import { callerOf } from '../../src/login/caller.ts'
+import { callerOf } from '../../src/http/caller.ts'
 import { alwaysOpen, findOpenPath } from '../../src/login/open-paths.ts'
 import { toSavedRequest } from '../../src/login/saved-request.ts'
 import { pageAccept } from './browser.ts'

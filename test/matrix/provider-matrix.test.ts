@@ -125,6 +125,7 @@ async function logOut(arrangement: Arrangement, session: string): Promise<void> 
 
 function toOutcome({ url }: Arrangement, { status, location, text }: Visit): string {
   if (status === 302) return location === `${url}/login` ? '302 login' : `302 ${location}`
+  if (text.startsWith('<!doctype html>') && status >= 400 && location === null) return String(status)
   const body = JSON.parse(text) as { username?: string; status?: number }
   if (status === 200) return `200 ${body.username}`
   return location === null && body.status === status ? String(status) : `${status}, badly answered: ${text}`

@@ -121,7 +121,7 @@ async function create(t: test.TestContext, answers: Answers, options: Options = 
     services: { orca: { baseUrl: orca.url } },
   })
   const job = [{ type: 'createApplication', application: { name: 'fresh', email: 'a@example.com' } }]
-  const answer = await started.alice.visit('/tasks', {
+  const answer = await started.alice.ask('/tasks', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ application: 'fresh', description: 'Create', job }),

@@ -72,7 +72,7 @@ for (const [scenario, status] of [
     const { url, fiat } = await start(t, known)
     const browser = await logIn(url)
     fiat.answer({ 'GET /authorize/alice': new Reply(status) })
-    const refused = await browser.visit('/applications')
+    const refused = await browser.ask('/applications')
     assert.equal(refused.status, 503)
     assert.equal((JSON.parse(refused.text) as { code: string }).code, 'PERMISSIONS_UNAVAILABLE')
     assert.deepEqual((await browser.user())?.['roles'], ['dev'])

@@ -142,7 +142,7 @@ for (const [what, answer] of [
     await logIn('alice')
     fiat.answer(troubled(answer))
     for (let attempt = 0; attempt < 3; attempt++) {
-      const refused = await bob.visit('/networks')
+      const refused = await bob.ask('/networks')
       assert.equal(refused.status, 503)
       const { code, message } = JSON.parse(refused.text) as Record<string, string>
       assert.equal(code, 'PERMISSIONS_UNAVAILABLE')
@@ -222,7 +222,7 @@ test('without the session filter a list is refused, not empty, while nobody can 
   await logIn('alice')
   fiat.answer(troubled(new Reply(500)))
   for (const path of ['/applications', '/applications/web']) {
-    const answer = await bob.visit(path)
+    const answer = await bob.ask(path)
     assert.equal(answer.status, 503, path)
     assert.equal((JSON.parse(answer.text) as { code: string }).code, 'PERMISSIONS_UNAVAILABLE')
   }

@@ -1,19 +1,18 @@
 /** Login at an OAuth 2.0 or OpenID Connect provider: the way there and back, and bearer tokens of programs. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
-import { parseAccept } from '../../http/parse-accept.ts'
+import { callerOf } from '../../http/caller.ts'
+import type { Page, Site } from '../../http/page.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import { VerifiedCredentials } from '../basic-credentials.ts'
-import { callerOf } from '../caller.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
-import type { Page } from '../login-page.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import type { Presented, Trace } from '../trace.ts'
 import { parseBearer } from './bearer-token.ts'
+import { createChoicePage } from './choice-page.ts'
 import { LoginFailure } from './login-failure.ts'
-import { createChoicePage, createFailurePage } from './pages.ts'
 import type { Admitted, Provider } from './provider.ts'
 import { methodName } from './to-user.ts'
 
@@ -22,8 +21,7 @@ export interface OAuth2LoginOptions {
   providers: readonly Provider[]
   /** A fixed address of the login page. */
   entryAddress: string | undefined
-  /** Prefix of the gateway's paths, or empty. */
-  contextPath: string
+  site: Site
   prepareUser: PrepareUser
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
@@ -139,12 +137,12 @@ export class OAuth2Login implements LoginMethod {
   }
 
   #choicePage(): Page {
-    const { providers, contextPath } = this.#options
+    const { providers, site } = this.#options
     const choices = providers.map(({ registration: { id, label } }) => ({
       label,
       path: `/oauth2/authorization/${encodeURIComponent(id)}`,
     }))
-    return createChoicePage(contextPath, choices)
+    return createChoicePage(site, choices)
   }
 
   async #answerCallback(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding, id: string): Promise<FastifyReply> {
@@ -176,7 +174,7 @@ export class OAuth2Login implements LoginMethod {
       await ending.remember(request, state, { method: methodName, startedAtMs: this.#options.now(), values })
       return reply.redirect(location, 302)
     } catch (error) {
-      return this.#refuse(request, reply, error, id)
+      return this.#refuse(request, error, id)
     }
   }
 
@@ -193,7 +191,7 @@ export class OAuth2Login implements LoginMethod {
       await ending.complete(request, reply, { user, nameCase })
       return reply
     } catch (error) {
-      return this.#refuse(request, reply, error, id)
+      return this.#refuse(request, error, id)
     }
   }
 
@@ -236,8 +234,8 @@ export class OAuth2Login implements LoginMethod {
     return user
   }
 
-  /** A page for people, the error object for programs; never a redirect, which providers would answer for ever. */
-  #refuse(request: FastifyRequest, reply: FastifyReply, thrown: unknown, id: string | undefined): FastifyReply {
+  /** Never a redirect, which providers would answer for ever. @throws {GatewayError} */
+  #refuse(request: FastifyRequest, thrown: unknown, id: string | undefined): never {
     const error = thrown instanceof LoginFailure ? toError(thrown) : thrown
     if (!(error instanceof GatewayError)) throw error
     const { state } = request
@@ -253,9 +251,7 @@ export class OAuth2Login implements LoginMethod {
       },
       'a login was refused',
     )
-    if (parseAccept(request.headers.accept, ['json', 'text']) !== 'text') throw error
-    const { html, headers } = createFailurePage(this.#options.contextPath, error.message, state.requestId)
-    return reply.code(error.status).headers(headers).send(html)
+    throw error
   }
 }
 

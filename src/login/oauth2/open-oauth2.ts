@@ -1,5 +1,6 @@
 /** Puts the login by OAuth 2.0 together; loaded only where it is configured. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Site } from '../../http/page.ts'
 import type { LoginMethod } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { WrongIssuer } from './discovery.ts'
@@ -10,8 +11,7 @@ import type { OAuth2Settings } from './settings.ts'
 
 export interface OpenOAuth2Options {
   settings: OAuth2Settings
-  /** Prefix of the gateway's paths, or empty. */
-  contextPath: string
+  site: Site
   prepareUser: PrepareUser
   /** Whether a name is that of a service account of the platform. */
   isServiceAccount: (name: string) => Promise<boolean>
@@ -26,13 +26,13 @@ export interface OpenOAuth2Options {
  * @throws {Error} when an issuer publishes what cannot belong to the configuration
  */
 export async function openOAuth2(options: OpenOAuth2Options): Promise<LoginMethod> {
-  const { settings, isServiceAccount, log, now, contextPath, prepareUser } = options
+  const { settings, isServiceAccount, log, now, site, prepareUser } = options
   const { registrations, entryAddress, audiences } = settings
   const call = createProviderCalls(settings)
   const providers = registrations.map(
     (registration) => new Provider({ registration, call, log, now, audiences, isServiceAccount }),
   )
-  const login = new OAuth2Login({ providers, entryAddress, contextPath, prepareUser, log, now })
+  const login = new OAuth2Login({ providers, entryAddress, site, prepareUser, log, now })
   try {
     await Promise.all(providers.map((provider) => provider.open()))
   } catch (error) {

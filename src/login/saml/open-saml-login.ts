@@ -1,5 +1,6 @@
 /** Opens the login by SAML: reads keys and metadata, and says everything that is wrong with them at once. */
 import type { FastifyBaseLogger } from 'fastify'
+import type { Site } from '../../http/page.ts'
 import type { Redis } from '../../redis/redis.ts'
 import type { SettingsReport } from '../../setting.ts'
 import { isAddress, loadIdentityProvider, openIdentityProviderSource } from './identity-provider-source.ts'
@@ -14,7 +15,7 @@ export interface OpenSamlOptions {
   settings: SamlSettings
   /** Keeps `saml.db` and copies of metadata. */
   dataDir: string
-  contextPath: string
+  site: Site
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now: () => number
@@ -33,12 +34,19 @@ type Tell = (key: string, message: string) => void
 
 /** @throws {Error} naming every key store, key pair and metadata that cannot be used */
 export async function openSamlLogin(options: OpenSamlOptions): Promise<SamlLogin> {
-  const { settings, contextPath, log, now, dataDir } = options
+  const { settings, site, log, now, dataDir } = options
   const { hash, processingPath, metadataRefreshMs: refreshMs } = settings
   const problems: string[] = []
   const load: LoadRegistration = async (registration, keys) => {
     const source = await openIdentityProviderSource(registration, { dataDir, refreshMs, log })
-    const opened = new Registration({ settings: registration, source, ...keys, hash, processingPath, contextPath })
+    const opened = new Registration({
+      settings: registration,
+      source,
+      ...keys,
+      hash,
+      processingPath,
+      contextPath: site.contextPath,
+    })
     return { identityProvider: source.current(), opened }
   }
   const found = await readMaterial(settings, load, (key, message) => problems.push(`${key}: ${message}`))
@@ -49,7 +57,7 @@ export async function openSamlLogin(options: OpenSamlOptions): Promise<SamlLogin
   }
   const { redis } = options
   const usedAssertions = redis === undefined ? openUsedAssertions(dataDir, now) : createRedisUsedAssertions(redis, now)
-  return new SamlLogin({ settings, registrations, usedAssertions, contextPath, log, now })
+  return new SamlLogin({ settings, registrations, usedAssertions, site, log, now })
 }
 
 /** Says what is wrong with key stores, key pairs and metadata, as far as they are files: no identity provider is asked. */

@@ -1,12 +1,12 @@
-/** The pages of a login by SAML: the form that takes the browser to the identity provider, the choice, the refusal. */
+/** The pages of a login by SAML: the form that takes the browser to the identity provider, and the choice. */
 import { createHash } from 'node:crypto'
-import { createPage, escapeHtml, type Page } from '../login-page.ts'
+import { createPage, escapeHtml, type Page, type Site } from '../../http/page.ts'
 
 const submit = 'document.forms[0].submit()'
 const submitHash = createHash('sha256').update(submit).digest('base64')
 
 /** A form that sends itself; without script, a button does it. */
-export function createPostPage(action: string, fields: Readonly<Record<string, string>>): Page {
+export function createPostPage({ brand }: Site, action: string, fields: Readonly<Record<string, string>>): Page {
   const inputs = Object.entries(fields).map(
     ([name, value]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
   )
@@ -21,17 +21,23 @@ export function createPostPage(action: string, fields: Readonly<Record<string, s
     </form>
     <script>${submit}</script>`,
     `; script-src 'sha256-${submitHash}'`,
+    brand,
   )
 }
 
-export function createChoicePage(contextPath: string, ids: readonly string[]): Page {
+export function createChoicePage({ contextPath, brand }: Site, ids: readonly string[]): Page {
   const links = ids.map(
     (id) => `<p><a class="button" href="${escapeHtml(`${contextPath}/saml2/authenticate/${id}`)}">${escapeHtml(id)}</a></p>`,
   )
   return createPage(
     'Sign in',
-    `\n    <h1>Sign in</h1>\n    <p class="lead">Where is your account?</p>\n    ${links.join('\n    ')}`,
-    '',
+    `
+    <h1>Sign in</h1>
+    <p class="lead">${escapeHtml(brand.lead)}</p>
+    <p>Choose where you have an account:</p>
+    ${links.join('\n    ')}`,
+    "; form-action 'none'",
+    brand,
   )
 }
 
@@ -48,15 +54,4 @@ export type RefusalNotice = keyof typeof refusals
 
 export function refusalText(notice: RefusalNotice): string {
   return refusals[notice]
-}
-
-export function createRefusalPage(contextPath: string, notice: RefusalNotice): Page {
-  return createPage(
-    'Not signed in',
-    `
-    <h1>Not signed in</h1>
-    <p class="notice alert" role="alert">${refusals[notice]}</p>
-    <p><a class="button" href="${escapeHtml(contextPath)}/login">Start again</a></p>`,
-    "; form-action 'none'",
-  )
 }

@@ -2,19 +2,19 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
+import { callerOf } from '../../http/caller.ts'
+import type { Page, Site } from '../../http/page.ts'
 import { readForm } from '../../http/read-form.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import { askStore } from '../../sessions/session-store.ts'
-import { callerOf } from '../caller.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
-import type { Page } from '../login-page.ts'
 import { type NameCase, nameCaseOfIdentityProvider } from '../name-case.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { Presented, Trace } from '../trace.ts'
 import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request.ts'
 import { type RoleNotes, toUser } from './identity.ts'
-import { createChoicePage, createPostPage, createRefusalPage, type RefusalNotice, refusalText } from './pages.ts'
+import { createChoicePage, createPostPage, type RefusalNotice, refusalText } from './pages.ts'
 import { refuseUnless, SamlRefused } from './refusal.ts'
 import type { Registration } from './registration.ts'
 import {
@@ -33,7 +33,7 @@ export interface SamlLoginOptions {
   settings: SamlSettings
   registrations: readonly Registration[]
   usedAssertions: UsedAssertions
-  contextPath: string
+  site: Site
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */
   now: () => number
@@ -151,7 +151,7 @@ export class SamlLogin implements LoginMethod {
     }
     for (const path of this.#consumerPaths) {
       server.post(path, (request, reply) => this.#consume(request, reply, ending))
-      server.get(path, (request, reply) => this.#refuse(request, reply, new SamlRefused('an answer comes by POST')))
+      server.get(path, (request) => this.#refuse(request, new SamlRefused('an answer comes by POST')))
     }
   }
 
@@ -180,7 +180,7 @@ export class SamlLogin implements LoginMethod {
   }
 
   async #showStart(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
-    const { registrations, contextPath } = this.#options
+    const { registrations, site } = this.#options
     if (request.state.user !== undefined) return reply.redirect(`${request.state.baseUrl}/`, 302)
     if (registrations.length === 1 && callerOf(request.headers) !== 'web-ui')
       return this.#start(this.#first, request, reply, ending)
@@ -188,7 +188,7 @@ export class SamlLogin implements LoginMethod {
       reply,
       200,
       createChoicePage(
-        contextPath,
+        site,
         registrations.map(({ id }) => id),
       ),
     )
@@ -217,7 +217,11 @@ export class SamlLogin implements LoginMethod {
     await ending.remember(request, id, { method: this.name, startedAtMs: nowMs, values: { registration: registration.id } })
     if (signOn.redirect !== undefined)
       return reply.redirect(toRedirectUrl(destination, xml, relayState, registration.signer), 302)
-    return sendPage(reply, 200, createPostPage(destination, toPostFields(xml, relayState, registration.signer)))
+    return sendPage(
+      reply,
+      200,
+      createPostPage(this.#options.site, destination, toPostFields(xml, relayState, registration.signer)),
+    )
   }
 
   /** @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE, BODY_TOO_LARGE, BAD_ARGUMENT */
@@ -235,7 +239,7 @@ export class SamlLogin implements LoginMethod {
       await this.#checkFirstUse(registration, assertion, request, ending)
     } catch (error) {
       if (error instanceof GatewayError) throw error
-      return this.#refuse(request, reply, error)
+      return this.#refuse(request, error)
     }
     const path = this.#unsolicitedTarget(assertion, form?.get('RelayState') ?? null)
     await ending.complete(request, reply, { user, nameCase, path })
@@ -308,8 +312,8 @@ export class SamlLogin implements LoginMethod {
   }
 
   /** 401, and never a redirect: the identity provider would send the browser straight back. */
-  #refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
-    const { log, contextPath } = this.#options
+  #refuse(request: FastifyRequest, error: unknown): never {
+    const { log } = this.#options
     const note = { method: this.name, address: request.state.clientAddress, path: request.state.path }
     const reason = error instanceof SamlRefused ? error.message : 'the answer could not be checked'
     request.state.auditNote = { kind: 'refused', method: this.name, reason }
@@ -317,8 +321,9 @@ export class SamlLogin implements LoginMethod {
     if (error instanceof SamlRefused) log.info({ ...note, reason: error.message }, 'a login was refused')
     else log.warn({ ...note, err: error }, 'a login was refused because its answer could not be checked')
     const notice: RefusalNotice = error instanceof UnknownRequest ? 'unknown' : 'refused'
-    if (!prefersHtml(request.headers.accept)) throw new GatewayError('CREDENTIALS_REFUSED', refusalText(notice))
-    return sendPage(reply, 401, createRefusalPage(contextPath, notice))
+    throw new GatewayError('CREDENTIALS_REFUSED', refusalText(notice), {
+      page: { advice: [], action: { label: 'Start again', path: '/login' } },
+    })
   }
 }
 
@@ -348,11 +353,6 @@ function showMetadata(registration: Registration, request: FastifyRequest, reply
 
 function sendPage(reply: FastifyReply, status: number, { html, headers }: Page): FastifyReply {
   return reply.code(status).headers(headers).send(html)
-}
-
-/** A browser that posts a form takes HTML; a program that takes anything gets the error object. */
-function prefersHtml(accept: string | undefined): boolean {
-  return /text\/html|application\/xhtml\+xml/i.test(accept ?? '')
 }
 
 function queryOf(url: string): string {

@@ -20,7 +20,7 @@ test('auth-scenario 184: the header names the user, and no cookie follows', asyn
 
 test('auth-scenario 185: without the header protected paths are 401, and open paths are served', async (t) => {
   const browser = new Browser(await startGateway(t, header))
-  const refused = await browser.visit('/credentials')
+  const refused = await browser.ask('/credentials')
   const body = JSON.parse(refused.text) as Record<string, unknown>
 
   assert.deepEqual([refused.status, refused.location, body['status'], 'path' in body], [401, null, 401, false])

@@ -14,6 +14,8 @@ interface Fixture {
   keys: KeyServer
   url: string
   visit(path: string, token: string): Promise<Visit>
+  /** As a program. */
+  ask(path: string, token: string): Promise<Visit>
 }
 
 async function start(t: TestContext): Promise<Fixture> {
@@ -21,11 +23,17 @@ async function start(t: TestContext): Promise<Fixture> {
   const keys = await startKeyServer(t, clock.now)
   const settings = { google: { iap: { enabled: true, audience, iapVerifyKeyUrl: keys.url } } }
   const url = await startGateway(t, settings, { now: clock.now })
-  return { clock, keys, url, visit: (path, token) => new Browser(url).visit(path, { headers: { [header]: token } }) }
+  return {
+    clock,
+    keys,
+    url,
+    visit: (path, token) => new Browser(url).visit(path, { headers: { [header]: token } }),
+    ask: (path, token) => new Browser(url).ask(path, { headers: { [header]: token } }),
+  }
 }
 
-async function assertNobody({ visit }: Fixture, token: string, what: string): Promise<void> {
-  const refused = await visit('/credentials', token)
+async function assertNobody({ ask, visit }: Fixture, token: string, what: string): Promise<void> {
+  const refused = await ask('/credentials', token)
   assert.deepEqual([refused.status, (JSON.parse(refused.text) as { status: number }).status], [403, 403], what)
   const user = await visit('/auth/user', token)
   assert.deepEqual([user.status, user.text], [200, ''], what)

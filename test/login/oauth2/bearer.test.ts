@@ -67,7 +67,7 @@ test('auth-scenario 189: a refused token is answered with 401 and a challenge, a
   const program = (await startOAuth2(t, currentSettings(provider))).open()
 
   for (const path of ['/credentials', '/login', '/login/oauth2/code/corp']) {
-    const answer = await program.visit(path, { headers: bad })
+    const answer = await program.ask(path, { headers: bad })
     assert.equal(answer.status, 401, path)
     assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer error="invalid_token"/)
     assert.equal((JSON.parse(answer.text) as Json)['status'], 401)

@@ -57,7 +57,7 @@ test('auth-scenario 198: a wrong token is 401 on protected paths, without redire
     'x'.repeat(500),
     `spk_${'ab'.repeat(30)}`,
   ]) {
-    const answer = await withToken(url, wrong).visit('/credentials')
+    const answer = await withToken(url, wrong).ask('/credentials')
     const body = JSON.parse(answer.text) as Record<string, unknown>
     assert.deepEqual([answer.status, answer.location, answer.cookies], [401, null, []], wrong)
     assert.deepEqual([body['status'], body['error'], 'path' in body], [401, 'Unauthorized', false])

@@ -1,21 +1,16 @@
 /** The page that ends a login going in circles: what was seen, what may be wrong, and the way to try again. */
-import { type Brand, createPage, escapeHtml, type Page } from './login-page.ts'
+import { GatewayError } from '../errors.ts'
 import type { Loop } from './loop-breaker.ts'
 
-export interface LoopPageOptions {
+interface LoopOptions {
   readonly loop: Loop
-  /** Prefix of the gateway's paths, or empty. */
-  readonly contextPath: string
   /** Address of the gateway as the browser sees it. */
   readonly baseUrl: string
-  /** Leads an administrator to the line in the log. */
-  readonly requestId: string
-  readonly brand: Brand
 }
 
 interface Explanation {
   readonly seen: string
-  readonly causes: (options: LoopPageOptions) => readonly string[]
+  readonly causes: (options: LoopOptions) => readonly string[]
 }
 
 const explanations: Readonly<Record<Loop, Explanation>> = {
@@ -45,24 +40,19 @@ const explanations: Readonly<Record<Loop, Explanation>> = {
   },
 }
 
-export function createLoopPage(options: LoopPageOptions): Page {
+/** What a browser is told that is not sent on any more; 401. */
+export function createLoopError(options: LoopOptions): GatewayError {
   const { seen, causes } = explanations[options.loop]
-  return createPage(
-    'Sign-in stopped',
-    `
-    <h1>Sign-in goes in circles</h1>
-    <p class="notice alert" role="alert">${escapeHtml(seen)}</p>
-    <p>This browser came back to sign in a third time within a minute, so it is not sent on any more. What may be wrong:</p>
-    <ul>
-      ${causes(options)
-        .map((cause) => `<li>${escapeHtml(cause)}</li>`)
-        .join('\n      ')}
-    </ul>
-    <p>This number leads an administrator to the log: <code>${escapeHtml(options.requestId)}</code></p>
-    <p><a class="button" href="${escapeHtml(options.contextPath)}/login?again">Try again</a></p>`,
-    "; form-action 'none'",
-    options.brand,
-  )
+  return new GatewayError('LOGIN_REQUIRED', seen, {
+    page: {
+      heading: 'Sign-in goes in circles',
+      advice: [
+        'This browser came back to sign in a third time within a minute, so it is not sent on any more. What may be wrong:',
+      ],
+      causes: causes(options),
+      action: { label: 'Try again', path: '/login?again' },
+    },
+  })
 }
 
 function hostOf(baseUrl: string): string {
