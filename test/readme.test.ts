@@ -1,7 +1,10 @@
-/** The quick start of the README does what it says, command by command, with nothing but bash, curl, sed and grep. */
+/**
+ * The quick start of the README and the commands of the guide do what they say, word for word: with bash, curl, sed and grep, by a user
+ * without special rights, and with whatever Node the machine has.
+ */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFile, spawnSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -10,11 +13,26 @@ import { startInstance } from './support/instance.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
-test('the commands of the quick start take a newcomer to a pipeline that has succeeded', async (t) => {
-  const [install = '', use = ''] = quickStart()
+/** Root becomes somebody without rights, unless that user cannot read the clone. */
+const strangerId = 65_534
+const canBecomeStranger =
+  process.getuid?.() === 0 && spawnSync('test', ['-r', join(root, 'package.json')], { uid: strangerId }).status === 0
+const uid = canBecomeStranger ? strangerId : undefined
+
+/** As on the machine of a newcomer, who has not run an npm script: npm runs with the Node of the machine. */
+const newcomer = {
+  PATH: (process.env['PATH'] ?? '')
+    .split(':')
+    .filter((folder) => !folder.includes('node_modules'))
+    .join(':'),
+  NODE_COMPILE_CACHE: '',
+}
+
+test(`the quick start takes a newcomer${uid === undefined ? '' : ' without rights'} to a pipeline that has succeeded`, async (t) => {
+  const [install = '', use = ''] = blocksOf('README.md', 'Quick start')
   const [clean = '', start = ''] = install.split('\n')
   assert.equal(clean, 'npm ci')
-  const { port } = await startInstance(t, { command: start, cwd: root })
+  const { port, env } = await startInstance(t, { command: start, cwd: root, uid, env: newcomer })
   const commands = use.replaceAll('localhost:8084', `127.0.0.1:${port}`)
 
   await t.test('with a wrong password they end, and say why', async () => {
@@ -25,10 +43,25 @@ test('the commands of the quick start take a newcomer to a pipeline that has suc
 
   const output = await runInBash(commands)
   assert.equal(output.trim().split('\n').at(-1), '"status":"SUCCEEDED"')
+
+  await t.test('the commands of the guide add users and change passwords meanwhile', async () => {
+    const [block = ''] = blocksOf('docs/guides/run-standalone.md', 'Users')
+    const [alias = '', ...lines] = block.split('\n')
+    assert.ok(readFileSync(join(root, 'README.md'), 'utf8').includes(`\n${alias}\n`))
+    const outputs: string[] = []
+    for (const line of lines) outputs.push(await runInBash(`shopt -s expand_aliases\n${alias}\n${line} <<< new-password`, env))
+    assert.deepEqual(outputs, ['user kim created with dev\n', outputs[1], 'admin\tadmins\nkim\tdev\n'])
+    for (const user of ['kim', 'admin']) {
+      const asked = await fetch(`http://127.0.0.1:${port}/auth/user`, {
+        headers: { authorization: `Basic ${btoa(`${user}:new-password`)}` },
+      })
+      assert.equal(((await asked.json()) as { username: string }).username, user)
+    }
+  })
 })
 
 test('the command of the quick start that asks fails at a redirect', async () => {
-  const [, use = ''] = quickStart()
+  const [, use = ''] = blocksOf('README.md', 'Quick start')
   const redirecting = createServer((_request, response) => response.writeHead(302, { location: '/login' }).end())
   await new Promise<void>((listening) => redirecting.listen(0, '127.0.0.1', listening))
   try {
@@ -40,16 +73,23 @@ test('the command of the quick start that asks fails at a redirect', async () =>
   }
 })
 
-/** The bash blocks between the heading and the next one. */
-function quickStart(): string[] {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8')
-  const section = /^## Quick start\n(.*?)^## /ms.exec(readme)?.[1] ?? ''
+test('every example says how it is started, in a clone', () => {
+  for (const file of globSync('examples/*.yml', { cwd: root })) {
+    assert.ok(readFileSync(join(root, file), 'utf8').includes(`#   npm start -- --config ${file}\n`), file)
+  }
+})
+
+/** The bash blocks between a heading and the next one. */
+function blocksOf(file: string, heading: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  const section = new RegExp(`^## ${heading}\n(.*?)^## `, 'ms').exec(text)?.[1] ?? ''
   return [...section.matchAll(/```bash\n(.*?)\n```/gs)].map(([, block = '']) => block)
 }
 
-function runInBash(commands: string): Promise<string> {
+function runInBash(commands: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile('bash', ['-c', `set -o pipefail\n${commands}`], { timeout: 60_000 }, (error, stdout, stderr) => {
+    const options = { timeout: 60_000, cwd: root, env, ...(uid !== undefined && { uid, gid: uid }) }
+    execFile('bash', ['-c', `set -o pipefail\n${commands}`], options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
       else reject(new Error(`${error.message}\n${stdout}\n${stderr}`))
     })

@@ -1,7 +1,7 @@
 /** Starts a standalone instance as an operator does, as a process with an empty data directory. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -12,6 +12,8 @@ export interface Instance {
   /** Address without a trailing slash. */
   readonly url: string
   readonly port: number
+  /** Of the process: its home, its data directory, its port. */
+  readonly env: Readonly<Record<string, string | undefined>>
 }
 
 export interface InstanceOptions {
@@ -19,23 +21,29 @@ export interface InstanceOptions {
   command: string
   /** Working directory. */
   cwd: string
+  /** Another user than that of the tests, by number; only root can choose. */
+  uid?: number | undefined
   env?: Record<string, string>
 }
 
 /** Resolves once `/health` answers with 200; the instance ends with the test. */
-export async function startInstance(t: TestContext, { command, cwd, env = {} }: InstanceOptions): Promise<Instance> {
+export async function startInstance(t: TestContext, options: InstanceOptions): Promise<Instance> {
+  const { command, cwd, uid } = options
   const dir = mkdtempSync(join(tmpdir(), 'fairlead-instance-'))
+  if (uid !== undefined) chownSync(dir, uid, uid)
   const port = await freePort()
+  const env = {
+    ...process.env,
+    HOME: dir,
+    SERVER_PORT: String(port),
+    SERVER_DRAINMS: '0',
+    FAIRLEAD_DATA_DIR: join(dir, 'data'),
+    ...options.env,
+  }
   const child = spawn('bash', ['-c', command], {
     cwd,
-    env: {
-      ...process.env,
-      HOME: dir,
-      SERVER_PORT: String(port),
-      SERVER_DRAINMS: '0',
-      FAIRLEAD_DATA_DIR: join(dir, 'data'),
-      ...env,
-    },
+    env,
+    ...(uid !== undefined && { uid, gid: uid }),
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -57,7 +65,7 @@ export async function startInstance(t: TestContext, { command, cwd, env = {} }: 
     return answer?.status === 200
   }
   await waitUntil(isUp, () => `${url}/health:\n${output}`)
-  return { url, port }
+  return { url, port, env }
 }
 
 /** A shell may have started npm, and that the instance: all of them are one process group. */
