@@ -22,6 +22,16 @@ export function nearestFirst(names: Iterable<string>, written: string): string[]
   return all.toSorted((one, other) => (distances.get(one) as number) - (distances.get(other) as number))
 }
 
+/** What to write instead of a wrong value: `"RUNING" is not a status. Use one of RUNNING, …`, the nearest first. */
+export function describeChoice(written: string, what: string, choices: Iterable<string>): string {
+  return `"${shorten(written)}" is not ${what}. Use one of ${nearestFirst(choices, written).join(', ')}.`
+}
+
+/** For messages: somebody may have sent a megabyte. */
+export function shorten(text: string): string {
+  return text.length > longestCompared ? `${text.slice(0, longestCompared)}…` : text
+}
+
 /** Letters to insert, leave out, replace or swap with their neighbour. */
 export function editDistance(from: string, to: string): number {
   let before: number[] = []

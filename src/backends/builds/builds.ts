@@ -1,5 +1,7 @@
 /** The embedded build integration: answers the builds contract for an installation that has no build server connected. */
+
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { describeChoice } from '../../edit-distance.ts'
 import { type Backend, BackendError } from '../backend.ts'
 import { fieldOf } from '../json-values.ts'
 
@@ -74,7 +76,7 @@ function mountBuilds(app: FastifyInstance): void {
 function listHosts(request: FastifyRequest): string[] {
   const type = String(fieldOf({ ...(request.query as object) }, 'type') ?? '')
   if (type !== '' && !providers.includes(type.toLowerCase().replace('-', '_'))) {
-    throw new BackendError(400, `The type "${type}" is none of ${providers.join(', ')}.`)
+    throw new BackendError(400, describeChoice(type, 'a type of build server', providers))
   }
   return []
 }

@@ -54,6 +54,9 @@ const collections = {
 
 export type CollectionName = keyof typeof collections
 
+/** What administrators call the kinds of objects. */
+export const kinds: readonly string[] = Object.values(collections).map(({ kind }) => kind)
+
 /** The collection that holds objects of a kind, as an administrator names it: `PIPELINE`, `pipelines`, `service_account`. */
 export function collectionOfKind(kind: string): CollectionName | undefined {
   const wanted = kind.toLowerCase().replace(/[_\s]/g, '-')

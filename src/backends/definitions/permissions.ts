@@ -1,6 +1,7 @@
 /** Permissions of applications: which roles may do what. The application itself need not exist yet. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { describeChoice } from '../../edit-distance.ts'
 import { findApplicationNameObjection } from '../../permissions/application-name.ts'
 import { accessOf, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
@@ -9,9 +10,15 @@ import { checkBody, optionalText, param, refusal, sendText, userOf } from './req
 import { refreshRoles } from './role-refresh.ts'
 
 const roles = z.array(z.string()).nullish()
+const grants = { READ: roles, WRITE: roles, EXECUTE: roles, CREATE: roles }
 const PermissionFields = z.looseObject({
   name: optionalText,
-  permissions: z.strictObject({ READ: roles, WRITE: roles, EXECUTE: roles, CREATE: roles }).nullish(),
+  permissions: z
+    .strictObject(grants, {
+      error: ({ code, keys }) =>
+        code === 'unrecognized_keys' ? describeChoice(String(keys?.[0]), 'a permission', Object.keys(grants)) : undefined,
+    })
+    .nullish(),
   requiredGroupMembership: roles,
 })
 type PermissionFields = z.infer<typeof PermissionFields>

@@ -5,13 +5,13 @@ import { formatJson } from '../../http/json.ts'
 import type { BackendError } from '../backend.ts'
 import { defaultPipelineLimits, describeExcess, describeOversize } from '../limits.ts'
 import type { Definitions } from './collections.ts'
-import { checkCronTriggers } from './cron-triggers.ts'
 import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
 import { checkBody, incomplete, isTrue, jsonObject, optionalFlag, optionalObjects, optionalText, refusal } from './requests.ts'
 import { describeStageCycle } from './stage-cycle.ts'
 import { checkStageTypes } from './stage-types.ts'
 import { missingTemplate } from './template-references.ts'
 import { checkPatterns } from './trigger-patterns.ts'
+import { checkTriggers } from './usable-triggers.ts'
 
 const PipelineFields = z.looseObject({
   id: optionalText,
@@ -74,7 +74,7 @@ export function checkPipeline(definitions: Definitions, body: PipelineBody, { st
   checkBounds(definitions, body)
   checkStageTypes(definitions, body)
   checkPatterns(body)
-  checkCronTriggers(definitions, body)
+  checkTriggers(definitions, body)
   const pipeline = toDocument(definitions.pipelines, body)
   checkNameIsFree(definitions.pipelines, pipeline)
   return pipeline

@@ -1,8 +1,9 @@
 /** Brings back a deleted definition from its history, for administrators. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import { describeChoice } from '../../edit-distance.ts'
 import { checkAdministrator } from './authorization.ts'
-import { collectionOfKind, type Definitions } from './collections.ts'
+import { collectionOfKind, type Definitions, kinds } from './collections.ts'
 import { foldName } from './document-store.ts'
 import { checkBody, missing, refusal } from './requests.ts'
 
@@ -13,7 +14,7 @@ export function recoveryRoutes(app: FastifyInstance, definitions: Definitions): 
     checkAdministrator(request)
     const { objectType, objectId } = checkBody(RecoverFields, request.body)
     const collection = collectionOfKind(objectType)
-    if (collection === undefined) throw refusal(`There are no objects of the type "${objectType}".`)
+    if (collection === undefined) throw refusal(describeChoice(objectType, 'a type of objects', kinds))
     const store = definitions[collection]
     const key = foldName(objectId)
     definitions.write(() => {

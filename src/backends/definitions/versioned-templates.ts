@@ -1,17 +1,18 @@
 /** Pipeline templates of the second schema: versions of one template under tags, and under the digest of their content. */
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { describeChoice } from '../../edit-distance.ts'
 import { formatJson } from '../../http/json.ts'
 import { pipelineOf } from '../pipeline-templates/inheritance.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { checkCronTriggers } from './cron-triggers.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { checkBody, isJsonObject, missing, param, queryTexts, refusal, userOf } from './requests.ts'
 import { checkStageTypes } from './stage-types.ts'
 import { undecorated } from './template-references.ts'
 import { checkTemplateId, checkUnused, inScopes, pipelinesUsing, TemplateFields } from './templates.ts'
 import { checkPatterns } from './trigger-patterns.ts'
+import { checkTriggers } from './usable-triggers.ts'
 
 const tags = ['latest', 'stable', 'unstable', 'experimental', 'test', 'canary']
 
@@ -116,12 +117,12 @@ function sorted(value: unknown): unknown {
 function checkTemplatePipeline(definitions: Definitions, pipeline: JsonObject): void {
   checkStageTypes(definitions, pipeline)
   checkPatterns(pipeline)
-  checkCronTriggers(definitions, pipeline)
+  checkTriggers(definitions, pipeline)
 }
 
 function checkTag(tag: string | undefined): string | undefined {
   if (tag === undefined || tags.includes(tag)) return tag
-  throw refusal(`The tag "${tag}" is not supported. Use one of ${tags.join(', ')}.`)
+  throw refusal(describeChoice(tag, 'a tag of templates', tags))
 }
 
 /** The version that a path asks for with `tag` or `digest`. */

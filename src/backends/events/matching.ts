@@ -7,16 +7,10 @@ import type { Event } from './event.ts'
 import { createPatterns } from './event-patterns.ts'
 import { hasExpectedArtifact } from './expected-artifacts.ts'
 import { requireIdentity } from './identity.ts'
-import { buildKind } from './kinds/build.ts'
-import { gitKind } from './kinds/git.ts'
+import { triggerKinds } from './kinds/all.ts'
 import type { MatchMeans, TriggerKind } from './kinds/kind.ts'
-import { messageKinds } from './kinds/message.ts'
-import { registryKinds } from './kinds/registry.ts'
-import { cdeventsKind, webhookKind } from './kinds/webhook.ts'
 import { loadTriggeredPipelines } from './pipelines.ts'
 import type { Start } from './start.ts'
-
-const kinds: readonly TriggerKind[] = [webhookKind, gitKind, buildKind, cdeventsKind, ...registryKinds, ...messageKinds]
 
 /**
  * One start for each trigger that the event fires. Life-cycle events and unknown types fire none.
@@ -24,7 +18,7 @@ const kinds: readonly TriggerKind[] = [webhookKind, gitKind, buildKind, cdevents
  * @throws {BackendError} when the definitions or permissions cannot be read, 503 when the sender may send the event again
  */
 export async function toTriggeredStarts(context: BackendContext, pipelines: EffectivePipelines, event: Event): Promise<Start[]> {
-  const kind = kinds.find(({ eventType }) => eventType === event.type)
+  const kind = triggerKinds.find(({ eventType }) => eventType === event.type)
   if (kind === undefined || kind.accepts?.(event) === false) return []
   const means = { patterns: createPatterns(context), call: context.call }
   const artifacts = kind.artifacts(event)

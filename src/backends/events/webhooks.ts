@@ -1,5 +1,6 @@
 /** Turns webhooks into events. Events contract, sections 1.1 and 7. */
 import { randomUUID } from 'node:crypto'
+import { describeChoice } from '../../edit-distance.ts'
 import { maxStoredJsonDepth, parseJson } from '../../http/json.ts'
 import { BackendError } from '../backend.ts'
 import { fieldOf, type JsonObject, objectOf } from '../json-values.ts'
@@ -37,7 +38,7 @@ export function toWebhookEvent({ type, source, headers, raw, body }: Webhook): E
   if (event.type !== 'git') return event
   const readChange = gitSources.get(source.toLowerCase())
   if (readChange === undefined) {
-    throw new BackendError(400, `The code host "${source}" is none of ${[...gitSources.keys()].join(', ')}.`)
+    throw new BackendError(400, describeChoice(source, 'a code host', gitSources.keys()))
   }
   const change = readChange(body, headers)
   return change === undefined ? undefined : { ...event, content: { ...change } }

@@ -2,6 +2,7 @@
 import { BackendError } from '../backend.ts'
 import { foldName } from '../definitions/document-store.ts'
 import type { EffectivePipeline } from '../pipeline-templates/effective-pipelines.ts'
+import { completionWord } from './completion-words.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
@@ -28,7 +29,7 @@ export async function prepareDependents(
   parent: Execution,
   { open, isLast }: { open: readonly string[] | undefined; isLast: boolean },
 ): Promise<Dependents> {
-  const word = completionWord(parent)
+  const word = completionWord(parent.status)
   const dependents: Dependents = { prepared: [], postponed: [] }
   for (const pipeline of await loadDependents(engine, parent, word)) {
     const { definition } = pipeline
@@ -127,11 +128,6 @@ async function starterOf(
     user: access.user,
     headers: { ...headers, 'x-spinnaker-user': access.user, 'x-spinnaker-accounts': access.accounts.join(',') },
   }
-}
-
-function completionWord(parent: Execution): string {
-  if (parent.status === 'SUCCEEDED') return 'successful'
-  return parent.status === 'CANCELED' ? 'canceled' : 'failed'
 }
 
 function matchingTriggers({ definition, triggers }: EffectivePipeline, parent: Execution, word: string): JsonObject[] {

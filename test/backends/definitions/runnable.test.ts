@@ -30,7 +30,7 @@ test('stages and triggers that can never run are refused when they are saved', a
     {
       what: 'a misspelt type',
       body: { stages: [{ type: 'wait' }, { type: 'wiat', name: 'Pause' }] },
-      says: /^Stage "Pause" has the unknown type "wiat"\. It runs these types, the nearest first: wait, .*pipeline.*services\.orca\.baseUrl.*"disabled": true/,
+      says: /^Stage "Pause" has the unknown type "wiat"\. The embedded engine runs these types, the nearest first: wait, .*pipeline.*services\.orca\.baseUrl.*"disabled": true/,
     },
     {
       what: 'a type in another case',
@@ -55,7 +55,7 @@ test('stages and triggers that can never run are refused when they are saved', a
     {
       what: 'a cron expression',
       body: cron('every day'),
-      says: /^Trigger 2 \(cron\): Cron expression 'every day' is not valid: The expression has 2 fields; .* Correct the expression, or disable/,
+      says: /^Trigger 2 \(cron\): Cron expression 'every day' is not valid: The expression has 2 fields; .* Correct it, or disable/,
     },
     { what: 'a cron expression that is a number', body: cron(7), says: /Trigger 2 \(cron\): Cron expression '7'/ },
     {

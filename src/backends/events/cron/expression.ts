@@ -57,6 +57,10 @@ const dayOfWeek: Field = {
 }
 const year: Field = { name: 'year', min: 1970, max: 2299, maxStep: 329 }
 
+/** For those who know cron of Unix, with its five fields. */
+const unixHint =
+  ' To an expression for crontab add a second in front, and write "?" for one of the two kinds of day: 0 30 2 * * ?'
+
 /** Longer texts are refused before they are looked at. */
 const maxLength = 1_000
 
@@ -68,9 +72,10 @@ export function parseCron(text: string): CronExpression {
   if (text.length > maxLength) throw new Error(`The expression is longer than ${maxLength} characters.`)
   const fields = text.trim().toUpperCase().split(/\s+/)
   if (fields.length < 6) {
+    const count = text.trim() === '' ? 0 : fields.length
     throw new Error(
-      `The expression has ${text.trim() === '' ? 0 : fields.length} fields; it needs at least 6: ` +
-        'second, minute, hour, day of month, month, day of week.',
+      `The expression has ${count} ${count === 1 ? 'field' : 'fields'}; it needs at least 6: ` +
+        `second, minute, hour, day of month, month, day of week.${count === 5 ? unixHint : ''}`,
     )
   }
   const [seconds, minutes, hours, days, months, weekDays, years] = fields as [string, string, string, string, string, string] &

@@ -2,8 +2,9 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyReply } from 'fastify'
+import { describeChoice } from '../../../edit-distance.ts'
 import { BackendError } from '../../backend.ts'
-import { isStatus, type Status } from '../statuses.ts'
+import { isStatus, type Status, statuses } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 
 /** Sends JSON in which members that are null are left out. */
@@ -53,7 +54,7 @@ export function wantedStatuses(text: string | undefined): Status[] | undefined {
   return text.split(',').map((name) => {
     const status = name.trim().toUpperCase()
     if (isStatus(status)) return status
-    throw new BackendError(400, `"${name}" is not a status.`)
+    throw new BackendError(400, describeChoice(name, 'a status', Object.keys(statuses)))
   })
 }
 

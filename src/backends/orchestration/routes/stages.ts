@@ -1,5 +1,6 @@
 /** One stage of an execution: changing its context, restarting it (orchestration contract, 2.6). */
 import type { FastifyInstance } from 'fastify'
+import { describeChoice } from '../../../edit-distance.ts'
 import { BackendError, callerOf } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
@@ -9,6 +10,8 @@ import { maySkipManually, patchStage } from '../machine/operations.ts'
 import type { Execution, JsonObject, Stage } from '../model.ts'
 import { isJsonObject, isTrue } from '../model.ts'
 import { restartStage } from '../restart-stage.ts'
+import { isJudgment, judgments } from '../stages/manual-judgment.ts'
+import { typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 import { sendRecord } from './answers.ts'
@@ -28,6 +31,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
       if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !maySkipManually(stage)) {
         throw new BackendError(405, `Stage "${stage.name}" does not allow to be skipped.`)
       }
+      checkJudgment(stage, changes)
       checkRoom(execution, changes, engine)
       patchStage(execution, stage, changes, modifier, unit.turn)
       return execution
@@ -47,6 +51,13 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
     })
     return sendRecord(reply, before)
   })
+}
+
+/** @throws {BackendError} 400 for a judgment that would decide nothing: whoever has made it waits for its effect */
+function checkJudgment(stage: Stage, { judgmentStatus: judgment }: JsonObject): void {
+  if (typeNameOf(stage) !== 'manualJudgment' || judgment === undefined || judgment === null || judgment === '') return
+  if (isJudgment(String(judgment))) return
+  throw new BackendError(400, `"judgmentStatus": ${describeChoice(String(judgment), 'a judgment', judgments)}`)
 }
 
 /** @throws {BackendError} 413 when the record would grow beyond its bounds */

@@ -1,4 +1,5 @@
 /** `checkPreconditions`: one synthetic stage per precondition, all at once; one that does not hold fails the stage. */
+import { describeChoice } from '../../../edit-distance.ts'
 import { StageError } from '../machine/failure.ts'
 import type { JsonObject, Stage } from '../model.ts'
 import { isJsonObject } from '../model.ts'
@@ -34,7 +35,7 @@ function checkPrecondition(context: TaskContext): TaskResult {
   const settings = isJsonObject(context.stage.context['context']) ? context.stage.context['context'] : {}
   if (type === 'expression') return checkExpression(context, settings)
   if (type === 'stageStatus') return checkStageStatus(context, settings)
-  throw new StageError([`There is no precondition of type "${type}" on this platform.`])
+  throw new StageError([describeChoice(String(type), 'a type of precondition', ['expression', 'stageStatus'])])
 }
 
 function checkExpression(context: TaskContext, settings: JsonObject): TaskResult {

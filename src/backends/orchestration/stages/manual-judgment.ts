@@ -1,6 +1,12 @@
 /** `manualJudgment`: waits for a person to continue or stop. */
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
+export const judgments = ['continue', 'stop'] as const
+
+export function isJudgment(text: string): boolean {
+  return judgments.some((judgment) => judgment === text.toLowerCase())
+}
+
 const threeDaysMs = 3 * 24 * 3600 * 1000
 
 export const manualJudgmentStage: StageType = {
@@ -26,7 +32,7 @@ export const manualJudgmentStage: StageType = {
 async function waitForJudgment(context: TaskContext): Promise<TaskResult> {
   const { context: settings, lastModified } = context.stage
   const judgment = String(settings['judgmentStatus'] ?? '').toLowerCase()
-  if (judgment !== 'continue' && judgment !== 'stop') return { status: 'RUNNING' }
+  if (!isJudgment(judgment)) return { status: 'RUNNING' }
   const roles = requiredRoles(settings)
   if (roles.length > 0 && !(await hasAnyRole(context, lastModified?.user ?? 'anonymous', roles))) {
     return { status: 'RUNNING', context: { judgmentStatus: '' } }

@@ -1,5 +1,5 @@
 /** Stages that the engine cannot run: which ones a definition has, and what its author can do about them. */
-import { nearestFirst } from '../../../edit-distance.ts'
+import { nearestFirst, shorten } from '../../../edit-distance.ts'
 import type { JsonObject } from '../model.ts'
 import { withProvider } from '../submission/references.ts'
 import { type StageTypes, typeNameOf } from './stage-type.ts'
@@ -33,15 +33,14 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
 )
 
 const remedy = 'set services.orca.baseUrl to an Orca that knows it'
-/** Stages that a message names, and characters of a type in it. */
+/** Stages that a message names. */
 const mostNamed = 10
-const mostShown = 100
 
 /** Why a stage whose type is missing has failed, for the person who reads the execution. */
 export function describeMissingType(name: string, types: StageTypes): string {
   if (spinnakerTypes.has(withoutProvider(name)))
     return `The embedded engine does not run stages of the type ${quote(name)}: ${remedy}.`
-  return `There is no stage type ${quote(name)} in the embedded engine. ${listTypes(types, name)} For any other type, ${remedy}.`
+  return `There is no stage type ${quote(name)}. ${listTypes(types, name)} For any other type, ${remedy}.`
 }
 
 /**
@@ -89,9 +88,9 @@ function withoutProvider(name: string): string {
 }
 
 function listTypes(types: StageTypes, wanted: string): string {
-  return `It runs these types, the nearest first: ${nearestFirst(types.keys(), wanted).join(', ')}.`
+  return `The embedded engine runs these types, the nearest first: ${nearestFirst(types.keys(), wanted).join(', ')}.`
 }
 
 function quote(text: string): string {
-  return `"${text.length > mostShown ? `${text.slice(0, mostShown)}…` : text}"`
+  return `"${shorten(text)}"`
 }

@@ -1,0 +1,9 @@
+/** How the triggers of pipelines call the ends of the pipeline that they follow. */
+import type { Status } from './statuses.ts'
+
+export const completionWords = ['successful', 'failed', 'canceled'] as const
+
+export function completionWord(status: Status): (typeof completionWords)[number] {
+  if (status === 'SUCCEEDED') return 'successful'
+  return status === 'CANCELED' ? 'canceled' : 'failed'
+}

@@ -1,0 +1,95 @@
+/** A wrong value of an enumeration is answered with the right ones, whichever operation it is sent to. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startGateway } from '../support/gateway.ts'
+import { waitFor, waitUntil } from '../support/wait-until.ts'
+
+type Fields = Record<string, unknown>
+
+interface WrongValue {
+  method?: string
+  path: string
+  body?: unknown
+  says: RegExp
+}
+
+const statuses = /"RUNING" is not a status\. Use one of RUNNING, .*TERMINAL.*SUCCEEDED/
+/** Saves of a pipeline that go wrong. */
+const saves = (fields: Fields) => ({ path: '/pipelines', body: { application: 'web', name: 'p', ...fields } })
+const triggeredBy = (trigger: Fields) => saves({ triggers: [{ enabled: true, ...trigger }] })
+
+const wrongValues: WrongValue[] = [
+  { path: '/applications/web/pipelines?statuses=RUNING', says: statuses },
+  { path: '/applications/web/pipelines?statuses=SUCCEEDED,RUNING', says: statuses },
+  { path: '/executions?pipelineConfigIds=x&statuses=RUNING', says: statuses },
+  { path: '/applications/web/executions/search?statuses=RUNING', says: statuses },
+  { path: '/applications/web/tasks?statuses=RUNING', says: statuses },
+  { path: '/projects/x/pipelines?statuses=RUNING', says: statuses },
+  { path: `/applications/web/tasks?statuses=${'x'.repeat(2000)}`, says: /"x{100}…" is not a status\. Use one of / },
+  { path: '/v2/builds?type=jenkns', says: /"jenkns" is not a type of build server\. Use one of jenkins, / },
+  { path: '/webhooks/git/gitlap', body: {}, says: /"gitlap" is not a code host\. Use one of gitlab, / },
+  { path: '/audit/events?kind=changes', says: /"kind" must be one of change, / },
+  {
+    method: 'PUT',
+    path: '/admin/executions/forceCancel?executionId=x&executionType=TASK',
+    says: /"executionType" must be one of PIPELINE, ORCHESTRATION/,
+  },
+  { path: '/applications/web/pipelines?expand=perhaps', says: /"expand" must be true or false, not "perhaps"/ },
+  {
+    ...saves({ stages: [{ type: 'wiat' }] }),
+    says: /type "wiat"\. The embedded engine runs these types, the nearest first: wait, /,
+  },
+  { ...triggeredBy({ type: 'corn' }), says: /"corn" is not a type of trigger\. Use one of cron, .*webhook/ },
+  { ...triggeredBy({}), says: /Trigger 1 has no "type"/ },
+  {
+    ...triggeredBy({ type: 'pipeline', pipeline: 'x', status: ['succesful'] }),
+    says: /"succesful" is not a status to wait for\. Use one of successful, canceled, failed/,
+  },
+  {
+    ...triggeredBy({ type: 'cron', cronExpression: '30 2 * * *' }),
+    says: /Trigger 1 \(cron\): .*has 5 fields.*crontab.*"\?".*disable the trigger/,
+  },
+]
+
+test('a wrong value of an enumeration is answered with the right ones', async (t) => {
+  const url = await startGateway(t, { anonymous: { enabled: true } }, { embedded: true })
+  const ask = async (path: string, method?: string, body?: unknown) => {
+    const answer = await fetch(url + path, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: { 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    })
+    const text = await answer.text()
+    return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Fields }
+  }
+  for (const { path, method, body, says } of wrongValues) {
+    await t.test(`${method ?? ''} ${path} ${JSON.stringify(body ?? '')}`.slice(0, 120).trim(), async () => {
+      const answer = await ask(path, method, body)
+      assert.equal(answer.status, 400, JSON.stringify(answer.body))
+      assert.match(String(answer.body['message']), says)
+    })
+  }
+
+  await t.test('a judgment that decides nothing', async () => {
+    const stages = [{ refId: '1', type: 'manualJudgment' }]
+    const { ref } = (await ask('/pipelines/start', 'POST', { application: 'web', name: 'p', stages })).body
+    const stagesOf = async () => (await ask(String(ref))).body['stages'] as Fields[]
+    await waitUntil(async () => (await stagesOf())[0]?.['status'] === 'RUNNING', 'the judgment')
+    const path = `${ref}/stages/${(await stagesOf())[0]?.['id']}`
+    const refused = await ask(path, 'PATCH', { judgmentStatus: 'contine' })
+    assert.equal(refused.status, 400, JSON.stringify(refused.body))
+    assert.match(String(refused.body['message']), /"contine" is not a judgment\. Use one of continue, stop/)
+    assert.equal((await ask(path, 'PATCH', { judgmentStatus: 'Continue' })).status, 200)
+  })
+
+  await t.test('a permission of an application', async () => {
+    const application = { name: 'web', email: 'a@b.example', permissions: { REED: ['dev'] } }
+    const job = [{ type: 'createApplication', application }]
+    const { ref } = (await ask('/tasks', 'POST', { application: 'web', description: 'd', job })).body
+    const task = await waitFor(async () => {
+      const { body } = await ask(String(ref))
+      return body['status'] === 'TERMINAL' ? body : undefined
+    }, 'the task')
+    assert.match(JSON.stringify(task['variables']), /"REED\\*" is not a permission\. Use one of READ, /)
+  })
+})
