@@ -169,7 +169,7 @@ const token = {
   readOnly: false,
   applications: ['shop'],
 }
-const issued = { ...token, token: 'flt_…' }
+const issued = { ...token, token: 'spk_…' }
 
 const project = {
   id: 'b8c1b1c6-8f2a-4e58-a6a2-3c1de5a9f7d4',

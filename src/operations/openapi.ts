@@ -195,7 +195,12 @@ function toSuccess(operation: Operation, schemas: ApiSchemas): JsonObject {
 }
 
 const securitySchemes = {
-  session: { type: 'apiKey', in: 'cookie', name: 'SESSION', description: 'Cookie of a browser session; see /login.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'SESSION',
+    description: 'Cookie of a browser session; see /login. Where a browser is logged in it needs no value.',
+  },
   basic: { type: 'http', scheme: 'basic', description: 'User and password, for scripts.' },
   bearer: { type: 'http', scheme: 'bearer', description: 'API token, or an access token of the OAuth 2.0 provider.' },
   apiToken: {

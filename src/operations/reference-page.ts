@@ -28,13 +28,15 @@ const configuration = {
 export function referencePage(baseUrl: string): DirectAnswer {
   // Without the host, the page works behind a proxy whose headers are not believed, too.
   const base = new URL(baseUrl).pathname.replace(/\/$/, '')
-  const settings = JSON.stringify(configuration).replaceAll('"', '&quot;')
+  // Requests are tried out with the session of the browser, which belongs to this origin.
+  const settings = JSON.stringify({ ...configuration, servers: [{ url: base === '' ? '/' : base }] }).replaceAll('"', '&quot;')
   const page = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
+<link rel="preload" href="${base}/openapi.json" as="fetch" crossorigin>
 <title>Fairlead API</title>
 </head>
 <body>
