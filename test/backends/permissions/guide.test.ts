@@ -25,7 +25,7 @@ const table = [...guide.matchAll(/^\| `([a-zA-Z0-9.-]+)` \| (\S+) \|/gm)].map(([
 for (const [key, value] of table) {
   test(`${key} is ${value} unless something else is set, as the table of the guide says`, () => {
     const preset = documented[key]?.parse(undefined)
-    const shown = Array.isArray(preset) ? preset.join(', ') || 'nobody' : String(preset)
+    const shown = Array.isArray(preset) ? preset.join(', ') || 'none' : String(preset)
     assert.equal(shown, value.replaceAll('`', ''))
   })
 }
