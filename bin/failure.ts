@@ -1,25 +1,28 @@
 /** Errors that end a command, as a line for its user: what failed, and what to do. */
 import { explainDatabaseFault } from '../src/database-fault.ts'
-import { explainListeningFault } from '../src/http/listening-fault.ts'
+import { explainListeningFault, portSettings } from '../src/http/listening-fault.ts'
+import type { HttpSettings } from '../src/http/settings.ts'
 
 /** Errors of the program itself; only they are shown with their stack. */
 const defects = [TypeError, ReferenceError, RangeError, SyntaxError]
 
-export function explainFailure(error: unknown): string {
+/** @param http Where the gateway listens, if that is what failed. */
+export function explainFailure(error: unknown, http?: HttpSettings): string {
   if (!(error instanceof Error)) return String(error)
   const { code } = error as NodeJS.ErrnoException
   if (code === undefined && defects.some((kind) => error instanceof kind)) {
     return `This is a defect of Fairlead. Please report it with these lines:\n${error.stack}`
   }
-  const explained = explainListening(error) ?? explainFile(error) ?? explainDatabaseFault(error).message
+  const explained = explainListening(error, http) ?? explainFile(error) ?? explainDatabaseFault(error).message
   return explained || String(error)
 }
 
-function explainListening(error: NodeJS.ErrnoException): string | undefined {
+function explainListening(error: NodeJS.ErrnoException, http: HttpSettings | undefined): string | undefined {
   const { code, syscall, port, address, hostname } = error as NodeJS.ErrnoException &
     Record<'port' | 'address' | 'hostname', never>
   if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
-  return explainListeningFault({ code, address: address ?? hostname, port, key: 'server.port (SERVER_PORT)' })
+  const [key = 'server.port'] = (http && portSettings(http).find(([, number]) => number === port)) ?? []
+  return explainListeningFault({ code, address: address ?? hostname, port, key })
 }
 
 const fileFaults: Readonly<Record<string, string>> = {

@@ -33,7 +33,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
     setTimeout(giveBackMemory, settledMs).unref()
     return undefined
   } catch (error) {
-    process.stderr.write(`Fairlead cannot start: ${explainFailure(error)}\n`)
+    process.stderr.write(`Fairlead cannot start: ${explainFailure(error, config.http)}\n`)
     // The worker of the back ends may be running already.
     process.exit(1)
   }

@@ -17,7 +17,7 @@ const faults: Readonly<Record<number, StorageFault>> = {
 
 const advice: Readonly<Record<StorageFault, string>> = {
   'read-only': 'cannot be written. Give this user write access to it and to its directory',
-  failing: 'cannot be used: its disk fails. Look at the log of the machine',
+  failing: 'cannot be read or written: its disk fails, or files may not grow (ulimit -f). Look at the log of the machine',
   full: 'cannot be written: the disk is full. Free some space, then try again',
   damaged: 'cannot be used: it is damaged, or no database. Restore it from a backup, or move it away to start anew',
   busy: 'is in use by another process. Try again when that has ended',

@@ -271,18 +271,19 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
 
   async function listen(): Promise<string> {
-    const onListening = await login.prepareStart()
+    const start = await login.prepareStart()
     const address = await server.listen({
       host: config.http.address,
       port: config.http.port,
       listenTextResolver: (text) => describeListener(login, toAddress(text), 'main'),
     })
-    onListening(browserAddress(toAddress(address), config.http.origin))
+    start.listening()
     for (const extra of await extraListeners.listen(config.http.address)) {
       log.info(describeListener(login, extra.address, extra.kind))
     }
     // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
     await embedded?.ready
+    start.ready(browserAddress(toAddress(address), config.http.origin))
     applications.start()
     accounts.start()
     health.start()

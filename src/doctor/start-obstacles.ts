@@ -7,7 +7,7 @@ import { lockDataDir } from '../backends/lock.ts'
 import type { Config } from '../config/config.ts'
 import { explainDatabaseFault } from '../database-fault.ts'
 import { GatewayError } from '../errors.ts'
-import { explainListeningFault } from '../http/listening-fault.ts'
+import { explainListeningFault, portSettings } from '../http/listening-fault.ts'
 import { checkNewUser } from '../login/form/users.ts'
 import { lockFile } from '../telemetry/audit/file-lock.ts'
 
@@ -96,15 +96,10 @@ function findAuditObstacles(audit: Config['audit']): Obstacle[] {
   return locked === undefined ? [] : [passing(`The audit log ${file} cannot be used now: ${locked}.`)]
 }
 
-async function findPortObstacles({ address, port, listeners }: Config['http']): Promise<Obstacle[]> {
-  const ports = [
-    ['server.port', port],
-    ['default.apiPort', listeners.apiPort],
-    ['default.legacyServerPort', listeners.legacyPort],
-  ] as const
+async function findPortObstacles(http: Config['http']): Promise<Obstacle[]> {
+  const { address } = http
   const found: Obstacle[] = []
-  for (const [key, number] of ports) {
-    if (number === undefined || number === 0) continue
+  for (const [key, number] of portSettings(http)) {
     const code = await tryPort(address, number)
     if (code === undefined) continue
     const text = explainListeningFault({ code, address, port: number, key })

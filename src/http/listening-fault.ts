@@ -1,4 +1,5 @@
 /** Why a port cannot be listened on, in words, with what to do. */
+import type { HttpSettings } from './settings.ts'
 
 export interface ListeningFault {
   /** Of the error. */
@@ -7,6 +8,16 @@ export interface ListeningFault {
   readonly port: number | undefined
   /** The setting of the port. */
   readonly key: string
+}
+
+/** The ports that a start listens on, by the settings that name them. */
+export function portSettings({ port, listeners }: Pick<HttpSettings, 'port' | 'listeners'>): [key: string, port: number][] {
+  const ports: [string, number | undefined][] = [
+    ['server.port (SERVER_PORT)', port],
+    ['default.apiPort', listeners.apiPort],
+    ['default.legacyServerPort', listeners.legacyPort],
+  ]
+  return ports.flatMap(([key, number]) => (number === undefined || number === 0 ? [] : [[key, number]]))
 }
 
 export function explainListeningFault({ code, address, port, key }: ListeningFault): string {

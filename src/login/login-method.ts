@@ -79,13 +79,18 @@ export interface LoginMethod {
   readonly routes: readonly { method: string; path: string }[]
   /** Adds pages and callbacks. */
   mount?(server: FastifyInstance, ending: LoginEnding): void
-  /** Before the gateway listens. @returns what to do when it does */
-  prepareStart?(): Promise<OnListening>
+  /** Before the gateway listens. */
+  prepareStart?(): Promise<StartSteps>
   close?(): Promise<void> | void
 }
 
-/** @param address Where browsers find the gateway, as far as that is known. */
-export type OnListening = (address: string) => void
+/** What a method has to do while the gateway starts. */
+export interface StartSteps {
+  /** The first requests arrive. The start may still fail. */
+  readonly listening?: () => void
+  /** The start has succeeded. @param address Where browsers find the gateway, as far as that is known. */
+  readonly ready?: (address: string) => void
+}
 
 export interface CompletedLogin {
   readonly user: User

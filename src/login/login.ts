@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
 import type { UserSession } from '../sessions/sessions.ts'
-import type { OnListening } from './login-method.ts'
+import type { StartSteps } from './login-method.ts'
 import type { Tokens } from './tokens/tokens.ts'
 
 export interface Login {
@@ -36,7 +36,7 @@ export interface Login {
   sessionKeyOf(state: RequestState): string | undefined
   /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   endAllSessions(): Promise<number>
-  /** Before the gateway listens. @returns what to do when it does @throws {GatewayError} BAD_ARGUMENT for the first administrator */
-  prepareStart(): Promise<OnListening>
+  /** Before the gateway listens. @throws {GatewayError} BAD_ARGUMENT for the first administrator */
+  prepareStart(): Promise<Required<StartSteps>>
   close(): Promise<void> | void
 }

@@ -20,7 +20,7 @@ import { KnownBrowsers } from './known-browsers.ts'
 import type { Login } from './login.ts'
 import { LoginCookies, type PendingLogin } from './login-cookies.ts'
 import { createFileKeys, createRedisKeys, type LoginKeys } from './login-keys.ts'
-import type { CompletedLogin, LoginEnding, LoginMethod, OnListening } from './login-method.ts'
+import type { CompletedLogin, LoginEnding, LoginMethod, StartSteps } from './login-method.ts'
 import type { PageOptions } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
 import { PasswordLogin, type PasswordSource } from './password-login.ts'
@@ -333,10 +333,15 @@ class OpenLogin implements Login, LoginEnding {
     throw new GatewayError('CREDENTIALS_REFUSED', 'This login has been completed already. Start again.')
   }
 
-  async prepareStart(): Promise<OnListening> {
+  async prepareStart(): Promise<Required<StartSteps>> {
     const prepared = await Promise.all(this.#methods.map((method) => method.prepareStart?.()))
-    return (address) => {
-      for (const onListening of prepared) onListening?.(address)
+    return {
+      listening: () => {
+        for (const steps of prepared) steps?.listening?.()
+      },
+      ready: (address) => {
+        for (const steps of prepared) steps?.ready?.(address)
+      },
     }
   }
 

@@ -8,7 +8,7 @@ import { findNameObjection } from '../user-name.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
 import { type Guess, type GuessDecision, GuessLimit } from './form/guess-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
-import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, OnListening } from './login-method.ts'
+import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, StartSteps } from './login-method.ts'
 import { createLoginPage, inMinutes, type Notice, type PageOptions, type ShownNotice } from './login-page.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { PrepareUser } from './prepare-user.ts'
@@ -39,7 +39,7 @@ export interface PasswordSource {
   /** Whether wrong HTTP Basic credentials are answered even where none are needed. */
   readonly refusesOnOpenPaths: boolean
   /** See `LoginMethod`. */
-  prepareStart?(): Promise<OnListening>
+  prepareStart?(): Promise<StartSteps>
   close?(): Promise<void> | void
 }
 
@@ -145,8 +145,8 @@ export class PasswordLogin implements LoginMethod {
     server.post('/login', (request, reply) => this.#takeForm(request, reply, ending))
   }
 
-  async prepareStart(): Promise<OnListening> {
-    return (await this.#source.prepareStart?.()) ?? (() => {})
+  async prepareStart(): Promise<StartSteps> {
+    return (await this.#source.prepareStart?.()) ?? {}
   }
 
   close(): Promise<void> | void {

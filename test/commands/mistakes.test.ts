@@ -137,7 +137,7 @@ const mistakes: readonly Mistake[] = [
       users.close()
       return text
     },
-    says: [/^Port \d+ is in use\./, /Stop what listens there, or set server\.port \(SERVER_PORT\)/],
+    says: [/^Port \d+ is in use\./, /Stop what listens there, or set server\.port/],
   },
   {
     what: 'an address of another machine',

@@ -231,7 +231,7 @@ test('a port in use passes, since the gateway itself may listen there', async (t
   })
 
   assert.deepEqual(await findStartObstacles(config), [
-    { text: `Port ${port} is in use. Stop what listens there, or set server.port.`, passing: true },
+    { text: `Port ${port} is in use. Stop what listens there, or set server.port (SERVER_PORT).`, passing: true },
   ])
 })
 

@@ -146,16 +146,19 @@ test('names, passwords and roles that would cause trouble elsewhere are refused 
   for (const name of ['constructor', '__proto__x', 'a.b+c@x.io']) assert.equal(users.find(name), undefined)
 })
 
-test('the first start creates one administrator and shows the generated password once, when it listens', async (t) => {
+test('the first start creates one administrator and shows the generated password once, at its end', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
   const shown: string[] = []
   const first = firstAdministrator({ announce: (text) => void shown.push(text) })
 
-  const onListening = await prepareFirstAdministrator(users, first)
+  const start = await prepareFirstAdministrator(users, first)
+  start.listening?.()
   assert.deepEqual([shown, users.list()], [[], []])
-  onListening('http://localhost:8084')
-  ;(await prepareFirstAdministrator(users, first))('http://localhost:8084')
+  start.ready?.('http://localhost:8084')
+  const later = await prepareFirstAdministrator(users, first)
+  later.listening?.()
+  later.ready?.('http://localhost:8084')
 
   assert.equal(shown.length, 1)
   assert.match(shown[0] as string, /address {3}http:\/\/localhost:8084\n.*admin\n[\s\S]* {2}npx fairlead user passwd admin\n/)
@@ -168,7 +171,8 @@ test('a given password of the first administrator is used and not shown', async 
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
 
-  ;(await prepareFirstAdministrator(users, firstAdministrator({ name: 'root', password: 'correct horse' })))('')
+  const start = await prepareFirstAdministrator(users, firstAdministrator({ name: 'root', password: 'correct horse' }))
+  start.listening?.()
 
   assert.ok(await users.verify('root', 'correct horse'))
 })
@@ -187,7 +191,8 @@ for (const [password, name, says] of laterPasswords) {
     const warnings: string[] = []
     const warn = (text: string) => void warnings.push(text)
 
-    ;(await prepareFirstAdministrator(users, firstAdministrator({ name, password, warn })))('')
+    const start = await prepareFirstAdministrator(users, firstAdministrator({ name, password, warn }))
+    start.ready?.('')
     await asked.mock.calls[0]?.result
     await new Promise(setImmediate)
 

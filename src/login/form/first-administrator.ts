@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import { toUserKey } from '../../user-name.ts'
-import type { OnListening } from '../login-method.ts'
+import type { StartSteps } from '../login-method.ts'
 import type { Users } from './users.ts'
 
 export interface FirstAdministrator {
@@ -18,30 +18,33 @@ export interface FirstAdministrator {
 }
 
 /**
- * Creates nothing before the gateway listens: the password that a failed start has shown would be taken for the one that counts.
+ * A generated password counts, and is shown, when the start has succeeded: one that a failed start has shown would be taken for it.
  *
  * @throws {GatewayError} BAD_ARGUMENT when name or password cannot be used
  */
-export async function prepareFirstAdministrator(users: Users, first: FirstAdministrator): Promise<OnListening> {
-  if (!users.isEmpty()) return () => void reportUnused(users, first)
+export async function prepareFirstAdministrator(users: Users, first: FirstAdministrator): Promise<StartSteps> {
+  if (!users.isEmpty()) return { ready: () => void reportUnused(users, first) }
   const { name, password, roles, command, announce } = first
   const shown = password ?? generatePassword()
   const create = await users.prepareFirst(name, shown, roles).catch(nameSettings)
-  return (address) => {
-    const created = create()
-    if (created === undefined || password !== undefined) return
-    announce(
-      frame([
-        'Your first login',
-        '',
-        `  address   ${address}`,
-        `  user      ${created.name}`,
-        `  password  ${shown}`,
-        '',
-        'This password is shown once. To change it:',
-        `  ${command(`user passwd ${created.name}`)}`,
-      ]),
-    )
+  if (password !== undefined) return { listening: () => void create() }
+  return {
+    ready: (address) => {
+      const created = create()
+      if (created === undefined) return
+      announce(
+        frame([
+          'Your first login',
+          '',
+          `  address   ${address}`,
+          `  user      ${created.name}`,
+          `  password  ${shown}`,
+          '',
+          'This password is shown once. To change it:',
+          `  ${command(`user passwd ${created.name}`)}`,
+        ]),
+      )
+    },
   }
 }
 
