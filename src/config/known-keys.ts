@@ -83,30 +83,68 @@ export function isLeaf(key: KnownKey): boolean {
   return key.children.size === 0 && key.item === undefined && key.entry === undefined && !key.open
 }
 
+/** Fewer letters have no characteristic form. */
+const minJoined = 6
+
 /** The known key that the writer of `path` most likely meant; undefined when nothing is near. */
 export function nearestKey(root: KnownKey, path: readonly string[]): string[] | undefined {
   const written = path.map(uniformName)
-  const wanted = written.join('.')
-  const last = written.at(-1) as string
   let best: { path: string[]; distance: number } | undefined
   for (const candidate of keysBelow(root, [], path)) {
-    const uniform = candidate.map(uniformName).join('.')
-    const sameEnd = last.length > 5 && uniform.endsWith(`.${last}`)
-    const limit = sameEnd ? Infinity : Math.max(1, Math.floor(wanted.length / 5))
-    if (!sameEnd && Math.abs(uniform.length - wanted.length) > limit) continue
-    const distance = editDistance(uniform, wanted) - (sameEnd ? 2 : 0)
-    if (distance <= limit && (best === undefined || distance < best.distance)) best = { path: candidate, distance }
+    const distance = distanceBetween(candidate.map(uniformName), written)
+    if (distance !== undefined && distance > 0 && (best === undefined || distance < best.distance)) {
+      best = { path: candidate, distance }
+    }
   }
   return best?.path
 }
 
-/** The paths of all keys of our own; free names and indexes are taken from the path that was written. */
+/** How far a key is from what was written; undefined when it is too far to be meant. */
+function distanceBetween(key: readonly string[], written: readonly string[]): number | undefined {
+  if (key.length === written.length) return distanceByName(key, written)
+  const missing = Math.abs(key.length - written.length)
+  if (missing <= 2 && (isEndOf(key, written) || isWithin(written, key))) return missing * 3
+  const [joined, other] = [key.join(''), written.join('')]
+  const isNear = joined.length >= minJoined && Math.abs(joined.length - other.length) <= 1 && editDistance(joined, other) <= 1
+  return isNear ? missing : undefined
+}
+
+/** Each name has to be near its counterpart. */
+function distanceByName(key: readonly string[], written: readonly string[]): number | undefined {
+  let sum = 0
+  for (const [index, name] of key.entries()) {
+    const other = written[index] as string
+    const limit = Math.max(1, Math.floor(Math.max(name.length, other.length) / 4))
+    if (Math.abs(name.length - other.length) > limit) return undefined
+    const distance = editDistance(name, other)
+    if (distance > limit) return undefined
+    sum += distance
+  }
+  return sum
+}
+
+/** Whether the key was written below something that it does not belong to. */
+function isEndOf(key: readonly string[], written: readonly string[]): boolean {
+  const from = written.length - key.length
+  return key.length > 1 && from > 0 && key.every((name, index) => name === written[from + index])
+}
+
+/** Whether the writer left out some names of the key. */
+function isWithin(written: readonly string[], key: readonly string[]): boolean {
+  let at = 0
+  for (const name of key) if (name === written[at]) at++
+  return written.length > 1 && at === written.length && written.at(-1) === key.at(-1)
+}
+
+/** The paths of all keys of our own. A free name is that of the path that was written, and stands where that has it. */
 function* keysBelow(key: KnownKey, above: readonly string[], written: readonly string[]): Generator<string[]> {
   const free = written[above.length]
+  const isIndex = free !== undefined && /^\d+$/.test(free)
+  const isFree = free !== undefined && above.every((name, index) => uniformName(name) === uniformName(written[index] as string))
   for (const child of [
     ...key.children.values(),
-    ...(key.item && free ? [key.item] : []),
-    ...(key.entry && free ? [key.entry] : []),
+    ...(key.item && isIndex ? [key.item] : []),
+    ...(key.entry && isFree ? [key.entry] : []),
   ]) {
     const path = [...above, child === key.item || child === key.entry ? (free as string) : child.name]
     if (!child.foreign) yield path

@@ -59,6 +59,7 @@ export const HttpKeys = z.strictObject({
     .describe('The same for requests without login, forms of identity providers included.'),
   'http.maxHeaderBytes': byteCount.prefault('32KB').describe('Largest request line and headers together.'),
   'server.max-http-request-header-size': byteCount.optional().describe('The same in the words of Spring; wins where it is set.'),
+  'server.max-http-header-size': byteCount.optional().describe('The older name of `server.max-http-request-header-size`.'),
   'http.writeTimeout': duration('ms')
     .prefault('60s')
     .describe('A client that takes nothing of its answer for this long is disconnected; 0: never.'),
@@ -205,7 +206,8 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
     address: keys['server.address'] || (surroundings.standalone ? '127.0.0.1' : '0.0.0.0'),
     ...toTls(keys, report, surroundings.headerCertificates),
     bodies: toBodies(keys),
-    maxHeaderBytes: keys['server.max-http-request-header-size'] ?? keys['http.maxHeaderBytes'],
+    maxHeaderBytes:
+      keys['server.max-http-request-header-size'] ?? keys['server.max-http-header-size'] ?? keys['http.maxHeaderBytes'],
     writeTimeoutMs: Math.min(keys['http.writeTimeout'], maxTimerMs),
     maxUnreadBytes: keys['http.maxUnreadBytes'],
     drainMs: Math.min(keys['server.drain-ms'] ?? toDrainMs(keys, origin, surroundings), maxTimerMs),

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { milliseconds, withoutEffect } from '../setting.ts'
 import type { Enforcement } from './permissions.ts'
 
+const authorizations = z.array(z.enum(['READ', 'WRITE', 'EXECUTE', 'CREATE']))
+
 export const PermissionKeys = z.strictObject({
   'permissions.enforce': z
     .enum(['gateway', 'services', 'both'])
@@ -68,10 +70,16 @@ export const PermissionKeys = z.strictObject({
     .boolean()
     .default(true)
     .describe('Offer only the service accounts that may use the application asked for.'),
-  'fiat.service-accounts.filter.match-authorizations': z
-    .array(z.enum(['READ', 'WRITE', 'EXECUTE', 'CREATE']))
+  'fiat.service-accounts.filter.match-authorizations': authorizations
     .default(['WRITE', 'EXECUTE'])
     .describe('A service account is offered when it has one of these on the application.'),
+  'authz.service-accounts.filter.enabled': z
+    .boolean()
+    .optional()
+    .describe('The newer name of `fiat.service-accounts.filter.enabled`; wins where it is set.'),
+  'authz.service-accounts.filter.match-authorizations': authorizations
+    .optional()
+    .describe('The newer name of `fiat.service-accounts.filter.match-authorizations`; wins where it is set.'),
   'fiat.enabled': z
     .boolean()
     .optional()
@@ -126,8 +134,9 @@ export function toPermissionSettings(keys: PermissionKeys): PermissionSettings {
     refreshable: keys['services.fiat.refreshable'],
     sessionFilter: keys['fiat.session-filter.enabled'],
     serviceAccountFilter: {
-      enabled: keys['fiat.service-accounts.filter.enabled'],
-      matchAuthorizations: keys['fiat.service-accounts.filter.match-authorizations'],
+      enabled: keys['authz.service-accounts.filter.enabled'] ?? keys['fiat.service-accounts.filter.enabled'],
+      matchAuthorizations:
+        keys['authz.service-accounts.filter.match-authorizations'] ?? keys['fiat.service-accounts.filter.match-authorizations'],
     },
   }
 }

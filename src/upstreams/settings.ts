@@ -86,7 +86,14 @@ export const UpstreamKeys = z.strictObject({
   'services.deck.baseUrl': httpAddress
     .prefault('http://localhost:9000')
     .describe('Address of the web UI: target of redirects, and the origin that may use cookies.'),
+  'authz.enabled': z
+    .boolean()
+    .default(false)
+    .describe('Identity tokens between services that Gate signs; not supported: has to be off in all services.'),
   'okHttpClient.connectTimeoutMs': milliseconds.default(5000).describe('Milliseconds to establish a connection.'),
+  'okHttpClient.connectTimoutMs': milliseconds
+    .optional()
+    .describe('The spelling of old versions; wins over `okHttpClient.connectTimeoutMs`.'),
   'okHttpClient.readTimeoutMs': milliseconds
     .default(120_000)
     .describe('Milliseconds without a byte from a service; 0 waits for ever.'),
@@ -185,6 +192,13 @@ export function toConfiguredUpstreams(keys: UpstreamKeys, report: SettingsReport
     )
   }
   refuseKeyStores(keys, report)
+  if (keys['authz.enabled']) {
+    report.problem(
+      'authz.enabled',
+      'this version signs no identity tokens, so services that demand them would refuse every call; ' +
+        'set authz.enabled: false for all services',
+    )
+  }
   return {
     services,
     okHttpClient: toOkHttpClient(keys),
@@ -202,7 +216,7 @@ function toService(name: ServiceName, keys: UpstreamKeys, report: SettingsReport
     baseUrl,
     shards,
     config: keys[`services.${name}.config`],
-    connectTimeoutMs: keys[`services.${name}.connectTimeoutMs`] ?? keys['okHttpClient.connectTimeoutMs'],
+    connectTimeoutMs: keys[`services.${name}.connectTimeoutMs`] ?? connectTimeoutOf(keys),
     readTimeoutMs: keys[`services.${name}.readTimeoutMs`] ?? keys['okHttpClient.readTimeoutMs'],
   }
   const enabled = keys[`services.${name}.enabled`]
@@ -236,7 +250,7 @@ function composeAddress(name: ServiceName, keys: UpstreamKeys): string | undefin
 
 function toOkHttpClient(keys: UpstreamKeys): OkHttpClientSettings {
   return {
-    connectTimeoutMs: keys['okHttpClient.connectTimeoutMs'],
+    connectTimeoutMs: connectTimeoutOf(keys),
     readTimeoutMs: keys['okHttpClient.readTimeoutMs'],
     keepAliveMs: keys['okHttpClient.connectionPool.keepAliveDurationMs'],
     maxRequestsPerHost: keys['okHttpClient.maxRequestsPerHost'],
@@ -245,6 +259,10 @@ function toOkHttpClient(keys: UpstreamKeys): OkHttpClientSettings {
     additionalHeaders: keys['okHttpClient.additionalHeaders'].map((name) => name.toLowerCase()),
     routeClouddriver: keys['dynamic-routing.enabled'] && keys['dynamic-routing.clouddriver.enabled'],
   }
+}
+
+function connectTimeoutOf(keys: UpstreamKeys): number {
+  return keys['okHttpClient.connectTimoutMs'] ?? keys['okHttpClient.connectTimeoutMs']
 }
 
 /** A client certificate that is configured and not shown would look like a broken service; better to say so at once. */

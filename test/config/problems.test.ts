@@ -37,6 +37,21 @@ const suggestions: [written: string, meant: string | undefined][] = [
   ['services.orca.shards.baseUrls: [{baseURI: "http://a"}]', 'services.orca.shards.baseUrls[0].baseUrl'],
   ['anonymos.enabled: true', 'anonymous.enabled'],
   ['completely.unheard.of: 1', undefined],
+  ['server.max-http-headr-size: 1', 'server.max-http-header-size'],
+  ['server.max-http-whatever: 1', undefined],
+  ['services.fiat.session-filter.enabled: true', 'fiat.session-filter.enabled'],
+  ['session-filter.enabled: true', 'fiat.session-filter.enabled'],
+  ['rate-limits.enabled: true', 'rate-limit.enabled'],
+  ['httpclient.timeout: 1', undefined],
+  ['stat.enabled: true', undefined],
+  ['insights.jobs: []', 'insights.job'],
+  [
+    'spring.security.oauth2.client.registration.gitHub.client-idd: x',
+    'spring.security.oauth2.client.registration.gitHub.client-id',
+  ],
+  ['spring.security.oauth2.client.registration.gitHub.unheard: x', undefined],
+  ['rate-limit.capacityByPrincipal: [{principle: a}]', 'rate-limit.capacityByPrincipal[0].principal'],
+  ['service-account.max-http-header-size: 1', undefined],
 ]
 
 for (const [written, meant] of suggestions) {

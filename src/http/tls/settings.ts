@@ -58,6 +58,10 @@ export const TlsKeys = z.strictObject({
     .optional()
     .describe('Revocation lists (CRL) of the authorities, PEM or DER; or `blocklist:` and a file of `issuer:::serial` lines.'),
   'ssl.blocklist.enabled': z.boolean().default(true).describe('Whether a block list counts.'),
+  'server.ssl.server-name-bundles': z
+    .unknown()
+    .optional()
+    .describe('Certificates by name of the host; not supported: name one in `server.ssl` instead.'),
   'server.ssl.bundle': z
     .string()
     .optional()
@@ -113,6 +117,9 @@ export function toTls(keys: TlsKeys, report: SettingsReport, headerCertificates:
 }
 
 function toListeners(keys: TlsKeys, report: SettingsReport): ListenerSettings {
+  if (keys['server.ssl.server-name-bundles'] !== undefined) {
+    report.problem('server.ssl.server-name-bundles', 'one certificate serves all names; name its files in server.ssl instead')
+  }
   if (keys['server.ssl.bundle'] !== undefined) {
     report.problem('server.ssl.bundle', 'bundles are not supported; name the files with server.ssl.certificate or key-store')
   }

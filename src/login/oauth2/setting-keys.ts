@@ -55,6 +55,7 @@ const RegistrationKeys = z.strictObject({
   'redirect-uri': text.describe(
     'Where the provider returns to; may hold `{baseUrl}` and its parts. Default: `{baseUrl}/login/oauth2/code/{registrationId}`.',
   ),
+  'redirect-uri-template': text.describe('The older name of `redirect-uri`.'),
   'client-authentication-method': text.describe(
     'client_secret_basic (default), client_secret_post, client_secret_jwt, private_key_jwt or none.',
   ),

@@ -113,7 +113,8 @@ function toRegistration(context: Context, registration: RegistrationKeys): Regis
     clientAuthentication: toClientAuthentication(registration, preset, key, report),
     scopes,
     pkce: registration.pkce,
-    redirectUri: registration['redirect-uri'] ?? '{baseUrl}/login/oauth2/code/{registrationId}',
+    redirectUri:
+      registration['redirect-uri'] ?? registration['redirect-uri-template'] ?? '{baseUrl}/login/oauth2/code/{registrationId}',
     issuerUri,
     endpoints,
     tokenPlace: toTokenPlace(
