@@ -83,6 +83,7 @@ function addSchemas(operation: Operation, schemas: ApiSchemas): void {
   for (const { name, schema } of createQueryRules(operation.query)) schemas.add('input', `${id} query ${name}`, schema)
   if (body !== undefined) schemas.add('input', `${id} body`, shownBody(body))
   if (answer !== nothing) schemas.add('output', `${id} answer`, answer)
+  for (const [status, own] of Object.entries(operation.errorAnswers ?? {})) schemas.add('output', `${id} ${status}`, own)
 }
 
 function shownBody({ schema, shown }: BodyRule): z.ZodType {
@@ -142,9 +143,32 @@ function toEntry(operation: Operation, { tag, names, schemas }: EntryContext): J
   }
 }
 
+/** What parameters of paths mean wherever they occur. */
+const pathParameters: Readonly<Record<string, string>> = {
+  account: 'Name of the account.',
+  application: 'Name of the application.',
+  applicationName: 'Name of the application.',
+  buildMaster: 'Name of the build server.',
+  cloudProvider: 'Id of the cloud provider, such as `kubernetes`.',
+  clusterName: 'Name of the cluster.',
+  pipelineConfigId: 'Id of the pipeline definition.',
+  pipelineName: 'Name or id of the pipeline.',
+  region: 'Region, or namespace of Kubernetes.',
+  rest: 'May contain slashes.',
+  serverGroupName: 'Name of the server group.',
+  source: 'Source of the event, as the trigger names it.',
+  stageId: 'Id of the stage.',
+}
+
 function toPathParameter(name: string): JsonObject {
-  const description = name === 'rest' ? { description: 'May contain slashes.' } : {}
-  return { name, in: 'path', required: true, schema: { type: 'string', minLength: 1 }, ...description }
+  const description = pathParameters[name]
+  return {
+    name,
+    in: 'path',
+    required: true,
+    ...(description !== undefined && { description }),
+    schema: { type: 'string', minLength: 1 },
+  }
 }
 
 function toQueryParameter({ name, required }: QueryRule, { description, ...schema }: JsonObject): JsonObject {
@@ -178,8 +202,15 @@ function toResponses(operation: Operation, schemas: ApiSchemas): JsonObject {
     ...sharedErrorsOf(operation),
     [String(operation.success ?? 200)]: toSuccess(operation, schemas),
   }
-  for (const [status, meaning] of Object.entries(operation.errors ?? {}))
-    responses[status] = ownError(Number(status), meaning, schemas)
+  for (const [status, meaning] of Object.entries(operation.errors ?? {})) {
+    responses[status] =
+      operation.errorAnswers?.[Number(status)] === undefined
+        ? ownError(Number(status), meaning, schemas)
+        : {
+            description: meaning,
+            content: { 'application/json': { schema: schemas.get('output', `${operation.id} ${status}`) } },
+          }
+  }
   return responses
 }
 

@@ -54,6 +54,8 @@ export interface Operation {
   readonly answerType?: string
   /** Errors beyond those that every operation has: status to meaning. */
   readonly errors?: Readonly<Record<number, string>>
+  /** Bodies of those statuses among `errors` that have another than the usual one. */
+  readonly errorAnswers?: Readonly<Record<number, z.ZodType>>
 }
 
 /** Operations about one thing, together in the documents. */

@@ -9,11 +9,13 @@ import type { Platform } from './platform.ts'
 import { referencePage, referenceScript } from './reference-page.ts'
 import { AnyObject, flag, text } from './schemas.ts'
 
-const Status = z.strictObject({
-  status: z.enum(['UP', 'DOWN']),
-  waitingFor: z.array(z.string()).optional().describe('What readiness waits for; for users.'),
-  troubles: z.array(z.string()).optional().describe('What is out of order although requests are served; for users.'),
-})
+const Status = z
+  .strictObject({
+    status: z.enum(['UP', 'DOWN']),
+    waitingFor: z.array(z.string()).optional().describe('What readiness waits for; for users.'),
+    troubles: z.array(z.string()).optional().describe('What is out of order although requests are served; for users.'),
+  })
+  .meta({ id: 'Health' })
 
 /** Open paths of probes and scrapers, which talk to an instance itself: they are answered without the context path, too. */
 export const probePaths: ReadonlySet<string> = new Set(['/health', '/livez', '/readyz', '/spectator/metrics'])
@@ -34,6 +36,7 @@ export const systemOperations: Operation[] = [
     cost: 0,
     answer: Status,
     errors: { 503: 'Down.' },
+    errorAnswers: { 503: Status },
     handle: answerHealth,
   },
   // Below /health everything needs a login, as in Gate; probes, which cannot log in, have paths of their own.
@@ -66,6 +69,7 @@ export const systemOperations: Operation[] = [
       cost: 0,
       answer: Status,
       errors: { 503: index === 0 ? 'Not ready.' : 'Not ready; `waitingFor` says why.' },
+      errorAnswers: { 503: Status },
       handle: answerReadiness,
     }),
   ),

@@ -61,6 +61,10 @@ function find(id: string): Entry {
   return found.entry
 }
 
+function sameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
+}
+
 /** Validators resolve references in the object that they are given. */
 function copy() {
   return JSON.parse(JSON.stringify(document))
@@ -141,6 +145,34 @@ test('what a service answers is judged by its form alone', () => {
   const typed = allOperations.filter(({ id }) => /^get(Pipeline|Application|Task)UsingGET1?$/.test(id))
   assert.equal(typed.length, 4)
   for (const { answer } of typed) assert.deepEqual(answerFormOf(answer), jsonObject)
+})
+
+test('names and types are those that Go and Python can have', () => {
+  const clashes = (names: string[]) => names.filter((name, index) => names.findIndex((one) => sameName(one, name)) !== index)
+  assert.deepEqual(clashes(entries.map(({ entry }) => entry.operationId)), [])
+  const components = Object.keys(document.components.schemas)
+  assert.deepEqual(clashes(components), [])
+  assert.deepEqual(
+    components.filter((name) => !/^[A-Z][A-Za-z0-9]*$/.test(name)),
+    [],
+  )
+  for (const { entry } of entries) {
+    const answer = Object.entries(entry.responses).find(([status]) => /^[23]/.test(status) && status !== '302')?.[1]
+    for (const content of [entry.requestBody?.content, answer?.content])
+      assert.ok(Object.keys(content ?? {}).length <= 1, entry.operationId)
+  }
+  // A type may be absent or null, but not one of two.
+  const types = [...JSON.stringify(document.components.schemas).matchAll(/"type":\[([^\]]*)\]/g)].map(([, list]) => list)
+  assert.deepEqual(
+    types.filter((list) => !/^"\w+","null"$/.test(list ?? '')),
+    [],
+  )
+})
+
+test('an instance that is not ready answers 503 with its state', () => {
+  assert.deepEqual(find('readinessUsingGET').responses['503']?.content?.['application/json']?.schema, {
+    $ref: '#/components/schemas/Health',
+  })
 })
 
 test('an empty value is documented as refused where it is refused', () => {
