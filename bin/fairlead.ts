@@ -50,10 +50,11 @@ const commands: Readonly<Record<string, () => Promise<Loaded>>> = {
 
 /** @throws {Error} with the code ERR_MODULE_NOT_FOUND when a package is missing; everything else is told here */
 export async function run(args: readonly string[]): Promise<void> {
-  // Who pipes into `head` has seen enough.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    process.exit()
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    // Who pipes into `head` has seen enough.
+    if (code === 'EPIPE') process.exit()
+    process.stderr.write(`Standard output cannot be written: ${message}. Write it to another place.\n`)
+    process.exit(1)
   })
   try {
     process.exitCode = await runCommand(args)

@@ -49,7 +49,7 @@ function formatMessage(record: Record<string, unknown>, paint: Paint): string {
   return (
     [
       ...(level === 'info' ? [] : [paint(levelColours[level] ?? 'bold', level.toUpperCase())]),
-      printable(String(record['msg'] ?? '')),
+      printable(String(record['msg'] ?? '').replace(/^Warning: /, '')),
       ...fields.map(([name, value]) => paint('dim', printable(`${name}=${shorten(toText(value), maxValue)}`))),
     ].join(' ') + formatError(record['err'], record['code'])
   )

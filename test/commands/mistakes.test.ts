@@ -1,7 +1,7 @@
 /** The mistakes of the first minutes: each message says what failed, where, and what to do, in one bounded line without a stack. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -354,7 +354,11 @@ const mistakes: readonly Mistake[] = [
         unreadable,
         /^tls\.yml:1: server\.ssl\.certificate: the file key\.pem may not be read by this user; give it the right$/m,
       )
-      return asStranger(t, folder, ['check'], { SERVER_PORT: '80' })
+      const obstacles = asStranger(t, folder, ['check'], { SERVER_PORT: '80' })
+      const privileged = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
+      if (privileged > 80)
+        assert.match(obstacles ?? '', /^This user may not listen on port 80\. Set server\.port \(SERVER_PORT\) to/m)
+      return obstacles
     },
     says: [
       /^The data directory \S+ cannot be written: .*\n?/,

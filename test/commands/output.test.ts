@@ -1,6 +1,7 @@
 /** Commands whose arguments are wrong, or whose output is not read, end with one line at most; help names what can be given. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -10,6 +11,12 @@ import { program } from '../support/program.ts'
 const run = promisify(execFile)
 const cwd = join(import.meta.dirname, '../..')
 
+interface Failed {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
 test('a command whose output nobody reads to the end says nothing about that', async () => {
   const line = `set -o pipefail; '${process.execPath}' '${program}' openapi | head -c 20`
   const { stdout, stderr } = await run('bash', ['-c', line], { cwd })
@@ -17,11 +24,22 @@ test('a command whose output nobody reads to the end says nothing about that', a
   assert.equal(stderr, '')
 })
 
+test('an output that cannot be written ends a command with one line', { skip: !existsSync('/dev/full') }, async () => {
+  await assert.rejects(
+    run('bash', ['-c', `'${process.execPath}' '${program}' version > /dev/full`], { cwd }),
+    (error: Failed) => {
+      assert.equal(error.code, 1)
+      assert.match(error.stderr, /^Standard output cannot be written: ENOSPC.* Write it to another place\.\n$/)
+      return true
+    },
+  )
+})
+
 test('misuse is one line on standard error, and status 2', async () => {
-  await assert.rejects(run(process.execPath, [program, 'user', 'ad'], { cwd }), (error: Record<string, unknown>) => {
-    assert.equal(error['code'], 2)
-    assert.equal(error['stdout'], '')
-    assert.match(String(error['stderr']), /^There is no command "user ad"\. Did you mean add\? Help: .* user --help\n$/)
+  await assert.rejects(run(process.execPath, [program, 'user', 'ad'], { cwd }), (error: Failed) => {
+    assert.equal(error.code, 2)
+    assert.equal(error.stdout, '')
+    assert.match(error.stderr, /^There is no command "user ad"\. Did you mean add\? Help: .* user --help\n$/)
     return true
   })
 })

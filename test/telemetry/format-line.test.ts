@@ -29,6 +29,7 @@ const rows: [title: string, record: object, line: string][] = [
   ],
   ['a message', { ...at, msg: 'listening on http://127.0.0.1:8084' }, 'listening on http://127.0.0.1:8084'],
   ['a warning with fields', { ...at, level: 'warn', msg: 'slow', service: 'orca', n: [1] }, 'WARN slow service=orca n=[1]'],
+  ['a warning that says so itself', { ...at, level: 'warn', msg: 'Warning: open' }, 'WARN open'],
   [
     'a warning with a cause',
     { ...at, level: 'warn', msg: 'no answer', err: { message: 'ECONNREFUSED', stack: 'Error\n at x' } },
