@@ -206,7 +206,7 @@ export class JsonScan {
     if (this.#length > maxNumberLength && this.#digits > 0) {
       throw new UnsafeJsonError('JSON_NUMBER_TOO_LONG', `A number has more than ${maxNumberLength} characters.`)
     }
-    if (this.keepsNumerals) this.#numeral += text.slice(from, at)
+    if (this.keepsNumerals && this.#length <= maxNumberLength) this.#numeral += text.slice(from, at)
     return at
   }
 }
