@@ -1,6 +1,6 @@
 /**
- * The quick start of the README and the commands of the guide do what they say, word for word: with bash, curl, sed and grep, by a user
- * without special rights, and with whatever Node the machine has.
+ * The quick start of the README, the commands of the guide and the recipes do what they say, word for word: with bash, curl, sed and
+ * grep (one recipe needs jq), by a user without special rights, and with whatever Node the machine has.
  */
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
@@ -44,6 +44,13 @@ test(`the quick start takes a newcomer${uid === undefined ? '' : ' without right
   const output = await runInBash(commands)
   assert.equal(output.trim().split('\n').at(-1), '"status":"SUCCEEDED"')
 
+  await t.test('the recipes print what they announce, one after the other', async () => {
+    const recipes = recipesOf('docs/guides/recipes.md')
+    const script = recipes.map(({ commands, heading }) => `echo '## ${heading}'\n${commands}`).join('\n')
+    const printed = await runInBash(`set -e\n${script}`.replaceAll('localhost:8084', `127.0.0.1:${port}`))
+    assert.equal(printed, recipes.map(({ heading, prints }) => `## ${heading}\n${prints}`).join(''))
+  })
+
   await t.test('the commands of the guide add users and change passwords meanwhile', async () => {
     const [block = ''] = blocksOf('docs/guides/run-standalone.md', 'Users')
     const [alias = '', ...lines] = block.split('\n')
@@ -78,6 +85,17 @@ test('every example says how it is started, in a clone', () => {
     assert.ok(readFileSync(join(root, file), 'utf8').includes(`#   npm start -- --config ${file}\n`), file)
   }
 })
+
+/** The sections of a page that have commands, each with what the block after them says that they print. */
+function recipesOf(file: string): { heading: string; commands: string; prints: string }[] {
+  const sections = readFileSync(join(root, file), 'utf8').split(/^## /m)
+  return sections.flatMap((section) => {
+    const [heading = ''] = section.split('\n')
+    const [, commands] = /```bash\n(.*?)\n```/s.exec(section) ?? []
+    const [, prints = ''] = /```text\n(.*?)```/s.exec(section) ?? []
+    return commands === undefined ? [] : [{ heading, commands, prints }]
+  })
+}
 
 /** The bash blocks between a heading and the next one. */
 function blocksOf(file: string, heading: string): string[] {
