@@ -8,6 +8,16 @@ import { callerOf } from '../task-polling.ts'
 
 const refusals = { 403: 'The caller is not an administrator.' }
 
+const Hydration = z
+  .looseObject({
+    dryRun: z.boolean().optional(),
+    executions: z
+      .record(z.string(), z.looseObject({ canApply: z.boolean().nullish(), actions: z.array(AnyObject).nullish() }))
+      .optional()
+      .describe('By id: what is or would be created.'),
+  })
+  .meta({ id: 'Hydration' })
+
 export const adminOperations: Operation[] = [
   {
     id: 'getAdminUsingGET',
@@ -46,7 +56,7 @@ export const adminOperations: Operation[] = [
     description: 'Creates the work of a running execution again, or with `dryRun` says what would be created.',
     query: { executionId: nonEmpty, dryRun: flag.default(true) },
     handle: hydrate,
-    answer: AnyObject,
+    answer: Hydration,
     errors: refusals,
   },
 ]

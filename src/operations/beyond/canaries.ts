@@ -14,8 +14,23 @@ import {
 import type { Operation } from '../operation.ts'
 import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
 
-const CanaryConfig = z.looseObject({ name: z.string().optional(), applications: z.array(z.string()).optional() })
-const CanaryExecution = z.looseObject({ canaryExecutionId: z.string() })
+const CanaryConfig = z
+  .looseObject({
+    id: z.string().optional(),
+    name: z.string().optional(),
+    applications: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'CanaryConfig', description: 'A canary configuration: metrics, their groups and the judge.' })
+const SavedCanaryConfig = z.looseObject({ canaryConfigId: z.string().optional() }).meta({ id: 'SavedCanaryConfig' })
+const CanaryExecution = z.looseObject({ canaryExecutionId: z.string() }).meta({ id: 'CanaryExecution' })
+const CanaryResult = z
+  .looseObject({
+    complete: z.boolean().nullish(),
+    status: z.string().nullish(),
+    application: z.string().nullish(),
+    result: AnyObject.nullish().describe('With `judgeResult.score.classification`.'),
+  })
+  .meta({ id: 'CanaryResult', description: 'State of a canary analysis, and its result once it is complete.' })
 
 /** Account of kayenta that keeps configurations; its default unless given. */
 const configurationAccountName = text.optional()
@@ -35,7 +50,7 @@ const configurations: Operation[] = [
     query: { application: text.optional(), configurationAccountName },
     forward: { service: 'kayenta', path: '/canaryConfig', query: ['application', 'configurationAccountName'] },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(CanaryConfig),
   },
   {
     id: 'createCanaryConfigUsingPOST',
@@ -48,7 +63,7 @@ const configurations: Operation[] = [
     body: { schema: CanaryConfig, required: true },
     forward: { service: 'kayenta', path: '/canaryConfig', query: ['configurationAccountName'] },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: SavedCanaryConfig,
   },
   {
     id: 'getCanaryConfigUsingGET',
@@ -60,7 +75,7 @@ const configurations: Operation[] = [
     query: { configurationAccountName },
     forward: { service: 'kayenta', path: '/canaryConfig/{id}', query: ['configurationAccountName'] },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: CanaryConfig,
   },
   {
     id: 'updateCanaryConfigUsingPUT',
@@ -73,7 +88,7 @@ const configurations: Operation[] = [
     body: { schema: CanaryConfig, required: true },
     forward: { service: 'kayenta', path: '/canaryConfig/{id}', query: ['configurationAccountName'] },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: SavedCanaryConfig,
   },
   {
     id: 'deleteCanaryConfigUsingDELETE',
@@ -184,7 +199,7 @@ const runs: Operation[] = [
     query: resultQuery,
     forward: { service: 'kayenta', path: '/canary/{canaryExecutionId}', query: ['storageAccountName'] },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: CanaryResult,
   },
   {
     id: 'getCanaryResultUsingGET1',
@@ -197,7 +212,7 @@ const runs: Operation[] = [
     query: resultQuery,
     forward: { service: 'kayenta', path: '/canary/{canaryExecutionId}', query: ['storageAccountName'] },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: CanaryResult,
   },
   {
     id: 'getCanaryResultsByApplicationUsingGET',
@@ -214,7 +229,7 @@ const runs: Operation[] = [
       query: ['application', 'limit', 'page', 'statuses', 'storageAccountName'],
     },
     whenDisabled: [],
-    answer: ObjectList,
+    answer: z.array(CanaryResult),
   },
   {
     id: 'getMetricSetPairListUsingGET',

@@ -10,7 +10,7 @@ import {
   readsApplicationOnAccount,
   sharedKnowledge,
 } from '../demands.ts'
-import { Manifest, ServerGroup, ServerGroupManager } from '../models/infrastructure.ts'
+import { Manifest, RawResource, ServerGroup, ServerGroupManager } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, list, ObjectList, text } from '../schemas.ts'
 
@@ -39,7 +39,7 @@ const ofApplications: Operation[] = [
     summary: 'List raw resources',
     description: 'Resources of an application that fit no other list.',
     forward: { service: 'clouddriver', path: '/applications/{application}/rawResources' },
-    answer: ObjectList,
+    answer: z.array(RawResource),
   },
   {
     id: 'getApplicationFunctionsUsingGET',

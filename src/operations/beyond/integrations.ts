@@ -1,7 +1,10 @@
 /** Continuous-integration services and package repositories, as the build service knows them. An absent one has nothing. */
+
+import { z } from 'zod'
 import { decidedByService, filteredByBuildService, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'
+import { Build } from '../models/builds.ts'
 import type { Operation } from '../operation.ts'
-import { AnyObject, nothing, ObjectList, TextList, text } from '../schemas.ts'
+import { nothing, ObjectList, TextList, text } from '../schemas.ts'
 
 const teamsPath = '/concourse/{buildMaster}/teams'
 const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`
@@ -109,7 +112,7 @@ export const integrationOperations: Operation[] = [
       path: '/ci/builds',
       query: ['projectKey', 'repoSlug', 'completionStatus', 'buildNumber', 'commitId'],
     },
-    answer: ObjectList,
+    answer: z.array(Build),
   },
   {
     id: 'getCiBuildOutputUsingGET',
@@ -120,7 +123,7 @@ export const integrationOperations: Operation[] = [
     summary: 'Get the log of a build',
     forward: { service: 'igor', path: '/ci/builds/{buildId}/output' },
     missingWhenDisabled: true,
-    answer: AnyObject,
+    answer: z.looseObject({ log: z.string().nullish() }),
   },
   {
     id: 'stageExecutionUsingPOST',

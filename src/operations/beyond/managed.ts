@@ -16,6 +16,16 @@ const environmentPath = `${applicationPath}/environment/{environment}`
 const verificationsPath = '/application/{application}/environment/{environment}/verifications'
 const exportPath = '/export/{cloudProvider}/{account}/{type}/{name}'
 
+const ManagedApplication = z
+  .looseObject({ hasManagedResources: z.boolean().optional(), resources: z.array(AnyObject).optional() })
+  .meta({ id: 'ManagedApplication' })
+const GraphqlRequest = z
+  .looseObject({ query: z.string().optional(), operationName: z.string().nullish(), variables: AnyObject.nullish() })
+  .meta({ id: 'GraphqlRequest' })
+const GraphqlAnswer = z
+  .looseObject({ data: z.unknown().optional(), errors: z.array(AnyObject).optional() })
+  .meta({ id: 'GraphqlAnswer' })
+
 /** What every operation here has in common. */
 const managed = { section: 'beyond', missingWhenDisabled: true } as const
 
@@ -39,7 +49,7 @@ const applications: Operation[] = [
       query: ['includeDetails', 'entities', 'maxArtifactVersions'],
     },
     whenDisabled: { hasManagedResources: false, resources: [] },
-    answer: AnyObject,
+    answer: ManagedApplication,
   },
   {
     ...managed,
@@ -324,9 +334,9 @@ const others: Operation[] = [
     demands: decidedByService,
     summary: 'Query managed delivery with GraphQL',
     description: 'A GraphQL query about managed delivery.',
-    body: { schema: AnyObject.describe('`query`, `operationName` and `variables`.'), required: true },
+    body: { schema: AnyObject, shown: GraphqlRequest, required: true },
     forward: { service: 'keel', path: '/graphql' },
-    answer: AnyObject,
+    answer: GraphqlAnswer,
   },
   {
     id: 'onboardingReportUsingGET',

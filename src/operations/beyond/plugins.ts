@@ -13,7 +13,7 @@ import type { Platform } from '../platform.ts'
 import { AnyObject, nothing, ObjectList, Ref, text } from '../schemas.ts'
 import { callerOf, submitTask } from '../task-polling.ts'
 
-const PluginInfo = z.looseObject({ id: z.string() })
+const PluginInfo = z.looseObject({ id: z.string() }).meta({ id: 'PluginInfo' })
 const upsert = {
   section: 'beyond',
   path: '/plugins/info',
@@ -38,7 +38,7 @@ export const pluginOperations: Operation[] = [
     description: 'What is known about plugins, of all services unless one is named.',
     query: { service: text.optional() },
     forward: { service: 'front50', path: '/pluginInfo', query: ['service'] },
-    answer: ObjectList,
+    answer: z.array(PluginInfo),
   },
   { ...upsert, id: 'persistPluginInfoUsingPOST', method: 'POST' },
   { ...upsert, id: 'persistPluginInfoUsingPUT', method: 'PUT' },

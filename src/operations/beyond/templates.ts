@@ -14,7 +14,7 @@ import {
   updatesTemplate,
 } from '../demands.ts'
 import { Task } from '../models/executions.ts'
-import { PipelineTemplate } from '../models/pipelines.ts'
+import { Pipeline, PipelineTemplate } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flag, list, nonEmpty, Ref, text } from '../schemas.ts'
@@ -23,6 +23,8 @@ import { callerOf, type Task as FinishedTask, runTask, submitTask, type TaskSubm
 type Template = z.infer<typeof PipelineTemplate>
 
 const Dependents = z.array(z.object({ application: z.unknown(), pipelineConfigId: z.unknown(), pipelineName: z.unknown() }))
+
+const PlannedPipeline = Pipeline.partial().meta({ id: 'PlannedPipeline', description: 'The definition that would run.' })
 
 const templateBody = { schema: PipelineTemplate, required: true }
 const scopes = list.optional().describe('Applications, or `global`; all templates unless given.')
@@ -160,7 +162,7 @@ const secondVersion: Operation[] = [
     description: 'The pipeline that a templated definition becomes, without starting it.',
     body: { schema: AnyObject, required: true },
     forward: { service: 'orca', path: '/v2/pipelineTemplates/plan' },
-    answer: AnyObject,
+    answer: PlannedPipeline,
   },
   {
     id: 'createV2PipelineTemplateUsingPOST',

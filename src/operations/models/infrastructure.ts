@@ -277,6 +277,20 @@ export const SearchResultSet = z
   })
   .meta({ id: 'SearchResultSet' })
 
+export const RawResource = z
+  .looseObject({
+    name: z.string(),
+    account: z.string().nullish(),
+    region: z.string().nullish(),
+    namespace: z.string().nullish(),
+    kind: z.string().nullish(),
+    apiVersion: z.string().nullish(),
+    displayName: z.string().nullish(),
+    labels: AnyObject.nullish(),
+    moniker: Moniker.nullish(),
+  })
+  .meta({ id: 'RawResource', description: 'A Kubernetes object that fits no other list.' })
+
 export const Manifest = z
   .looseObject({
     account: z.string().nullish(),
