@@ -19,8 +19,9 @@ export function explainFailure(error: unknown, http?: HttpSettings): string {
 
 function explainListening(error: NodeJS.ErrnoException, http: HttpSettings | undefined): string | undefined {
   const { code, syscall, port, address, hostname } = error as NodeJS.ErrnoException &
-    Record<'port' | 'address' | 'hostname', never>
-  if (syscall !== 'listen' && syscall !== 'getaddrinfo') return undefined
+    Partial<{ port: number; address: string; hostname: string }>
+  const isLookup = syscall === 'getaddrinfo' && http !== undefined && hostname === http.address
+  if (syscall !== 'listen' && !isLookup) return undefined
   const [key = 'server.port'] = (http && portSettings(http).find(([, number]) => number === port)) ?? []
   return explainListeningFault({ code, address: address ?? hostname, port, key })
 }
@@ -37,5 +38,5 @@ const fileFaults: Readonly<Record<string, string>> = {
 
 function explainFile({ code = '', path, syscall }: NodeJS.ErrnoException): string | undefined {
   const fault = fileFaults[code]
-  return fault === undefined || syscall === 'listen' ? undefined : `${path ?? 'A file'} ${fault}`
+  return fault === undefined || syscall === 'connect' ? undefined : `${path ?? 'A file'} ${fault}`
 }

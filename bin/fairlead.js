@@ -58,7 +58,7 @@ function findMissingPackage(error) {
 /** @param {string} text */
 function refuse(text) {
   process.stderr.write(`${text}\n`)
-  process.exitCode = 1
+  process.exit(1)
 }
 
 main()

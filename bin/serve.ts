@@ -33,6 +33,8 @@ export async function serve(args: readonly string[]): Promise<number | undefined
     setTimeout(giveBackMemory, settledMs).unref()
     return undefined
   } catch (error) {
+    // The entry point says how packages are installed.
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') throw error
     process.stderr.write(`Fairlead cannot start: ${explainFailure(error, config.http)}\n`)
     // The worker of the back ends may be running already.
     process.exit(1)

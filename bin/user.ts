@@ -104,14 +104,16 @@ export async function user(args: readonly string[]): Promise<number> {
   }
 }
 
+const passwordHint = 'Passwords are read from standard input, where no list of processes shows them.'
+
 /** An option that is passed over would be a role that nobody gets. @throws {Misuse} */
 function toOrder(args: readonly string[]) {
-  const { positionals, values } = readArguments(args, { command: 'user', options, words: Infinity })
+  const { positionals, values } = readArguments(args, { command: 'user', options, words: Infinity, hint: passwordHint })
   const [action = '', name = '', ...more] = positionals
   const act = choose(actions, action, 'user')
   if (name === '' && action !== 'list') throw new Misuse('user', 'Say the name of the user.')
   if (more.length > 0) {
-    throw new Misuse('user', `One user at a time; "${more.join(' ')}" is too much. Roles are given with --role.`)
+    throw new Misuse('user', `One user at a time; "${more.join(' ')}" is too much. Roles are given with --role. ${passwordHint}`)
   }
   const { 'revoke-tokens': revoke, 'keep-tokens': keep } = values
   if (action !== 'passwd' && (revoke || keep)) throw new Misuse('user', '--revoke-tokens and --keep-tokens belong to passwd.')

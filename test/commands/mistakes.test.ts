@@ -146,7 +146,13 @@ const mistakes: readonly Mistake[] = [
   },
   {
     what: 'a name without address',
-    read: (t) => failureOf(runGateway(t, { server: { address: 'nowhere.invalid' } })),
+    read: async (t) => {
+      const { config } = await load(t, { settings: { 'server.address': 'nowhere.invalid' } })
+      return runGateway(t, { server: { address: 'nowhere.invalid' } }).then(
+        () => assert.fail('it listens'),
+        (error: unknown) => explainFailure(error, config.http),
+      )
+    },
     says: [/^The name nowhere\.invalid has no address\./, /Correct server\.address/],
   },
 
@@ -288,7 +294,12 @@ const mistakes: readonly Mistake[] = [
     ['constructor', /^There is no command "constructor"\./, /There is serve, /],
     ['user', /^The command is incomplete\./, /There is add, passwd, roles, .* user --help$/],
     ['user add', /^Say the name of the user\./, /user --help$/],
-    ['user add kim dev', /^One user at a time; "dev" is too much\./, /Roles are given with --role\./],
+    [
+      'user add kim dev',
+      /^One user at a time; "dev" is too much\./,
+      /Roles are given with --role\. Passwords are read from standard input/,
+    ],
+    ['user add kim --password dev', /^There is no option --password\./, /Passwords are read from standard input/],
     ['user add kim --roles dev', /^There is no option --roles\./, /Did you mean --role\?/],
     ['user add kim --role', /^The value of --role is missing\./, /user --help$/],
     ['user roles kim --keep-tokens', /^--revoke-tokens and --keep-tokens/, /belong to passwd\./],
@@ -437,7 +448,10 @@ async function userOf(t: TestContext, dataDir: string, args: readonly string[], 
 }
 
 function failureOf(work: Promise<unknown>): Promise<string> {
-  return work.then(() => assert.fail('it succeeded'), explainFailure)
+  return work.then(
+    () => assert.fail('it succeeded'),
+    (error: unknown) => explainFailure(error),
+  )
 }
 
 /** The only line. */
