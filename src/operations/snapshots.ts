@@ -31,13 +31,14 @@ export const snapshotOperations: Operation[] = [
     description: 'Earlier snapshots, newest first.',
     query: { limit: integer.default(20) },
     forward: { service: 'front50', path: '/snapshots/{application}-{account}/history', query: ['limit'] },
-    pick: (body, request) => checkList(body, 'front50').filter((each) => isOwn(each, request)),
+    pick: (body, request) => (body === null ? null : checkList(body, 'front50').filter((each) => isOwn(each, request))),
     answer: z.array(Snapshot),
   },
 ]
 
 /** @throws {GatewayError} NOT_FOUND when it is another application's */
-function checkOwn(body: unknown, request: OperationRequest): Fields {
+function checkOwn(body: unknown, request: OperationRequest): Fields | null {
+  if (body === null) return null
   const snapshot = checkObject(body, 'front50')
   if (isOwn(snapshot, request)) return snapshot
   const { application, account } = request.path

@@ -74,6 +74,7 @@ const rows: { path: string; user: boolean; body: string; status: number; says?: 
   { path: '/v2/canaryConfig', user: true, body: listOf(2000), status: 200 },
   { path: '/v2/canaryConfig', user: true, body: listOf(2001), status: 413, says: /2000 values.*http\.maxBodyValues/ },
   { path: '/v2/canaryConfig', user: true, body: `{"a":${'['.repeat(1500)}`, status: 400, says: /deeper than 1000/ },
+  { path: '/v2/canaryConfig', user: true, body: '{"a":[1.0,1e999]}', status: 400, says: /larger than 1\.8e308/ },
 ]
 
 test('bodies of users and of strangers have bounds of their own, read or streamed', async (t) => {

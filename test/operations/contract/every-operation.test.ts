@@ -247,8 +247,8 @@ test('a YAML body is as good as JSON, and YAML is answered to who asks for it', 
 test('a service that answers null leaves the answer empty, without a content type', async (t) => {
   const contract = await startContract(t, settings)
   const passedOn = samples.filter((sample) => {
-    const { forward, pick } = operationOf(sample)
-    return forward !== undefined && pick === undefined
+    const { forward, pick, path } = operationOf(sample)
+    return forward !== undefined && (pick === undefined || path.includes('/snapshots/'))
   })
   for (const sample of passedOn) {
     for (const accept of ['application/json', 'application/x-yaml']) {
