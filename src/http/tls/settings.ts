@@ -5,7 +5,7 @@ import { formatJavaName } from '../../distinguished-name.ts'
 import { type SettingsReport, withoutEffect } from '../../setting.ts'
 import type { Certificate } from './certificate.ts'
 import { type StoreFile, TlsFileError } from './key-material.ts'
-import { crlKey, type IdentityFiles, loadTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
+import { crlKey, findExpiry, type IdentityFiles, loadTlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
 
 const anyCase = (text: string) => text.toLowerCase()
 const extraPort = z.int().min(-1).max(65535).default(-1)
@@ -229,6 +229,8 @@ function checkFiles(settings: TlsSettings, asks: boolean, report: SettingsReport
   try {
     const material = loadTlsMaterial(settings)
     if (material.identity !== undefined) createSecureContext(toSecureContext(settings, material, asks))
+    const expiry = findExpiry(material)
+    if (expiry !== undefined) report.notice(`Warning: ${expiry}`)
     if (asks && settings.trust !== undefined) checkChains(settings.trust.key, material.authorities, report)
   } catch (error) {
     if (error instanceof TlsFileError) report.problem(error.key, error.message)

@@ -6,11 +6,10 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Certificate } from './certificate.ts'
 import { TlsFileError } from './key-material.ts'
 import type { RevocationList, Revocations } from './revocation.ts'
-import { loadTlsMaterial, stampOf, type TlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
+import { findExpiry, loadTlsMaterial, stampOf, type TlsMaterial, type TlsSettings, toSecureContext } from './tls-material.ts'
 
 const checkIntervalMs = 1000
 const ticketKeyBytes = 48
-const expiryWarningMs = 14 * 86_400_000
 
 interface Listener {
   server: Server
@@ -94,7 +93,8 @@ export class TlsFiles {
       // Connections must not be taken up again past authorities and revocations that have changed meanwhile.
       if (listener.asksForCertificates) listener.server.setTicketKeys(randomBytes(ticketKeyBytes))
     }
-    warnOfExpiry(material, this.#log)
+    const expiry = findExpiry(material)
+    if (expiry !== undefined) this.#log.warn(expiry)
   }
 
   /** Once for each list, when it runs out. */
@@ -116,18 +116,7 @@ export class TlsFiles {
 export function openTlsFiles(settings: TlsSettings, log: FastifyBaseLogger): TlsFiles {
   const stamp = stampOf(settings)
   const material = loadTlsMaterial(settings)
-  warnOfExpiry(material, log)
   const files = new TlsFiles(settings, material, stamp, log)
   files.start()
   return files
-}
-
-function warnOfExpiry({ identity }: TlsMaterial, log: FastifyBaseLogger): void {
-  const expires = identity?.leaf.validToDate
-  if (expires === undefined || expires.getTime() >= Date.now() + expiryWarningMs) return
-  const what = expires.getTime() < Date.now() ? 'has expired: clients refuse to connect' : 'expires soon'
-  log.warn(
-    { expires: expires.toISOString() },
-    `the certificate of the gateway ${what}; replace its file, which server.ssl names, and it is read anew without a restart`,
-  )
 }

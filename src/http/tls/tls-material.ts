@@ -55,6 +55,17 @@ export function loadTlsMaterial(settings: TlsSettings): TlsMaterial {
   }
 }
 
+const expiryWarningMs = 14 * 86_400_000
+
+/** What to do about a certificate of the gateway that has expired, or soon will; undefined for every other one. */
+export function findExpiry({ identity }: TlsMaterial, nowMs = Date.now()): string | undefined {
+  const endMs = identity?.leaf.validToDate.getTime()
+  if (endMs === undefined || endMs >= nowMs + expiryWarningMs) return undefined
+  const end = new Date(endMs).toISOString()
+  const fault = endMs < nowMs ? `expired at ${end}: clients refuse to connect` : `expires at ${end}`
+  return `the certificate of server.ssl ${fault}. Replace its file, which is read anew without a restart.`
+}
+
 function loadIdentity(files: IdentityFiles): TlsIdentity {
   return files.kind === 'pem'
     ? loadPemIdentity(files.certificate, files.privateKey)
