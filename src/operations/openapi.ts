@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
 import { formatJson } from '../http/json.ts'
-import { alwaysOpen, findOpenPath } from '../login/open-paths.ts'
+import { alwaysOpen, findOpenPath, type OpenPath } from '../login/open-paths.ts'
 import { formatDemands } from './demands.ts'
 import { examples } from './examples.ts'
 import { addErrorSchemas, ownError, sharedErrors, sharedErrorsOf } from './openapi-errors.ts'
@@ -37,13 +37,13 @@ export function formatOpenApi(subjects: readonly Subject[], options: OpenApiOpti
     tags: subjects.map(({ name, description }) => ({ name, description })),
     paths,
     components: { schemas: schemas.components(), responses: sharedErrors(schemas), securitySchemes },
-    security: Object.keys(securitySchemes).map((name) => ({ [name]: [] })),
+    security: anyCredentials(),
   }
 }
 
 /** Stands in the formatted document where each answer has the address of the server. */
 const addressMark = 'https://address-of-the-server.invalid'
-/** Documents for as many addresses are kept as they are; they are megabytes, and a client can make up addresses. */
+/** Documents for as many addresses are kept as they are; they are large, and a client can make up addresses. */
 const maxKept = 8
 
 /** The document as it is served: formatted once, in JSON and in YAML, with the address that the client has used. */
@@ -130,7 +130,7 @@ function toEntry(operation: Operation, { tag, names, schemas }: EntryContext): J
     summary,
     description: sentences.filter((sentence) => sentence !== undefined).join(' '),
     'x-fairlead-demands': demands,
-    ...(findOpenPath(alwaysOpen, method, path) !== undefined && { security: [] }),
+    ...toSecurity(findOpenPath(alwaysOpen, method, path)),
     parameters: [
       ...names.map((name) => ({ ...toPathParameter(name), ...toExample(id, name) })),
       ...createQueryRules(operation.query).map((rule) => ({
@@ -143,6 +143,16 @@ function toEntry(operation: Operation, { tag, names, schemas }: EntryContext): J
   }
 }
 
+/** Open operations ignore credentials, or use them where a request has some. */
+function toSecurity(open: OpenPath | undefined): JsonObject {
+  if (open === undefined) return {}
+  return { security: open.identity === 'none' ? [] : [{}, ...anyCredentials()] }
+}
+
+function anyCredentials(): JsonObject[] {
+  return Object.keys(securitySchemes).map((name) => ({ [name]: [] }))
+}
+
 /** What parameters of paths mean wherever they occur. */
 const pathParameters: Readonly<Record<string, string>> = {
   account: 'Name of the account.',
@@ -152,11 +162,11 @@ const pathParameters: Readonly<Record<string, string>> = {
   cloudProvider: 'Id of the cloud provider, such as `kubernetes`.',
   clusterName: 'Name of the cluster.',
   pipelineConfigId: 'Id of the pipeline definition.',
-  pipelineName: 'Name or id of the pipeline.',
+  pipelineName: 'Name of the pipeline; its id, too, where it is read or started.',
   region: 'Region, or namespace of Kubernetes.',
   rest: 'May contain slashes.',
   serverGroupName: 'Name of the server group.',
-  source: 'Source of the event, as the trigger names it.',
+  source: 'Where the event comes from.',
   stageId: 'Id of the stage.',
 }
 

@@ -50,8 +50,12 @@ async function compileCalls(t: TestContext): Promise<(connection: Connection) =>
   writeFileSync(join(folder, 'api.json'), JSON.stringify(formatOpenApi(subjects, { version: '1.2.3' })))
   copyFileSync(join(root, 'test/fixtures/generated-client/calls.ts'), join(folder, 'calls.ts'))
   await run('node_modules/oazapfts/dist/cli.js', join(folder, 'api.json'), join(folder, 'client.ts'))
-  for (const { id } of allOperations.filter(({ method }) => !['HEAD', 'OPTIONS'].includes(method)))
-    assert.match(readFileSync(join(folder, 'client.ts'), 'utf8'), new RegExp(`function ${id}\\b`, 'i'))
+  const client = readFileSync(join(folder, 'client.ts'), 'utf8').toLowerCase()
+  const missing = allOperations.filter(({ id }) => !client.includes(`export function ${id.toLowerCase()}(`))
+  assert.deepEqual(
+    missing.map(({ id, method }) => `${method} ${id}`),
+    [],
+  )
   await run(
     'node_modules/typescript/bin/tsc',
     ...['--ignoreConfig', '--strict', '--skipLibCheck', '--target', 'esnext', '--module', 'nodenext'],

@@ -198,6 +198,7 @@ test('open operations need no credentials, the others accept a bearer token', ()
   assert.deepEqual(document.security.flatMap(Object.keys), Object.keys(document.components.securitySchemes))
   assert.ok('bearer' in document.components.securitySchemes)
   assert.deepEqual(find('healthUsingGET').security, [])
+  assert.deepEqual(find('userUsingGET').security, [{}, ...document.security])
   assert.equal(find('getAllApplicationsUsingGET').security, undefined)
 })
 
