@@ -1,29 +1,25 @@
-/** Keeps two processes from working on one data directory; the operating system frees the lock however the process ends. */
+/** Keeps two processes from working on one data directory. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
 import { explainDatabaseFault, storageFaultOf } from '../database-fault.ts'
-import { openPrivateDatabase } from '../private-files.ts'
+import { type FileLock, LockedError, lockFile } from '../file-lock.ts'
 
 /**
  * Creates the directory, readable by its owner only, and locks it.
  *
  * @throws {Error} when another process uses it, or it cannot be created; the message says what to do
  */
-export function lockDataDir(dataDir: string): { release(): void } {
+export function lockDataDir(dataDir: string): FileLock {
   createDataDir(dataDir)
-  const lock = openLock(dataDir)
   try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 200; BEGIN EXCLUSIVE')
+    return lockFile(join(dataDir, 'lock.db'))
   } catch (cause) {
-    lock.close()
-    if ((cause as { errcode?: unknown }).errcode !== sqliteBusy) throw unusable(dataDir, cause)
+    if (!(cause instanceof LockedError)) throw unusable(dataDir, cause)
     throw new Error(
       `Another Fairlead uses the data directory ${dataDir}. Stop it, or set data.dir or FAIRLEAD_DATA_DIR to another one.`,
       { cause },
     )
   }
-  return { release: () => lock.close() }
 }
 
 /** Readable by its owner only. @throws {Error} the message says what to do */
@@ -34,16 +30,6 @@ export function createDataDir(dataDir: string): void {
     const { code, message } = cause as NodeJS.ErrnoException
     const reason = code === 'EEXIST' ? 'it is a file' : message
     throw new Error(`The data directory ${dataDir} cannot be created: ${reason}. Set data.dir or FAIRLEAD_DATA_DIR.`, { cause })
-  }
-}
-
-const sqliteBusy = 5
-
-function openLock(dataDir: string): DatabaseSync {
-  try {
-    return openPrivateDatabase(join(dataDir, 'lock.db'))
-  } catch (cause) {
-    throw unusable(dataDir, cause)
   }
 }
 

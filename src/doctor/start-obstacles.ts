@@ -7,9 +7,9 @@ import { lockDataDir } from '../backends/lock.ts'
 import type { Config } from '../config/config.ts'
 import { explainDatabaseFault } from '../database-fault.ts'
 import { GatewayError } from '../errors.ts'
+import { lockFile } from '../file-lock.ts'
 import { explainListeningFault, portSettings } from '../http/listening-fault.ts'
 import { checkNewUser } from '../login/form/users.ts'
-import { lockFile } from '../telemetry/audit/file-lock.ts'
 
 export interface Obstacle {
   /** What is in the way, and what to do. */
@@ -92,7 +92,7 @@ function findAuditObstacles(audit: Config['audit']): Obstacle[] {
     if (known !== undefined) accessSync(file, constants.W_OK)
   })
   if (broken !== undefined) return [lasting(`The audit log ${file} cannot be used: ${broken}. ${advice}`)]
-  const locked = existsSync(`${file}.lock`) ? attempt(() => lockFile(file).release()) : undefined
+  const locked = existsSync(`${file}.lock`) ? attempt(() => lockFile(`${file}.lock`).release()) : undefined
   return locked === undefined ? [] : [passing(`The audit log ${file} cannot be used now: ${locked}.`)]
 }
 

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { escapeHtml } from '../http/page.ts'
 import { parseAccept } from '../http/parse-accept.ts'
 import { sharedKnowledge } from './demands.ts'
 import { BakeOptions } from './models/builds.ts'
@@ -77,10 +78,4 @@ async function loadLogs(request: OperationRequest, { upstreams }: Platform): Pro
   return /text\/html/i.test(accept ?? '')
     ? new DirectAnswer(200, `<pre>${escapeHtml(content)}</pre>`, { 'content-type': 'text/html; charset=utf-8' })
     : new DirectAnswer(200, `<pre>${content}</pre>`, { 'content-type': 'text/plain; charset=utf-8' })
-}
-
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
-function escapeHtml(plain: string): string {
-  return plain.replace(/[&<>"']/g, (character) => entities[character] as string)
 }

@@ -2,10 +2,10 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'
+import { type FileLock, lockFile } from '../../file-lock.ts'
 import type { AuditSink } from './audit-sink.ts'
 import { type ChainHead, chainStart, parseRecord, sealEvents } from './chain.ts'
 import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, matchesQuery, toPage } from './event.ts'
-import { type FileLock, lockFile } from './file-lock.ts'
 import { dropIncompleteLine, firstLine, lastLine, linesOf } from './lines.ts'
 
 export interface FileSinkOptions {
@@ -23,7 +23,7 @@ export async function openFileSink(options: FileSinkOptions): Promise<AuditSink>
   let lock: FileLock | undefined
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    lock = lockFile(file)
+    lock = lockFile(`${file}.lock`)
     return new FileSink(options, lock, await openGrowing(file))
   } catch (error) {
     lock?.release()

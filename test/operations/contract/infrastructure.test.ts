@@ -205,7 +205,7 @@ test('the log of a bake is a JSON string, and with the Accept header of a browse
   assert.equal((await get()).body, '<pre><script>1 & 2</script></pre>')
   const page = await get('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
-  assert.equal(page.body, '<pre>&lt;script&gt;1 &amp; 2&lt;/script&gt;</pre>')
+  assert.equal(page.body, '<pre>&#60;script&#62;1 &#38; 2&#60;/script&#62;</pre>')
   const plain = await get('text/plain')
   assert.match(plain.headers.get('content-type') ?? '', /^text\/plain/)
   assert.equal(plain.body, '<pre><script>1 & 2</script></pre>')

@@ -1,0 +1,24 @@
+/** Locks between processes, held on a file; the operating system frees them however the process ends. */
+import { openPrivateDatabase } from './private-files.ts'
+
+export interface FileLock {
+  release(): void
+}
+
+/** Another process holds the lock. */
+export class LockedError extends Error {}
+
+const sqliteBusy = 5
+
+/** Creates and locks the file. @throws {LockedError} @throws as SQLite when it cannot be created or is damaged */
+export function lockFile(file: string): FileLock {
+  const lock = openPrivateDatabase(file)
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 200; BEGIN EXCLUSIVE')
+  } catch (cause) {
+    lock.close()
+    if ((cause as { errcode?: unknown }).errcode !== sqliteBusy) throw cause
+    throw new LockedError(`another process holds ${file}`, { cause })
+  }
+  return { release: () => lock.close() }
+}
