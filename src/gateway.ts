@@ -46,6 +46,7 @@ import { openAuditSink } from './telemetry/audit/open-sink.ts'
 import { createHealth } from './telemetry/health.ts'
 import { logAccess, logError, type Outcome } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import type { openTracing } from './telemetry/open-tracing.ts'
 import { toAddresses } from './upstreams/addresses.ts'
 import { openLoginUpstreams, openUpstreams } from './upstreams/open-upstreams.ts'
 import { askHealth } from './upstreams/service-health.ts'
@@ -97,8 +98,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const embedded = embedServices(options, services, socketPath)
 
   const metrics = createMetrics(version)
-  const upstreams = openUpstreams(config.upstreams, services, metrics.upstreamAnswered)
-  const loginUpstreams = openLoginUpstreams(config.upstreams, services, metrics.upstreamAnswered)
+  const tracing = config.telemetry.tracing && (await loadTracing())(config.telemetry.tracing, version, log)
+  const upstreams = openUpstreams(config.upstreams, services, metrics.upstreamAnswered, tracing?.startCall)
+  const loginUpstreams = openLoginUpstreams(config.upstreams, services, metrics.upstreamAnswered, tracing?.startCall)
   const switches =
     reread && config.permissions.refreshable && services.fiat?.kind === 'external'
       ? new PermissionSwitches({
@@ -256,6 +258,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     steps,
     methodsOf,
     onReceived: () => metrics.requestStarted(),
+    startSpan:
+      tracing &&
+      ((request) => (probePaths.has(request.state.path) ? undefined : tracing.startRequest(request.method, request.raw.headers))),
     onAnswered: (request, outcome) => recordAnswer(log, metrics, request, outcome),
     onError: (request, error) => logError(log, request, error),
   })
@@ -316,6 +321,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await upstreams.close()
     await loginUpstreams?.close()
     await embedded?.close()
+    await tracing?.close()
     lock.release()
   }
 
@@ -341,7 +347,16 @@ function embedServices(
   const { maxBytes, maxValues } = config.http.bodies.known
   const bodies = { maxBytes, maxValues }
   const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions, bodies, limits }
-  return startEmbedded({ dataDir, socketPath, embedded, services, settings, log, workerFile })
+  return startEmbedded({
+    dataDir,
+    socketPath,
+    embedded,
+    services,
+    settings,
+    traces: config.telemetry.tracing !== undefined,
+    log,
+    workerFile,
+  })
 }
 
 /** Every address of this machine is none that a browser can open. */
@@ -367,7 +382,21 @@ function recordAnswer(log: Logger, metrics: Metrics, request: FastifyRequest, ou
     bytes: outcome.bytes,
   })
   recordLogin(metrics, request)
+  endSpan(request, outcome)
   logAccess(log, request, outcome, durationMs)
+}
+
+/** The library is loaded only here, since it takes time and memory that most gateways need not spend. */
+async function loadTracing(): Promise<typeof openTracing> {
+  return (await import('./telemetry/open-tracing.ts')).openTracing
+}
+
+function endSpan({ state, routeOptions }: FastifyRequest, { status }: Outcome): void {
+  if (state.span === undefined) return
+  // What is refused before its route counts, such as a path outside of the context path, has none.
+  const route = state.operation === undefined && status === 404 ? undefined : routeOptions.url?.replaceAll(/:(\w+)/g, '{$1}')
+  const { operation, scheme, requestId, errorCode } = state
+  state.span.end({ route, operation, status, scheme, requestId, errorCode })
 }
 
 function recordLogin(metrics: Metrics, request: FastifyRequest): void {

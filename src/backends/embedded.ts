@@ -18,6 +18,8 @@ export interface EmbeddedOptions {
   embedded: readonly EmbeddableService[]
   services: Partial<Record<ServiceName, ServiceAddress>>
   settings: BackendSettings
+  /** Whether traces are on. */
+  traces: boolean
   log: FastifyBaseLogger
   /** The program of the worker thread, unless it is the one beside this file. */
   workerFile?: URL | undefined
@@ -60,6 +62,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     embedded: options.embedded,
     services: options.services,
     settings: options.settings,
+    traces: options.traces,
     logLevel: options.log.level ?? 'info',
     permissionVersion: createPermissionVersion(),
   }

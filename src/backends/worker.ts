@@ -11,6 +11,7 @@ import { createServiceCalls } from './call-service.ts'
 import { openDatabase } from './database.ts'
 import { countPermissionChange, countPermissionWrites, readPermissionVersion } from './permission-version.ts'
 import { createBackendServer } from './server.ts'
+import { passTraceOn } from './trace-context.ts'
 import { createWorkerLog, type LogLine } from './worker-log.ts'
 
 /** What the gateway hands to the worker; plain data. */
@@ -23,6 +24,8 @@ export interface WorkerInput {
   services: Partial<Record<ServiceName, ServiceAddress>>
   settings: BackendSettings
   logLevel: string
+  /** Whether calls carry the trace context of the request that causes them. */
+  traces: boolean
   /** Counts changes of permissions. */
   permissionVersion: SharedArrayBuffer
 }
@@ -53,15 +56,17 @@ async function serve(
 ): Promise<void> {
   const db = openDatabase(join(input.dataDir, 'backends.db'))
   const calls = createServiceCalls({ services: input.services, timeoutMs: callTimeoutMs, maxAnswerBytes })
+  const traced = input.traces ? passTraceOn(calls.call) : undefined
   const { server, start, observe } = createBackendServer({
     backends: embeddedBackends.filter(({ service }) => input.embedded.includes(service)),
     db,
-    call: calls.call,
+    call: traced?.call ?? calls.call,
     settings: input.settings,
     log: createWorkerLog(input.logLevel, tell),
     onPermissionsChanged: () => countPermissionChange(input.permissionVersion),
     permissionVersion: () => readPermissionVersion(input.permissionVersion),
   })
+  traced?.watch(server)
   countPermissionWrites(server, input.permissionVersion)
   rmSync(input.socketPath, { force: true })
   await server.listen({ path: input.socketPath, listenTextResolver: () => 'the embedded back ends are ready' })

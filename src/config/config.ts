@@ -93,7 +93,7 @@ export const settingGroups = {
   'Operations and integrations': OperationKeys,
   'Embedded back ends': BackendKeys,
   'Embedded permission service': PermissionServiceKeys,
-  'Log and health': TelemetryKeys,
+  'Log, health and traces': TelemetryKeys,
   'Audit log': AuditKeys,
   'Choice of files': SourceKeys,
 } as const satisfies Record<string, z.ZodObject>
@@ -284,7 +284,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
     banners: toBannerSettings(operationKeys),
     backends,
-    telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context)),
+    telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context), report),
     audit: toAuditSettings(bindKeys(AuditKeys, context), report, {
       dataDir: backends.dataDir,
       cwd,

@@ -85,6 +85,7 @@ const spinnaker = [
   'stackdriver',
   'observability',
   'provided-id-request-filter',
+  'otel',
   'armory',
   'telemetry',
   'retrofit',

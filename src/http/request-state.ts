@@ -1,5 +1,6 @@
 /** What the gateway knows about one request: its id, who sends it, how it reached us, what it asks for. */
 import type { FastifyRequest } from 'fastify'
+import type { RequestSpan } from '../telemetry/tracing.ts'
 
 /** The port that a request came in on: the main one, the one for client certificates, or the extra one without TLS. */
 export type ListenerKind = 'main' | 'api' | 'legacy'
@@ -58,6 +59,8 @@ export interface RequestState {
   token?: PresentedToken
   /** What the login has to add to the audit log about this request. */
   auditNote?: AuditNote
+  /** Span of the request, where traces are on. */
+  span?: RequestSpan
   /** Code of the error that is answered. */
   errorCode?: string
   /** Application that the request is about, for the identity header, where an operation has found out. */

@@ -11,6 +11,7 @@ import Fastify, {
 } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { Outcome } from '../telemetry/log.ts'
+import type { RequestSpan } from '../telemetry/tracing.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
 import type { BoundsOf } from './body-bounds.ts'
 import { listenerOf } from './listeners.ts'
@@ -40,6 +41,8 @@ export interface HttpServerOptions {
   onReceived: () => void
   onAnswered: (request: FastifyRequest, outcome: Outcome) => void
   onError: (request: FastifyRequest, error: GatewayError) => void
+  /** Begins the span of a request, where traces are on. */
+  startSpan?: ((request: FastifyRequest) => RequestSpan | undefined) | undefined
   /** Methods that exist for a path, for 405 and OPTIONS. */
   methodsOf: (path: string) => string[]
 }
@@ -90,6 +93,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   server.addHook('onRequest', async (request, reply) => {
     request.state = createState(request, options.origin)
     options.onReceived()
+    const span = options.startSpan?.(request)
+    if (span !== undefined) request.state.span = span
     // The framework tells about finished answers only; a client that goes away must be counted out, too.
     reply.raw.once('close', () => {
       const answered = reply.raw.headersSent

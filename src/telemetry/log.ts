@@ -52,6 +52,7 @@ export function logAccess(log: Logger, request: FastifyRequest, { status, bytes,
   log.info(
     {
       requestId: state.requestId,
+      ...(state.span !== undefined && { traceId: state.span.traceId }),
       method: request.method,
       path: concealSecrets(state.path),
       status,

@@ -1,6 +1,7 @@
-/** What an operator may set about the log and the health of the gateway. */
+/** Settings of the log, of health checks and of traces. */
 import { z } from 'zod'
-import { withoutEffect } from '../setting.ts'
+import { type SettingsReport, withoutEffect } from '../setting.ts'
+import { TracingKeys, type TracingSettings, toTracingSettings } from './tracing-settings.ts'
 
 const levels = {
   trace: 'trace',
@@ -40,6 +41,7 @@ export const TelemetryKeys = z.strictObject({
     .array(z.string())
     .default(['orca', 'clouddriver', 'echo', 'igor', 'flex', 'front50', 'mahe', 'mine', 'keel'])
     .describe('Services whose health is asked, where they are enabled.'),
+  ...TracingKeys.shape,
 })
 export type TelemetryKeys = z.infer<typeof TelemetryKeys>
 
@@ -47,12 +49,15 @@ export interface TelemetrySettings {
   logLevel: LogLevel
   logFormat: LogFormat
   healthCheckedServices: string[]
+  /** Undefined where traces are off. */
+  tracing: TracingSettings | undefined
 }
 
-export function toTelemetrySettings(keys: TelemetryKeys): TelemetrySettings {
+export function toTelemetrySettings(keys: TelemetryKeys, report: SettingsReport): TelemetrySettings {
   return {
     logLevel: levels[keys['logging.level.root']],
     logFormat: keys['logging.format'],
     healthCheckedServices: keys['healthCheckableServices'],
+    tracing: toTracingSettings(keys, report),
   }
 }

@@ -1,4 +1,5 @@
 /** Opens the pools to the services as the configuration says: addresses, instances, timeouts and limits. */
+import type { StartCall } from '../telemetry/tracing.ts'
 import { type ServiceAddress, type ServiceName, serviceNames } from './services.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 import type { Shard } from './shards.ts'
@@ -16,6 +17,7 @@ export function openUpstreams(
   { services, okHttpClient }: ConfiguredUpstreams,
   addresses: ServiceAddresses,
   observe: UpstreamObserver,
+  startCall?: StartCall,
 ): Upstreams {
   const ofEach = <T>(read: (service: ServiceName) => T) => Object.fromEntries(serviceNames.map((name) => [name, read(name)]))
   return new Upstreams(
@@ -33,6 +35,7 @@ export function openUpstreams(
       retry: okHttpClient.retryOnConnectionFailure,
     },
     observe,
+    startCall,
   )
 }
 
@@ -44,11 +47,12 @@ export function openLoginUpstreams(
   configured: ConfiguredUpstreams,
   addresses: ServiceAddresses,
   observe: UpstreamObserver,
+  startCall?: StartCall,
 ): Upstreams | undefined {
   const baseUrl = configured.services.fiat.config.dynamicEndpoints?.['login']
   if (addresses.fiat === undefined) return undefined
-  if (baseUrl !== undefined) return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, observe)
-  return addresses.fiat.kind === 'embedded' ? undefined : openUpstreams(configured, { fiat: addresses.fiat }, observe)
+  if (baseUrl !== undefined) return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, observe, startCall)
+  return addresses.fiat.kind === 'embedded' ? undefined : openUpstreams(configured, { fiat: addresses.fiat }, observe, startCall)
 }
 
 /**

@@ -94,17 +94,19 @@ function unfollowed(service: ServiceName): GatewayError {
 /** One exchange. Resolves with a path to ask instead, when the service redirects within itself. */
 function dispatchOnce(upstreams: Upstreams, options: PassOnOptions): Promise<string | undefined> {
   const { service } = options
-  const target = upstreams.target(
-    service,
-    { ...options.call, headers: { ...options.call.headers, 'accept-encoding': options.gzip ? 'gzip' : 'identity' } },
-    options.identity,
-  )
+  const span = upstreams.startCall?.(service, options.call.method ?? 'GET')
+  const headers = { ...options.call.headers, 'accept-encoding': options.gzip ? 'gzip' : 'identity', ...span?.headers }
+  const target = upstreams.target(service, { ...options.call, headers }, options.identity)
   const { dispatcher, options: request } = target
+  const isClosed = dispatcher.closed
   return new Promise((resolve, reject) => {
     const exchange = new Exchange(
       options,
       target,
-      dispatcher.closed ? () => {} : (call) => upstreams.observe({ ...call, service }),
+      (call) => {
+        span?.end(call.status)
+        if (!isClosed) upstreams.observe({ ...call, service })
+      },
       resolve,
       reject,
     )

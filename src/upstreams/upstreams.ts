@@ -5,6 +5,7 @@ import { type Dispatcher, Pool } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
 import { formatJson, parseJson } from '../http/json.ts'
+import type { StartCall } from '../telemetry/tracing.ts'
 import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
@@ -85,13 +86,16 @@ interface Connection {
 export class Upstreams {
   readonly #settings: UpstreamSettings
   readonly #observe: UpstreamObserver
+  /** Begins the span of a call, where traces are on. */
+  readonly startCall: StartCall | undefined
   readonly #connections = new Map<string, Connection>()
   readonly #pending = new Map<ServiceName, number>()
   readonly #choosers = new Map<ServiceName, ReturnType<typeof createChooser>>()
 
-  constructor(settings: UpstreamSettings, observe: UpstreamObserver = () => {}) {
+  constructor(settings: UpstreamSettings, observe: UpstreamObserver = () => {}, startCall?: StartCall) {
     this.#settings = settings
     this.#observe = observe
+    this.startCall = startCall
     for (const [service, shards] of Object.entries(settings.shards ?? {})) {
       if (shards.length > 0) this.#choosers.set(service as ServiceName, createChooser(shards))
     }
@@ -130,8 +134,10 @@ export class Upstreams {
     let status: number | undefined
     let bytes = 0
     const release = this.enter(service)
+    const span = this.startCall?.(service, call.method ?? 'GET')
     try {
-      const answer = await this.#request(service, call, identity)
+      const asked = span === undefined ? call : { ...call, headers: { ...call.headers, ...span.headers } }
+      const answer = await this.#request(service, asked, identity)
       status = answer.statusCode
       const body = await readBounded(answer.body, this.#settings.maxAnswerBytes, service)
       bytes = body.length
@@ -144,6 +150,7 @@ export class Upstreams {
       throw toGatewayError(error, service)
     } finally {
       release()
+      span?.end(status)
       this.#observe({ service, method: call.method ?? 'GET', status, durationMs: performance.now() - startedAtMs, bytes })
     }
   }

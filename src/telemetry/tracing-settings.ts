@@ -1,0 +1,123 @@
+/** Settings of traces, under the names of OpenTelemetry: the environment form of each key is a standard `OTEL_*` variable. */
+import { z } from 'zod'
+import { duration, httpAddress, type SettingsReport } from '../setting.ts'
+
+const samplers = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
+const propagators = ['tracecontext', 'baggage', 'none'] as const
+const protocol = 'http/protobuf'
+
+export type Propagator = Exclude<(typeof propagators)[number], 'none'>
+
+/** An empty variable means the same as none. */
+const text = z.string().optional()
+
+export const TracingKeys = z.strictObject({
+  'otel.exporter.otlp.endpoint': httpAddress
+    .optional()
+    .describe(
+      'Base address of an OpenTelemetry collector, such as `http://collector:4318`; `/v1/traces` is added. Switches traces on.',
+    ),
+  'otel.exporter.otlp.traces.endpoint': httpAddress
+    .optional()
+    .describe('Whole address for traces; wins over `otel.exporter.otlp.endpoint`. Switches traces on.'),
+  'otel.exporter.otlp.headers': text.describe('Headers for the collector: `name=value,name=value`, values percent-encoded.'),
+  'otel.exporter.otlp.traces.headers': text.describe('The same; wins over single headers of `otel.exporter.otlp.headers`.'),
+  'otel.exporter.otlp.protocol': z.enum([protocol]).default(protocol).describe('How spans are sent; gRPC is not offered.'),
+  'otel.exporter.otlp.traces.protocol': z.enum([protocol]).optional().describe('The same as `otel.exporter.otlp.protocol`.'),
+  'otel.exporter.otlp.timeout': duration('ms').prefault('10s').describe('How long one transmission of spans may take.'),
+  'otel.exporter.otlp.compression': z.enum(['none', 'gzip']).default('none').describe('Compression of what is sent.'),
+  'otel.service.name': text.describe(
+    'Name of the service in traces. Default: that of `otel.resource.attributes`, else `fairlead`.',
+  ),
+  'otel.resource.attributes': text.describe('Attributes of this instance: `key=value,key=value`, values percent-encoded.'),
+  'otel.traces.sampler': z
+    .enum(samplers)
+    .default('parentbased_always_on')
+    .describe('Which requests are traced; `parentbased_…` follows the `traceparent` header of the client, where there is one.'),
+  'otel.traces.sampler-arg': z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe('Share of the requests that `traceidratio` traces, 0 to 1.')
+    .meta({ type: 'number', env: 'OTEL_TRACES_SAMPLER_ARG' }),
+  'otel.propagators': z
+    .string()
+    .default('tracecontext')
+    .describe(
+      'Headers that are read from clients and sent to services: `tracecontext` (`traceparent`, `tracestate`), `baggage`, both ' +
+        'with a comma, or `none`. Baggage is off by default: it would let clients send any text to services.',
+    ),
+  'otel.bsp.schedule.delay': duration('ms').prefault('5s').describe('How long spans wait at most before they are sent.'),
+  'otel.traces.exporter': z.enum(['otlp', 'none']).default('otlp').describe('`none` switches traces off.'),
+  'otel.sdk.disabled': z.boolean().default(false).describe('`true` switches traces off.'),
+})
+export type TracingKeys = z.infer<typeof TracingKeys>
+
+export interface TracingSettings {
+  url: string
+  headers: Readonly<Record<string, string>>
+  timeoutMs: number
+  compression: 'none' | 'gzip'
+  /** Attributes of the resource, `service.name` among them. */
+  resource: Readonly<Record<string, string>>
+  sampler: { kind: 'on' | 'off' | 'ratio'; ratio: number; followsParent: boolean }
+  propagators: readonly Propagator[]
+  delayMs: number
+}
+
+/** Undefined unless an endpoint is set. */
+export function toTracingSettings(keys: TracingKeys, report: SettingsReport): TracingSettings | undefined {
+  const base = keys['otel.exporter.otlp.endpoint']
+  const url = keys['otel.exporter.otlp.traces.endpoint'] ?? (base && `${base}/v1/traces`)
+  if (url === undefined || keys['otel.sdk.disabled'] || keys['otel.traces.exporter'] === 'none') return undefined
+  const pairs = (key: 'otel.exporter.otlp.headers' | 'otel.exporter.otlp.traces.headers' | 'otel.resource.attributes') => {
+    const parsed = parsePairs(keys[key] ?? '')
+    if (parsed === undefined) report.problem(key, 'must be a list such as name=value,other=value, with percent-encoded values')
+    return parsed ?? {}
+  }
+  const sampler = keys['otel.traces.sampler']
+  const kind = sampler.endsWith('traceidratio') ? 'ratio' : sampler.endsWith('on') ? 'on' : 'off'
+  const resource = pairs('otel.resource.attributes')
+  return {
+    url,
+    headers: { ...pairs('otel.exporter.otlp.headers'), ...pairs('otel.exporter.otlp.traces.headers') },
+    timeoutMs: keys['otel.exporter.otlp.timeout'],
+    compression: keys['otel.exporter.otlp.compression'],
+    resource: { ...resource, 'service.name': keys['otel.service.name'] || resource['service.name'] || 'fairlead' },
+    sampler: { kind, ratio: keys['otel.traces.sampler-arg'], followsParent: sampler.startsWith('parentbased_') },
+    propagators: toPropagators(keys['otel.propagators'], report),
+    delayMs: keys['otel.bsp.schedule.delay'],
+  }
+}
+
+function toPropagators(list: string, report: SettingsReport): Propagator[] {
+  const names = new Set(list.split(',').map((name) => name.trim()))
+  const unknown = [...names].find((name) => !(propagators as readonly string[]).includes(name))
+  if (unknown !== undefined) report.problem('otel.propagators', `"${unknown}" is not offered; use ${propagators.join(', ')}`)
+  return names.has('none') ? [] : (['tracecontext', 'baggage'] as const).filter((name) => names.has(name))
+}
+
+/** @see W3C Baggage, section 3.3: lists in the variables of OpenTelemetry have its form, without properties */
+function parsePairs(list: string): Record<string, string> | undefined {
+  const entries: [string, string][] = []
+  for (const part of list.split(',')) {
+    if (part.trim() === '') continue
+    const equals = part.indexOf('=')
+    const name = part.slice(0, equals).trim()
+    if (equals === -1 || !/^[!#$%&'*+.^`|~\w-]+$/.test(name)) return undefined
+    try {
+      entries.push([name, decodeURIComponent(part.slice(equals + 1).trim())])
+    } catch {
+      return undefined
+    }
+  }
+  return Object.fromEntries(entries)
+}
