@@ -1,11 +1,11 @@
-/** `fairlead explain access`: says whether somebody may use an operation, and by which rule. */
+/** `fairlead explain access`: shows whether a user may use an operation, and by which rule. */
 import { type AccessQuestion, explainAccess } from '../src/doctor/explain-access.ts'
 import { Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 
 export const usage = `Usage: fairlead explain access --user NAME --operation OPERATION [options]
 
-  --user NAME              whose access
+  --user NAME              the user
   --operation OPERATION    an id such as savePipelineUsingPOST, or a request such as "POST /pipelines"
   --application NAME       the application that it would be about
   --account NAME           the account that it would be about
@@ -39,7 +39,7 @@ function toQuestion(args: readonly string[]): AccessQuestion {
   const { values } = readArguments(args, { command: 'explain access', options, words: 1 })
   const { user: username, operation, application, account } = values
   if (username === undefined || operation === undefined) {
-    throw new Misuse('explain access', 'Say whose access to what, with --user and --operation.')
+    throw new Misuse('explain access', 'Name the user and the operation, with --user and --operation.')
   }
   const { 'build-service': buildService, 'service-account': serviceAccount } = values
   return { username, operation, application, account, buildService, serviceAccount }

@@ -1,4 +1,4 @@
-/** `fairlead explain login`: says step by step why somebody would be let in, or not. */
+/** `fairlead explain login`: explains step by step why a login succeeds or fails. */
 import { readFileSync } from 'node:fs'
 import type { Config } from '../src/config/config.ts'
 import { type Explanation, explainLogin } from '../src/doctor/explain-login.ts'
@@ -11,7 +11,7 @@ import { usage as accessUsage, explainAccessCommand } from './explain-access.ts'
 import { configOption, readConfig } from './read-config.ts'
 import { readPassword } from './read-password.ts'
 
-const usage = `Usage: fairlead explain login <what somebody presents> [options]
+const usage = `Usage: fairlead explain login <credentials> [options]
 
   --user NAME              a user of the form, a directory or a trusted header
   --password               with --user: the password is read from standard input; without it, only searches are made
@@ -19,14 +19,14 @@ const usage = `Usage: fairlead explain login <what somebody presents> [options]
   --certificate FILE       a client certificate, PEM
   --saml-response FILE     the SAMLResponse of a browser, base64 or XML
   --id-token FILE          an ID token of the provider
-  --claims FILE            what a provider says about somebody, JSON
+  --claims FILE            what a provider says about a user, JSON
   --registration ID        with --id-token and --claims: of which provider (default: the first)
   --public-url URL         with --saml-response: address of the gateway as browsers see it
   --at TIME                judge as of this time, such as 2026-01-31T12:00:00Z
   --json                   for programs
   --config FILE            another configuration file; may be repeated, later wins
 
-Nobody is logged in by it and nothing is used up. Ends with 1 when nobody would be let in.
+The command logs no user in and uses nothing up. It ends with 1 when the login would fail.
 `
 
 const explanations = { login: { run: explainLoginCommand, usage }, access: { run: explainAccessCommand, usage: accessUsage } }
@@ -74,7 +74,7 @@ function toQuestion(args: readonly string[]) {
   const { values } = readArguments(args, { command: 'explain login', options, words: 1 })
   const ways = ['user', 'token', 'certificate', 'saml-response', 'id-token', 'claims'] as const
   const given = ways.filter((way) => values[way] !== undefined)
-  if (given.length !== 1) throw new Misuse('explain login', `Say what is presented, with one of --${ways.join(', --')}.`)
+  if (given.length !== 1) throw new Misuse('explain login', `Name the credentials, with one of --${ways.join(', --')}.`)
   const mistake = values['public-url'] === undefined ? undefined : findMistake(values['public-url'])
   if (mistake !== undefined) throw new Misuse('explain login', `--public-url ${mistake}.`)
   return values

@@ -11,10 +11,10 @@ const usage = `Usage: fairlead <command> [options]
   serve                      start the gateway (what npm start runs)
   check                      check the configuration without starting
   doctor                     examine the installation: addresses to register, services, logins, certificates, balancer
-  explain login              say step by step why somebody would be let in, or not
-  explain access             say whether somebody may use an operation, and by which rule
+  explain login              explain a login step by step
+  explain access             show whether a user may use an operation, and by which rule
   openapi                    print the OpenAPI document of everything that is served
-  user add|passwd|roles|list|remove [NAME]   manage the users of the login form
+  user add|passwd|roles|unlock|list|remove   manage the users of the login form
   token create|list|rotate|revoke            manage API tokens of users and service accounts
   audit verify               examine the audit log: whether a record was altered or is missing
   version                    print the version

@@ -114,7 +114,7 @@ export async function token(args: readonly string[]): Promise<number> {
   }
 }
 
-/** An option that nobody knows may be a limit mistyped: a token without it would be worse than none. @throws {Misuse} */
+/** An unknown option may be a limit mistyped: a token without it would be worse than none. @throws {Misuse} */
 function parse(args: readonly string[]) {
   return readArguments(args, { command: 'token', options, words: 2 })
 }

@@ -106,7 +106,7 @@ export async function user(args: readonly string[]): Promise<number> {
 
 const passwordHint = 'Passwords are read from standard input, where no list of processes shows them.'
 
-/** An option that is passed over would be a role that nobody gets. @throws {Misuse} */
+/** An option that is passed over would be a role that no user gets. @throws {Misuse} */
 function toOrder(args: readonly string[]) {
   const { positionals, values } = readArguments(args, { command: 'user', options, words: Infinity, hint: passwordHint })
   const [action = '', name = '', ...more] = positionals

@@ -306,8 +306,8 @@ const mistakes: readonly Mistake[] = [
     ['audit verify', /^Say which file/, /--sqlite or --redis\. Help: .* audit --help$/],
     ['explain', /^The command is incomplete\./, /There is login, access\./],
     ['explain acess --user kim', /^There is no command "explain acess"\./, /Did you mean access\?/],
-    ['explain access --user kim', /^Say whose access to what/, /with --user and --operation\./],
-    ['explain login', /^Say what is presented/, /with one of --user, --token, /],
+    ['explain access --user kim', /^Name the user and the operation/, /with --user and --operation\./],
+    ['explain login', /^Name the credentials/, /with one of --user, --token, /],
     ['doctor --public-url gate.example', /^--public-url must be an address/, /such as https:\/\/gate\.example\.com\./],
     [
       'serve --port 9000',

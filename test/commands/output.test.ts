@@ -1,7 +1,7 @@
 /** Commands whose arguments are wrong, or whose output is not read, end with one line at most; help names what can be given. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -69,5 +69,19 @@ for (const [args, mentions, not = /[\s\S]{4000}/] of helps) {
     assert.doesNotMatch(text, not)
     assert.match(text, /^Here, fairlead is typed as: \S/m)
     assert.equal(status, 0)
+  })
+}
+
+for (const name of ['user', 'token']) {
+  test(`the help of the program and the README list every action of ${name}`, async (t) => {
+    const written = t.mock.method(process.stdout, 'write', () => true)
+    await runCommand(['--help'])
+    const help = String(written.mock.calls[0]?.arguments[0])
+    written.mock.restore()
+    const { message = '' } = (await runCommand([name]).catch((error: Error) => error)) as Error
+    const [, actions = ''] = /There is (.*)\.$/.exec(message) ?? []
+    for (const text of [help, readFileSync(join(cwd, 'README.md'), 'utf8')]) {
+      assert.match(text, new RegExp(`\\b${name} ${actions.replaceAll(', ', '\\|')}\\b`))
+    }
   })
 }
