@@ -80,7 +80,7 @@ interface Turn {
 /** As many requests may wait on a connection for the answers before them. */
 const maxPipelined = 64
 const idleCheckMs = 50
-/** More than any body that is accepted: a client that has just too much to send sees why. */
+/** Several times the body that is accepted by default: a client that has somewhat too much to send sees why. */
 const maxLingerBytes = 64 * 1024 * 1024
 
 /**

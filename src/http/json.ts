@@ -2,8 +2,9 @@
  * JSON that loses nothing and poisons nothing: integers beyond 2^53 keep every digit, the key `__proto__` is refused.
  *
  * A number that JavaScript cannot hold (such as the id 12345678901234567890, or 1e400) becomes a *raw number*, which
- * `formatJson` writes back digit by digit. With `keepsNumerals`, so does one that JavaScript writes otherwise, such as 1.0 or 1e3. Pass raw numbers on by reference: a copy of one (spread, structuredClone) is an
- * empty object. All other values are those of `JSON.parse`.
+ * `formatJson` writes back digit by digit. With `keepsNumerals`, so does one that JavaScript writes otherwise, such as 1.0 or
+ * 1e3. Pass raw numbers on by reference: a copy of one (spread, structuredClone) is an empty object. All other values are those
+ * of `JSON.parse`.
  */
 
 /** Deeper documents are refused, so that code that walks a document cannot exhaust the stack. Jackson has the same limit. */
@@ -121,7 +122,7 @@ export class JsonScan {
         continue
       }
       at++
-      if (this.#numeral !== '') this.end()
+      this.end()
       this.#length = 0
       this.#digits = 0
       switch (kind) {
@@ -150,6 +151,7 @@ export class JsonScan {
   /** Judges a number that nothing follows. @throws {UnsafeJsonError} */
   end(): void {
     const numeral = this.#numeral
+    if (numeral === '') return
     this.#numeral = ''
     const value = Number(numeral)
     // The words of JSON, and everything malformed.
@@ -216,7 +218,10 @@ export function formatJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
-/** A number as JSON wrote it, where JavaScript cannot hold it or would write it otherwise. As a text it is its digits, as a number what a double makes of it. */
+/**
+ * A number as JSON wrote it, where JavaScript cannot hold it or would write it otherwise. As a text it is its digits, as a number
+ * what a double makes of it.
+ */
 export class RawNumber {
   readonly #digits: string
 

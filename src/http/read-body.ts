@@ -44,8 +44,8 @@ export function hasBody(raw: IncomingMessage): boolean {
 }
 
 /**
- * The bytes of a body, decompressed; the bounds count both forms. With a scan they are looked at as JSON while they arrive, so that a document out of bounds is neither
- * kept nor parsed.
+ * The bytes of a body, decompressed; the bounds count both forms. With a scan they are looked at as JSON while they arrive, so
+ * that a document out of bounds is neither kept nor parsed. A compressed one is looked at when it is complete.
  *
  * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY, UNSUPPORTED_CONTENT_CODING, and what `hold` throws
  */

@@ -294,7 +294,7 @@ export function scopesOf(template: Fields): { applications: string[]; isShared: 
  * @throws {GatewayError} BAD_ARGUMENT
  */
 export function texts(value: unknown): string[] {
-  if (isRawNumber(value) && !/^-?\d+$/.test(String(value))) {
+  if (isRawNumber(value) && !/^-?[1-9]\d*$/.test(String(value))) {
     throw new GatewayError('BAD_ARGUMENT', `A name has to be a text, not the number ${value}. Put it in quotes.`)
   }
   const text = typeof value === 'number' || isRawNumber(value) ? String(value) : value

@@ -118,7 +118,7 @@ test('jobs that name more than fits into one call are judged all the same', () =
 test('a number names nothing unless it has one form only', () => {
   const numbers = { keepsNumerals: true }
   const parse = (text: string) => parseJson(text, numbers) as Record<string, unknown>
-  for (const text of ['{"application":1.0}', '{"application":1e3}']) {
+  for (const text of ['{"application":1.0}', '{"application":1e3}', '{"application":-0}']) {
     assert.throws(() => subjectsOfTask(parse(text)), refusal('BAD_ARGUMENT'), text)
   }
   assert.deepEqual(needsIn(subjectsOfTask(parse('{"application":12345678901234567890}'))), [
