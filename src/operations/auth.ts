@@ -79,7 +79,6 @@ export const authOperations: Operation[] = [
     handle: async (request, platform) => sayFarewell(request, platform),
     cost: 0,
     answer: z.string(),
-    answerType: 'text/plain',
   },
   {
     id: 'redirectUsingGET',
