@@ -1,5 +1,6 @@
 /** Turns the list of operations into routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { describeIssue } from '../describe-issue.ts'
 import { GatewayError } from '../errors.ts'
 import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../http/answer.ts'
 import { codingOf } from '../http/content-coding.ts'
@@ -170,7 +171,10 @@ async function readDeclaredBody(asked: Asked): Promise<unknown> {
   if (checked !== undefined && !checked.success) {
     const [issue] = checked.error.issues
     const where = issue === undefined || issue.path.length === 0 ? 'The body' : `"${issue.path.join('.')}" in the body`
-    throw new GatewayError('UNREADABLE_BODY', `${where} is not usable: ${issue?.message ?? 'wrong shape'}.`)
+    throw new GatewayError(
+      'UNREADABLE_BODY',
+      `${where} is not usable: ${issue === undefined ? 'wrong shape' : describeIssue(issue)}.`,
+    )
   }
   return body
 }

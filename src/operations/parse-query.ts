@@ -1,5 +1,6 @@
 /** Converts the query of a request to the declared parameters, and keeps the rest apart. */
 import type { z } from 'zod'
+import { describeIssue } from '../describe-issue.ts'
 import { GatewayError } from '../errors.ts'
 import type { QueryValue } from '../http/encode-path.ts'
 
@@ -110,10 +111,9 @@ const wanted: Readonly<Record<Kind, string>> = {
 
 function mistyped(rule: QueryRule, given: string, issue?: z.core.$ZodIssue): GatewayError {
   const shown = given.length > 100 ? `${given.slice(0, 100)}…` : given
-  const choice = issue?.code === 'invalid_value' ? `one of ${issue.values.join(', ')}` : undefined
-  const detail = issue === undefined || choice !== undefined ? '' : ` ${issue.message}.`
+  const reason = issue === undefined ? `it must be ${wanted[rule.kind]}` : describeIssue(issue)
   return new GatewayError(
     'MISTYPED_PARAMETER',
-    `The query parameter "${rule.name}" must be ${choice ?? wanted[rule.kind]}, not "${shown}".${detail}`,
+    `The query parameter "${rule.name}" ${reason.replace(/^it /, '')}, not "${shown}".`,
   )
 }

@@ -1,6 +1,8 @@
 /** Starts of pipelines that go straight to the orchestrator: of a stored definition, or of a complete one in the body. */
 
 import { z } from 'zod'
+import { describeIssue } from '../describe-issue.ts'
+import { nearestFirst, shorten } from '../edit-distance.ts'
 import { GatewayError } from '../errors.ts'
 import { readJson, upstreamFailed } from '../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from './application-access.ts'
@@ -94,8 +96,8 @@ function toTrigger(request: OperationRequest): Trigger & { user: string; notific
   const given = Object.keys(body).length === 1 && isFields(body['trigger']) ? body['trigger'] : body
   const checked = Trigger.safeParse(given)
   if (!checked.success) {
-    const [issue] = checked.error.issues
-    throw new GatewayError('UNREADABLE_BODY', `"${issue?.path.join('.')}" of the trigger is not usable: ${issue?.message}.`)
+    const [issue] = checked.error.issues as [z.core.$ZodIssue]
+    throw new GatewayError('UNREADABLE_BODY', `"${issue.path.join('.')}" of the trigger is not usable: ${describeIssue(issue)}.`)
   }
   const { user, notifications } = checked.data
   return { ...given, user: displayedUser(request, user), notifications: notifications ?? [] }
@@ -115,7 +117,15 @@ function checkParameters(definition: Fields, trigger: Trigger): void {
     const name = String(parameter['name'])
     const isGiven = Object.hasOwn(trigger.parameters ?? {}, name) && (trigger.parameters?.[name] ?? undefined) !== undefined
     if (parameter['required'] === true && (parameter['default'] ?? undefined) === undefined && !isGiven) {
-      throw new GatewayError('BAD_ARGUMENT', `The parameter "${name}" is required and has no default. Send it in "parameters".`)
+      const sent = Object.keys(trigger.parameters ?? {}).filter(
+        (key) => !declared.some((each) => isFields(each) && each['name'] === key),
+      )
+      const hint =
+        sent.length === 0 ? '' : ` There is no parameter "${shorten(nearestFirst(sent, name)[0] as string)}", which was sent.`
+      throw new GatewayError(
+        'BAD_ARGUMENT',
+        `The parameter "${name}" is required and has no default. Send it in "parameters".${hint}`,
+      )
     }
   }
 }

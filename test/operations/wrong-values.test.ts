@@ -34,6 +34,26 @@ const wrongValues: WrongValue[] = [
     path: '/admin/executions/forceCancel?executionId=x&executionType=TASK',
     says: /"executionType" must be one of PIPELINE, ORCHESTRATION/,
   },
+  { path: '/applications/web/executions/search?size=99999999999', says: /"size" must be at most 2147483647, not "99999999999"/ },
+  {
+    path: '/applications/web/executions/search?triggerTimeStartBoundary=yesterday',
+    says: /"triggerTimeStartBoundary" must be a moment in milliseconds since the epoch, not "yesterday"/,
+  },
+  { ...saves({}), body: [], says: /The body is not usable: it must be an object, not a list\./ },
+  { path: '/pipelines', body: { name: 'p' }, says: /"application" in the body is not usable: it is missing\./ },
+  { ...saves({ id: 7 }), says: /id: it must be text, not a number\./ },
+  { ...saves({ stages: {} }), says: /stages: it must be a list, not an object\./ },
+  { ...saves({ disabled: 'perhaps' }), says: /disabled: it must be true or false\./ },
+  {
+    path: '/pipelines/web/p',
+    body: { parameters: 'a=b' },
+    says: /"parameters" of the trigger is not usable: it must be an object, not text\./,
+  },
+  {
+    path: '/auth/apiTokens/x/rotate',
+    body: { overlapSeconds: '1' },
+    says: /"overlapSeconds" in the body is not usable: it must be a number, not text\./,
+  },
   { path: '/applications/web/pipelines?expand=perhaps', says: /"expand" must be true or false, not "perhaps"/ },
   {
     ...saves({ stages: [{ type: 'wiat' }] }),
@@ -76,6 +96,10 @@ test('a wrong value of an enumeration is answered with the right ones', async (t
     const stagesOf = async () => (await ask(String(ref))).body['stages'] as Fields[]
     await waitUntil(async () => (await stagesOf())[0]?.['status'] === 'RUNNING', 'the judgment')
     const path = `${ref}/stages/${(await stagesOf())[0]?.['id']}`
+    const misspelt = await ask(path, 'PATCH', { judgementStatus: 'continue' })
+    assert.match(String(misspelt.body['message']), /"judgementStatus" is not a field of a judgment\. Use one of judgmentStatus, /)
+    const elsewhere = await ask(`${ref}/stages/1`, 'PATCH', { judgmentStatus: 'continue' })
+    assert.match(String(elsewhere.body['message']), /no stage with the id 1\. Its stages are .* \(manualJudgment\)\./)
     const refused = await ask(path, 'PATCH', { judgmentStatus: 'contine' })
     assert.equal(refused.status, 400, JSON.stringify(refused.body))
     assert.match(String(refused.body['message']), /"contine" is not a judgment\. Use one of continue, stop/)
@@ -91,5 +115,6 @@ test('a wrong value of an enumeration is answered with the right ones', async (t
       return body['status'] === 'TERMINAL' ? body : undefined
     }, 'the task')
     assert.match(JSON.stringify(task['variables']), /"REED\\*" is not a permission\. Use one of READ, /)
+    assert.equal((await ask('/applications/web')).status, 404, 'it would be open to everybody')
   })
 })

@@ -1,6 +1,7 @@
 /** Permissions of applications: which roles may do what. The application itself need not exist yet. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { describeIssue } from '../../describe-issue.ts'
 import { describeChoice } from '../../edit-distance.ts'
 import { findApplicationNameObjection } from '../../permissions/application-name.ts'
 import { accessOf, checkWriter } from './authorization.ts'
@@ -16,12 +17,22 @@ const PermissionFields = z.looseObject({
   permissions: z
     .strictObject(grants, {
       error: ({ code, keys }) =>
-        code === 'unrecognized_keys' ? describeChoice(String(keys?.[0]), 'a permission', Object.keys(grants)) : undefined,
+        code === 'unrecognized_keys'
+          ? describeChoice(String(keys?.[0]), 'a permission', Object.keys(grants)).replace(/\.$/, '')
+          : undefined,
     })
     .nullish(),
   requiredGroupMembership: roles,
 })
 type PermissionFields = z.infer<typeof PermissionFields>
+
+/** What is wrong with the permissions of an application that are about to be saved: a sentence, or undefined. */
+export function describePermissionsProblem(permissions: unknown): string | undefined {
+  const checked = PermissionFields.shape.permissions.safeParse(permissions)
+  const [issue] = checked.error?.issues ?? []
+  if (issue === undefined) return undefined
+  return `${['permissions', ...issue.path].join('.')}: ${describeIssue(issue)}.`
+}
 type Granted = Record<string, string[]>
 
 /** Whether a permission record keeps anyone out. */

@@ -7,8 +7,8 @@ import { defaultPipelineLimits, describeExcess, describeOversize } from '../limi
 import type { Definitions } from './collections.ts'
 import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
 import { checkBody, incomplete, isTrue, jsonObject, optionalFlag, optionalObjects, optionalText, refusal } from './requests.ts'
+import { checkStages } from './runnable-stages.ts'
 import { describeStageCycle } from './stage-cycle.ts'
-import { checkStageTypes } from './stage-types.ts'
 import { missingTemplate } from './template-references.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 import { checkTriggers } from './usable-triggers.ts'
@@ -72,7 +72,7 @@ export function checkPipeline(definitions: Definitions, body: PipelineBody, { st
   const cycle = describeStageCycle(body.stages ?? [])
   if (cycle !== undefined) throw refusal(cycle, [cycle])
   checkBounds(definitions, body)
-  checkStageTypes(definitions, body)
+  checkStages(definitions, body)
   checkPatterns(body)
   checkTriggers(definitions, body)
   const pipeline = toDocument(definitions.pipelines, body)

@@ -1,6 +1,7 @@
 /** Reads what a request to the definition store carries, and refuses what does not have the declared type. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { describeIssue } from '../../describe-issue.ts'
 import { isRawNumber } from '../../http/json.ts'
 import { BackendError, callerOf } from '../backend.ts'
 import { anonymous } from './collections.ts'
@@ -11,11 +12,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
-export const jsonObject = z.custom<JsonObject>(isJsonObject, 'an object is expected')
+export const jsonObject = z.custom<JsonObject>(isJsonObject, 'it must be an object')
 export const optionalText = z.string().nullish()
 export const optionalObjects = z.array(jsonObject).nullish()
+const flagText = 'it must be true or false'
 /** Older clients send booleans as text. */
-export const optionalFlag = z.union([z.boolean(), z.string().regex(/^(true|false)$/i)]).nullish()
+export const optionalFlag = z.union([z.boolean(), z.string().regex(/^(true|false)$/i, flagText)], flagText).nullish()
 
 /** Whether a boolean that may have arrived as text is true. */
 export function isTrue(value: unknown): boolean {
@@ -31,8 +33,8 @@ export function checkBody<T>(schema: z.ZodType<T>, body: unknown): T & JsonObjec
   if (!isJsonObject(body)) throw refusal('The body must be a JSON object.')
   const checked = schema.safeParse(body)
   if (checked.success) return body as T & JsonObject
-  const faults = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
-  throw refusal(`The body does not have the declared types. ${faults.join('; ')}`)
+  const faults = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)
+  throw refusal(`The body does not have the declared types. ${faults.join('; ')}.`)
 }
 
 /** @throws {BackendError} 400 when the body is not an array. */

@@ -16,7 +16,7 @@ import {
 } from './pipeline-rules.ts'
 import { checkIdOfPath } from './pipelines.ts'
 import { checkArray, missing, param, sendHistory, sendTexts, userOf } from './requests.ts'
-import { checkStageTypes } from './stage-types.ts'
+import { checkStages } from './runnable-stages.ts'
 
 export function strategyRoutes(app: FastifyInstance, definitions: Definitions): void {
   const { strategies, write } = definitions
@@ -28,7 +28,7 @@ export function strategyRoutes(app: FastifyInstance, definitions: Definitions): 
   const save = (body: PipelineBody, user: string) => {
     checkMandatoryFields(body)
     checkBounds(definitions, body)
-    checkStageTypes(definitions, body)
+    checkStages(definitions, body)
     const strategy: JsonObject = { ...toDocument(strategies, body), strategy: true }
     return strategies.put(foldName(String(strategy['id'])), strategy, user)
   }

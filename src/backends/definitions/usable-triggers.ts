@@ -6,7 +6,7 @@ import { triggerTypes } from '../events/kinds/all.ts'
 import { isTrue, type JsonObject, objectsOf, textsOf } from '../json-values.ts'
 import { completionWords } from '../orchestration/completion-words.ts'
 import type { Definitions } from './collections.ts'
-import { refusal } from './requests.ts'
+import { optionalFlag, refusal } from './requests.ts'
 
 /** Types of Spinnaker's UI that no embedded service fires. */
 const firedElsewhere = ['helm', 'wercker']
@@ -20,7 +20,10 @@ const firedElsewhere = ['helm', 'wercker']
 export function checkTriggers({ context }: Definitions, definition: JsonObject): void {
   if (!context.isEmbedded('echo')) return
   const problems = objectsOf(definition['triggers']).flatMap((trigger, index) => {
-    const problem = isTrue(trigger['enabled']) ? describeProblem(trigger) : undefined
+    const { enabled } = trigger
+    if (!optionalFlag.safeParse(enabled).success)
+      return [`Trigger ${index + 1}: ${describeChoice(String(enabled), 'a value of "enabled"', ['true', 'false'])}`]
+    const problem = isTrue(enabled) ? describeProblem(trigger) : undefined
     return problem === undefined ? [] : [`Trigger ${index + 1}${problem} Correct it, or disable the trigger.`]
   })
   if (problems.length > 0) throw refusal(problems.join(' '), problems)

@@ -8,7 +8,7 @@ import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from 
 import type { Definitions } from './collections.ts'
 import { foldName, type JsonObject } from './document-store.ts'
 import { checkBody, isJsonObject, missing, param, queryTexts, refusal, userOf } from './requests.ts'
-import { checkStageTypes } from './stage-types.ts'
+import { checkStages } from './runnable-stages.ts'
 import { undecorated } from './template-references.ts'
 import { checkTemplateId, checkUnused, inScopes, pipelinesUsing, TemplateFields } from './templates.ts'
 import { checkPatterns } from './trigger-patterns.ts'
@@ -115,7 +115,7 @@ function sorted(value: unknown): unknown {
 
 /** @throws {BackendError} 400 when no instance could run it as it is */
 function checkTemplatePipeline(definitions: Definitions, pipeline: JsonObject): void {
-  checkStageTypes(definitions, pipeline)
+  checkStages(definitions, pipeline)
   checkPatterns(pipeline)
   checkTriggers(definitions, pipeline)
 }

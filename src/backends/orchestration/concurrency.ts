@@ -30,6 +30,7 @@ export function startOrPark(unit: Decision, execution: Execution): void {
   } else if (execution.engine.restartStageId !== undefined) {
     resume(execution, turn)
   } else if (!hasInitialStage(execution)) {
+    execution.cancellationReason = `There is nothing to run: ${execution.type === 'PIPELINE' ? 'the pipeline has no "stages"' : 'the task has no "job"'}.`
     completeExecution(execution, 'TERMINAL', turn)
   } else {
     startExecution(execution, turn)

@@ -1,6 +1,7 @@
 /** API tokens: everybody's own, and those of service accounts, which administrators manage. The secret is shown once. */
 
 import { z } from 'zod'
+import { describeChoice, nearestName } from '../../edit-distance.ts'
 import { GatewayError } from '../../errors.ts'
 import type { User } from '../../http/request-state.ts'
 import type { Principal, StoredToken } from '../../login/tokens/token-store.ts'
@@ -179,6 +180,7 @@ async function create(request: OperationRequest, platform: Platform): Promise<z.
   const tokens = tokensOf(platform)
   const caller = callerOf(request)
   const wanted = request.body as CreateToken
+  checkFieldNames(wanted)
   const principal = await toPrincipal(request, platform, wanted)
   const issued = await tokens.create({
     name: wanted.name ?? '',
@@ -193,6 +195,15 @@ async function create(request: OperationRequest, platform: Platform): Promise<z.
     },
   })
   return { ...toToken(issued.token), token: issued.text }
+}
+
+/** A limit that is misspelt would be no limit. @throws {GatewayError} BAD_ARGUMENT */
+function checkFieldNames(wanted: CreateToken): void {
+  const known = Object.keys(CreateToken.shape)
+  for (const name of Object.keys(wanted).filter((each) => !known.includes(each))) {
+    if (nearestName(known, name) !== undefined)
+      throw new GatewayError('BAD_ARGUMENT', describeChoice(name, 'a field of a token', known))
+  }
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT, PERMISSION_DENIED */

@@ -8,7 +8,7 @@ import { type Operation, type OperationRequest, StreamedAnswer } from '../operat
 import { AnyObject, flag, integer, nonEmpty, text } from '../schemas.ts'
 
 /** Milliseconds since the epoch; larger than `integer` allows. */
-const moment = z.string().regex(/^\d{1,19}$/, 'Milliseconds since the epoch')
+const moment = z.string().regex(/^\d{1,19}$/, 'it must be a moment in milliseconds since the epoch')
 
 const searchQuery = {
   triggerTypes: text.optional().describe('Comma-separated; all types unless given.'),

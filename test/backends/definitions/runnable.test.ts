@@ -39,7 +39,21 @@ test('stages and triggers that can never run are refused when they are saved', a
     },
     { what: 'an unknown alias', body: { stages: [{ type: 'wait', alias: 'nap' }] }, says: /unknown type "nap"/ },
     { what: 'a type for a provider', body: { stages: [{ type: 'wait', providerType: 'gce' }] }, says: /unknown type "wait_gce"/ },
-    { what: 'no type', body: { stages: [{ refId: '1' }] }, says: /Stage 1 has no "type"/ },
+    {
+      what: 'a reference to a stage that does not exist',
+      body: { stages: [{ refId: '1', type: 'wait', requisiteStageRefIds: ['9'] }] },
+      says: /Stage "1" requires "9", but no stage has that refId/,
+    },
+    {
+      what: 'two stages of one reference',
+      body: { stages: ['1', 1].map((refId) => ({ refId, type: 'wait' })) },
+      says: /Two stages have the refId "1"/,
+    },
+    {
+      what: 'a trigger that is enabled perhaps',
+      body: { triggers: [{ type: 'webhook', enabled: 'ja' }] },
+      says: /"ja" is not a value of "enabled"/,
+    },
     {
       what: 'many unknown types',
       body: { stages: Array.from({ length: 12 }, () => ({ type: 'x'.repeat(200_000) })) },
@@ -76,9 +90,13 @@ test('stages and triggers that can never run are refused when they are saved', a
   const accepted: { what: string; body: Fields; path?: string }[] = [
     { what: 'every type of the engine', body: { stages: [...stageTypes.keys()].map((type) => ({ type })) } },
     { what: 'a type that its alias implements', body: { stages: [{ type: 'myJudgment', alias: 'manualJudgment' }] } },
+    { what: 'a stage without a type', body: { stages: [{ refId: '1' }] } },
     { what: 'a type that is an expression', body: { stages: [{ type: '${ parameters.type }' }] } },
     { what: 'unknown types of a disabled pipeline', body: { disabled: true, stages: [{ type: 'nope' }] } },
-    { what: 'an instance of a template', body: { type: 'templatedPipeline', schema: '1' } },
+    {
+      what: 'an instance of a template',
+      body: { type: 'templatedPipeline', schema: '1', stages: [{ id: 'x', inject: { first: true } }] },
+    },
     { what: 'a usable cron expression', body: cron('H 0 10 ? * MON-FRI') },
     { what: 'a disabled cron trigger', body: cron('bad', { enabled: false }) },
     { what: 'a cron expression that is an expression', body: cron('${ templateVariables.cron }') },

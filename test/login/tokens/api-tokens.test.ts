@@ -125,6 +125,9 @@ test('what cannot be a token is refused with the reason, and nothing is created'
     [{ name: 'a', principalType: 'GROUP' }, 400],
     [{ name: 'a', principalId: 'bob' }, 400],
     [{ name: 'a', applications: [] }, 400],
+    // It would have been a token without that limit.
+    [{ name: 'a', readonly: true }, 400],
+    [{ name: 'a', application: ['web'] }, 400],
     [{ name: 'a', operations: ['noSuchOperation'] }, 400],
     [{ name: 'a', principalType: 'SERVICE_ACCOUNT', principalId: 'ci' }, 403],
     [{ name: 'taken' }, 409],

@@ -212,7 +212,7 @@ function findStageNamed(execution: Execution, nameOrId: unknown, meter: Meter): 
 
 function stageNamed(execution: Execution, nameOrId: unknown, meter: Meter): Stage {
   const stage = findStageNamed(execution, nameOrId, meter)
-  if (stage === undefined) throw new ExpressionError(`There is no stage with the name or id ${describe(nameOrId)}.`)
+  if (stage === undefined) throw new ExpressionError(`There is no stage that has ${describe(nameOrId)} as its name or id.`)
   return stage
 }
 

@@ -1,6 +1,6 @@
 /** One stage of an execution: changing its context, restarting it (orchestration contract, 2.6). */
 import type { FastifyInstance } from 'fastify'
-import { describeChoice } from '../../../edit-distance.ts'
+import { describeChoice, nearestName } from '../../../edit-distance.ts'
 import { BackendError, callerOf } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
@@ -53,9 +53,15 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
   })
 }
 
+const judgmentKeys = ['judgmentStatus', 'judgmentInput', 'judgmentInputs']
+
 /** @throws {BackendError} 400 for a judgment that would decide nothing: whoever has made it waits for its effect */
-function checkJudgment(stage: Stage, { judgmentStatus: judgment }: JsonObject): void {
-  if (typeNameOf(stage) !== 'manualJudgment' || judgment === undefined || judgment === null || judgment === '') return
+function checkJudgment(stage: Stage, changes: JsonObject): void {
+  if (typeNameOf(stage) !== 'manualJudgment') return
+  const misspelt = Object.keys(changes).find((key) => !judgmentKeys.includes(key) && nearestName(judgmentKeys, key) !== undefined)
+  if (misspelt !== undefined) throw new BackendError(400, describeChoice(misspelt, 'a field of a judgment', judgmentKeys))
+  const { judgmentStatus: judgment } = changes
+  if (judgment === undefined || judgment === null || judgment === '') return
   if (isJudgment(String(judgment))) return
   throw new BackendError(400, `"judgmentStatus": ${describeChoice(String(judgment), 'a judgment', judgments)}`)
 }
@@ -75,9 +81,17 @@ function checkObject(body: unknown): JsonObject {
   return body
 }
 
+/** Stages that a message names. */
+const mostNamed = 10
+
 /** @throws {BackendError} 404 */
 export function requireStage(execution: Execution, id: string): Stage {
   const stage = findStage(execution, id)
-  if (stage === undefined) throw new BackendError(404, `The execution ${execution.id} has no stage with the id ${id}.`)
-  return stage
+  if (stage !== undefined) return stage
+  const known = execution.stages.slice(0, mostNamed).map((each) => `${each.id} (${each.name})`)
+  const more = execution.stages.length > mostNamed ? ', …' : ''
+  throw new BackendError(
+    404,
+    `The execution ${execution.id} has no stage with the id ${id}. Its stages are ${known.join(', ')}${more}.`,
+  )
 }

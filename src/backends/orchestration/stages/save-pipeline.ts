@@ -47,7 +47,8 @@ async function saveOne(context: TaskContext): Promise<TaskResult> {
  */
 function withIdentity(given: JsonObject, stage: Stage): JsonObject {
   const asked = given['id'] ?? stage.context['pipeline.id']
-  if (typeof asked === 'string' && asked !== '') return { ...given, id: asked }
+  // What is no text is refused by the store, by name.
+  if (asked !== undefined && asked !== null && asked !== '') return { ...given, id: asked }
   return { ...given, id: derivedId(stage), regenerateCronTriggerIds: true }
 }
 

@@ -45,19 +45,18 @@ export function describeMissingType(name: string, types: StageTypes): string {
 
 /**
  * What is wrong with the types of the stages of a definition: a sentence that says what to do, or undefined. Types that only the
- * services of Spinnaker run are no fault.
+ * services of Spinnaker run are no fault, and neither is a stage that has no type yet.
  */
 export function describeUnknownTypes(stages: readonly JsonObject[], types: StageTypes): string | undefined {
   const unknown = stages.flatMap((stage, index): { place: string; name: string }[] => {
     const place = typeof stage['name'] === 'string' && stage['name'] !== '' ? quote(stage['name']) : String(index + 1)
     const name = typeNameIn(stage)
-    return isExpression(name) || types.has(name) || spinnakerTypes.has(withoutProvider(name)) ? [] : [{ place, name }]
+    const isKnown = name === '' || isExpression(name) || types.has(name) || spinnakerTypes.has(withoutProvider(name))
+    return isKnown ? [] : [{ place, name }]
   })
   const [first] = unknown
   if (first === undefined) return undefined
-  const faults = unknown.slice(0, mostNamed).map(({ place, name }) => {
-    return name === '' ? `Stage ${place} has no "type".` : `Stage ${place} has the unknown type ${quote(name)}.`
-  })
+  const faults = unknown.slice(0, mostNamed).map(({ place, name }) => `Stage ${place} has the unknown type ${quote(name)}.`)
   const more = unknown.length > mostNamed ? [`${unknown.length - mostNamed} more stages have unknown types.`] : []
   return [
     ...faults,

@@ -1,4 +1,5 @@
 /** `createApplication`, `updateApplication`, `upsertApplication`: all three create or update an application (section 6.1). */
+import { describePermissionsProblem } from '../../definitions/permissions.ts'
 import { StageError } from '../machine/failure.ts'
 import type { JsonObject } from '../model.ts'
 import { isJsonObject } from '../model.ts'
@@ -44,10 +45,13 @@ async function upsertApplication(context: TaskContext): Promise<TaskResult> {
 
 /** @throws {StageError} with a text for everything that is wrong with it. */
 function checkApplication(application: unknown): JsonObject & { name: string } {
-  if (!isJsonObject(application)) throw new StageError(['The job has no "application".'])
+  if (!isJsonObject(application)) throw new StageError(['The job needs an "application", an object with "name" and "email".'])
   const name = typeof application['name'] === 'string' ? application['name'].trim() : ''
   if (name === '') throw new StageError(['The application needs a name.'])
   const broken = brokenNameRules(name, application['cloudProviders'])
   if (broken.length > 0) throw new StageError(broken)
+  // Found out after the application is there, it would have left that one open to everybody.
+  const problem = describePermissionsProblem(application['permissions'])
+  if (problem !== undefined) throw new StageError([problem])
   return { ...application, name }
 }

@@ -1,0 +1,37 @@
+/** Stages that the embedded engine could not run, by their types or references, while it is the one that runs them. */
+import { BackendError } from '../backend.ts'
+import { isTrue, type JsonObject, objectsOf } from '../json-values.ts'
+import { stageTypes } from '../orchestration/stages/registry.ts'
+import { describeUnknownTypes, typesRunElsewhere } from '../orchestration/stages/unknown-types.ts'
+import { checkGraph, referencedStages } from '../orchestration/submission/references.ts'
+import type { Definitions } from './collections.ts'
+import { refusal } from './requests.ts'
+
+/**
+ * Refuses stages of types that do not exist, and references that would keep every run from starting; logs types that only the
+ * services of Spinnaker run. An external engine may know any type, a disabled pipeline does not run, and the stages of an instance
+ * come from its template: they are left alone.
+ *
+ * @throws {BackendError} 400 with the stages, and what to do
+ */
+export function checkStages({ context }: Definitions, definition: JsonObject): void {
+  if (!context.isEmbedded('orca') || isTrue(definition['disabled']) || definition['type'] === 'templatedPipeline') return
+  const stages = objectsOf(definition['stages'])
+  const problem = describeUnknownTypes(stages, stageTypes) ?? describeGraphProblem(stages)
+  if (problem !== undefined) throw refusal(problem, [problem])
+  const elsewhere = typesRunElsewhere(stages, stageTypes)
+  if (elsewhere.length === 0) return
+  const { application, name } = definition
+  context.log.warn({ application, name, types: elsewhere }, 'a saved pipeline has stages that the embedded engine cannot run')
+}
+
+/** By the judge of a start. */
+function describeGraphProblem(stages: readonly JsonObject[]): string | undefined {
+  try {
+    checkGraph(referencedStages(stages))
+    return undefined
+  } catch (error) {
+    if (!(error instanceof BackendError)) throw error
+    return error.message
+  }
+}

@@ -1,0 +1,46 @@
+/** Refusals of schemas, in the words of those who have written the value. */
+import type { z } from 'zod'
+
+/** What JSON calls them, by the names that zod has for expected and received values. */
+const nouns: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
+}
+
+/** Why a value is refused: `it must be a list, not text`. What `issue.path` names, the caller says. */
+export function describeIssue(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return describeType(issue.expected, issue.message)
+    case 'too_big':
+      return `it must ${issue.origin === 'string' || issue.origin === 'array' ? 'have' : 'be'} at most ${issue.maximum}${unitOf(issue.origin)}`
+    case 'too_small':
+      return `it must ${issue.origin === 'string' || issue.origin === 'array' ? 'have' : 'be'} at least ${issue.minimum}${unitOf(issue.origin)}`
+    case 'invalid_value':
+      return `it must be one of ${issue.values.join(', ')}`
+    default:
+      return issue.message
+  }
+}
+
+/** The issue no longer has the value itself. */
+function describeType(expected: string, message: string): string {
+  const [, received = ''] = /received (\w+)$/.exec(message) ?? []
+  if (received === 'undefined') return 'it is missing'
+  const wanted = nouns[expected]
+  if (wanted === undefined) return message
+  if (received === 'RawNumber') return `it must be ${wanted}, written in plain digits and not too large`
+  const found = received === 'boolean' ? 'a boolean' : (nouns[received] ?? received)
+  return `it must be ${wanted}${found === '' || found === wanted ? '' : `, not ${found}`}`
+}
+
+function unitOf(origin: string): string {
+  if (origin === 'string') return ' characters'
+  return origin === 'array' ? ' entries' : ''
+}
