@@ -1,6 +1,7 @@
 /** Records in the audit log what requests change, who logs in and what is refused, before the client has the answer. */
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
+import { BoundedMap } from '../bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import type { AuditLog } from '../telemetry/audit/audit-log.ts'
 import type { AuditDecision, AuditEvent } from '../telemetry/audit/event.ts'
@@ -50,7 +51,7 @@ export class AuditedAnswers {
   /** What the bodies of changes say they are about. */
   readonly #named = new WeakMap<FastifyRequest, Record<string, string>>()
   /** By id of the token, when its last use was recorded. */
-  readonly #tokenUses = new Map<string, number>()
+  readonly #tokenUses = new BoundedMap<string, number>(maxTokens)
   /** Requests that were refused because they cannot be recorded. */
   readonly #refused = new WeakSet<FastifyRequest>()
 
@@ -186,7 +187,6 @@ export class AuditedAnswers {
     const nowMs = this.#options.now()
     const last = this.#tokenUses.get(id)
     if (last !== undefined && nowMs - last < tokenUseMs) return false
-    if (this.#tokenUses.size >= maxTokens) this.#tokenUses.clear()
     this.#tokenUses.set(id, nowMs)
     return true
   }

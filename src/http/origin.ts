@@ -1,5 +1,6 @@
 /** How a request reached the gateway: client address, scheme and base URL, through proxies that are trusted, and no others. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { BoundedMap } from '../bounded-map.ts'
 import { type ForwardedHeaders, plainAddress, readForwarded } from './forwarded.ts'
 
 export interface OriginSettings {
@@ -54,8 +55,7 @@ export function isTrustedPeer(raw: Pick<Received, 'socket'>, { trustForwarded, t
 const hostForm = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
 
 /** Nearly every request names a host that an earlier one has named. Strangers can name any, so few are kept. */
-const knownHosts = new Map<string, string | undefined>()
-const maxKnownHosts = 100
+const knownHosts = new BoundedMap<string, string | undefined>(100)
 const maxKnownLength = 260
 
 /** A host with the port that a proxy names, the default port left out; undefined when it is no host at all. */
@@ -64,7 +64,6 @@ function withPort(host: string | undefined, port: string | undefined, scheme: st
   const key = `${scheme} ${port ?? ''} ${host}`
   if (knownHosts.has(key)) return knownHosts.get(key)
   const parsed = parseHost(host, port, scheme)
-  if (knownHosts.size >= maxKnownHosts) knownHosts.clear()
   knownHosts.set(key, parsed)
   return parsed
 }

@@ -1,5 +1,6 @@
 /** Reads `Authorization: Basic`, and remembers for some seconds which credentials were right. */
 import { createHmac, randomBytes } from 'node:crypto'
+import { BoundedMap } from '../bounded-map.ts'
 
 export interface Credentials {
   readonly username: string
@@ -25,7 +26,7 @@ const maxRemembered = 1000
 export class VerifiedCredentials<Result> {
   readonly #now: () => number
   readonly #key = randomBytes(32)
-  readonly #results = new Map<string, { result: Promise<Result | undefined>; untilMs: number }>()
+  readonly #results = new BoundedMap<string, { result: Promise<Result | undefined>; untilMs: number }>(maxRemembered)
 
   constructor(now: () => number) {
     this.#now = now
@@ -41,12 +42,7 @@ export class VerifiedCredentials<Result> {
       if (this.#results.get(key) === entry) this.#results.delete(key)
     }
     entry.result.then((result) => result ?? drop(), drop)
-    this.#results.delete(key)
     this.#results.set(key, entry)
-    if (this.#results.size > maxRemembered) {
-      const [oldest] = this.#results.keys()
-      if (oldest !== undefined) this.#results.delete(oldest)
-    }
     return entry.result
   }
 

@@ -1,4 +1,5 @@
 /** Sees to it that a login at an identity provider is completed once, although the browser carries all that is known about it. */
+import { BoundedMap } from '../bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
 
 export interface CompletedLoginsOptions {
@@ -17,9 +18,9 @@ const redisPrefix = 'fairlead:login:completed:'
 
 export class CompletedLogins {
   readonly #options: CompletedLoginsOptions
-  readonly #begun = new Map<string, number>()
+  readonly #begun = new BoundedMap<string, number>(maxRemembered)
   /** Strangers cannot fill it. After a restart it is the provider that takes each code once. */
-  readonly #completed = new Map<string, number>()
+  readonly #completed = new BoundedMap<string, number>(maxRemembered)
 
   constructor(options: CompletedLoginsOptions) {
     this.#options = options
@@ -28,7 +29,7 @@ export class CompletedLogins {
   /** False when the login has been completed, or this process is about to: a browser may send its answer twice at once. @throws as Redis */
   async begin(id: string): Promise<boolean> {
     if (this.#holds(this.#begun, id)) return false
-    this.#keep(this.#begun, id, begunMs)
+    this.#begun.set(id, this.#options.now() + begunMs)
     const { redis } = this.#options
     return redis === undefined ? !this.#holds(this.#completed, id) : (await redis.send('exists', redisPrefix + id)) === 0
   }
@@ -38,18 +39,11 @@ export class CompletedLogins {
     const { redis } = this.#options
     if (redis !== undefined) return (await redis.send('set', redisPrefix + id, '1', 'PX', completedMs, 'NX')) === 'OK'
     if (this.#holds(this.#completed, id)) return false
-    this.#keep(this.#completed, id, completedMs)
+    this.#completed.set(id, this.#options.now() + completedMs)
     return true
   }
 
   #holds(known: ReadonlyMap<string, number>, id: string): boolean {
     return (known.get(id) ?? 0) > this.#options.now()
-  }
-
-  #keep(known: Map<string, number>, id: string, forMs: number): void {
-    known.delete(id)
-    known.set(id, this.#options.now() + forMs)
-    const [oldest] = known.keys()
-    if (known.size > maxRemembered && oldest !== undefined) known.delete(oldest)
   }
 }

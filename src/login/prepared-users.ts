@@ -1,4 +1,5 @@
 /** Users who come with every request, as of the last preparation: the permission service is not told and asked each time. */
+import { BoundedMap } from '../bounded-map.ts'
 import type { User } from '../http/request-state.ts'
 
 const rememberedMs = 20_000
@@ -11,7 +12,7 @@ interface Prepared {
 
 export class PreparedUsers {
   readonly #now: () => number
-  readonly #users = new Map<string, Prepared>()
+  readonly #users = new BoundedMap<string, Prepared>(maxRemembered)
 
   /** @param now Milliseconds since the epoch. */
   constructor(now: () => number) {
@@ -29,10 +30,7 @@ export class PreparedUsers {
     entry.user.catch(() => {
       if (this.#users.get(key) === entry) this.#users.delete(key)
     })
-    this.#users.delete(key)
     this.#users.set(key, entry)
-    const [oldest] = this.#users.keys()
-    if (this.#users.size > maxRemembered && oldest !== undefined) this.#users.delete(oldest)
     return entry.user
   }
 }

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { openDatabase } from '../backends/database.ts'
 import { migrate } from '../backends/migrations.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
 import { toUserKey } from '../user-name.ts'
 import { guessWindowMs } from './form/guess-limit.ts'
@@ -31,7 +32,7 @@ export interface UnlocksOptions {
 export class Unlocks {
   readonly #store: UnlockStore
   readonly #now: () => number
-  readonly #found = new Map<string, { atMs: number | undefined; untilMs: number }>()
+  readonly #found = new BoundedMap<string, { atMs: number | undefined; untilMs: number }>(maxRemembered)
 
   constructor({ dataDir, redis, now }: UnlocksOptions) {
     this.#store = redis === undefined ? createFileStore(dataDir) : createRedisStore(redis)
@@ -46,7 +47,6 @@ export class Unlocks {
     if (known !== undefined && known.untilMs > nowMs) return known.atMs
     const atMs = await this.#store.find(user)
     const recent = atMs !== undefined && atMs > nowMs - guessWindowMs ? atMs : undefined
-    if (this.#found.size >= maxRemembered) this.#found.clear()
     this.#found.set(user, { atMs: recent, untilMs: nowMs + rememberedMs })
     return recent
   }

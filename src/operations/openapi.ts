@@ -1,6 +1,7 @@
 /** Prints the OpenAPI 3.1 document from the operations, grouped by subject. */
 import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
+import { BoundedMap } from '../bounded-map.ts'
 import { formatJson } from '../http/json.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from '../login/open-paths.ts'
 import { formatDemands } from './demands.ts'
@@ -50,7 +51,7 @@ const maxKept = 8
 export class ApiDocument {
   readonly #load: () => JsonObject
   readonly #formatted = new Map<'json' | 'yaml', Promise<readonly string[]>>()
-  readonly #kept = new Map<string, Buffer>()
+  readonly #kept = new BoundedMap<string, Buffer>(maxKept)
 
   /** Formats nothing before it is asked. */
   constructor(subjects: readonly Subject[], version: string) {
@@ -66,7 +67,6 @@ export class ApiDocument {
     this.#formatted.set(format, parts)
     // Text in double quotes is the same in YAML.
     const printed = Buffer.from((await parts).join(JSON.stringify(serverUrl)))
-    if (this.#kept.size >= maxKept) this.#kept.clear()
     this.#kept.set(key, printed)
     return printed
   }

@@ -1,5 +1,7 @@
 /** Finds out to which applications something belongs that a request names by its id. */
+
 import { undecorated } from '../backends/definitions/template-references.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import { pathTo } from '../http/encode-path.ts'
 import type { Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
@@ -32,7 +34,7 @@ const unknownToAll: Needs = { needs: [], concerns: false }
 
 export class Owners {
   /** Applications of executions and tasks, which never move, by kind and id. */
-  readonly #remembered = new Map<string, string[]>()
+  readonly #remembered = new BoundedMap<string, string[]>(maxRemembered)
   /** Whole lists that one request needs for each of its ids, by path. */
   readonly #lists = new WeakMap<OperationRequest['state'], Map<string, Promise<Fields[]>>>()
 
@@ -84,8 +86,6 @@ export class Owners {
     if (known !== undefined) return known
     const owners = await ownerAt(request, 'orca', what === 'task' ? pathTo`/tasks/${id}` : pathTo`/pipelines/${id}`)
     if (owners.length > 0) this.#remembered.set(key, owners)
-    const [oldest] = this.#remembered.keys()
-    if (oldest !== undefined && this.#remembered.size > maxRemembered) this.#remembered.delete(oldest)
     return owners
   }
 

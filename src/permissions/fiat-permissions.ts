@@ -1,6 +1,8 @@
 /** The client of the permission service: remembers views for some seconds, asks once for many, and reports logins. */
+
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
+import { BoundedMap } from '../bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import type { User } from '../http/request-state.ts'
@@ -52,7 +54,7 @@ class FiatPermissions implements Permissions {
   readonly #log: FastifyBaseLogger
   readonly #now: () => number
   readonly #version: () => number
-  readonly #views = new Map<string, { view: PermissionView; untilMs: number; version: number }>()
+  readonly #views: BoundedMap<string, { view: PermissionView; untilMs: number; version: number }>
   readonly #switches: SwitchPositions
   readonly #lookups: ViewLookups
   readonly #sync: RoleSync
@@ -62,6 +64,7 @@ class FiatPermissions implements Permissions {
     const { settings, upstreams, loginUpstreams = upstreams, log, version = () => 0, now = Date.now } = options
     this.#version = version
     this.#settings = settings
+    this.#views = new BoundedMap(settings.cacheMaxEntries)
     this.#switches = options.switches ?? settings
     this.#upstreams = upstreams
     this.#loginUpstreams = loginUpstreams
@@ -270,12 +273,7 @@ class FiatPermissions implements Permissions {
   }
 
   #remember(key: string, view: PermissionView, version: number): void {
-    this.#views.delete(key)
     this.#views.set(key, { view, untilMs: this.#now() + this.#settings.cacheTtlMs, version })
-    if (this.#views.size > this.#settings.cacheMaxEntries) {
-      const [oldest] = this.#views.keys()
-      if (oldest !== undefined) this.#views.delete(oldest)
-    }
   }
 
   #forget(username: string): void {

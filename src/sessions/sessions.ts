@@ -2,6 +2,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
+import { BoundedMap } from '../bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
 import { toUserKey } from '../user-name.ts'
 import { createRedisSessionStore } from './redis-session-store.ts'
@@ -58,7 +59,7 @@ export class Sessions {
   readonly #log: FastifyBaseLogger
   readonly #onStarted: () => void
   readonly #now: () => number
-  readonly #remembered = new Map<string, Remembered>()
+  readonly #remembered = new BoundedMap<string, Remembered>(maxRemembered)
 
   constructor({ settings, store, contextPath, log, onStarted = () => {}, now = Date.now }: SessionsOptions) {
     this.#settings = settings
@@ -218,12 +219,7 @@ export class Sessions {
   }
 
   #remember(key: string, session: Session | undefined): void {
-    this.#remembered.delete(key)
     this.#remembered.set(key, { session, untilMs: this.#now() + rememberedMs })
-    if (this.#remembered.size > maxRemembered) {
-      const [oldest] = this.#remembered.keys()
-      if (oldest !== undefined) this.#remembered.delete(oldest)
-    }
   }
 }
 

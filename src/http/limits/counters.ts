@@ -1,4 +1,5 @@
 /** Counts requests in periods of fixed length, in the memory of this process. */
+import { BoundedMap } from '../../bounded-map.ts'
 
 /** What one request uses up: its cost in each count of one window. A window begins with the first request in it. */
 export interface Charge {
@@ -44,7 +45,7 @@ interface Window {
 
 export class MemoryCounters implements Counters {
   readonly #now: () => number
-  readonly #windows = new Map<string, Window>()
+  readonly #windows = new BoundedMap<string, Window>(maxWindows)
 
   constructor(now: () => number) {
     this.#now = now
@@ -65,12 +66,7 @@ export class MemoryCounters implements Counters {
     // A window that ends later than a new one would is from before a step of the clock.
     if (known !== undefined && known.untilMs > nowMs && known.untilMs <= nowMs + periodMs) return known
     const window = { used: new Map<string, number>(), untilMs: nowMs + periodMs }
-    this.#windows.delete(key)
     this.#windows.set(key, window)
-    if (this.#windows.size > maxWindows) {
-      const [oldest] = this.#windows.keys()
-      if (oldest !== undefined) this.#windows.delete(oldest)
-    }
     return window
   }
 }

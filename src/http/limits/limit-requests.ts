@@ -1,5 +1,6 @@
 /** Rate limits: who sends more requests in a period than agreed is told so, and refused unless the limits are still learning. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import { BoundedMap } from '../../bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
 import type { RequestStep } from '../request-state.ts'
 import { type Charged, type Counters, costIn } from './counters.ts'
@@ -38,7 +39,7 @@ const upstreamResetMs = 5000
 export function limitRequests(settings: RateLimitSettings, surroundings: LimitSurroundings): RequestStep {
   const { counters, runTimeLimits, log, now, onLimited } = surroundings
   const callerOf = createCallerIndex(settings)
-  const toldUntilMs = new Map<string, number>()
+  const toldUntilMs = new BoundedMap<string, number>(maxRemembered)
 
   function judge(request: FastifyRequest, caller: LimitedCaller, cost: number, charged: Charged): void {
     const { used, fits, remainingMs } = charged
@@ -66,7 +67,6 @@ export function limitRequests(settings: RateLimitSettings, surroundings: LimitSu
   /** Once per caller and period, as a crowd of requests must not flood the log. */
   function tell({ state }: FastifyRequest, { key, name, learning, periodMs }: LimitedCaller, count: Limit, untilMs: number) {
     if ((toldUntilMs.get(key) ?? 0) > now()) return
-    if (toldUntilMs.size >= maxRemembered) toldUntilMs.clear()
     toldUntilMs.set(key, untilMs)
     const { kind, capacity } = count
     log.warn(

@@ -1,5 +1,6 @@
 /** Limits that operators change in Redis while the gateway runs, under the keys of Gate. */
 import type { FastifyBaseLogger } from 'fastify'
+import { BoundedMap } from '../../bounded-map.ts'
 import { adviceFor } from '../../redis/open-redis.ts'
 import { isWrongType, type Redis } from '../../redis/redis.ts'
 import { withPatience } from './patience.ts'
@@ -60,8 +61,8 @@ type Lists = Pick<RunTimeLimits, 'enforcing' | 'ignoring' | 'learning'>
 
 export class RunTimeLimitsReader {
   readonly #options: RunTimeLimitsOptions
-  readonly #ofNames = new Map<string, Remembered<OwnLimits>>()
-  readonly #bad = new Set<string>()
+  readonly #ofNames = new BoundedMap<string, Remembered<OwnLimits>>(maxRemembered)
+  readonly #bad = new BoundedMap<string, true>(maxComplaints)
   #lists: Remembered<Lists> | undefined
   #pausedUntilMs = -Infinity
   #failing = false
@@ -107,7 +108,6 @@ export class RunTimeLimitsReader {
         Promise.all([this.#readLists(), ...names.map((name) => this.#readOwn(name))] as const),
       )
       this.#lists = { value: lists, atMs: nowMs }
-      if (this.#ofNames.size + names.length > maxRemembered) this.#ofNames.clear()
       for (const [index, name] of names.entries()) this.#ofNames.set(name, { value: own[index] as OwnLimits, atMs: nowMs })
       this.#failing = false
       this.#pausedUntilMs = -Infinity
@@ -172,8 +172,7 @@ export class RunTimeLimitsReader {
   #ignore(key: string, value: string): void {
     const complaint = `${key} ${value}`
     if (this.#bad.has(complaint)) return
-    if (this.#bad.size >= maxComplaints) this.#bad.clear()
-    this.#bad.add(complaint)
+    this.#bad.set(complaint, true)
     this.#options.log.warn({ key, value: value.slice(0, 100) }, 'a limit that is set in Redis is ignored, as it is not usable')
   }
 }

@@ -3,6 +3,7 @@
  * users who have logged in from the same network, or in the same browser, before. Each process counts for itself.
  */
 import { hash } from 'node:crypto'
+import { BoundedMap } from '../../bounded-map.ts'
 import { networkOf } from '../../http/network.ts'
 import { toUserKey } from '../../user-name.ts'
 
@@ -39,7 +40,7 @@ export class GuessLimit {
   readonly #networks: Failures
   readonly #users: Failures
   /** Pairs of user and network that have logged in, the one that did so longest ago first; the value is when. */
-  readonly #loggedIn = new Map<string, number>()
+  readonly #loggedIn = new BoundedMap<string, number>(maxKept)
 
   /** @param now Milliseconds since the epoch. */
   constructor(now: () => number) {
@@ -67,7 +68,7 @@ export class GuessLimit {
       succeed: () => {
         withdraw()
         counters[0][0].forget(counters[0][1])
-        this.#remember(pair)
+        this.#loggedIn.set(pair, this.#now())
       },
     }
   }
@@ -83,13 +84,6 @@ export class GuessLimit {
     for (const [failures, key] of [own, user]) failures.forgetUntil(key, unlockedAtMs)
     // What others did in that network does not count against the user either.
     return isKnown ? [own] : [own, user]
-  }
-
-  #remember(pair: string): void {
-    this.#loggedIn.delete(pair)
-    this.#loggedIn.set(pair, this.#now())
-    const [oldest] = this.#loggedIn.keys()
-    if (this.#loggedIn.size > maxKept && oldest !== undefined) this.#loggedIn.delete(oldest)
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { openDatabase } from '../../backends/database.ts'
 import { migrate } from '../../backends/migrations.ts'
+import { BoundedMap } from '../../bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
 import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { hashPassword, isOutdated, isPassword, maxPasswordLength } from './password-hash.ts'
@@ -45,7 +46,7 @@ export class Users {
   readonly #statements: ReturnType<typeof prepare>
 
   /** Users as they stood when the database had the version below. */
-  readonly #known = new Map<string, StoredUser>()
+  readonly #known = new BoundedMap<string, StoredUser>(maxKnown)
   #version = -1
   #nextCheckMs = 0
 
@@ -78,7 +79,6 @@ export class Users {
       return undefined
     }
     const user = toUser(row)
-    if (this.#known.size >= maxKnown) this.#known.clear()
     this.#known.set(key, user)
     return { user, passwordHash: String(row['password_hash']) }
   }

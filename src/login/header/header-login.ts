@@ -1,6 +1,7 @@
 /** Login by a header that a trusted proxy writes once it knows who is calling. Each request stands for itself. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import { BoundedMap } from '../../bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
 import { isTrustedPeer, type OriginSettings } from '../../http/origin.ts'
 import type { User } from '../../http/request-state.ts'
@@ -34,7 +35,7 @@ export class HeaderLogin implements LoginMethod {
   readonly routes = []
   readonly #options: HeaderLoginOptions
   readonly #prepared: PreparedUsers
-  readonly #serviceAccounts = new Map<string, { isOne: boolean; untilMs: number }>()
+  readonly #serviceAccounts = new BoundedMap<string, { isOne: boolean; untilMs: number }>(maxRememberedNames)
 
   constructor(options: HeaderLoginOptions) {
     this.#options = options
@@ -89,7 +90,6 @@ export class HeaderLogin implements LoginMethod {
     const known = this.#serviceAccounts.get(name)
     if (known !== undefined && known.untilMs > nowMs) return known.isOne
     const isOne = await this.#options.isServiceAccount(name)
-    if (this.#serviceAccounts.size >= maxRememberedNames) this.#serviceAccounts.clear()
     this.#serviceAccounts.set(name, { isOne, untilMs: nowMs + this.#options.settings.serviceAccountsMs })
     return isOne
   }

@@ -1,6 +1,7 @@
 /** Login by API token, for programs: each request carries it, and no session comes of it. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
+import { BoundedMap } from '../../bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
 import type { ListenerKind, User } from '../../http/request-state.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
@@ -34,7 +35,7 @@ export class TokenLogin implements LoginMethod {
   readonly openPaths = []
   readonly routes = []
   readonly #options: TokenLoginOptions
-  readonly #reportedStamps = new Map<string, string>()
+  readonly #reportedStamps = new BoundedMap<string, string>(maxReported)
 
   constructor(options: TokenLoginOptions) {
     this.#options = options
@@ -128,7 +129,6 @@ export class TokenLogin implements LoginMethod {
   async #reportChange({ user, stamp }: CurrentUser, report: LoginReport | undefined): Promise<void> {
     if (report === undefined || this.#reportedStamps.get(user.username) === stamp) return
     await this.#options.permissions.reportLogin(user, report)
-    if (this.#reportedStamps.size >= maxReported) this.#reportedStamps.clear()
     this.#reportedStamps.set(user.username, stamp)
   }
 }

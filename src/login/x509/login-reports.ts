@@ -1,4 +1,5 @@
 /** Tells the permission service about users who come with a certificate: with each request, or once in a while. */
+import { BoundedMap } from '../../bounded-map.ts'
 import type { User } from '../../http/request-state.ts'
 import type { Permissions } from '../../permissions/permissions.ts'
 import type { X509Settings } from './settings.ts'
@@ -10,8 +11,8 @@ export class LoginReports {
   readonly #permissions: Permissions
   readonly #settings: Pick<X509Settings, 'roleOid' | 'debounceMs'>
   readonly #now: () => number
-  /** Until when a user need not be reported again, by name and roles; the oldest first. */
-  readonly #reported = new Map<string, number>()
+  /** Until when a user need not be reported again, by name and roles. */
+  readonly #reported = new BoundedMap<string, number>(maxRemembered)
   readonly #running = new Map<string, Promise<void>>()
 
   constructor(permissions: Permissions, settings: Pick<X509Settings, 'roleOid' | 'debounceMs'>, now: () => number) {
@@ -35,7 +36,7 @@ export class LoginReports {
   /** Requests that come in together share one report. */
   #start(key: string, user: User, debounceMs: number): Promise<void> {
     const running = this.#call(user)
-      .then(() => this.#remember(key, this.#now() + debounceMs))
+      .then(() => void this.#reported.set(key, this.#now() + debounceMs))
       .finally(() => this.#running.delete(key))
     this.#running.set(key, running)
     return running
@@ -46,12 +47,5 @@ export class LoginReports {
     return this.#settings.roleOid === undefined
       ? this.#permissions.reportLogin({ ...user, roles: [] }, { call: 'roles-if-any', attempts })
       : this.#permissions.reportLogin(user, { call: 'roles', attempts })
-  }
-
-  #remember(key: string, untilMs: number): void {
-    this.#reported.delete(key)
-    this.#reported.set(key, untilMs)
-    const [oldest] = this.#reported.keys()
-    if (this.#reported.size > maxRemembered && oldest !== undefined) this.#reported.delete(oldest)
   }
 }
