@@ -32,7 +32,10 @@ const partsByCode: Partial<Record<ErrorCode, PageParts>> = {
     action: { label: 'Browse the API', path: '/swagger-ui/index.html' },
   },
   LOGIN_REQUIRED: { heading: 'Sign in first', action: signIn },
-  CREDENTIALS_REFUSED: notSignedIn,
+  CREDENTIALS_REFUSED: {
+    ...notSignedIn,
+    advice: ['Try again, or sign in as another user. If it happens again, give an administrator the request id below.'],
+  },
   USER_NAME_REFUSED: notSignedIn,
   CERTIFICATE_REQUIRED: { heading: 'Not signed in', advice: ['Install the certificate in your browser, then reload the page.'] },
   LOGIN_UNAVAILABLE: loginUnavailable,

@@ -69,6 +69,9 @@ const style = `
   .notice { margin: 0 0 1.5rem; padding: .75rem .9rem; border-radius: .5rem; border-inline-start: .25rem solid }
   .alert { color: var(--alert); background: var(--alert-page) }
   .status { color: var(--good); background: var(--good-page) }
+  .below { min-height: 6rem; margin: 1.25rem 0 -2rem }
+  .below > * { margin: 0 }
+  .field { position: relative }
   label { display: block; margin: 0 0 .35rem; font-weight: 600 }
   input { display: block; width: 100%; margin: 0 0 1.25rem; padding: .7rem .8rem; font: inherit; color: inherit;
     background: var(--card); border: 1px solid var(--line); border-radius: .55rem }
@@ -78,6 +81,10 @@ const style = `
     border-radius: .55rem; cursor: pointer; transition: background-color .15s }
   button:hover, .button:hover { background: var(--strong) }
   :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
+  .link { position: absolute; top: 0; right: 0; width: auto; margin: 0; padding: .15rem .1rem; min-height: 1.5rem; font-weight: 400; font-size: .875rem; color: var(--accent);
+    background: none; text-decoration: underline; border-radius: .25rem }
+  .link:hover { color: var(--strong); background: none }
+  [hidden] { display: none }
   ul { padding-inline-start: 1.25rem }
   li { margin: .4rem 0 }
   code { font-size: .9em; overflow-wrap: anywhere }
@@ -86,12 +93,17 @@ const style = `
   main:has(ul) { max-width: 32rem }
   @media (max-width: 30rem) { body::before { display: none } body { place-items: start center; padding: 0; background: var(--card) }
     main { padding: clamp(2rem, 9svh, 5rem) 1.5rem 2.5rem; background: none; border: 0; box-shadow: none } }
+  @media (max-width: 30rem) { .below { margin-bottom: 0 } }
+  @media (max-width: 30rem) and (max-height: 42rem) { main { padding-block: 1rem }
+    .mark { width: 2rem; height: 2rem } h1 { margin-top: .4rem; font-size: 1.5rem } .lead { margin-bottom: .75rem; line-height: 1.35 }
+    .below { min-height: 5.5rem; margin-top: .75rem } .text { margin-top: 0 } .below .notice { padding-block: .5rem }
+    input { margin-bottom: .75rem; padding-block: .55rem } button:not(.link) { padding-block: .65rem } .small { margin-top: .75rem } }
   @media (forced-colors: active) { button, .button, main { border: 1px solid } }
   @media (prefers-reduced-motion: reduce) { * { transition: none } }
 `
 
 /** The mark on a ground that shows it in light and dark tabs. */
-const icon = `data:image/svg+xml,${encodeURIComponent(
+export const icon = `data:image/svg+xml,${encodeURIComponent(
   `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 48 48'><rect width='48' height='48' rx='10' fill='#0b5a7a'/><g fill='none' stroke='#fff'><circle cx='24' cy='24' r='12' stroke-width='5'/><path d='M4 30c8 0 11-12 20-12s12 12 20 12' stroke-width='3' stroke-linecap='round'/></g></svg>`,
 )}`
 

@@ -36,6 +36,12 @@ export type LoginOutcome =
 /** What a protected path says to somebody who is not logged in. */
 export type EntryPoint = { kind: 'redirect'; location: string } | { kind: 'refusal'; error: GatewayError }
 
+/** What is known about somebody who is not logged in. */
+export interface Visitor {
+  /** A browser opens a page with the cookie of a session that is over. */
+  readonly hadSession: boolean
+}
+
 export interface CurrentUser {
   readonly user: User
   /** Changes with the roles. */
@@ -72,7 +78,7 @@ export interface LoginMethod {
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
   /** A user whom this method knows by name, as of now, for credentials that outlive a login. Undefined: it cannot say. */
   currentUser?(username: string): CurrentUser | 'gone' | undefined
-  entryPoint(state: RequestState): EntryPoint
+  entryPoint(state: RequestState, visitor: Visitor): EntryPoint
   /** Paths whose refusal this method words, whichever other methods there are. */
   claims?(path: string): boolean
   /** What `mount` adds. */
@@ -114,6 +120,8 @@ export interface LoginEnding {
   complete(request: FastifyRequest, reply: FastifyReply, login: CompletedLogin): Promise<void>
   /** Keeps what has to be compared when the provider sends the browser back. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void>
+  /** Where the login will lead to, in words for its user; undefined when that is not known. */
+  destinationOf(request: FastifyRequest): Promise<string | undefined>
   /** Takes it out again. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   take(request: FastifyRequest, id: string): Promise<PendingLogin | undefined>
 }

@@ -21,7 +21,7 @@ import type { Login } from './login.ts'
 import { LoginCookies, type PendingLogin } from './login-cookies.ts'
 import { createFileKeys, createRedisKeys, type LoginKeys } from './login-keys.ts'
 import type { CompletedLogin, LoginEnding, LoginMethod, StartSteps } from './login-method.ts'
-import type { PageOptions } from './login-page.ts'
+import { describeDestination, type PageOptions } from './login-page.ts'
 import { LoopBreaker } from './loop-breaker.ts'
 import { PasswordLogin, type PasswordSource } from './password-login.ts'
 import { type Accounts, createNameRule, createUserPreparation, type ObjectionTo, type PrepareUser } from './prepare-user.ts'
@@ -29,6 +29,7 @@ import type { UiAddress } from './redirect-target.ts'
 import { RequestLogin } from './request-login.ts'
 import type { LoginSettings } from './settings.ts'
 import type { Tokens } from './tokens/tokens.ts'
+import { TypedName } from './typed-name.ts'
 import { Unlocks } from './unlocks.ts'
 import type { CertificateTrust } from './x509/judge-certificate.ts'
 
@@ -156,10 +157,12 @@ async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUs
     return [await openSamlLogin({ settings: settings.saml, dataDir, site: toPageOptions(options), redis, log, now })]
   }
   const source = await openPasswordSource(options, now)
-  const browsers = new KnownBrowsers({ keys, contextPath: options.contextPath, log, now })
+  const { contextPath } = options
+  const browsers = new KnownBrowsers({ keys, contextPath, log, now })
+  const typedName = new TypedName({ keys, contextPath, log })
   if (source === undefined) return []
   const unlocks = new Unlocks({ dataDir: options.dataDir, redis: options.redis, now })
-  return [new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, unlocks, log, now })]
+  return [new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, typedName, unlocks, log, now })]
 }
 
 async function openPasswordSource(options: MethodOptions, now: () => number): Promise<PasswordSource | undefined> {
@@ -317,6 +320,12 @@ class OpenLogin implements Login, LoginEnding {
   async remember(request: FastifyRequest, id: string, pending: PendingLogin): Promise<void> {
     await this.#cookies.remember(request, id, pending)
     this.#loops.sent(request)
+  }
+
+  async destinationOf(request: FastifyRequest): Promise<string | undefined> {
+    // The form is of use without it.
+    const target = await this.#cookies.findTarget(request).catch(() => undefined)
+    return target && describeDestination(target, this.#options.ui)
   }
 
   async take(request: FastifyRequest, id: string): Promise<PendingLogin | undefined> {

@@ -1,4 +1,4 @@
-/** What an operator may set about the look of the login page: name, text and logo, checked and ready to be shown. */
+/** What an operator may set about the look of pages: name, text and logo, checked and ready to be shown. */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { explainUnreadable } from '../file-fault.ts'
@@ -10,18 +10,22 @@ const maxLogoBytes = 100 * 1024
 const pngStart = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 export const LoginPageKeys = z.strictObject({
-  'login.page.title': z.string().max(60).optional().describe('Name of your platform on the login page. Default: Fairlead.'),
-  'login.page.text': z
+  'ui.name': z
+    .string()
+    .max(60)
+    .optional()
+    .describe('Name of this installation on the login page and all other pages, such as `Acme production`. Default: Fairlead.'),
+  'ui.loginText': z
     .string()
     .max(600)
     .optional()
-    .describe('Text above the form, such as whom to ask for help; line breaks are kept.'),
-  'login.page.logo': z.string().optional().describe('SVG or PNG file, up to 100 KB, shown instead of the mark of Fairlead.'),
+    .describe('Text above the login form, such as whom to ask for help; line breaks are kept.'),
+  'ui.logo': z.string().optional().describe('SVG or PNG file, up to 100 KB, shown instead of the mark of Fairlead.'),
 })
 export type LoginPageKeys = z.infer<typeof LoginPageKeys>
 
 export function toBrand(keys: LoginPageKeys, report: SettingsReport): Brand {
-  const { 'login.page.title': title, 'login.page.text': text, 'login.page.logo': logo } = keys
+  const { 'ui.name': title, 'ui.loginText': text, 'ui.logo': logo } = keys
   return {
     title: title?.trim() || fairleadBrand.title,
     lead: title === undefined ? fairleadBrand.lead : `to ${title.trim()}`,
@@ -35,7 +39,7 @@ function readLogo(file: string, report: SettingsReport): string | undefined {
   const bytes = readSmallFile(file, report)
   if (bytes === undefined) return undefined
   const type = bytes.subarray(0, pngStart.length).equals(pngStart) ? 'image/png' : isSvg(bytes) ? 'image/svg+xml' : undefined
-  if (type === undefined) report.problem('login.page.logo', `the file ${file} is neither SVG nor PNG`)
+  if (type === undefined) report.problem('ui.logo', `the file ${file} is neither SVG nor PNG`)
   return type && `data:${type};base64,${bytes.toString('base64')}`
 }
 
@@ -43,9 +47,9 @@ function readSmallFile(file: string, report: SettingsReport): Buffer | undefined
   try {
     const { size } = statSync(file)
     if (size <= maxLogoBytes) return readFileSync(file)
-    report.problem('login.page.logo', `the file ${file} has ${size} bytes, and ${maxLogoBytes} are allowed; make it smaller`)
+    report.problem('ui.logo', `the file ${file} has ${size} bytes, and ${maxLogoBytes} are allowed; make it smaller`)
   } catch (error) {
-    report.problem('login.page.logo', explainUnreadable(file, error))
+    report.problem('ui.logo', explainUnreadable(file, error))
   }
   return undefined
 }

@@ -8,11 +8,12 @@ import { findNameObjection } from '../user-name.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
 import { type Guess, type GuessDecision, GuessLimit } from './form/guess-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
-import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, StartSteps } from './login-method.ts'
+import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, StartSteps, Visitor } from './login-method.ts'
 import { createLoginPage, inMinutes, type Notice, type PageOptions, type ShownNotice } from './login-page.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { PrepareUser } from './prepare-user.ts'
 import type { Presented, Trace } from './trace.ts'
+import type { TypedName } from './typed-name.ts'
 import type { Unlocks } from './unlocks.ts'
 
 export interface Known {
@@ -47,12 +48,13 @@ export interface PasswordLoginOptions {
   page: PageOptions
   prepareUser: PrepareUser
   browsers: KnownBrowsers
+  typedName: TypedName
   unlocks: Unlocks
   log: FastifyBaseLogger
   now: () => number
 }
 
-type FormOutcome = Known | (ShownNotice & { readonly notice: Exclude<Notice, 'signed-out'> })
+type FormOutcome = Known | (ShownNotice & { readonly notice: Exclude<Notice, 'signed-out' | 'session-expired'> })
 
 const maxFormBytes = 16 * 1024
 
@@ -135,13 +137,13 @@ export class PasswordLogin implements LoginMethod {
     return { kind: 'user', ...known, nameCase }
   }
 
-  entryPoint({ baseUrl }: { baseUrl: string }): EntryPoint {
-    return { kind: 'redirect', location: `${baseUrl}/login` }
+  entryPoint({ baseUrl }: { baseUrl: string }, { hadSession }: Visitor): EntryPoint {
+    return { kind: 'redirect', location: `${baseUrl}/login${hadSession ? '?expired' : ''}` }
   }
 
   mount(server: FastifyInstance, ending: LoginEnding): void {
-    server.get('/login', (request, reply) => this.#showForm(request, reply))
-    server.head('/login', (request, reply) => this.#showForm(request, reply))
+    server.get('/login', (request, reply) => this.#showForm(request, reply, ending))
+    server.head('/login', (request, reply) => this.#showForm(request, reply, ending))
     server.post('/login', (request, reply) => this.#takeForm(request, reply, ending))
   }
 
@@ -154,8 +156,13 @@ export class PasswordLogin implements LoginMethod {
     return this.#source.close?.()
   }
 
-  async #showForm(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { html, headers } = createLoginPage(this.#options.page, noticeOf(new URLSearchParams(queryOf(request.url))))
+  async #showForm(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
+    const { page, typedName } = this.#options
+    const { html, headers } = createLoginPage(page, {
+      notice: noticeOf(new URLSearchParams(queryOf(request.url))),
+      username: request.method === 'GET' ? await typedName.take(request.state, request.headers.cookie) : undefined,
+      destination: await ending.destinationOf(request),
+    })
     return reply.code(200).headers(headers).send(html)
   }
 
@@ -172,6 +179,7 @@ export class PasswordLogin implements LoginMethod {
     const user = this.#nameOf(credentials?.username)
     state.auditNote = { kind: 'refused', method: this.name, reason: notice, user, failed: notice === 'unavailable' }
     this.#options.log.info({ method: this.name, address: state.clientAddress, reason: notice }, 'a login was refused')
+    await this.#options.typedName.keep(state, credentials?.username ?? '')
     const query = `error${notice === 'refused' ? '' : `=${notice}`}${minutes === undefined ? '' : `&minutes=${minutes}`}`
     return reply.redirect(`${state.baseUrl}/login?${query}`, 302)
   }
@@ -274,6 +282,7 @@ function noticeOf(query: URLSearchParams): ShownNotice | undefined {
   if (error === 'wait') return { notice: error, minutes: minutesOf(query.get('minutes')) }
   if (error === 'unavailable' || error === 'expired' || error === 'restricted') return { notice: error }
   if (error !== null) return { notice: 'refused' }
+  if (query.has('expired')) return { notice: 'session-expired' }
   return query.has('logout') ? { notice: 'signed-out' } : undefined
 }
 

@@ -6,9 +6,10 @@ import type { ListenerKind, RequestState, RequestStep, User } from '../http/requ
 import type { Permissions } from '../permissions/permissions.ts'
 import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
 import type { Session } from '../sessions/session.ts'
+import { parseSessionCookie } from '../sessions/session-cookie.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { LoginCookies } from './login-cookies.ts'
-import type { EntryPoint, LoginMethod, LoginOutcome } from './login-method.ts'
+import type { EntryPoint, LoginMethod, LoginOutcome, Visitor } from './login-method.ts'
 import type { LoopBreaker } from './loop-breaker.ts'
 import { createLoopError } from './loop-error.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
@@ -31,6 +32,8 @@ export interface RequestLoginOptions {
 interface Findings {
   open: OpenPath | undefined
   session?: Session
+  /** The cookie names a session that is over. */
+  endedSession?: boolean
   method?: LoginMethod
   refused?: Extract<LoginOutcome, { kind: 'refused' }>
   /** Why credentials that were read do not count. */
@@ -127,11 +130,15 @@ export class RequestLogin {
     const { sessions } = this.#options
     const { methods } = this.#guards[request.state.listener]
     const session = await sessions.find(request.headers.cookie)
-    if (session === undefined) return
+    if (session === undefined) {
+      findings.endedSession = parseSessionCookie(request.headers.cookie, sessions.cookieRules.settings.name).length > 0
+      return
+    }
     const { credentialStamp, user } = session.content
     const method = methods.find(({ name }) => name === user.method)
     if (method === undefined || (await method.stillValid?.(user, credentialStamp)) === false) {
       await sessions.end(session)
+      findings.endedSession = true
       return
     }
     findings.session = session
@@ -209,9 +216,10 @@ export class RequestLogin {
       await reply.code(200).header('content-length', '0').send('')
       return
     }
-    const entry = this.#entryPoint(state)
+    const caller = callerOf(request.headers)
+    const entry = this.#entryPoint(state, { hadSession: caller === 'page' && findings.endedSession === true })
     const mayRedirect = refused === undefined || refused.sentByBrowsers === true
-    if (entry.kind === 'refusal' || !mayRedirect || callerOf(request.headers) === 'program') {
+    if (entry.kind === 'refusal' || !mayRedirect || caller === 'program') {
       throw this.#refusalFor(request, entry, findings)
     }
     if (refused === undefined) await this.#saveTarget(request)
@@ -240,12 +248,12 @@ export class RequestLogin {
     return challenges.length === 0 && usesSessions ? ['Cookie realm="Fairlead"'] : challenges
   }
 
-  #entryPoint(state: RequestState): EntryPoint {
+  #entryPoint(state: RequestState, visitor: Visitor): EntryPoint {
     const { methods } = this.#guards[state.listener]
     const claimant = methods.find((method) => method.claims?.(state.path) === true)
     const method = claimant ?? methods.find(({ interactive }) => interactive) ?? methods.at(-1)
     if (method === undefined) throw new Error('a login is required although no login method is active')
-    return method.entryPoint(state)
+    return method.entryPoint(state, visitor)
   }
 
   async #saveTarget(request: FastifyRequest): Promise<void> {

@@ -1,5 +1,6 @@
 /** The page to browse the API: Scalar's reference, with every script and style from this origin. Loaded when first asked for. */
 import Fastify from 'fastify'
+import { escapeHtml, icon } from '../http/page.ts'
 import { DirectAnswer } from './operation.ts'
 
 /** The page may reach this origin only, whatever its script would like to load. */
@@ -35,7 +36,7 @@ export function referencePage(baseUrl: string): DirectAnswer {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
+<link rel="icon" href="${escapeHtml(icon)}">
 <link rel="preload" href="${base}/openapi.json" as="fetch" crossorigin>
 <title>Fairlead API</title>
 </head>

@@ -38,7 +38,7 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
   'redis.tls.certificateFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.privateKeyFile': 'FILE' },
   'redis.tls.privateKeyFile': { 'redis.connection': 'rediss://r.example', 'redis.tls.certificateFile': 'FILE' },
   'ldap.caFile': { 'ldap.enabled': true, 'ldap.url': 'ldaps://l.example/dc=x', 'ldap.userDnPattern': 'uid={0}' },
-  'login.page.logo': {},
+  'ui.logo': {},
   'spring.security.oauth2.client.registration.x.private-key-location': {
     'security.oauth2.enabled': true,
     [`${oauth}.registration.x.client-id`]: 'gate',

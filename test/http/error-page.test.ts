@@ -15,7 +15,7 @@ test('a browser gets a page for an error, a program gets JSON', async (t) => {
   clouddriver.answer({})
   const url = await startGateway(t, {
     server: { servlet: { 'context-path': '/gate' } },
-    login: { page: { title: 'Acme <Delivery>' } },
+    ui: { name: 'Acme <Delivery>' },
     services: { clouddriver: { baseUrl: clouddriver.url } },
   })
   const browser = new Browser(url)

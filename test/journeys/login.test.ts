@@ -62,7 +62,7 @@ test('auth-scenario 14: whoever opens the web UI sees the login form, and why a 
   assert.equal(await page.evaluate('document.activeElement.id'), 'username')
   await signIn(page, 'wrong')
   await page.getByRole('alert').waitFor()
-  assert.match(String(await page.getByRole('alert').textContent()), /Check user name and password/)
+  assert.match(String(await page.getByRole('alert').textContent()), /User name or password is wrong/)
   await takeScreenshot(page, 'refused')
   await signIn(page, 'secret')
 

@@ -137,7 +137,7 @@ test('auth-scenario 3: an expired session leads through the login, and back to t
   assert.deepEqual(orca.requests, [])
   assert.equal(await userOf(page), 'nobody')
   await page.evaluate('authenticate()')
-  await page.waitForURL(`${ui.gateUrl}/login`)
+  await page.waitForURL(`${ui.gateUrl}/login?expired`)
   await signIn(page, 'secret')
 
   await isLoggedInAs(page, ui, place, 'alice')

@@ -124,7 +124,7 @@ async function logOut(arrangement: Arrangement, session: string): Promise<void> 
 }
 
 function toOutcome({ url }: Arrangement, { status, location, text }: Visit): string {
-  if (status === 302) return location === `${url}/login` ? '302 login' : `302 ${location}`
+  if (status === 302) return location === `${url}/login` || location === `${url}/login?expired` ? '302 login' : `302 ${location}`
   if (text.startsWith('<!doctype html>') && status >= 400 && location === null) return String(status)
   const body = JSON.parse(text) as { username?: string; status?: number }
   if (status === 200) return `200 ${body.username}`

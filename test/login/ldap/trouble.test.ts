@@ -296,14 +296,14 @@ test('what Active Directory says about an account is in the log; the form tells 
   const gateway = await startLdap(t, { userDnPattern: 'cn={0},ou=codes' }, { directory: { config: answersOfActiveDirectory } })
   if (gateway === undefined) return
   const rows: [user: string, location: string, page: RegExp, reason: RegExp][] = [
-    ['u52e', '/login?error', /Bad credentials/, /password is wrong \(data 52e\)/],
+    ['u52e', '/login?error', /User name or password is wrong/, /password is wrong \(data 52e\)/],
     ['u530', '/login?error=restricted', /may not sign in/, /time of day \(data 530\)/],
     ['u701', '/login?error=restricted', /may not sign in/, /account has expired \(data 701\)/],
     ['u532', '/login?error=expired', /password has expired/, /password has expired \(data 532\)/],
     ['u533', '/login?error=restricted', /may not sign in/, /account is disabled \(data 533\)/],
     ['u773', '/login?error=expired', /password has expired/, /has to be changed .* \(data 773\)/],
-    ['u775', '/login?error', /Bad credentials/, /account is locked .* \(data 775\)/],
-    ['elsewhere', '/login?error', /Bad credentials/, /another server, which is not followed/],
+    ['u775', '/login?error', /User name or password is wrong/, /account is locked .* \(data 775\)/],
+    ['elsewhere', '/login?error', /User name or password is wrong/, /another server, which is not followed/],
   ]
   for (const [user, location, page, reason] of rows) {
     const browser = gateway.open()
