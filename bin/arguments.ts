@@ -23,7 +23,7 @@ interface Reading<O extends ParseArgsOptionsConfig> {
   readonly hint?: string
 }
 
-/** @throws {Misuse} for an option that the command does not have, one without its value, or too many words */
+/** @throws {Misuse} for an option that the command does not have, one without a value, or too many words */
 export function readArguments<const O extends ParseArgsOptionsConfig>(
   args: readonly string[],
   { command, options, words = 0, hint }: Reading<O>,
@@ -31,6 +31,9 @@ export function readArguments<const O extends ParseArgsOptionsConfig>(
   const parsed = parseOrRefuse(args, { command, options, hint })
   const [surplus] = parsed.positionals.slice(words)
   if (surplus !== undefined) throw new Misuse(command, `"${surplus}" is too much.`)
+  // Most often the value was a variable of the shell that is not set.
+  const [empty] = Object.entries(parsed.values).find(([, value]) => [value].flat().includes('')) ?? []
+  if (empty !== undefined) throw new Misuse(command, `The value of --${empty} is empty.`)
   return parsed
 }
 

@@ -316,6 +316,8 @@ const mistakes: readonly Mistake[] = [
     ],
     ['check --confg gate.yml', /^There is no option --confg\./, /Did you mean --config\?/],
     ['check --config', /^The value of --config is missing\./, /check --help$/],
+    ['check --config=', /^The value of --config is empty\./, /check --help$/],
+    ['user add kim --role=', /^The value of --role is empty\./, /user --help$/],
     ['check gate.yml', /^"gate\.yml" is too much\./, /check --help$/],
     ['openapi --yaml', /^There is no option --yaml\./, /openapi --help$/],
     ['version 9', /^"9" is too much\./, /version --help$/],

@@ -82,7 +82,7 @@ test('section 3: users, with a password on standard input or without', async (t)
 
 const misuses = [
   [['explain'], /The command is incomplete/],
-  [['explain', 'login'], /Say what is presented/],
+  [['explain', 'login'], /Name the credentials/],
   [['explain', 'login', '--user', 'a', '--token', 'b'], /with one of --user/],
   [['explain', 'login', '--user', 'a', '--at', 'soon'], /--at must be a time/],
   [['doctor', '--public-url', 'gate'], /--public-url must be an address/],
