@@ -39,7 +39,7 @@ ${description}
 |---|---|---|---|---|---|
 ${operations.map(formatOperation).join('\n')}`,
   )
-  return `All ${allOperations.length} operations, by subject. A query parameter with \`*\` is required. Types, bodies and answers stand in the
+  return `All ${allOperations.length} operations, by subject. A query parameter with \`*\` is required. Types, bodies and responses are in the
 OpenAPI document: \`fairlead openapi\`, or \`GET /openapi.json\` of a running instance, which shows it at
 \`/swagger-ui/index.html\`.
 
@@ -56,11 +56,10 @@ function formatErrors(): string {
   const rows = codes.map(
     (code) => `| ${errorCodes[code].status} | \`${code}\` | ${shapeOf(code)} | ${toCell(errorCodes[code].meaning)} |`,
   )
-  return `Every error that the gateway itself answers with. The code stands in the log, together with the cause and the request id
-that the client got in \`X-SPINNAKER-REQUEST-ID\`; the message in the answer is meant for the person who sent the request.
-An error of a service keeps the status of the service.
+  return `Every error of the gateway itself. The log has the code, the cause and the request id that the client got in
+\`X-SPINNAKER-REQUEST-ID\`; the message in the response is for the client. An error of a service keeps its status.
 
-The body has one of three shapes, those that clients of Gate expect: *error* has \`timestamp\`, \`status\`, \`error\` and
+The body has one of three shapes, as clients of Gate expect: *error* has \`timestamp\`, \`status\`, \`error\` and
 \`message\`; *problem* is RFC 9457, \`application/problem+json\`; *message* has a \`message\` alone.
 
 | Status | Code | Body | Meaning |
@@ -84,12 +83,12 @@ function formatMetrics(): string {
   const rows = metrics.descriptions.map(
     ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
   )
-  return `\`GET /spectator/metrics\` answers in the text format of Prometheus without login, as in Gate; \`GET /metrics\` answers users.
-Besides these metrics there are those of the process and of Node that [prom-client](https://github.com/siimon/prom-client) collects
-under their usual names, such as \`process_cpu_seconds_total\`, \`process_resident_memory_bytes\`, \`nodejs_eventloop_lag_p99_seconds\`
+  return `\`GET /spectator/metrics\` returns the text format of Prometheus without login, as in Gate; \`GET /metrics\` needs one.
+Besides these, [prom-client](https://github.com/siimon/prom-client) collects metrics of the process and of Node under their usual
+names, such as \`process_cpu_seconds_total\`, \`process_resident_memory_bytes\`, \`nodejs_eventloop_lag_p99_seconds\`
 and \`nodejs_gc_duration_seconds\`.
 
-An operation is named by its id, never by the address that was asked for; no label has a value that clients choose.
+Operations are labelled by id, never by the requested address; clients cannot choose label values.
 
 | Name | Type | Labels | Meaning |
 |---|---|---|---|

@@ -13,11 +13,10 @@ interface ErrorCodeEntry {
 }
 
 export const errorCodes = {
-  BAD_ARGUMENT: { status: 400, meaning: 'An argument is not usable; the message says which and why.' },
+  BAD_ARGUMENT: { status: 400, meaning: 'An argument is invalid; the message names it and the reason.' },
   PATH_REFUSED: {
     status: 400,
-    meaning:
-      'The path has a form that could mean two things: encoded slash, dot or percent, "//", ";", backslash, control character.',
+    meaning: 'The path is ambiguous: encoded slash, dot or percent, "//", ";", backslash, control character.',
   },
   MISSING_PARAMETER: { status: 400, shape: 'problem', meaning: 'A required query parameter is missing.' },
   MISTYPED_PARAMETER: { status: 400, shape: 'problem', meaning: 'A parameter does not have the declared type.' },
@@ -34,16 +33,16 @@ export const errorCodes = {
   PERMISSION_DENIED: { status: 403, meaning: 'The user is known but may not do this.' },
   USER_NAME_REFUSED: {
     status: 403,
-    meaning: 'The credentials are right, but Fairlead accepts no user of that name; the message says what is wrong with it.',
+    meaning: 'The credentials are right, but Fairlead rejects the user name; the message names the reason.',
   },
   CERTIFICATE_REQUIRED: {
     status: 403,
-    meaning: 'The request comes without a client certificate that is accepted, and there is no other way to log in here.',
+    meaning: 'The request has no accepted client certificate, and no other login method is configured.',
   },
-  TOKEN_LIMITED: { status: 403, meaning: 'The API token was created for less than this, although its user may do it.' },
+  TOKEN_LIMITED: { status: 403, meaning: 'The limits of the API token do not allow this, although its user may do it.' },
   ORIGIN_REFUSED: {
     status: 403,
-    meaning: 'The page that sent the request is not allowed to use this gateway with the cookies of its visitor.',
+    meaning: 'The page that sent the request may not use this gateway with the cookies of its visitor.',
   },
   NOT_FOUND: { status: 404, meaning: 'There is no such resource.' },
   NO_ROUTE: { status: 404, shape: 'problem', meaning: 'No operation has this path.' },
@@ -55,7 +54,7 @@ export const errorCodes = {
   NOT_ACCEPTABLE: {
     status: 406,
     shape: 'problem',
-    meaning: 'The answer exists as JSON and YAML only, and the Accept header names neither.',
+    meaning: 'The response exists as JSON and YAML only, and the Accept header names neither.',
   },
   REQUEST_TIMEOUT: { status: 408, meaning: 'The request did not arrive completely in time.' },
   CONFLICT: { status: 409, meaning: 'The resource is in a state that does not permit this.' },
@@ -68,23 +67,26 @@ export const errorCodes = {
   UNSUPPORTED_CONTENT_CODING: {
     status: 415,
     shape: 'problem',
-    meaning: 'The body is compressed in a way that is not understood; the Accept-Encoding header lists those that are.',
+    meaning: 'The encoding of the body is not supported; the Accept-Encoding header lists the supported ones.',
   },
   RATE_LIMITED: { status: 429, shape: 'message', meaning: 'Too many requests from one user; try again later.' },
   HEADERS_TOO_LARGE: { status: 431, shape: 'problem', meaning: 'The request line and headers exceed `http.maxHeaderBytes`.' },
-  UNEXPECTED: { status: 500, meaning: 'A defect of the gateway. The log has the cause under the request id.' },
-  UPSTREAM_FAILED: { status: 502, meaning: 'A service answered with an error; the status of the answer is that of the service.' },
-  UPSTREAM_UNREACHABLE: { status: 502, meaning: 'A service could not be reached, or broke off before it answered.' },
-  UPSTREAM_UNREADABLE: { status: 502, meaning: 'A service answered with something that the operation cannot read.' },
+  UNEXPECTED: { status: 500, meaning: 'A defect of the gateway. The log has the cause with the request id.' },
+  UPSTREAM_FAILED: { status: 502, meaning: 'A service returned an error; the response has its status.' },
+  UPSTREAM_UNREACHABLE: { status: 502, meaning: 'A service could not be reached, or closed the connection before it answered.' },
+  UPSTREAM_UNREADABLE: { status: 502, meaning: 'A service sent a response that the operation cannot read.' },
   TOO_MANY_BODIES: {
     status: 503,
     shape: 'problem',
     meaning: 'Other request bodies are being read, as many as fit into memory; try again later.',
   },
-  SESSIONS_UNAVAILABLE: { status: 503, meaning: 'The session store cannot be read or written; nobody is let in until it can.' },
+  SESSIONS_UNAVAILABLE: {
+    status: 503,
+    meaning: 'The session store cannot be read or written; until it can, requests with a session are rejected.',
+  },
   TOKENS_UNAVAILABLE: {
     status: 503,
-    meaning: 'The store of API tokens cannot be read or written; no token is accepted until it can.',
+    meaning: 'The store of API tokens cannot be read or written; until it can, tokens are rejected.',
   },
   BANNERS_UNAVAILABLE: { status: 503, meaning: 'The store of the banners cannot be read or written.' },
   LOGIN_UNAVAILABLE: {
@@ -93,20 +95,20 @@ export const errorCodes = {
   },
   PERMISSIONS_UNAVAILABLE: {
     status: 503,
-    meaning: 'The permission service does not answer, so nothing that needs a login can be allowed; sessions are kept.',
+    meaning: 'The permission service does not answer, so requests that need a login are rejected; sessions are kept.',
   },
   AUDIT_UNAVAILABLE: {
     status: 503,
-    meaning: 'The audit log cannot be written, and `audit.required` refuses changes and logins until it can.',
+    meaning: 'The audit log cannot be written; with `audit.required`, changes and logins are rejected until it can.',
   },
-  SHUTTING_DOWN: { status: 503, meaning: 'This replica is stopping; ask again and a balancer picks another.' },
+  SHUTTING_DOWN: { status: 503, meaning: 'This replica is stopping; retry, and a load balancer picks another.' },
   REQUEST_SHED: {
     status: 503,
     shape: 'message',
-    meaning: 'Low-priority requests of this kind are refused while the platform is overloaded.',
+    meaning: 'Low-priority requests of this kind are rejected while the platform is overloaded.',
   },
   SERVICE_DISABLED: { status: 503, meaning: 'The service behind this operation is switched off in the configuration.' },
-  UPSTREAM_OVERLOADED: { status: 503, meaning: 'Too many requests are already waiting for a service that is too slow.' },
+  UPSTREAM_OVERLOADED: { status: 503, meaning: 'Too many requests are already waiting for a slow service.' },
   UPSTREAM_TIMEOUT: { status: 504, meaning: 'A service did not answer in time.' },
 } as const satisfies Record<string, ErrorCodeEntry>
 

@@ -9,28 +9,30 @@ export const PipelineLimitKeys = z.strictObject({
     .min(1)
     .default(1000)
     .describe(
-      'Stages that a pipeline may have in the embedded store and engine. With the stages that stages add, an execution may have four times as many.',
+      'Maximum number of stages of a pipeline in the embedded store and engine. With the stages that stages add, an execution may ' +
+        'have four times as many.',
     ),
   'pipelines.max-requisites': z
     .int()
     .min(1)
     .default(10_000)
-    .describe('Dependencies that the stages of a pipeline may have in all: the entries of every `requisiteStageRefIds`.'),
+    .describe('Maximum number of dependencies among the stages of a pipeline: the entries of every `requisiteStageRefIds`.'),
   'pipelines.max-size': byteCount
     .prefault('4MB')
     .describe(
-      'Size of a pipeline as JSON, and of what one step of a stage may record. An execution may have four times as much; one that grows beyond is ended.',
+      'Maximum size of a pipeline as JSON, and of the result of one step of a stage. An execution may have four times as much; a ' +
+        'larger one is ended.',
     ),
   'pipelines.max-depth': z
     .int()
     .min(0)
     .default(20)
-    .describe('How many pipelines may have started one another in a row, by stages or by triggers.'),
+    .describe('Maximum depth of pipelines that start one another, by stages or by triggers.'),
   'pipelines.max-descendants': z
     .int()
     .min(0)
     .default(500)
-    .describe('Executions that one execution may entail, directly or through those that it has started.'),
+    .describe('Maximum number of executions that one execution may start, directly or indirectly.'),
 })
 
 /** Bounds within which the embedded store and engine accept work. */

@@ -15,7 +15,7 @@ const timeZone = z.string().refine(isTimeZone, 'must be a time zone such as Euro
 
 export const BackendKeys = z.strictObject({
   'data.dir': z.string().min(1).default('.fairlead').meta({
-    description: 'Directory that holds everything that has to survive a restart; relative to the working directory.',
+    description: 'Directory for all persistent state; relative to the working directory.',
     env: 'FAIRLEAD_DATA_DIR',
   }),
   'default.timezone': timeZone

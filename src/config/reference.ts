@@ -12,33 +12,33 @@ interface Row {
   description: string
 }
 
-const opening = `Every key that may stand in a configuration file or in the environment; the same keys as Gate's, and some of our own.
+const opening = `Every key of a configuration file or the environment: the keys of Gate, and some of Fairlead.
 
 ## Where settings come from
 
-Each source wins over those before it:
+Each source overrides those before it:
 
 1. \`config/\` in the working directory
 2. \`fairlead.yml\` in the working directory
 3. \`~/.spinnaker/\`
 4. \`/opt/spinnaker/config/\`
-5. what \`SPRING_CONFIG_ADDITIONAL_LOCATION\` names
-6. what \`--config\` names
+5. locations in \`SPRING_CONFIG_ADDITIONAL_LOCATION\`
+6. files named with \`--config\`
 7. environment variables
 8. \`SPRING_APPLICATION_JSON\`
 
-\`SPRING_CONFIG_LOCATION\` replaces 1 to 4. In a directory count \`spinnaker.yml\`, \`gate.yml\` and \`fairlead.yml\`, in this
-order, then the same three with \`-<profile>\` for each active profile. Profiles are named by \`SPRING_PROFILES_ACTIVE\`;
-\`local\` is always active. In a file, later documents win, and a document with \`spring.config.activate.on-profile\` counts
-for these profiles only. Maps are merged; lists and values are replaced.
+\`SPRING_CONFIG_LOCATION\` replaces 1 to 4. From a directory, Fairlead reads \`spinnaker.yml\`, \`gate.yml\` and
+\`fairlead.yml\`, in this order, then the same three with \`-<profile>\` for each active profile. \`SPRING_PROFILES_ACTIVE\` sets
+the profiles; \`local\` is always active. In a file, later documents override earlier ones, and a document with
+\`spring.config.activate.on-profile\` applies to these profiles only. Maps are merged; lists and values are replaced.
 
-camelCase, kebab-case and snake_case are the same, a dot in a key is the same as a map, and an empty value counts as none. A
-list may be one text with commas; its elements are \`FIAT_ADMIN_ROLES_0\`, \`FIAT_ADMIN_ROLES_1\` in the environment. A value
-may refer to keys and variables, \`\${services.orca.host:localhost}\`; \`\\\${\` means the characters themselves. A key that
-begins with \`x-\` is yours.
+camelCase, kebab-case and snake_case are equivalent, so are a dot in a key and a map, and an empty value unsets the key. A
+list may be a text separated by commas; its elements are \`FIAT_ADMIN_ROLES_0\`, \`FIAT_ADMIN_ROLES_1\` in the environment. A
+value may refer to keys and variables, \`\${services.orca.host:localhost}\`; \`\\\${\` escapes these characters. Fairlead ignores
+keys that begin with \`x-\`.
 
-\`fairlead check\` says what is read and what is wrong, without starting anything: it opens every file that a setting names, and
-looks at the data directory and the ports. Where a gateway runs already, it notes what that one occupies.`
+\`fairlead check\` reports the files and all errors without starting anything: it opens every file of the settings, and
+checks the data directory and the ports. It notes what a running gateway occupies.`
 
 /** Everything below the title of the page. */
 export function formatSettingsReference(): string {

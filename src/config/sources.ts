@@ -19,20 +19,17 @@ export const SourceKeys = z.strictObject({
   'spring.profiles.active': z
     .array(z.string())
     .default(['local'])
-    .describe('Profiles whose files and documents count; `local` always does.'),
+    .describe('Profiles whose files and documents apply; `local` always does.'),
   'spring.profiles.include': z.array(z.string()).default([]).describe('Further active profiles.'),
-  'spring.profiles.group': z
-    .record(z.string(), z.array(z.string()))
-    .default({})
-    .describe('Profiles that a profile brings along.'),
+  'spring.profiles.group': z.record(z.string(), z.array(z.string())).default({}).describe('Profiles that a profile includes.'),
   'spring.config.activate.on-profile': z
     .array(z.string())
     .default([])
-    .describe('In a document of a file: the profiles that it is meant for.'),
+    .describe('In a document of a file: the profiles to which it applies.'),
   'spring.config.activate.on-cloud-platform': z
     .string()
     .optional()
-    .describe('In a document: `kubernetes`, if it is meant for clusters only.'),
+    .describe('In a document: `kubernetes`, if it applies to clusters only.'),
   'spring.config.import': withoutEffect('Further files; name them with `--config` instead.'),
   'spring.application.name': withoutEffect('Is always `gate`.'),
 })

@@ -17,18 +17,18 @@ export const directoryKeys = {
     .describe(
       'Server and root: `ldaps://host/dc=example,dc=org`. Several servers are separated by blanks and tried in this order.',
     ),
-  managerDn: z.string().optional().describe('Who searches. Default: searches are anonymous.'),
+  managerDn: z.string().optional().describe('User for searches. Default: searches are anonymous.'),
   managerPassword: z.string().optional().describe('Password of the manager.'),
   userDnPattern: z
     .string()
     .optional()
     .describe('Name of the entry of a user below the root, such as `uid={0},ou=users`; `{0}` is the user name.'),
-  userSearchBase: z.string().default('').describe('Where users are searched, below the root. Default: the root.'),
+  userSearchBase: z.string().default('').describe('Base of searches for users, below the root. Default: the root.'),
   userSearchFilter: z.string().optional().describe('Finds the entry of a user, such as `(sAMAccountName={0})`.'),
   groupSearchBase: z
     .string()
     .optional()
-    .describe("Where groups are searched, below the root; `''` is the root. Default: groups are not searched."),
+    .describe("Base of searches for groups, below the root; `''` is the root. Default: groups are not searched."),
   groupSearchFilter: z
     .string()
     .default('(uniqueMember={0})')
@@ -38,18 +38,18 @@ export const directoryKeys = {
     .enum(['none', 'recursive', 'active-directory'])
     .default('none')
     .describe(
-      'Groups within groups: not at all; by a search for each level, up to 10; or by the rule that Active Directory has for it.',
+      'Groups within groups: ignored; by a search for each level, up to 10; or by the matching rule of Active Directory.',
     ),
   memberOfAttribute: attribute
     .optional()
-    .describe('Attribute of a user that lists groups, such as `memberOf`; besides the search, or instead of it.'),
-  startTls: z.boolean().default(false).describe('Turn connections to `ldap://` into TLS before anything is said.'),
+    .describe('Attribute of a user that lists groups, such as `memberOf`; in addition to the search, or instead of it.'),
+  startTls: z.boolean().default(false).describe('Upgrade connections to `ldap://` to TLS before anything is sent.'),
   caFile: z
     .string()
     .optional()
-    .describe('PEM file with the authorities that sign the certificates of the servers. Default: the well-known ones.'),
-  connectTimeout: duration('ms').prefault('5s').describe('How long a server may take to accept a connection.'),
-  readTimeout: duration('ms').prefault('10s').describe('How long a server may take to answer.'),
+    .describe('PEM file with the authorities that sign the certificates of the servers. Default: public authorities.'),
+  connectTimeout: duration('ms').prefault('5s').describe('Connect timeout.'),
+  readTimeout: duration('ms').prefault('10s').describe('Read timeout.'),
 } as const
 export type DirectoryKeys = z.infer<z.ZodObject<typeof directoryKeys>>
 

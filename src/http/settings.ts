@@ -44,35 +44,40 @@ export const HttpKeys = z.strictObject({
     .int()
     .min(1)
     .default(100_000)
-    .describe('Most values in the JSON or YAML of a request body: objects, lists, texts, numbers and words together.'),
+    .describe(
+      'Maximum number of values in the JSON or YAML of a request body: objects, lists, texts, numbers and words together.',
+    ),
   'http.maxBodyBytesAtOnce': byteCount
     .prefault('128MB')
     .describe(
-      'What all request bodies may have in memory at once, without the first 64 KB of each; further large ones are refused with 503.',
+      'Bytes in memory of all request bodies at once, without the first 64 KB of each; further large ones are rejected with 503.',
     ),
   'http.openPaths.maxBodyBytes': byteCount
     .prefault('1MB')
     .describe('Largest body of a request without login, such as a webhook.'),
-  'http.openPaths.maxBodyValues': z.int().min(1).default(50_000).describe('Most values in it.'),
+  'http.openPaths.maxBodyValues': z.int().min(1).default(50_000).describe('Maximum number of values in it.'),
   'http.openPaths.maxBodyBytesAtOnce': byteCount
     .prefault('32MB')
     .describe('The same for requests without login, forms of identity providers included.'),
-  'http.maxHeaderBytes': byteCount.prefault('32KB').describe('Largest request line and headers together.'),
-  'server.max-http-request-header-size': byteCount.optional().describe('The same in the words of Spring; wins where it is set.'),
+  'http.maxHeaderBytes': byteCount.prefault('32KB').describe('Maximum size of request line and headers together.'),
+  'server.max-http-request-header-size': byteCount
+    .optional()
+    .describe('The same key of Spring; overrides `http.maxHeaderBytes`.'),
   'server.max-http-header-size': byteCount.optional().describe('The older name of `server.max-http-request-header-size`.'),
   'http.writeTimeout': duration('ms')
     .prefault('60s')
-    .describe('A client that takes nothing of its answer for this long is disconnected; 0: never.'),
+    .describe('Time without progress in sending a response after which the client is disconnected; 0: never.'),
   'http.maxUnreadBytes': byteCount
     .prefault('256MB')
     .describe(
-      'Bytes of complete answers that may wait for their clients, over all connections. Beyond it, those that wait longest are disconnected.',
+      'Unsent bytes of complete responses over all connections. Beyond it, the clients that wait longest are disconnected.',
     ),
   'server.drain-ms': duration('ms')
     .optional()
     .describe(
-      'How long everything is still served after SIGTERM or SIGINT while readiness is 503, so that balancers turn away. Default: ' +
-        '5 seconds in a container and where forwarded headers are trusted, else 0; 0 on a terminal and with an immediate shutdown.',
+      'Time after SIGTERM or SIGINT in which requests are still served while readiness is 503, so that load balancers switch. ' +
+        'Default: 5 seconds in a container and if forwarded headers are trusted, else 0; 0 on a terminal and with an immediate ' +
+        'shutdown.',
     ),
   'server.shutdown': z
     .enum(['graceful', 'immediate'])
@@ -89,7 +94,7 @@ export const HttpKeys = z.strictObject({
     .optional()
     .meta({
       description:
-        'Whether the forwarded headers of trusted proxies are believed. Default: `native` in Kubernetes and when a header is named, else `none`.',
+        'Whether Fairlead trusts the forwarded headers of proxies. Default: `native` in Kubernetes and if a header is set, else `none`.',
       type: 'native, framework or none',
     }),
   'server.use-forward-headers': z.boolean().optional().describe('Older form: `true` means `native`.'),
@@ -116,7 +121,7 @@ export const HttpKeys = z.strictObject({
     .describe('Header with the host that the browser used.'),
   'server.tomcat.remoteip.internal-proxies': wholePattern
     .prefault(privateAddresses)
-    .describe('Addresses of the proxies that are trusted. Default: private, link-local and loopback addresses.'),
+    .describe('Addresses of trusted proxies. Default: private, link-local and loopback addresses.'),
   'server.tomcat.internalProxies': wholePattern.optional().describe('Older name of `server.tomcat.remoteip.internal-proxies`.'),
   'server.tomcat.remoteip.trusted-proxies': withoutEffect('`internal-proxies` decides.'),
   'services.deck.redirectHostPattern': wholePattern
@@ -127,7 +132,7 @@ export const HttpKeys = z.strictObject({
     .transform((text) => text.toLowerCase())
     .pipe(z.enum(['regex', 'list']))
     .prefault('regex')
-    .meta({ description: 'Whether a pattern or a list says which pages may call.', type: 'regex or list' }),
+    .meta({ description: 'Whether a regular expression or a list defines the allowed origins.', type: 'regex or list' }),
   'cors.allowed-origins-pattern': wholePattern
     .optional()
     .describe('Origins of pages that may call the gateway with cookies. Default: see `services.deck.redirectHostPattern`.'),
@@ -139,24 +144,30 @@ export const HttpKeys = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Refuse every change that a page of another origin asks for with the cookies of its visitor. Without it, only what ' +
-        'browsers send without asking is refused (a POST with a form, with text, or with nothing), and what they mark as ' +
-        'coming from another site.',
+      'Reject every change that a page of another origin sends with the cookies of its visitor. Without it, Fairlead rejects only ' +
+        'requests without preflight (a POST with a form, with text, or without body) and requests that the browser marks as ' +
+        'cross-site.',
     ),
   'cors.expect-localhost': withoutEffect('Silences a warning of Gate.'),
   'interceptors.responseHeader.fields': z
     .array(z.string())
     .default(['X-SPINNAKER-REQUEST-ID'])
-    .describe('Tracing headers that answers carry.'),
-  'url-handler.trailingSlash.enabled': z.boolean().default(true).describe('A slash at the end of a path is ignored.'),
+    .describe('Tracing headers of responses.'),
+  'url-handler.trailingSlash.enabled': z.boolean().default(true).describe('Ignore a slash at the end of a path.'),
   'content.cachingFilter.enabled': withoutEffect('Fairlead sends the length of an answer where it knows it.'),
   ...LimitKeys.shape,
   'requestShedding.enabled': z
     .boolean()
     .default(false)
-    .describe('Refuse requests of low priority: those without the header `X-Spinnaker-Priority`, or with `low` in it.'),
-  'requestShedding.paths': z.array(wholePattern).default([]).describe('Paths on which they are refused, as whole paths.'),
-  'requestShedding.chance': z.int().default(100).describe('Percentage of them that is refused; 100 where it is no percentage.'),
+    .describe('Reject requests of low priority: those without the header `X-Spinnaker-Priority`, or with `low` in it.'),
+  'requestShedding.paths': z
+    .array(wholePattern)
+    .default([])
+    .describe('Regular expressions for whole paths on which they are rejected.'),
+  'requestShedding.chance': z
+    .int()
+    .default(100)
+    .describe('Percentage of them that is rejected; 100 if the value is no percentage.'),
 })
 export type HttpKeys = z.infer<typeof HttpKeys>
 
@@ -169,7 +180,7 @@ export interface HttpSettings {
   /** Files and rules of the encrypted listeners; undefined when there are none. */
   tls: TlsSettings | undefined
   listeners: ListenerSettings
-  /** A client that takes nothing of its answer for this long is disconnected; 0: never. */
+  /** Time without progress in sending a response after which the client is disconnected; 0: never. */
   writeTimeoutMs: number
   /** Bytes of complete answers that clients have not taken yet, over all connections. */
   maxUnreadBytes: number

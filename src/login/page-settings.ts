@@ -19,8 +19,8 @@ export const LoginPageKeys = z.strictObject({
     .string()
     .max(600)
     .optional()
-    .describe('Text above the login form, such as whom to ask for help; line breaks are kept.'),
-  'ui.logo': z.string().optional().describe('SVG or PNG file, up to 100 KB, shown instead of the mark of Fairlead.'),
+    .describe('Text above the login form, such as a help contact; line breaks are kept.'),
+  'ui.logo': z.string().optional().describe('SVG or PNG file, up to 100 KB, shown instead of the Fairlead logo.'),
 })
 export type LoginPageKeys = z.infer<typeof LoginPageKeys>
 

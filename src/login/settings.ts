@@ -34,7 +34,7 @@ export const LoginKeys = z.strictObject({
   'anonymous.enabled': z
     .boolean()
     .default(false)
-    .describe('Serve everyone without login as the user `anonymous`, as Gate does when no login method is configured.'),
+    .describe('Serve all clients without login as the user `anonymous`, as Gate does when no login method is configured.'),
   'security.basicform.enabled': z
     .boolean()
     .optional()
@@ -43,21 +43,21 @@ export const LoginKeys = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      'Whether `mark` and `MARK` are one user (true), or names with upper-case letters are refused (false). Default: one user at ' +
-        'providers that are known to ignore case, refused at others.',
+      'Whether `mark` and `MARK` are one user (true), or names with upper-case letters are rejected (false). Default: one user at ' +
+        'providers that are known to ignore case, rejected at others.',
     ),
   'fairlead.admin.user': z.string().min(1).default('admin').describe('Name of the administrator that the first start creates.'),
   'fairlead.admin.password': z
     .string()
     .min(1)
     .optional()
-    .describe('Password of that administrator; best given in the environment. Default: generated and printed once.'),
-  'spring.security.user.name': userName.default('user').describe('Name of the one configured user.'),
+    .describe('Password of that administrator; best set in the environment. Default: generated and printed once.'),
+  'spring.security.user.name': userName.default('user').describe('Name of the configured user.'),
   'spring.security.user.password': z
     .string()
     .min(1)
     .optional()
-    .describe('Password of the one configured user. Default: there is no such user.'),
+    .describe('Password of the configured user. Default: there is no such user.'),
   'spring.security.user.roles': withoutEffect('The configured user has the role USER.'),
   'security.user.name': userName.optional().describe('Older name of `spring.security.user.name`.'),
   'security.user.password': z.string().min(1).optional().describe('Older name of `spring.security.user.password`.'),

@@ -60,7 +60,7 @@ import { taskOperations } from './tasks.ts'
 export const subjects: readonly Subject[] = [
   {
     name: 'Applications',
-    description: 'What pipelines, clusters and permissions belong to. They are created, changed and deleted by tasks.',
+    description: 'Owners of pipelines, clusters and permissions. Tasks create, change and delete them.',
     operations: applicationOperations,
   },
   {
@@ -91,7 +91,7 @@ export const subjects: readonly Subject[] = [
   },
   {
     name: 'Server groups',
-    description: 'What runs: clusters, server groups, their managers, and what else a cloud provider reports of them.',
+    description: 'Clusters, server groups, their managers, and further reports of cloud providers.',
     operations: [...clusterOperations, ...serverGroupOperations, ...infrastructureOperations],
   },
   {
@@ -126,7 +126,7 @@ export const subjects: readonly Subject[] = [
   },
   {
     name: 'Artifacts',
-    description: 'What builds produce and pipelines deploy.',
+    description: 'Results of builds that pipelines deploy.',
     operations: artifactOperations,
   },
   {
@@ -146,7 +146,7 @@ export const subjects: readonly Subject[] = [
   },
   {
     name: 'Users',
-    description: 'Who is logged in, what the user may do and why, login sessions, and the audit log.',
+    description: 'The logged-in user, permissions and their reasons, login sessions, and the audit log.',
     operations: [
       ...authOperations,
       ...createAccessOperations(() => allOperations),

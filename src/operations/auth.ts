@@ -49,7 +49,7 @@ export const authOperations: Operation[] = [
     path: '/auth/user',
     demands: tellsWhoAsks,
     summary: 'Get the current user',
-    description: 'Who is logged in; an empty body when nobody is. Needs no login.',
+    description: 'The logged-in user; without login an empty body. Needs no login.',
     handle: currentUser,
     answer: CurrentUser.optional(),
   },
@@ -140,7 +140,7 @@ export const authOperations: Operation[] = [
     path: '/',
     demands: ownAffair,
     summary: 'Open the web UI',
-    description: 'Sends the browser to the web UI, or says what there is while nobody has said where the UI is.',
+    description: 'Redirects the browser to the web UI, or shows a start page while its address is not configured.',
     handle: async ({ state, headers }, { settings, site }) => {
       const wantsPage = String(headers.accept ?? '').includes('text/html')
       if (settings.uiUnknown && wantsPage) return welcome(site, state.user?.username ?? 'anonymous', settings.uiUrl)

@@ -51,7 +51,7 @@ export const clusterOperations: Operation[] = [
     path: `${clusterPath}/{type}/loadBalancers`,
     demands: readsApplicationOnAccount,
     summary: 'List load balancers of a cluster',
-    description: 'Load balancers of a cluster at one cloud provider. Newer infrastructure services answer 404.',
+    description: 'Load balancers of a cluster at one cloud provider. Newer infrastructure services return 404.',
     forward: { service: 'clouddriver', path: `${clusterPath}/{type}/loadBalancers` },
     answer: z.array(LoadBalancer),
   },

@@ -11,7 +11,7 @@ import type { Platform } from './platform.ts'
 import { flag } from './schemas.ts'
 import { type Fields, isFields } from './upstream-shape.ts'
 
-const listsAccounts = demandsNothing('accounts are listed for everybody, each with whether the caller may write to it', 'reads')
+const listsAccounts = demandsNothing('all users may list accounts, each with whether the caller may write to it', 'reads')
 
 export const credentialOperations: Operation[] = [
   {

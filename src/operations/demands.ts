@@ -194,8 +194,8 @@ function formatDemand(demand: Demand): string {
       return `${demand.authorization} on the build service`
     case 'template':
       return demand.authorization === 'READ'
-        ? 'READ on an application among the scopes of the template, nothing for one that everybody shares'
-        : `WRITE on the applications among the scopes of the template in the ${demand.of}, an administrator for one that everybody shares`
+        ? 'READ on an application among the scopes of the template, nothing for a shared one'
+        : `WRITE on the applications among the scopes of the template in the ${demand.of}, an administrator for a shared one`
     case 'definitions':
       return 'WRITE on the applications of the definitions, as they are and as they will be, and their service accounts'
     case 'canary-config':

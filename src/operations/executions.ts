@@ -48,7 +48,7 @@ export const executionOperations: Operation[] = [
     path: '/executions',
     demands: filteredByApplication,
     summary: 'List executions by ids',
-    description: 'Latest executions of given definitions, or given executions. Without either list of ids the answer is `[]`.',
+    description: 'Latest executions of given definitions, or given executions. Without either list of ids the result is `[]`.',
     query: {
       pipelineConfigIds: text.optional().describe('Ids of definitions, comma-separated or repeated.'),
       executionIds: text
@@ -69,7 +69,7 @@ export const executionOperations: Operation[] = [
     path: '/executions/activeByInstance',
     demands: filteredByApplication,
     summary: 'Count executions by instance',
-    description: 'Active executions by instance of the orchestrator. Newer orchestrators answer 404.',
+    description: 'Active executions by instance of the orchestrator. Newer orchestrators return 404.',
     forward: { service: 'orca', path: '/executions/activeByInstance' },
     cost: 5,
     answer: z.record(z.string(), ActiveExecutions),
@@ -93,7 +93,7 @@ export const executionOperations: Operation[] = [
     path: '/pipelines/{id}/logs',
     demands: readsExecution,
     summary: 'Get logs of an execution',
-    description: 'Log entries of an execution. Newer orchestrators answer 404.',
+    description: 'Log entries of an execution. Newer orchestrators return 404.',
     forward: { service: 'orca', path: '/pipelines/{id}/logs' },
     on404: { message: ({ path }) => `There are no logs of an execution with the id "${path['id']}".` },
     answer: AnyList,

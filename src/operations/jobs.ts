@@ -19,7 +19,7 @@ export const jobOperations: Operation[] = [
     path: '/applications/{applicationName}/jobs',
     demands: readsApplication,
     summary: 'List jobs of an application',
-    description: 'Jobs of an application. Newer infrastructure services answer 404.',
+    description: 'Jobs of an application. Newer infrastructure services return 404.',
     query: { expand: text.default('false') },
     forward: { service: 'clouddriver', path: '/applications/{applicationName}/jobs', query: ['expand'] },
     answer: z.array(Job),

@@ -73,7 +73,7 @@ export const pipelineOperations: Operation[] = [
     path: '/pipelines/{id}',
     demands: writesDefinitions,
     summary: 'Update a pipeline',
-    description: 'Updates a pipeline definition, its name included, and answers with what is stored then.',
+    description: 'Updates a pipeline definition, including its name, and returns the stored one.',
     body: { schema: Definition, shown: Pipeline, required: true },
     handle: updateDefinition,
     answer: Pipeline.optional(),

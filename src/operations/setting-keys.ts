@@ -26,20 +26,17 @@ export const OperationKeys = z.strictObject({
     .int()
     .min(1)
     .default(32)
-    .describe('How often a definition change is asked whether it is done.'),
-  'task-service.defaultIntervalBetweenPolls': milliseconds.default(1000).describe('Milliseconds between these questions.'),
+    .describe('Maximum number of polls for the end of a definition change.'),
+  'task-service.defaultIntervalBetweenPolls': milliseconds.default(1000).describe('Milliseconds between these polls.'),
   'controller.pipeline.bulksave.maxPollsForTaskCompletion': z
     .int()
     .min(1)
     .default(300)
-    .describe('How often a save of many pipelines is asked whether it is done.'),
+    .describe('Maximum number of polls for the end of a save of many pipelines.'),
   'controller.pipeline.bulksave.taskCompletionCheckIntervalMs': milliseconds
     .default(2000)
-    .describe('Milliseconds between these questions.'),
-  'application.useFront50AsSourceOfTruth': z
-    .boolean()
-    .default(false)
-    .describe('Leave out applications that only clouddriver knows.'),
+    .describe('Milliseconds between these polls.'),
+  'application.useFront50AsSourceOfTruth': z.boolean().default(false).describe('Omit applications that only clouddriver knows.'),
   'services.front50.applicationRefreshIntervalMs': milliseconds
     .default(5000)
     .describe('Milliseconds between two refreshes of the list of applications.'),
@@ -52,11 +49,11 @@ export const OperationKeys = z.strictObject({
   'services.rosco.defaults.bakeOptions': z
     .array(BakeOption)
     .default([])
-    .describe('Bake options that are answered when rosco is disabled.'),
+    .describe('Bake options to return while rosco is disabled.'),
   'services.rosco.defaults.useDefaultBakeOptions': z
     .boolean()
     .default(false)
-    .describe('Answer with these bake options even when rosco is enabled.'),
+    .describe('Return these bake options even if rosco is enabled.'),
   'insights.serverGroup': links.describe('Links shown at server groups.'),
   'insights.instance': links.describe('Links shown at instances.'),
   'insights.loadBalancer': links.describe('Links shown at load balancers.'),
@@ -79,7 +76,7 @@ export const OperationKeys = z.strictObject({
     .describe('Offers banners that administrators set for all users, below `/banners`.'),
   'global-banner.refresh-interval-ms': milliseconds
     .default(60_000)
-    .describe('Milliseconds until a replica sees the banners that another one has changed.'),
+    .describe('Milliseconds until a replica sees banners changed by another one.'),
   'global-banner.max-message-length': z.int().min(1).max(10_000).default(2000).describe('Characters of a banner.'),
   'global-banner.redis-key-prefix': withoutEffect(
     'Where Gate keeps banners in Redis; Fairlead keeps them in `fairlead:banners`.',

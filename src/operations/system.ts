@@ -28,7 +28,7 @@ export const systemOperations: Operation[] = [
     path: '/health',
     demands: aboutGateway,
     summary: 'Check health',
-    description: 'Health for balancers, without login: 503 while the gateway or, if asked for, a service is down.',
+    description: 'Health for load balancers, without login: 503 while the gateway or, on request, a service is down.',
     query: {
       downstreamServices: flag.default(false).describe('Counts the last known health of the services.'),
       checkDownstreamServices: flag.default(false).describe('Has the services checked again in the next cycle.'),

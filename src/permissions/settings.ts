@@ -10,87 +10,84 @@ export const PermissionKeys = z.strictObject({
     .enum(['gateway', 'services', 'both'])
     .default('services')
     .describe(
-      'Who checks what users may do: `services` leaves that to external services, as Gate does; with `gateway` or `both` ' +
-        'the gateway checks every operation before it passes it on, whatever the services check themselves. What an embedded ' +
-        'service answers is always checked at the gateway.',
+      'Who checks what users may do: `services` leaves that to external services, as Gate does; with `gateway` or `both` the ' +
+        'gateway checks every operation before it forwards it, in addition to the services. The gateway always checks the ' +
+        'operations of embedded services.',
     ),
   'permissions.lookupTimeoutMs': milliseconds
     .min(1)
     .default(10_000)
     .describe(
-      'Milliseconds that a request waits for what fiat says about its user, repetitions included; it then ends with 503. ' +
-        'While fiat is known to be in trouble, requests wait for a second only.',
+      'Milliseconds that a request waits for the permissions of its user, including retries; it then ends with 503. While fiat is ' +
+        'known to fail, requests wait for one second only.',
     ),
   'permissions.loginTimeoutMs': milliseconds
     .min(1)
     .default(30_000)
-    .describe('Milliseconds that a login waits for fiat, which may have to ask a directory; it then ends with 503.'),
+    .describe('Milliseconds that a login waits for fiat, which may have to query a directory; it then ends with 503.'),
   'permissions.syncTimeoutMs': milliseconds
     .min(1)
     .default(3_600_000)
-    .describe('Milliseconds after which a synchronisation of roles is given up. Nobody waits for it.'),
+    .describe('Milliseconds after which a synchronisation of roles is aborted. It runs in the background.'),
   'permissions.lastKnownForSeconds': z
     .int()
     .min(0)
     .max(86_400)
     .default(0)
     .describe(
-      'While fiat does not answer: for how many seconds more its last answer about a user counts. Rights that were taken ' +
-        'away meanwhile count as long; 0 allows nothing that fiat has not confirmed lately.',
+      'Additional seconds for which cached permissions apply while fiat does not answer. Rights revoked meanwhile apply as long; ' +
+        '0 allows only what fiat has confirmed recently.',
     ),
-  'services.fiat.cache.maxEntries': z.int().min(1).default(1000).describe('Users whose permissions are remembered.'),
+  'services.fiat.cache.maxEntries': z.int().min(1).default(1000).describe('Maximum number of users with cached permissions.'),
   'services.fiat.cache.expiresAfterWriteSeconds': z
     .int()
     .min(0)
     .default(20)
-    .describe('Seconds that the permissions of a user are remembered.'),
+    .describe('Seconds that the permissions of a user are cached.'),
   'services.fiat.retry.initialBackoffMillis': milliseconds
     .default(500)
-    .describe('Milliseconds before a failed permission lookup is repeated.'),
-  'services.fiat.retry.retryMultiplier': z.number().min(1).default(1.5).describe('Each further wait is longer by this factor.'),
+    .describe('Milliseconds before the first retry of a permission lookup.'),
+  'services.fiat.retry.retryMultiplier': z.number().min(1).default(1.5).describe('Factor by which each further wait grows.'),
   'services.fiat.retry.maxBackoffMillis': milliseconds
     .default(10_000)
-    .describe('Milliseconds after which a permission lookup is given up.'),
+    .describe('Milliseconds for retries of a permission lookup.'),
   'services.fiat.legacyFallback': z
     .boolean()
     .default(false)
-    .describe('When fiat does not answer: allow what the accounts of the login allow, and unknown applications.'),
+    .describe('While fiat does not answer: allow unknown applications, and the accounts of the login.'),
   'services.fiat.refreshable': z
     .boolean()
     .default(true)
     .describe(
-      'Read `fiat.enabled`, `fiat.legacyFallback.enabled` and `services.fiat.legacyFallback` of an external fiat again every ' +
-        'half minute, so that they count without a restart.',
+      'Read `fiat.enabled`, `fiat.legacyFallback.enabled` and `services.fiat.legacyFallback` of an external fiat again every half ' +
+        'minute, so that they apply without a restart.',
     ),
-  'fiat.session-filter.enabled': z
-    .boolean()
-    .default(true)
-    .describe('End the session of a user whom fiat definitely does not know.'),
+  'fiat.session-filter.enabled': z.boolean().default(true).describe('End the session of a user that fiat reports as unknown.'),
   'fiat.service-accounts.filter.enabled': z
     .boolean()
     .default(true)
-    .describe('Offer only the service accounts that may use the application asked for.'),
+    .describe('Offer only the service accounts that may use the requested application.'),
   'fiat.service-accounts.filter.match-authorizations': authorizations
     .default(['WRITE', 'EXECUTE'])
-    .describe('A service account is offered when it has one of these on the application.'),
+    .describe('Offer a service account if it has one of these authorizations on the application.'),
   'authz.service-accounts.filter.enabled': z
     .boolean()
     .optional()
-    .describe('The newer name of `fiat.service-accounts.filter.enabled`; wins where it is set.'),
+    .describe('The newer name of `fiat.service-accounts.filter.enabled`; overrides it.'),
   'authz.service-accounts.filter.match-authorizations': authorizations
     .optional()
-    .describe('The newer name of `fiat.service-accounts.filter.match-authorizations`; wins where it is set.'),
+    .describe('The newer name of `fiat.service-accounts.filter.match-authorizations`; overrides it.'),
   'fiat.enabled': z
     .boolean()
     .optional()
     .describe(
-      '`false` switches an external fiat off, also while Fairlead runs: it is not asked, and every check allows. The embedded one ' +
-        'has `services.fiat.enabled` only.',
+      '`false` switches an external fiat off, also while Fairlead runs: every check then allows. For the embedded one use ' +
+        '`services.fiat.enabled`.',
     ),
   'fiat.legacyFallback.enabled': z
     .boolean()
     .optional()
-    .describe('Wins over `services.fiat.legacyFallback`; both count while Fairlead runs.'),
+    .describe('Overrides `services.fiat.legacyFallback`; both can change while Fairlead runs.'),
   'fiat.grantedAuthorities.enabled': withoutEffect('Authorities of the Java security framework.'),
 })
 export type PermissionKeys = z.infer<typeof PermissionKeys>

@@ -22,37 +22,28 @@ export const RedisKeys = z.strictObject({
   'redis.sentinel.username': z.string().min(1).optional().describe('ACL user at the Sentinels.'),
   'redis.sentinel.password': z.string().min(1).optional().describe('Password at the Sentinels. Default: none.'),
   'redis.cluster.nodes': nodes.describe('Some nodes of a cluster, instead of `redis.connection`; they name the others.'),
-  'redis.username': z.string().min(1).optional().describe('ACL user, where the address names none.'),
-  'redis.password': z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Password, where the address names none; best given in the environment.'),
-  'redis.database': z.int().min(0).optional().describe('Number of the database, where the address names none. Default: 0.'),
+  'redis.username': z.string().min(1).optional().describe('ACL user, if the address has none.'),
+  'redis.password': z.string().min(1).optional().describe('Password, if the address has none; best set in the environment.'),
+  'redis.database': z.int().min(0).optional().describe('Number of the database, if the address has none. Default: 0.'),
   'redis.tls.enabled': z
     .boolean()
     .optional()
-    .describe(
-      'TLS to every server and Sentinel. Default: as `redis.connection` says, and on where a file of `redis.tls` is named.',
-    ),
+    .describe('TLS to every server and Sentinel. Default: as in `redis.connection`, and on if a file of `redis.tls` is set.'),
   'redis.tls.caFile': z
     .string()
     .optional()
-    .describe('PEM file with the authorities that the servers’ certificates come from. Default: those of the system.'),
-  'redis.tls.certificateFile': z
-    .string()
-    .optional()
-    .describe('PEM file with the certificate of the gateway, if Redis asks for one.'),
+    .describe('PEM file with the authorities that sign the servers’ certificates. Default: those of the system.'),
+  'redis.tls.certificateFile': z.string().optional().describe('PEM file with the client certificate, if Redis requires one.'),
   'redis.tls.privateKeyFile': z.string().optional().describe('PEM file with its private key.'),
   'redis.timeout': milliseconds
     .default(2000)
-    .describe('Milliseconds to wait for Redis, both for a connection and for an answer.'),
+    .describe('Milliseconds to wait for Redis, both for a connection and for a response.'),
   'redis.useRelaxedHealthIndicator': z
     .boolean()
     .default(true)
     .describe(
-      'Whether Redis counts for `/health` and `/readyz` only until it has been reached once. `false`: whenever it is ' +
-        'unreachable, as in Gate; a balancer then turns away from all replicas at once.',
+      'Whether `/health` and `/readyz` need Redis only until it has been reached once. `false`: always, as in Gate; a load ' +
+        'balancer then stops using all replicas at once.',
     ),
   'redis.configuration.secure': withoutEffect('Fairlead never sends CONFIG to Redis.'),
   'redis.port': withoutEffect('Part of `redis.connection` in other services.'),

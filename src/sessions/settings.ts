@@ -6,12 +6,12 @@ export const SessionKeys = z.strictObject({
   'server.session.timeoutInSeconds': z.int().min(1).default(3600).describe('Seconds without a request that end a session.'),
   'server.servlet.session.timeout': duration('s')
     .optional()
-    .describe('The same as a length of time; wins over `server.session.timeoutInSeconds`.'),
+    .describe('The same as a duration; overrides `server.session.timeoutInSeconds`.'),
   'sessions.absoluteHours': z
     .int()
     .min(0)
     .default(168)
-    .describe('Hours after the login that end a session however busy it is; 0 means never, as in Gate.'),
+    .describe('Hours after the login that end a session, even an active one; 0 means never, as in Gate.'),
   'server.servlet.session.cookie.name': z
     .string()
     .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/, 'must be a cookie name: letters, digits, dash, dot, underscore')
@@ -25,7 +25,7 @@ export const SessionKeys = z.strictObject({
   'server.servlet.session.cookie.secure': z
     .boolean()
     .optional()
-    .describe('Whether the cookie is for HTTPS only. Default: yes, where the request came by HTTPS.'),
+    .describe('Whether the cookie is for HTTPS only. Default: yes, if the request came by HTTPS.'),
   'server.servlet.session.cookie.max-age': duration('s')
     .optional()
     .describe('Lifetime of the cookie. Default: until the browser closes.'),
@@ -34,7 +34,7 @@ export const SessionKeys = z.strictObject({
     .transform((text) => text.toLowerCase())
     .pipe(z.enum(['none', 'lax', 'strict']))
     .optional()
-    .meta({ description: 'SameSite attribute of the cookie. Default: left out.', type: 'none, lax or strict' }),
+    .meta({ description: 'SameSite attribute of the cookie. Default: none is set.', type: 'none, lax or strict' }),
   'server.servlet.session.cookie.path': withoutEffect('The cookie is valid below the context path.'),
   'server.servlet.session.cookie.http-only': withoutEffect('The cookie is always out of reach of scripts.'),
   'server.servlet.session.persistent': withoutEffect('Sessions always survive a restart.'),

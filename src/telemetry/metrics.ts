@@ -86,15 +86,15 @@ export function createMetrics(version: string): Metrics {
   const requests = counter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
   const durations = histogram(
     'fairlead_request_duration_seconds',
-    'From the request line to the last byte of the answer.',
+    'From the request line to the last byte of the response.',
     secondsBuckets,
     'operation',
   )
   const inFlight = gauge('fairlead_requests_in_flight', 'Requests received and not yet answered.')
-  const bytes = counter('fairlead_response_bytes_total', 'Bytes of answers, before compression where streamed.', 'operation')
+  const bytes = counter('fairlead_response_bytes_total', 'Bytes of responses, before compression where streamed.', 'operation')
   const calls = counter(
     'fairlead_upstream_requests_total',
-    'Calls to services; status is "none" when no answer came.',
+    'Calls to services; status is "none" without a response.',
     'service',
     'method',
     'status',
@@ -108,17 +108,17 @@ export function createMetrics(version: string): Metrics {
   const callBytes = counter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
   const limited = counter(
     'fairlead_rate_limited_total',
-    'Requests beyond the rate limit of a user, app, address or token; enforced tells whether they were refused.',
+    'Requests beyond the rate limit of a user, app, address or token; enforced is true if they were rejected.',
     'kind',
     'enforced',
   )
   const uncounted = counter(
     'fairlead_rate_limit_uncounted_total',
-    'Requests that were not counted in Redis for the rate limit, because it did not answer.',
+    'Requests not counted for the rate limit, because Redis did not answer.',
   )
   const logins = counter(
     'fairlead_logins_total',
-    'Logins with a browser that succeeded, and credentials that were refused or could not be checked (error), by login method.',
+    'Successful browser logins, and credentials that were refused or could not be checked (error), by login method.',
     'method',
     'result',
   )
@@ -127,7 +127,7 @@ export function createMetrics(version: string): Metrics {
   const auditFailures = counter('fairlead_audit_failures_total', 'Events that could not be written to the audit log.')
   const synchronisations = counter(
     'fairlead_role_synchronisations_total',
-    'Synchronisations of roles that have ended, also after their request was given up.',
+    'Completed synchronisations of roles, also after their request has ended.',
     'outcome',
   )
   const redisCommands = counter(
@@ -141,7 +141,7 @@ export function createMetrics(version: string): Metrics {
     'Duration of commands to Redis, failed ones included.',
     redisBuckets,
   )
-  const redisReconnects = counter('fairlead_redis_reconnects_total', 'Connections to Redis that were opened after one was lost.')
+  const redisReconnects = counter('fairlead_redis_reconnects_total', 'Connections to Redis opened after one was lost.')
 
   const samplers: (() => void | Promise<void>)[] = []
 
@@ -154,7 +154,7 @@ export function createMetrics(version: string): Metrics {
     )
     const ages = gauge(
       'fairlead_engine_queue_age_seconds',
-      'How long the oldest entry waits: steps whose time has come (due), executions that wait for others of their pipeline (parked).',
+      'Age of the oldest entry: steps that are due (due), executions that wait for others of their pipeline (parked).',
       'queue',
     )
     samplers.push(async () => {
@@ -207,11 +207,11 @@ export function createMetrics(version: string): Metrics {
         for (const [service, count] of upstreamCalls()) pending.set({ service }, count)
       })
       if (liveSessions !== undefined) {
-        const sessions = gauge('fairlead_sessions', 'Live sessions in the data directory. Missing where Redis holds them.')
+        const sessions = gauge('fairlead_sessions', 'Live sessions in the data directory. Missing if sessions are in Redis.')
         samplers.push(() => sessions.set(liveSessions() ?? Number.NaN))
       }
       if (redis !== undefined) {
-        const up = gauge('fairlead_redis_up', 'Whether Redis answered the last time it was asked: 1 or 0. Missing without Redis.')
+        const up = gauge('fairlead_redis_up', 'Whether Redis answered the last command: 1 or 0. Missing without Redis.')
         samplers.push(() => up.set(redis.isReachable() ? 1 : 0))
       }
       if (embedded !== undefined) watchEmbedded(embedded)

@@ -26,21 +26,20 @@ export const TelemetryKeys = z.strictObject({
     .pipe(z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'off']))
     .prefault('info')
     .meta({
-      description: 'What is logged: this level and what is more severe.',
+      description: 'Lowest level that is logged.',
       type: 'trace, debug, info, warn, error, fatal or off',
     }),
   'logging.format': z
     .enum(formats)
     .default('auto')
     .describe(
-      'How log lines are written to standard output: `json` for programs, `text` for people, `auto` for text on a terminal ' +
-        'and JSON otherwise. NO_COLOR and FORCE_COLOR decide about colours.',
+      'Format of the log: `json`, `text` with short lines, or `auto` for text on a terminal and JSON otherwise. NO_COLOR and FORCE_COLOR control colours.',
     ),
   'logging.level': withoutEffect('Levels of single Java loggers.'),
   healthCheckableServices: z
     .array(z.string())
     .default(['orca', 'clouddriver', 'echo', 'igor', 'flex', 'front50', 'mahe', 'mine', 'keel'])
-    .describe('Services whose health is asked, where they are enabled.'),
+    .describe('Services whose health is checked, if they are enabled.'),
   ...TracingKeys.shape,
 })
 export type TelemetryKeys = z.infer<typeof TelemetryKeys>

@@ -26,13 +26,13 @@ export const TracingKeys = z.strictObject({
     ),
   'otel.exporter.otlp.traces.endpoint': httpAddress
     .optional()
-    .describe('Whole address for traces; wins over `otel.exporter.otlp.endpoint`. Switches traces on.'),
+    .describe('Whole address for traces; overrides `otel.exporter.otlp.endpoint`. Switches traces on.'),
   'otel.exporter.otlp.headers': text.describe('Headers for the collector: `name=value,name=value`, values percent-encoded.'),
-  'otel.exporter.otlp.traces.headers': text.describe('The same; wins over single headers of `otel.exporter.otlp.headers`.'),
-  'otel.exporter.otlp.protocol': z.enum([protocol]).default(protocol).describe('How spans are sent; gRPC is not offered.'),
+  'otel.exporter.otlp.traces.headers': text.describe('The same; overrides single headers of `otel.exporter.otlp.headers`.'),
+  'otel.exporter.otlp.protocol': z.enum([protocol]).default(protocol).describe('Protocol for spans; gRPC is not supported.'),
   'otel.exporter.otlp.traces.protocol': z.enum([protocol]).optional().describe('The same as `otel.exporter.otlp.protocol`.'),
-  'otel.exporter.otlp.timeout': duration('ms').prefault('10s').describe('How long one transmission of spans may take.'),
-  'otel.exporter.otlp.compression': z.enum(['none', 'gzip']).default('none').describe('Compression of what is sent.'),
+  'otel.exporter.otlp.timeout': duration('ms').prefault('10s').describe('Timeout of one transmission of spans.'),
+  'otel.exporter.otlp.compression': z.enum(['none', 'gzip']).default('none').describe('Compression of spans.'),
   'otel.service.name': text.describe(
     'Name of the service in traces. Default: that of `otel.resource.attributes`, else `fairlead`.',
   ),
@@ -40,7 +40,7 @@ export const TracingKeys = z.strictObject({
   'otel.traces.sampler': z
     .enum(samplers)
     .default('parentbased_always_on')
-    .describe('Which requests are traced; `parentbased_…` follows the `traceparent` header of the client, where there is one.'),
+    .describe('Sampling of requests; `parentbased_…` follows the `traceparent` header of the client, if present.'),
   'otel.traces.sampler-arg': z.coerce
     .number()
     .min(0)
@@ -55,7 +55,7 @@ export const TracingKeys = z.strictObject({
       'Headers that are read from clients and sent to services: `tracecontext` (`traceparent`, `tracestate`), `baggage`, both ' +
         'with a comma, or `none`. Baggage is off by default: it would let clients send any text to services.',
     ),
-  'otel.bsp.schedule.delay': duration('ms').prefault('5s').describe('How long spans wait at most before they are sent.'),
+  'otel.bsp.schedule.delay': duration('ms').prefault('5s').describe('Maximum delay before spans are sent.'),
   'otel.traces.exporter': z.enum(['otlp', 'none']).default('otlp').describe('`none` switches traces off.'),
   'otel.sdk.disabled': z.boolean().default(false).describe('`true` switches traces off.'),
 })

@@ -6,7 +6,7 @@ import { isEmbeddable, type ServiceName, serviceNames } from './services.ts'
 const Shard = z.strictObject({
   baseUrl: httpAddress.describe('Address of the instance.'),
   priority: z.int().default(1).describe('Among the instances whose selector matches, the highest number wins.'),
-  config: z.record(z.string(), z.unknown()).default({}).describe('Selector (`selectorClass`) and what it needs.'),
+  config: z.record(z.string(), z.unknown()).default({}).describe('Selector (`selectorClass`) and its arguments.'),
 })
 
 const ServiceConfig = z.looseObject({
@@ -35,15 +35,15 @@ const service = {
     .optional()
     .meta({
       description:
-        'Address of the service, or `embedded` for the stand-in inside Fairlead. ' +
-        'Without address, clouddriver, echo, fiat, front50, igor, orca and rosco are embedded, the others disabled.',
+        'Address of the service, or `embedded` for the embedded back end. Without address, clouddriver, echo, fiat, front50, ' +
+        'igor, orca and rosco are embedded, the others disabled.',
       type: 'address or `embedded`',
     }),
   enabled: z
     .boolean()
     .optional()
     .describe(
-      '`false` switches the service off; operations that need it answer accordingly. Default: on where it has an address.',
+      '`false` switches the service off; most operations that need it then return 503. Default: on if it has an address.',
     ),
   host: z.string().optional().describe('Host of the service; used when `baseUrl` is not set.'),
   port: port.optional().describe('Port of the service; used when `baseUrl` is not set.'),
@@ -62,7 +62,7 @@ const service = {
     .array(Shard)
     .default([])
     .describe('Several instances of orca, clouddriver or rosco, and when each is used.'),
-  config: ServiceConfig.default({}).describe('What routing and filtering need besides the address; further keys are kept.'),
+  config: ServiceConfig.default({}).describe('Settings for routing and filtering; further keys are kept.'),
   vipAddress: withoutEffect('Name in a service registry; Fairlead uses addresses.'),
 } as const
 
@@ -89,11 +89,11 @@ export const UpstreamKeys = z.strictObject({
   'authz.enabled': z
     .boolean()
     .default(false)
-    .describe('Identity tokens between services that Gate signs; not supported: has to be off in all services.'),
+    .describe('Identity tokens between services, signed by Gate. Not supported: switch it off in all services.'),
   'okHttpClient.connectTimeoutMs': milliseconds.default(5000).describe('Milliseconds to establish a connection.'),
   'okHttpClient.connectTimoutMs': milliseconds
     .optional()
-    .describe('The spelling of old versions; wins over `okHttpClient.connectTimeoutMs`.'),
+    .describe('The spelling of old versions; overrides `okHttpClient.connectTimeoutMs`.'),
   'okHttpClient.readTimeoutMs': milliseconds
     .default(120_000)
     .describe('Milliseconds without a byte from a service; 0 waits for ever.'),
@@ -107,7 +107,7 @@ export const UpstreamKeys = z.strictObject({
   'okHttpClient.retryOnConnectionFailure': z
     .boolean()
     .default(true)
-    .describe('Repeat a request whose connection failed before anything was sent.'),
+    .describe('Retry a request whose connection failed before anything was sent.'),
   'okHttpClient.propagateSpinnakerHeaders': z
     .boolean()
     .default(true)
@@ -115,7 +115,7 @@ export const UpstreamKeys = z.strictObject({
   'okHttpClient.additionalHeaders': z
     .array(z.string())
     .default([])
-    .describe('Further `X-SPINNAKER-*` headers of clients to pass on.'),
+    .describe('Further `X-SPINNAKER-*` headers of clients to forward.'),
   'okHttpClient.keyStore': z.string().optional().describe('PKCS12 file with the client certificate for calls to services.'),
   'okHttpClient.keyStoreType': z.string().default('PKCS12').describe('Type of `keyStore`.'),
   'okHttpClient.keyStorePassword': z.string().optional().describe('Password of `keyStore`.'),

@@ -13,10 +13,10 @@ const prefixes = 'auth.permissions.source.application.prefix'
 const roles = z.array(z.string()).default([])
 
 const Rule = z.strictObject({
-  prefix: z.string().min(1).describe('Name of an application, or the beginning of names and a star: `web-*`.'),
+  prefix: z.string().min(1).describe('Name of an application, or a prefix and a star: `web-*`.'),
   permissions: z
     .strictObject({
-      READ: roles.describe('Roles that may look.'),
+      READ: roles.describe('Roles that may read.'),
       WRITE: roles.describe('Roles that may change.'),
       EXECUTE: roles.describe('Roles that may start pipelines.'),
       CREATE: roles.describe('Roles that may create it, with `fiat.restrictApplicationCreation`.'),
@@ -29,55 +29,55 @@ export const PermissionServiceKeys = z.strictObject({
   'auth.group-membership.service': oneOf('external', 'file', 'ldap', 'google', 'github')
     .default('external')
     .describe(
-      'Where roles come from besides the login: nowhere (`external`), a file, or a directory. `google` and `github` need an external fiat.',
+      'Source of roles besides the login: none (`external`), a file, or a directory. `google` and `github` need an external fiat.',
     ),
   'auth.group-membership.file.path': z
     .string()
     .min(1)
     .optional()
-    .describe('YAML file with the roles of users: `users: [{username: alice, roles: [ops]}]`. Read again when it changes.'),
+    .describe('YAML file with the roles of users: `users: [{username: alice, roles: [ops]}]`. Reloaded when it changes.'),
   ...belowPrefix(ldap, directoryKeys),
   'fiat.write-mode.sync-delay-ms': milliseconds
     .min(1)
     .default(600_000)
-    .describe('Milliseconds between two refreshes of the roles that a file or a directory gives to those who are logged in.'),
+    .describe('Milliseconds between two refreshes of the roles from a file or a directory for logged-in users.'),
   'fiat.account.manager.roles': roles.describe('Roles whose members may edit account definitions.'),
   'fiat.allowAccessToUnknownApplications': z
     .boolean()
     .default(true)
-    .describe('Whether everybody may do everything with an application that is not defined. Fiat has `false` here.'),
+    .describe('Whether all users may do everything with an application that is not defined. Fiat has `false` here.'),
   'fiat.defaultToUnrestrictedUser': z
     .boolean()
     .default(false)
-    .describe('Give whoever is not known the rights of somebody without roles, instead of none.'),
+    .describe('Give unknown users the rights of a user without roles, instead of none.'),
   'fiat.restrictApplicationCreation': z
     .boolean()
     .default(false)
-    .describe(`Applications are created only by whom \`${prefixes}.prefixes\` gives CREATE, where they name somebody.`),
+    .describe(`Only users with CREATE by \`${prefixes}.prefixes\` may create applications, where a rule names roles for CREATE.`),
   'fiat.executeFallback': oneOf(...authorizations)
     .default('READ')
-    .describe('Who may execute the pipelines of a restricted application that does not say so: those who have this.'),
+    .describe('Authorization for executing the pipelines of a restricted application that names no role for EXECUTE.'),
   'fiat.maxExpandedServiceAccounts': z
     .int()
     .min(0)
     .default(25)
-    .describe('More service accounts than these are not listed with their rights.'),
+    .describe('Above this number, service accounts are listed without their rights.'),
   'fiat.role.orMode': z
     .boolean()
     .default(false)
-    .describe('Let a service account be used by whoever has one of its roles, instead of all.'),
-  'auth.permissions.source.application.prefix.enabled': z.boolean().default(false).describe('Whether the rules below count.'),
+    .describe('Let users with one role of a service account use it, instead of users with all.'),
+  'auth.permissions.source.application.prefix.enabled': z.boolean().default(false).describe('Whether the rules below apply.'),
   'auth.permissions.source.application.prefix.prefixes': z
     .array(Rule)
     .default([])
-    .describe('Permissions for applications by the beginning of their names, in addition to those that they have themselves.'),
+    .describe('Permissions for applications by name prefix, in addition to their own.'),
   'auth.permissions.source.application.prefix.resolutionStrategy': oneOf('AGGREGATE', 'MOST_SPECIFIC')
     .default('AGGREGATE')
-    .describe('Of several rules that fit a name: all of them count, or the longest.'),
+    .describe('Of several rules that match a name, whether all apply or only the longest.'),
   'auth.permissions.source.application.front50.enabled': z
     .boolean()
     .default(true)
-    .describe('Whether the permissions that an application has itself count.'),
+    .describe('Whether the permissions of the applications themselves apply.'),
   'auth.permissions.source.application.chaos-monkey': withoutEffect('Rights of a service that is not offered.'),
   'auth.permissions.source.account': withoutEffect('The permissions of accounts always count.'),
   'auth.permissions.source.build-service': withoutEffect('The permissions of build services always count.'),

@@ -6,7 +6,7 @@ const requests = z.int().min(0).describe('Requests.')
 
 export const LimitKeys = z.strictObject({
   'rate-limit.enabled': z.boolean().default(false).describe('Limit the requests of each user.'),
-  'rate-limit.learning': z.boolean().default(true).describe('Count and label only, refuse nothing.'),
+  'rate-limit.learning': z.boolean().default(true).describe('Report the quota in responses, reject nothing.'),
   'rate-limit.capacity': z.int().min(1).default(60).describe('Requests in one period; expensive operations count as several.'),
   'rate-limit.rateSeconds': z.int().min(1).max(86_400).default(10).describe('Length of a period in seconds.'),
   'rate-limit.capacityByPrincipal': z
@@ -30,9 +30,7 @@ export const LimitKeys = z.strictObject({
     .int()
     .min(1)
     .optional()
-    .describe(
-      'Requests in one period with one API token; they count for its user besides. Default: as many as the user may send.',
-    ),
+    .describe('Requests in one period with one API token; they also count for its user. Default: as many as the user may send.'),
   'rate-limit.capacityByToken': z
     .array(z.strictObject({ token: z.string().describe('Id of an API token.'), override: requests }))
     .default([])
@@ -44,15 +42,17 @@ export const LimitKeys = z.strictObject({
   'rate-limit.ignoring': z
     .array(z.string())
     .default([])
-    .describe('Users and programs (`app:name`) that are counted and labelled, and never refused.'),
+    .describe('Users and programs (`app:name`) that are counted and never rejected.'),
   'rate-limit.redis.enabled': z
     .boolean()
     .default(true)
-    .describe('Count for all replicas together where there is a Redis; otherwise each replica counts for itself.'),
+    .describe('Count for all replicas together if Redis is configured; otherwise each replica counts for itself.'),
   'rate-limit.redis.fallback': z
     .enum(['none', 'memory'])
     .default('none')
-    .describe('While Redis cannot count: `none` limits nobody, as Gate does; with `memory` each replica counts for itself.'),
+    .describe(
+      'While Redis is unavailable: `none` limits no request, as Gate does; with `memory` each replica counts for itself.',
+    ),
   'rate-limit.filter-order': withoutEffect('Fairlead limits after the login.'),
   'rate-limit.order': withoutEffect('Fairlead limits after the login.'),
 })

@@ -27,18 +27,21 @@ export const TlsKeys = z.strictObject({
   'server.ssl.enabled': z
     .boolean()
     .optional()
-    .describe('TLS on the main port. Default: on as soon as a certificate or key store is named.'),
-  'server.ssl.certificate': z.string().optional().describe('PEM file with the certificate of the gateway and those above it.'),
+    .describe('TLS on the main port. Default: on if a certificate or key store is set.'),
+  'server.ssl.certificate': z
+    .string()
+    .optional()
+    .describe('PEM file with the server certificate and the intermediate certificates.'),
   'server.ssl.certificate-private-key': z.string().optional().describe('PEM file with its private key.'),
   'server.ssl.key-store': z
     .string()
     .optional()
-    .describe('PKCS #12 file with certificate and private key; read anew when it changes, like every file here.'),
+    .describe('PKCS #12 file with certificate and private key; reloaded when it changes, like every file here.'),
   'server.ssl.key-store-type': withoutEffect('The file itself tells.'),
   'server.ssl.key-store-password': z.string().optional().describe('Password of the key store.'),
   'server.ssl.key-store-provider': withoutEffect('There are no providers.'),
   'server.ssl.key-password': z.string().optional().describe('Password of the private key. Default: that of the key store.'),
-  'server.ssl.key-alias': z.string().optional().describe('Which private key of the key store. Default: the first.'),
+  'server.ssl.key-alias': z.string().optional().describe('Alias of the private key in the key store. Default: the first.'),
   'server.ssl.trust-certificate': z
     .string()
     .optional()
@@ -52,22 +55,22 @@ export const TlsKeys = z.strictObject({
     .transform(anyCase)
     .pipe(z.enum(['none', 'want', 'need']))
     .prefault('none')
-    .meta({ description: 'Whether the main port asks for client certificates, or insists.', type: 'none, want or need' }),
+    .meta({
+      description: 'Whether the main port requests client certificates (`want`) or requires them (`need`).',
+      type: 'none, want or need',
+    }),
   [crlKey]: z
     .string()
     .optional()
     .describe('Revocation lists (CRL) of the authorities, PEM or DER; or `blocklist:` and a file of `issuer:::serial` lines.'),
-  'ssl.blocklist.enabled': z.boolean().default(true).describe('Whether a block list counts.'),
+  'ssl.blocklist.enabled': z.boolean().default(true).describe('Whether a block list applies.'),
   'server.ssl.server-name-bundles': z
     .unknown()
     .optional()
-    .describe('Certificates by name of the host; not supported: name one in `server.ssl` instead.'),
-  'server.ssl.bundle': z
-    .string()
-    .optional()
-    .describe('Bundles of Spring; not supported: name the files in `server.ssl` instead.'),
-  'server.ssl.ciphers': z.array(z.string()).optional().describe('Cipher suites; wins over `default.cipherSuites`.'),
-  'server.ssl.enabled-protocols': z.array(z.string()).optional().describe('TLS versions; wins over `default.tlsVersions`.'),
+    .describe('Certificates by host name. Not supported: set one in `server.ssl` instead.'),
+  'server.ssl.bundle': z.string().optional().describe('Bundles of Spring. Not supported: set the files in `server.ssl` instead.'),
+  'server.ssl.ciphers': z.array(z.string()).optional().describe('Cipher suites; overrides `default.cipherSuites`.'),
+  'server.ssl.enabled-protocols': z.array(z.string()).optional().describe('TLS versions; overrides `default.tlsVersions`.'),
   'server.ssl.protocol': withoutEffect('The versions decide.'),
   'default.tlsVersions': z.array(z.string()).default(['TLSv1.3', 'TLSv1.2']).describe('TLS versions of all encrypted ports.'),
   'default.cipherSuites': z.array(z.string()).default(strongCiphers).describe('Cipher suites of all encrypted ports.'),
@@ -76,7 +79,7 @@ export const TlsKeys = z.strictObject({
   'default.legacyServerPortAuth': z
     .boolean()
     .default(true)
-    .describe('Whether the extra port without TLS asks for a login as the main port does.'),
+    .describe('Whether the extra port without TLS requires a login as the main port does.'),
 })
 export type TlsKeys = z.infer<typeof TlsKeys>
 

@@ -6,12 +6,12 @@ export const HeaderKeys = z.strictObject({
   'header.enabled': z
     .boolean()
     .default(false)
-    .describe('Take the user from the header `X-SPINNAKER-USER`, which a proxy in front has to write; see `internal-proxies`.'),
+    .describe('Take the user from the header `X-SPINNAKER-USER`, which a proxy in front must set; see `internal-proxies`.'),
   'header.serviceAccountCacheTimeoutMinutes': z
     .int()
     .min(0)
     .default(60)
-    .describe('Minutes for which the names of service accounts are remembered; their use is no login.'),
+    .describe('Minutes for which the names of service accounts are cached; their use is no login.'),
 })
 export type HeaderKeys = z.infer<typeof HeaderKeys>
 

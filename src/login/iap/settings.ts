@@ -16,13 +16,13 @@ export const IapKeys = z.strictObject({
   'google.iap.issuerId': z.string().min(1).default('https://cloud.google.com/iap').describe('Issuer of the tokens.'),
   'google.iap.iapVerifyKeyUrl': httpAddress
     .prefault('https://www.gstatic.com/iap/verify/public_key-jwk')
-    .describe('Where the keys are published with which tokens are signed.'),
+    .describe('Address of the keys that sign the tokens.'),
   'google.iap.issuedAtTimeAllowedSkew': milliseconds
     .default(30_000)
     .describe('Milliseconds by which a token may be issued in the future.'),
   'google.iap.expirationTimeAllowedSkew': milliseconds
     .default(30_000)
-    .describe('Milliseconds for which a token is accepted after its end.'),
+    .describe('Milliseconds for which a token is accepted after it expires.'),
   'security.authn.iap.enabled': z.boolean().default(false).describe('Form of installers; `google.iap.enabled` decides.'),
   'security.authn.iap': withoutEffect('Form of installers; the keys of `google.iap` decide.'),
 })

@@ -7,16 +7,16 @@ export const LdapKeys = z.strictObject({
   'ldap.enabled': z.boolean().default(false).describe('Login against a directory (LDAP), with a form or HTTP Basic.'),
   ...belowPrefix('ldap', directoryKeys),
   'ldap.managerDn': directoryKeys.managerDn.describe(
-    'Who searches. Default: searches for users are anonymous, those for groups are made as the user.',
+    'User for searches. Default: searches for users are anonymous, those for groups are made as the user.',
   ),
   'ldap.userSearchFilter': directoryKeys.userSearchFilter.describe(
-    'Finds the entry of a user, such as `(sAMAccountName={0})`; tried after the pattern, where there are both.',
+    'Finds the entry of a user, such as `(sAMAccountName={0})`; tried after the pattern, if both are set.',
   ),
   'ldap.usernameAttribute': z
     .string()
     .regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as uid')
     .optional()
-    .describe('Attribute that gives the user name as others see it. Default: the user name as it was typed.'),
+    .describe('Attribute with the user name to show. Default: the user name as typed.'),
   'security.authn.ldap.enabled': z.boolean().default(false).describe('Switch of installers; `ldap.enabled` decides.'),
   'security.authn.ldap': withoutEffect('Settings of installers; those below `ldap` count.'),
 })

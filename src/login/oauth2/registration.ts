@@ -22,7 +22,7 @@ export interface Registration {
   readonly clientAuthentication: ClientAuthentication
   readonly scopes: readonly string[]
   readonly pkce: boolean
-  /** Where the provider returns to; may hold `{baseUrl}` and its parts. */
+  /** Redirect address; may contain `{baseUrl}` and its parts. */
   readonly redirectUri: string
   /** Published by the issuer; what is missing in `endpoints` comes from there. */
   readonly issuerUri: string | undefined

@@ -27,33 +27,35 @@ function attribute(description: string) {
 }
 
 export const MappingKeys = z.strictObject({
-  username: attribute('Attribute that names the user. Default: `email`. Nested ones are written with dots.'),
+  username: attribute('Attribute with the user name. Default: `email`. Nested attributes are written with dots.'),
   email: attribute('Attribute with the e-mail address. Default: `email`. An empty text: none.'),
   firstName: attribute('Attribute with the first name. Default: `given_name`.'),
   lastName: attribute('Attribute with the last name. Default: `family_name`.'),
   serviceAccountEmail: attribute('Attribute with the name of a service account. Default: `client_email`.'),
-  roles: attribute('Attribute with the roles: a list, or one text with commas or blanks. Default: none.'),
+  roles: attribute('Attribute with the roles: a list, or a text separated by commas or blanks. Default: none.'),
 })
 export type MappingKeys = z.infer<typeof MappingKeys>
 
 const RequirementKeys = z
   .record(z.string(), z.string())
   .default({})
-  .describe('Attributes that a user must have, each with its exact value, or with a pattern `/…/` for the whole value.')
+  .describe(
+    'Attributes that a user must have, each with its exact value, or with a regular expression `/…/` for the whole value.',
+  )
 
 const OrganizationKeys = z.strictObject({
   type: z.string().optional().describe('`github`, the only kind of requirement.'),
-  organization: text.describe('GitHub organisation of which a user has to be a public member.'),
+  organization: text.describe('GitHub organisation of which users must be public members.'),
 })
 
 const RegistrationKeys = z.strictObject({
   'client-id': text.describe('Identifier of the gateway at the provider; switches this method on.'),
-  'client-secret': text.describe('Secret of the gateway at the provider; best given in the environment.'),
+  'client-secret': text.describe('Secret of the gateway at the provider; best set in the environment.'),
   'client-name': text.describe('Label on the page that offers several registrations.'),
   provider: text.describe('Provider block or preset. Default: the name of the registration.'),
-  scope: words.describe('Scopes to ask for, separated by commas or blanks. Default: those of the preset.'),
+  scope: words.describe('Requested scopes, separated by commas or blanks. Default: those of the preset.'),
   'redirect-uri': text.describe(
-    'Where the provider returns to; may hold `{baseUrl}` and its parts. Default: `{baseUrl}/login/oauth2/code/{registrationId}`.',
+    'Redirect address; may contain `{baseUrl}` and its parts. Default: `{baseUrl}/login/oauth2/code/{registrationId}`.',
   ),
   'redirect-uri-template': text.describe('The older name of `redirect-uri`.'),
   'client-authentication-method': text.describe(
@@ -62,16 +64,16 @@ const RegistrationKeys = z.strictObject({
   'authorization-grant-type': text.describe('authorization_code, the only value.'),
   'private-key-location': text.describe('PEM file with the key of `private_key_jwt`: RSA, or P-256.'),
   'private-key-id': text.describe('Name of that key at the provider.'),
-  pkce: z.boolean().default(true).describe('Prove with PKCE that the one who started a login completes it.'),
+  pkce: z.boolean().default(true).describe('Bind each login to its browser with PKCE.'),
   'provider-requirements': OrganizationKeys.optional(),
 })
 export type RegistrationKeys = z.infer<typeof RegistrationKeys>
 
 const ProviderKeys = z.strictObject({
-  'issuer-uri': address.describe('Issuer; the rest is taken from what it publishes, and what it signs must name it.'),
-  'authorization-uri': address.describe('Where browsers are sent. A query in it is kept.'),
-  'token-uri': address.describe('Where codes are exchanged.'),
-  'user-info-uri': address.describe('What says who the user is.'),
+  'issuer-uri': address.describe('Issuer; the rest comes from its discovery document, and its tokens must name it.'),
+  'authorization-uri': address.describe('Authorization endpoint. A query in it is kept.'),
+  'token-uri': address.describe('Token endpoint.'),
+  'user-info-uri': address.describe('User-info endpoint.'),
   'user-info-authentication-method': text.describe('How the access token is sent there: header (default), form or query.'),
   'user-name-attribute': withoutEffect('The mapping says which attribute names the user.'),
   'jwk-set-uri': address.describe('Keys that sign ID tokens.'),
@@ -80,23 +82,23 @@ export type ProviderKeys = z.infer<typeof ProviderKeys>
 
 /** What stood below `security.oauth2` in early releases, and still does below `security.authn.oauth2` in installers' files. */
 export const OlderKeys = z.strictObject({
-  enabled: z.boolean().optional().describe('False switches what stands here off.'),
-  provider: text.describe('Preset: GOOGLE, GITHUB, AZURE, ORACLE; OTHER is none.'),
+  enabled: z.boolean().optional().describe('`false` switches this section off.'),
+  provider: text.describe('Preset: GOOGLE, GITHUB, AZURE, ORACLE, or OTHER without preset.'),
   client: z
     .strictObject({
       clientId: text.describe('Older name of `client-id`; switches this method on.'),
       clientSecret: text.describe('Older name of `client-secret`.'),
-      scope: words.describe('Scopes to ask for, separated by commas or blanks.'),
+      scope: words.describe('Requested scopes, separated by commas or blanks.'),
       userAuthorizationUri: address.describe('Older name of `authorization-uri`.'),
       accessTokenUri: address.describe('Older name of `token-uri`.'),
-      preEstablishedRedirectUri: address.describe('Where the provider returns to. Default: `{baseUrl}/login`.'),
-      useCurrentUri: z.boolean().optional().describe('Accepted; an address in `preEstablishedRedirectUri` wins in any case.'),
+      preEstablishedRedirectUri: address.describe('Redirect address. Default: `{baseUrl}/login`.'),
+      useCurrentUri: z.boolean().optional().describe('Accepted; `preEstablishedRedirectUri` always overrides it.'),
       clientAuthenticationScheme: text.describe('header (default), form, query or none.'),
       authenticationScheme: text.describe(
-        'How the access token is sent to the user-info address: header (default), form or query.',
+        'How the access token is sent to the user-info endpoint: header (default), form or query.',
       ),
       tokenName: z.string().min(1).default('access_token').describe('Name of the access token in a form or query.'),
-      pkce: z.boolean().default(true).describe('Prove with PKCE that the one who started a login completes it.'),
+      pkce: z.boolean().default(true).describe('Bind each login to its browser with PKCE.'),
       grantType: withoutEffect('Is always authorization_code.'),
       registeredRedirectUri: withoutEffect('Known to the provider.'),
       id: withoutEffect('Name of the client in the Java framework.'),
@@ -139,7 +141,7 @@ export const OAuth2Keys = z.strictObject({
   'spring.security.oauth2.client.provider': z
     .record(z.string(), ProviderKeys)
     .default({})
-    .describe('Providers by name; those of a preset need only what differs.'),
+    .describe('Providers by name; a preset needs only what differs.'),
   'spring.security.oauth2.resourceserver': withoutEffect('Bearer tokens are checked by the first registration.'),
   'security.oauth2': OlderKeys.optional().describe(older),
   'security.oauth2.external-auth-token-filter.connect-timeout-ms': milliseconds
@@ -147,12 +149,12 @@ export const OAuth2Keys = z.strictObject({
     .describe('Milliseconds to wait for a connection to the provider.'),
   'security.oauth2.external-auth-token-filter.read-timeout-ms': milliseconds
     .default(5000)
-    .describe('Milliseconds to wait for an answer of the provider.'),
+    .describe('Milliseconds to wait for a response of the provider.'),
   'security.oauth2.external-auth-token-filter.audience': z
     .array(z.string())
     .default([])
     .describe(
-      'A bearer token has to be a JWT of the issuer for one of these audiences. Default: whatever the user-info address accepts.',
+      'A bearer token must be a JWT of the issuer for one of these audiences. Default: any token that the user-info endpoint accepts.',
     ),
   'security.authn.oauth2': OlderKeys.optional().meta({ description: sameParts, sameAs: 'security.oauth2' }),
   'spring.oauth2': OlderKeys.optional().meta({ description: sameParts, sameAs: 'security.oauth2' }),

@@ -32,26 +32,30 @@ const AssertingParty = z
         credentials: z
           .array(z.strictObject({ 'certificate-location': location('Certificate in PEM.') }))
           .default([])
-          .describe('Certificates that signatures are checked with.'),
+          .describe('Certificates for verifying signatures.'),
       })
       .optional(),
   })
   .optional()
 
 const Registration = z.strictObject({
-  'entity-id': z.string().min(1).optional().describe('Our name at the identity provider. May hold `{baseUrl}` and the like.'),
+  'entity-id': z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Entity ID of Fairlead at the identity provider. May contain `{baseUrl}` and its parts.'),
   acs: z
     .strictObject({
-      location: z.string().min(1).optional().describe('Where answers go. May hold `{baseUrl}` and `{registrationId}`.'),
+      location: z.string().min(1).optional().describe('Address for responses. May contain `{baseUrl}` and `{registrationId}`.'),
       binding: z
         .string()
         .transform((text) => text.toLowerCase())
         .pipe(z.enum(['post']))
         .optional()
-        .meta({ description: 'How answers come.', type: 'post' }),
+        .meta({ description: 'Binding of responses.', type: 'post' }),
     })
     .optional(),
-  'name-id-format': z.string().min(1).optional().describe('Kind of name that is asked for.'),
+  'name-id-format': z.string().min(1).optional().describe('Requested NameID format.'),
   signing: Credentials,
   decryption: Credentials,
   singlelogout: withoutEffect('Logging out here does not log out at the identity provider.'),
@@ -69,7 +73,7 @@ export const SamlKeys = z.strictObject({
     .describe('Metadata of the identity provider: an http(s) address, a file, or the XML itself.'),
   'saml.metadataRefresh': duration('s')
     .default(900_000)
-    .describe('How often the metadata is read again (default 15m). While that fails, the last good copy counts.'),
+    .describe('Interval between two reads of the metadata (default 15m). While that fails, the last valid copy applies.'),
   'saml.issuerId': z
     .string()
     .min(1)
@@ -83,41 +87,41 @@ export const SamlKeys = z.strictObject({
   'saml.keyStorePassword': z.string().default('').describe('Password of the key store.'),
   'saml.keyStoreAliasName': withoutEffect('The key store holds one key pair.'),
   'saml.keyStoreType': withoutEffect('Found out from the file: PKCS#12 or PEM.'),
-  'saml.signRequests': z.boolean().optional().describe('Sign requests. Default: where the metadata wants it.'),
+  'saml.signRequests': z.boolean().optional().describe('Sign requests. Default: if the metadata asks for it.'),
   'saml.signingCredentials': z
     .array(
       z.strictObject({ privateKeyLocation: location('Private key in PEM.'), certificateLocation: location('Its certificate.') }),
     )
     .default([])
-    .describe('Key pairs that requests are signed with; the first one signs.'),
+    .describe('Key pairs for signing requests; the first one is used.'),
   'saml.signatureDigest': z
     .string()
     .transform((text) => text.replaceAll('-', '').toUpperCase())
     .pipe(z.enum(['SHA1', 'SHA256', 'SHA384', 'SHA512']))
     .optional()
     .meta({
-      description: 'Digest of signed requests (default SHA256). SHA1 also accepts answers that are signed with SHA-1.',
+      description: 'Digest of signed requests (default SHA256). SHA1 also accepts responses signed with SHA-1.',
       type: 'SHA1, SHA256, SHA384 or SHA512',
     }),
   'saml.registrationId': z
     .string()
     .regex(/^[\w.-]+$/, 'must consist of letters, digits, dots, hyphens and underscores')
     .default('SSO')
-    .describe('Name of the one registration; part of addresses.'),
+    .describe('Name of the registration; part of addresses.'),
   'saml.loginProcessingUrl': z
     .string()
     .startsWith('/')
     .default('/saml/{registrationId}')
-    .describe('Path at which answers are accepted, besides all paths that Gate has ever used.'),
+    .describe('Path that accepts responses, in addition to all paths that Gate has used.'),
   'saml.redirectProtocol': z
     .enum(['http', 'https'])
     .default('https')
-    .describe('Scheme of the address for answers, with `saml.redirectHostname`.'),
+    .describe('Scheme of the address for responses, with `saml.redirectHostname`.'),
   'saml.redirectHostname': z
     .string()
     .regex(/^[^/?#\s@]+$/, 'must be a host name, perhaps with a port')
     .optional()
-    .describe('Host and port of the address for answers. Default: those of the request.'),
+    .describe('Host and port of the address for responses. Default: those of the request.'),
   'saml.redirectBasePath': z
     .string()
     .startsWith('/')
@@ -127,7 +131,7 @@ export const SamlKeys = z.strictObject({
     .int()
     .min(1)
     .optional()
-    .describe('Seconds after which people have to authenticate again at the identity provider. Default: does not matter.'),
+    .describe('Seconds after which users must authenticate again at the identity provider. Default: no limit.'),
   'saml.idpInitiated.enabled': z
     .boolean()
     .default(true)
@@ -135,10 +139,8 @@ export const SamlKeys = z.strictObject({
   'saml.idpInitiated.relayStates': z
     .array(z.string().min(1))
     .default([])
-    .describe(
-      'Pages of the web UI where such a login may lead, when it comes with one of these as RelayState. Others lead to the start.',
-    ),
-  'saml.requiredRoles': z.array(z.string().min(1)).default([]).describe('People need one of these roles to log in.'),
+    .describe('Allowed RelayState values: pages of the web UI to which such a login may lead. Others lead to the start page.'),
+  'saml.requiredRoles': z.array(z.string().min(1)).default([]).describe('Users need one of these roles to log in.'),
   'saml.sortRoles': z.boolean().default(false).describe('Sort roles by name.'),
   'saml.forceLowercaseRoles': z.boolean().default(true).describe('Write roles in lower case.'),
   'saml.userAttributeMapping.firstName': z.string().default('User.FirstName').describe('Attribute with the first name.'),
@@ -156,6 +158,6 @@ export const SamlKeys = z.strictObject({
   'spring.security.saml2.relyingparty.registration': z
     .record(z.string(), Registration)
     .default({})
-    .describe('Registrations of the newest releases, by name; each wins over `saml.*` for what it sets.'),
+    .describe('Registrations of the newest releases, by name; their values override `saml.*`.'),
 })
 export type SamlKeys = z.infer<typeof SamlKeys>

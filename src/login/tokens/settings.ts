@@ -11,39 +11,39 @@ export const ApiTokenKeys = z.strictObject({
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9_-]{0,19}$/, 'must be a few letters, digits, hyphens and underscores')
     .default('spk_')
-    .describe('Beginning of every token, by which it is told from the bearer tokens of others.'),
+    .describe('Prefix of every token, which distinguishes it from other bearer tokens.'),
   'api-tokens.token-random-bytes': z.int().min(16).max(64).default(30).describe('Random bytes in a new token.'),
-  'api-tokens.redis-key-prefix': z.string().min(1).default('api-token').describe('Beginning of the keys of tokens in Redis.'),
+  'api-tokens.redis-key-prefix': z.string().min(1).default('api-token').describe('Prefix of the keys of tokens in Redis.'),
   'api-tokens.reject-check-interval-seconds': withoutEffect('Permissions are asked with each request, from a short memory.'),
   'api-tokens.max-user-token-lifetime-days': z
     .int()
     .min(1)
     .max(3650)
     .default(90)
-    .describe('Longest life of a token that somebody creates for oneself, and its life unless a shorter one is asked for.'),
+    .describe('Maximum and default lifetime of a token that users create for themselves.'),
   'api-tokens.max-service-account-token-lifetime-days': z
     .int()
     .min(1)
     .max(3650)
     .default(365)
-    .describe('Longest life that may be asked for a token of a service account; without an end it never expires.'),
+    .describe('Maximum lifetime that a request may set for a token of a service account; without one the token never expires.'),
   'api-tokens.allowed-minting-roles': z
     .array(z.string())
     .optional()
     .describe(
-      'Roles whose holders may create tokens for themselves; administrators always may. ' +
-        'Default: everybody while every service is embedded, else administrators only, as in Gate.',
+      'Roles whose members may create tokens for themselves; administrators always may. Default: all users while every service is ' +
+        'embedded, else administrators only, as in Gate.',
     ),
   'api-tokens.reject-if-no-principal-permissions': z
     .boolean()
     .default(false)
-    .describe('Refuse the tokens of somebody who has no role left at the permission service.'),
+    .describe('Reject the tokens of users without any role at the permission service.'),
   'api-tokens.rotation-overlap-hours': z
     .int()
     .min(0)
     .max(168)
     .default(24)
-    .describe('Hours for which the former secret of a rotated token is still accepted, unless the rotation says otherwise.'),
+    .describe('Hours for which the former secret of a rotated token is still accepted, unless the rotation sets another time.'),
 })
 export type ApiTokenKeys = z.infer<typeof ApiTokenKeys>
 

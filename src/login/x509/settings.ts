@@ -26,27 +26,25 @@ export const X509Keys = z.strictObject({
   'x509.subject-principal-regex': searchPattern
     .optional()
     .describe(
-      'Finds the user in the name of the owner, written as in `EMAILADDRESS=a@example.com, CN=a, O=Acme`: the one group. ' +
-        'Default: the common name. An e-mail address among the alternative names comes first in any case.',
+      'Regular expression whose group finds the user name in the subject, written as in `EMAILADDRESS=a@example.com, CN=a, ' +
+        'O=Acme`. Default: the common name. An e-mail address among the alternative names always takes precedence.',
     ),
   'x509.role-oid': z
     .string()
     .regex(/^[0-2](?:\.\d+)+$/, 'must be dotted numbers such as 1.2.840.10070.8.1')
     .optional()
-    .describe('Identifier of the certificate extension that holds roles, one in each line.'),
-  'x509.required-roles': z.array(z.string()).default([]).describe('Roles of which a user needs at least one.'),
+    .describe('Identifier of the certificate extension with roles, one per line.'),
+  'x509.required-roles': z.array(z.string()).default([]).describe('Users need at least one of these roles.'),
   'x509.loginDebounce.enabled': z
     .boolean()
     .default(false)
-    .describe('Tell the permission service once in a while instead of with each request.'),
+    .describe('Report users to the permission service periodically instead of with each request.'),
   'x509.loginDebounce.debounceWindowSeconds': z.int().min(1).max(86_400).default(300).describe('How often then.'),
   'x509.certificateHeader': z
     .string()
     .regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header')
     .optional()
-    .describe(
-      'Header in which trusted proxies hand on the certificate of the client, as PEM, base64 or X-Forwarded-Client-Cert.',
-    ),
+    .describe('Header in which trusted proxies forward the client certificate, as PEM, base64 or X-Forwarded-Client-Cert.'),
 })
 export type X509Keys = z.infer<typeof X509Keys>
 

@@ -53,7 +53,7 @@ export const adminOperations: Operation[] = [
     path: '/admin/executions/hydrate',
     demands: adminOfExecutions,
     summary: 'Requeue an execution',
-    description: 'Creates the work of a running execution again, or with `dryRun` says what would be created.',
+    description: 'Creates the work of a running execution again, or with `dryRun` reports what would be created.',
     query: { executionId: nonEmpty, dryRun: flag.default(true) },
     handle: hydrate,
     answer: Hydration,

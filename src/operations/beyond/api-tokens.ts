@@ -90,7 +90,7 @@ export const apiTokenOperations: Operation[] = [
     path: '/auth/apiTokens',
     demands: ownAffair,
     summary: 'Create an API token',
-    description: 'Creates an API token. Its secret stands in this answer and nowhere else.',
+    description: 'Creates an API token. Only this response contains its secret.',
     body: { schema: CreateToken, shown: CompleteToken, required: true },
     handle: create,
     success: 201,

@@ -40,7 +40,7 @@ export const bannerOperations: Operation[] = [
     method: 'DELETE',
     path: '/banners',
     summary: 'Delete all announcements',
-    description: 'The header `X-Deleted-Count` of the answer says how many there were.',
+    description: 'The response header `X-Deleted-Count` has their number.',
     handle: async (_request, { banners }) =>
       new DirectAnswer(204, undefined, { 'x-deleted-count': String(await banners.removeAll()) }),
     success: 204,

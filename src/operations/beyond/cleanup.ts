@@ -25,7 +25,7 @@ export const cleanupOperations: Operation[] = [
     path: `${resourcePath}/optOut`,
     demands: decidedByService,
     summary: 'Spare a resource from deletion',
-    description: 'Spares a resource from deletion. It is a GET that changes something, because it stands as a link in mails.',
+    description: 'Spares a resource from deletion. It is a GET that changes something, because mails contain it as a link.',
     forward: { service: 'swabbie', method: 'PUT', path: '/resources/state/{namespace}/{resourceId}/optOut' },
     missingWhenDisabled: true,
     answer: AnyObject,

@@ -25,7 +25,7 @@ export const cronOperations: Operation[] = [
     path: '/cron/validate',
     demands: aboutGateway,
     summary: 'Validate a cron expression',
-    description: 'Says whether a timer expression is valid. A wrong one is an answer, not an error.',
+    description: 'Checks a cron expression. An invalid one is a result, not an error.',
     query: { expression: text },
     handle: validate,
     answer: CronVerdict,

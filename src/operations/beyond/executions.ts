@@ -73,7 +73,7 @@ export const executionOperations: Operation[] = [
     path: '/pipelines/{id}/{stageId}/evaluateExpression',
     demands: readsExecution,
     summary: 'Evaluate an expression at a stage',
-    description: 'The value that an expression has at a stage. A failed evaluation is an answer: see `detail`.',
+    description: 'The value that an expression has at a stage. A failed evaluation is a result: see `detail`.',
     query: { expression: text },
     forward: { service: 'orca', path: '/pipelines/{id}/{stageId}/evaluateExpression', query: ['expression'] },
     on404: { message: ({ path }) => `There is no stage ${path['stageId']} in an execution ${path['id']}.` },

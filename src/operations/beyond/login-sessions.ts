@@ -52,7 +52,7 @@ export const loginSessionOperations: Operation[] = [
     path: '/auth/sessions',
     demands: ownAffair,
     summary: 'End other sessions',
-    description: 'Ends all sessions of the caller but this one; of somebody else, all.',
+    description: 'Ends all other sessions of the caller; of another user, all.',
     query,
     handle: async (request, platform) => {
       const username = await whose(request, platform)

@@ -282,7 +282,7 @@ const resources: Operation[] = [
     path: '/managed/resources/diff',
     demands: decidedByService,
     summary: 'Compare a managed resource',
-    description: 'Checks a resource, and says what would change.',
+    description: 'Checks a resource, and reports what would change.',
     body: { schema: AnyObject, required: true },
     forward: { service: 'keel', path: '/resources/diff' },
     answer: AnyObject,

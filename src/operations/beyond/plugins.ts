@@ -62,7 +62,7 @@ export const pluginOperations: Operation[] = [
     path: '/plugins/installed',
     demands: aboutGateway,
     summary: 'List installed plugins',
-    description: 'Installed plugins by service. A service that cannot say has none.',
+    description: 'Installed plugins by service. A service that cannot report them has none.',
     query: { service: text.optional() },
     handle: listInstalled,
     answer: z.record(z.string(), ObjectList),

@@ -12,28 +12,28 @@ export const AuditKeys = z.strictObject({
     .prefault('sqlite')
     .meta({
       description:
-        'Where: `audit.db` in the data directory, files, standard output, or a stream of the Redis that `redis.connection` names.',
+        'Destination: `audit.db` in the data directory, files, standard output, or a stream of the Redis that `redis.connection` names.',
       type: 'sqlite, file, stdout or redis',
     }),
   'audit.required': z
     .boolean()
     .default(false)
-    .describe('Whether changes and logins are refused with 503 while they cannot be recorded. A change has two records then.'),
-  'audit.reads': z.boolean().default(false).describe('Whether what users read is recorded, too.'),
-  'audit.retentionDays': z.int().min(0).max(36_500).default(90).describe('Days that records are kept; 0 keeps them for ever.'),
+    .describe('Whether changes and logins are rejected with 503 while the log cannot be written. A change then has two records.'),
+  'audit.reads': z.boolean().default(false).describe('Whether reads of users are recorded, too.'),
+  'audit.retentionDays': z.int().min(0).max(36_500).default(90).describe('Days until records are deleted; 0 keeps them.'),
   'audit.file': z
     .string()
     .min(1)
     .optional()
-    .describe('With `audit.sink: file`: the file that grows. Default: `audit/audit.log` in the data directory.'),
-  'audit.fileMegabytes': z.int().min(1).max(10_000).default(100).describe('Size at which another file is begun.'),
+    .describe('With `audit.sink: file`: the current file. Default: `audit/audit.log` in the data directory.'),
+  'audit.fileMegabytes': z.int().min(1).max(10_000).default(100).describe('Size at which a new file begins.'),
   'audit.maxMegabytes': z
     .int()
     .min(1)
     .max(10_000_000)
     .optional()
-    .describe('Size of the whole log at which its oldest records go, however young they are. Default: only their age decides.'),
-  'audit.fileHours': z.int().min(1).max(8784).default(24).describe('Age at which another file is begun.'),
+    .describe('Size of the whole log at which its oldest records are deleted. Default: only their age matters.'),
+  'audit.fileHours': z.int().min(1).max(8784).default(24).describe('Age at which a new file begins.'),
 })
 export type AuditKeys = z.infer<typeof AuditKeys>
 
