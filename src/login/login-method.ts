@@ -36,7 +36,7 @@ export type LoginOutcome =
 /** What a protected path says to somebody who is not logged in. */
 export type EntryPoint = { kind: 'redirect'; location: string } | { kind: 'refusal'; error: GatewayError }
 
-/** What is known about somebody who is not logged in. */
+/** A client without login, as far as it is known. */
 export interface Visitor {
   /** A browser opens a page with the cookie of a session that is over. */
   readonly hadSession: boolean

@@ -61,7 +61,7 @@ export class Unlocks {
   }
 }
 
-/** People type passwords in the wrong field, and what a name was typed for is nobody's business. */
+/** Users type passwords in the wrong field, so the name itself is not stored. */
 function toStoredKey(username: string): string {
   return hash('sha256', toUserKey(username), 'base64url')
 }

@@ -1,4 +1,4 @@
-/** The pages of a login by SAML: the form that takes the browser to the identity provider, and the choice. */
+/** The pages of a login by SAML: the form that takes the browser to the identity provider, and the words of refusals. */
 import { createHash } from 'node:crypto'
 import { createPage, escapeHtml, type Page, type Site } from '../../http/page.ts'
 
@@ -21,22 +21,6 @@ export function createPostPage({ brand }: Site, action: string, fields: Readonly
     </form>
     <script>${submit}</script>`,
     `; script-src 'sha256-${submitHash}'`,
-    brand,
-  )
-}
-
-export function createChoicePage({ contextPath, brand }: Site, ids: readonly string[]): Page {
-  const links = ids.map(
-    (id) => `<p><a class="button" href="${escapeHtml(`${contextPath}/saml2/authenticate/${id}`)}">${escapeHtml(id)}</a></p>`,
-  )
-  return createPage(
-    'Sign in',
-    `
-    <h1>Sign in</h1>
-    <p class="lead">${escapeHtml(brand.lead)}</p>
-    <p>Choose where you have an account:</p>
-    ${links.join('\n    ')}`,
-    "; form-action 'none'",
     brand,
   )
 }

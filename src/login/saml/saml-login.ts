@@ -8,13 +8,14 @@ import { readForm } from '../../http/read-form.ts'
 import type { RequestState, User } from '../../http/request-state.ts'
 import type { LoginReport } from '../../permissions/permissions.ts'
 import { askStore } from '../../sessions/session-store.ts'
+import { createChoicePage } from '../choice-page.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
 import { type NameCase, nameCaseOfIdentityProvider } from '../name-case.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { Presented, Trace } from '../trace.ts'
 import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request.ts'
 import { type RoleNotes, toUser } from './identity.ts'
-import { createChoicePage, createPostPage, type RefusalNotice, refusalText } from './pages.ts'
+import { createPostPage, type RefusalNotice, refusalText } from './pages.ts'
 import { refuseUnless, SamlRefused } from './refusal.ts'
 import type { Registration } from './registration.ts'
 import {
@@ -189,7 +190,7 @@ export class SamlLogin implements LoginMethod {
       200,
       createChoicePage(
         site,
-        registrations.map(({ id }) => id),
+        registrations.map(({ id }) => ({ label: id, path: `${startPath}/${id}` })),
       ),
     )
   }

@@ -1,5 +1,5 @@
-/** The choice between several providers. */
-import { createPage, escapeHtml, type Page, type Site } from '../../http/page.ts'
+/** The login page where several identity providers are configured. */
+import { createPage, escapeHtml, type Page, type Site } from '../http/page.ts'
 
 export interface Choice {
   readonly label: string
