@@ -199,7 +199,9 @@ function subjectsOfApplicationChange(type: string, { application }: Fields): Sub
   const keys = isFields(application) ? hiddenKeys(application) : []
   const name = isFields(application) ? application['name'] : application
   if (typeof name !== 'string' || name.trim() === '')
-    return [{ kind: 'hidden', problem: `A job of the type ${type} has to name its application.` }]
+    return [
+      { kind: 'hidden', problem: `A job of the type ${type} has to name its application: send "application": {"name": …}.` },
+    ]
   return [...keys, toNeed(name, createsApplication.has(type) ? 'CREATE' : 'WRITE')]
 }
 

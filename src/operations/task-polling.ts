@@ -33,6 +33,8 @@ export interface PollLimits {
 /** The orchestrator's object form of POST /ops is chosen by this content type. */
 const submissionType = { 'content-type': 'application/context+json' }
 const firstPollMs = 50
+/** A timer may end so much early, which must not lead to one look more. */
+const timerSlackMs = 1
 const ended: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED_CONTINUE', 'SKIPPED', 'TERMINAL', 'CANCELED', 'STOPPED'])
 
 /** How jobs carry definitions and other documents: their JSON text, UTF-8, base64. */
@@ -83,7 +85,7 @@ async function awaitTask(
   for (let waitMs = Math.min(firstPollMs, limits.intervalMs); ; waitMs = Math.min(waitMs * 2, limits.intervalMs)) {
     await pause(Math.max(0, Math.min(waitMs, deadlineMs - performance.now())))
     const task = (await request.json('orca', { path: pathTo`/tasks/${id}` })) as Task | undefined
-    if (ended.has(task?.status) || performance.now() >= deadlineMs) return { ...task, id }
+    if (ended.has(task?.status) || performance.now() >= deadlineMs - timerSlackMs) return { ...task, id }
   }
 }
 

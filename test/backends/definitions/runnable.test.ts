@@ -45,6 +45,16 @@ test('stages and triggers that can never run are refused when they are saved', a
       says: /Stage "1" requires "9", but no stage has that refId/,
     },
     {
+      what: 'references that are no list',
+      body: { stages: [{ refId: '1', type: 'wait', requisiteStageRefIds: '2' }] },
+      says: /"requisiteStageRefIds" of stage 1 must be a list of refIds/,
+    },
+    {
+      what: 'a reference that is an object',
+      body: { stages: [{ refId: {}, type: 'wait' }] },
+      says: /The "refId" of stage 1 must be text or a number/,
+    },
+    {
       what: 'two stages of one reference',
       body: { stages: ['1', 1].map((refId) => ({ refId, type: 'wait' })) },
       says: /Two stages have the refId "1"/,

@@ -1,4 +1,5 @@
 /** Reads the stages of a definition: their types, references and requisites, and refuses a graph that could never end. */
+import { isRawNumber } from '../../../http/json.ts'
 import { BackendError } from '../../backend.ts'
 import { describeStageCycle } from '../../definitions/stage-cycle.ts'
 import { describeExcess, type PipelineLimits } from '../../limits.ts'
@@ -24,14 +25,30 @@ export function checkStageList(value: unknown, what: string, limits: PipelineLim
   return stages
 }
 
-/** Gives references when no stage has one: a chain in the order of the list. Numbers become text. */
+/**
+ * Gives references when no stage has one: a chain in the order of the list. Numbers become text.
+ *
+ * @throws {BackendError} 400 for references that are neither text nor numbers: a stage would run too early
+ */
 export function referencedStages(stages: readonly JsonObject[]): JsonObject[] {
   const hasReferences = stages.some((stage) => stage['refId'] !== undefined && stage['refId'] !== null)
   return stages.map((stage, index) => {
+    checkReferences(stage, index)
     if (!hasReferences) return { ...stage, refId: String(index), requisiteStageRefIds: index === 0 ? [] : [String(index - 1)] }
     const requisites = Array.isArray(stage['requisiteStageRefIds']) ? stage['requisiteStageRefIds'] : []
     return { ...stage, refId: String(stage['refId'] ?? ''), requisiteStageRefIds: requisites.map(String) }
   })
+}
+
+function checkReferences({ refId, requisiteStageRefIds: requisites }: JsonObject, index: number): void {
+  if (!isReference(refId ?? '')) throw new BackendError(400, `The "refId" of stage ${index + 1} must be text or a number.`)
+  const list = requisites ?? []
+  if (Array.isArray(list) && list.every(isReference)) return
+  throw new BackendError(400, `"requisiteStageRefIds" of stage ${index + 1} must be a list of refIds, such as ["1"].`)
+}
+
+function isReference(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || isRawNumber(value)
 }
 
 /** @throws {BackendError} 400 for a missing or repeated reference, a requisite that does not exist, and a cycle. */
