@@ -108,7 +108,7 @@ const mistakes: [name: string, yaml: string, said: RegExp][] = [
     membership('{service: file, file: {path: spoilt.yml}}'),
     /file\.path: the file \S+spoilt\.yml is no YAML/,
   ],
-  ['a folder', membership('{service: file, file: {path: .}}'), /file\.path: the file \S+ cannot be read: EISDIR/],
+  ['a folder', membership('{service: file, file: {path: .}}'), /file\.path: the file \S+ is a directory; name a file/],
   ['an authorization that nobody has', 'fiat.executeFallback: LOOK', /fiat\.executeFallback: must be one of READ, WRITE/],
   [
     'a rule with a misspelt authorization',

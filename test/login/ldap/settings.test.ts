@@ -61,7 +61,12 @@ const mistakes: [name: string, ldap: Record<string, unknown>, more: Record<strin
   ['a filter without place', { url: good.url, userSearchFilter: '(uid=x)' }, {}, [/ldap\.userSearchFilter: must contain \{0\}/]],
   ['a filter that is not closed', { url: good.url, userSearchFilter: '(&(uid={0})' }, {}, [/userSearchFilter: the brackets/]],
   ['TLS twice', { ...good, startTls: true }, {}, [/ldap\.startTls: an address with ldaps/]],
-  ['a missing file of authorities', { ...good, caFile: '/nowhere/ca.pem' }, {}, [/ldap\.caFile: the file .* cannot be read/]],
+  [
+    'a missing file of authorities',
+    { ...good, caFile: '/nowhere/ca.pem' },
+    {},
+    [/ldap\.caFile: the file .* does not exist; correct the path/],
+  ],
   ['an unknown key', { ...good, userSearchFilters: 'x' }, {}, [/ldap\.userSearchFilters.*userSearchFilter/s]],
   ['an unknown kind of nesting', { ...good, nestedGroups: 'deep' }, {}, [/ldap\.nestedGroups: must be/]],
   [
