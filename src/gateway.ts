@@ -383,7 +383,9 @@ function recordAnswer(log: Logger, metrics: Metrics, request: FastifyRequest, ou
   })
   recordLogin(metrics, request)
   endSpan(request, outcome)
-  logAccess(log, request, outcome, durationMs)
+  // Probes ask every few seconds, and would fill the log with nothing new.
+  const isProbe = outcome.status === 200 && probePaths.has(request.state.path)
+  logAccess(log, request, outcome, { durationMs, level: isProbe ? 'debug' : 'info' })
 }
 
 /** The library is loaded only here, since it takes time and memory that most gateways need not spend. */

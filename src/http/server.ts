@@ -15,6 +15,7 @@ import type { RequestSpan } from '../telemetry/tracing.ts'
 import { commonHeaders, type EchoedHeaders, sendError } from './answer.ts'
 import type { BoundsOf } from './body-bounds.ts'
 import { listenerOf } from './listeners.ts'
+import { offeredMethods } from './methods.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { Site } from './page.ts'
 import type { RequestState, RequestStep } from './request-state.ts'
@@ -52,9 +53,6 @@ const outside = Symbol('outside the context path')
 
 /** Marks a request of which it is not clear what is asked of whom, and says why. */
 const misdirected = Symbol('misdirected')
-
-/** Methods that some operation has. */
-const offeredMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { contextPath } = options.origin

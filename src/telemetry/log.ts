@@ -46,10 +46,15 @@ function isForPeople(format: LogFormat): boolean {
 const paint: Paint = (format, text) => styleText(format, text, { stream: process.stdout })
 
 /** One line per request, once its answer is over. The query is left out: it may hold a secret of somebody's script. */
-export function logAccess(log: Logger, request: FastifyRequest, { status, bytes, complete }: Outcome, durationMs: number): void {
+export function logAccess(
+  log: Logger,
+  request: FastifyRequest,
+  { status, bytes, complete }: Outcome,
+  { durationMs, level }: { durationMs: number; level: 'debug' | 'info' },
+): void {
   const { state } = request
   const calls = state.upstreamCalls
-  log.info(
+  log[level](
     {
       requestId: state.requestId,
       ...(state.span !== undefined && { traceId: state.span.traceId }),

@@ -1,5 +1,6 @@
 /** Prometheus metrics: of requests, services, logins, sessions, Redis, the embedded engine and the process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { methodLabel } from '../http/methods.ts'
 
 /** A metric as the reference describes it. */
 export interface MetricDescription {
@@ -54,10 +55,6 @@ const redisBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 
 /** Gauges that end in `_total`, a suffix of counters; each is the sum of the gauge without it. */
 const misnamedGauges = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total']
-
-/** As in the conventions of OpenTelemetry; strangers may send any of the many methods that exist. */
-const otherMethod = '_OTHER'
-const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 /** Shown even when there is none, so that an alert finds them. */
 const commonStatuses = ['NOT_STARTED', 'RUNNING', 'PAUSED']
@@ -192,7 +189,7 @@ export function createMetrics(version: string): Metrics {
     requestStarted: () => inFlight.inc(),
     requestAnswered: ({ operation, method, status, seconds, bytes: size }) => {
       inFlight.dec()
-      requests.inc({ operation, method: knownMethods.has(method) ? method : otherMethod, status })
+      requests.inc({ operation, method: methodLabel(method), status })
       durations.observe({ operation }, seconds)
       if (size > 0) bytes.inc({ operation }, size)
     },

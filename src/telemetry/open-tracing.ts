@@ -32,15 +32,12 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { Logger } from 'pino'
+import { methodLabel } from '../http/methods.ts'
 import type { Tracing } from './tracing.ts'
 import type { TracingSettings } from './tracing-settings.ts'
 
 /** How long the end of the gateway waits for a collector. */
 const closeMs = 5_000
-
-/** As in the conventions of OpenTelemetry: strangers may send any of the many methods that exist. */
-const otherMethod = '_OTHER'
-const knownMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 /** What a request and the calls that it causes have in common. */
 interface CurrentRequest {
@@ -71,7 +68,7 @@ export function openTracing(settings: TracingSettings, version: string, log: Log
 
   return {
     startRequest(asked, headers) {
-      const method = knownMethods.has(asked) ? asked : otherMethod
+      const method = methodLabel(asked)
       const parent = propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter)
       const attributes = { 'http.request.method': method }
       const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)

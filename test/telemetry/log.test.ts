@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
 import { brokenOff, Reply, silence, startUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 type Line = Record<string, unknown>
 
@@ -139,4 +140,19 @@ test('every line about one request names it in the same field', async (t) => {
   const refused = lines.find(({ msg }) => msg === 'credentials were refused')
   assert.deepEqual([refused?.['requestId'], requests()[0]?.['requestId']], ['asked', 'asked'])
   assert.ok(lines.every((line) => !('reqId' in line)))
+})
+
+test('successful probes and scrapes are logged at level debug', async (t) => {
+  const lines: Line[] = []
+  const settings = { server: { 'drain-ms': '1h' } }
+  const { url, gateway } = await runGateway(t, settings, { log: (line) => void lines.push(line) })
+  const linesOf = (path: string) => lines.filter((line) => line['msg'] === 'request' && line['path'] === path)
+  const levelsOf = (path: string) => linesOf(path).map(({ level }) => (level === 20 ? 'debug' : 'info'))
+  for (const path of ['/readyz', '/health', '/spectator/metrics', '/version']) await (await fetch(url + path)).text()
+  await gateway.drain(AbortSignal.abort())
+  await (await fetch(`${url}/readyz`)).text()
+  await waitUntil(() => levelsOf('/readyz').length === 2, 'the last line')
+
+  assert.deepEqual(levelsOf('/readyz'), ['debug', 'info'])
+  assert.deepEqual([levelsOf('/health'), levelsOf('/spectator/metrics'), levelsOf('/version')], [['debug'], ['debug'], ['info']])
 })
