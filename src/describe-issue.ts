@@ -1,7 +1,7 @@
-/** Refusals of schemas, in the words of those who have written the value. */
+/** Messages for values that a schema rejects, in the terms of JSON. */
 import type { z } from 'zod'
 
-/** What JSON calls them, by the names that zod has for expected and received values. */
+/** Terms of JSON for the types that zod expects and receives. */
 const nouns: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'a number',
@@ -13,7 +13,7 @@ const nouns: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** Why a value is refused: `it must be a list, not text`. What `issue.path` names, the caller says. */
+/** Why a value is rejected: `it must be a list, not text`. The caller names the place, `issue.path`. */
 export function describeIssue(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':

@@ -22,12 +22,12 @@ export function nearestFirst(names: Iterable<string>, written: string): string[]
   return all.toSorted((one, other) => (distances.get(one) as number) - (distances.get(other) as number))
 }
 
-/** What to write instead of a wrong value: `"RUNING" is not a status. Use one of RUNNING, …`, the nearest first. */
+/** The message for a wrong value of an enumeration: `"RUNING" is not a status. Use one of RUNNING, …`, the nearest first. */
 export function describeChoice(written: string, what: string, choices: Iterable<string>): string {
   return `"${shorten(written)}" is not ${what}. Use one of ${nearestFirst(choices, written).join(', ')}.`
 }
 
-/** For messages: somebody may have sent a megabyte. */
+/** The beginning of a long text, for messages: a client may have sent a megabyte. */
 export function shorten(text: string): string {
   return text.length > longestCompared ? `${text.slice(0, longestCompared)}…` : text
 }

@@ -1,4 +1,4 @@
-/** Stages that the embedded engine could not run, by their types or references, while it is the one that runs them. */
+/** Checks of stages that the embedded engine could not run, by their types and references. */
 import { BackendError } from '../backend.ts'
 import { isTrue, type JsonObject, objectsOf } from '../json-values.ts'
 import { stageTypes } from '../orchestration/stages/registry.ts'

@@ -1,4 +1,4 @@
-/** Triggers that could never fire while the event service is embedded: unknown types, cron expressions and statuses. */
+/** Checks of triggers that could never fire: unknown types, cron expressions and statuses. */
 import { describeChoice } from '../../edit-distance.ts'
 import { BackendError } from '../backend.ts'
 import { validateCron } from '../events/cron/validation.ts'

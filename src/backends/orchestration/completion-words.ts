@@ -1,4 +1,4 @@
-/** How the triggers of pipelines call the ends of the pipeline that they follow. */
+/** Words of pipeline triggers for the end of the pipeline that they follow. */
 import type { Status } from './statuses.ts'
 
 export const completionWords = ['successful', 'failed', 'canceled'] as const

@@ -55,7 +55,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
 
 const judgmentKeys = ['judgmentStatus', 'judgmentInput', 'judgmentInputs']
 
-/** @throws {BackendError} 400 for a judgment that would decide nothing: whoever has made it waits for its effect */
+/** @throws {BackendError} 400 for a judgment that would decide nothing: its author would wait for an effect in vain */
 function checkJudgment(stage: Stage, changes: JsonObject): void {
   if (typeNameOf(stage) !== 'manualJudgment') return
   const misspelt = Object.keys(changes).find((key) => !judgmentKeys.includes(key) && nearestName(judgmentKeys, key) !== undefined)

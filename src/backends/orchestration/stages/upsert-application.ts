@@ -50,7 +50,7 @@ function checkApplication(application: unknown): JsonObject & { name: string } {
   if (name === '') throw new StageError(['The application needs a name.'])
   const broken = brokenNameRules(name, application['cloudProviders'])
   if (broken.length > 0) throw new StageError(broken)
-  // Found out after the application is there, it would have left that one open to everybody.
+  // Later, the application would exist already, open to all users.
   const problem = describePermissionsProblem(application['permissions'])
   if (problem !== undefined) throw new StageError([problem])
   return { ...application, name }
