@@ -128,7 +128,7 @@ test('every setting that names a file is refused when the file cannot be used', 
     .flatMap(([key, schema]) => [...textKeys(key, schema)])
     .filter(
       ([key, description]) =>
-        /\bfiles?\b|\bPEM\b|PKCS|\bdirectory that\b/i.test(description) || /(?:file|location|store|logo)$/i.test(key),
+        /\bfiles?\b|\bPEM\b|PKCS|\bdirectory (?:that|for)\b/i.test(description) || /(?:file|location|store|logo)$/i.test(key),
     )
     .map(([key]) => key)
     .filter((key) => !/acs\.location$|Header$/.test(key))
