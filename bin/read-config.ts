@@ -7,7 +7,7 @@ import { containerMarks } from './command-name.ts'
 /** Of every command that reads the configuration. */
 export const configOption = { config: { type: 'string', multiple: true } } as const
 
-/** For those who look for an option such as `--port`. */
+/** Hint for options such as `--port`. */
 export const settingsHint = 'Settings come from files and from the environment, such as SERVER_PORT=8084.'
 
 /** @throws {ConfigError} with everything that is wrong */

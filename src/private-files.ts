@@ -23,7 +23,7 @@ export function writePrivateFile(file: string, content: string): void {
   renameSync(fresh, file)
 }
 
-/** Creates a folder in a place where others may create some, too. @throws {Error} when somebody else has been faster */
+/** Creates a folder where other processes may create some, too. @throws {Error} when another process was faster */
 export function openPrivateFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const { uid, mode } = lstatSync(folder)
@@ -44,7 +44,7 @@ export function closeToOthers(file: string): void {
   }
 }
 
-/** Whether there was no such file, and now there is an empty one. What cannot be created is reported by those who open it. */
+/** Whether there was no such file, and now there is an empty one. Opening it reports a failed creation. */
 function createPrivateFile(file: string): boolean {
   try {
     closeSync(openSync(file, 'wx', ownerOnly))

@@ -6,7 +6,7 @@ import { JsonScan } from '../http/json.ts'
 import { type BodyBounds, readBytes, readJsonBody } from '../http/read-body.ts'
 import { BackendError, type BackendSettings } from './backend.ts'
 
-/** The bounds of the gateway, for whoever reaches the back ends past it. */
+/** The limits of the gateway, for requests that reach the back ends past it. */
 export interface BackendBodies {
   readonly maxBytes: number
   readonly maxValues: number

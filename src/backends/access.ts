@@ -27,7 +27,7 @@ interface Remembered {
 
 const remembered = new WeakMap<BackendContext, Map<string, Remembered>>()
 
-/** A user whom the permission service does not know, or for whom it cannot be asked, may do nothing. */
+/** A user unknown to the permission service, or looked up while it is unavailable, may do nothing. */
 export async function loadAccess(context: BackendContext, user: string): Promise<Access> {
   try {
     return await requireAccess(context, user)
@@ -45,7 +45,7 @@ export async function loadAccess(context: BackendContext, user: string): Promise
 export async function requireAccess(context: BackendContext, user: string): Promise<Access> {
   if (context.settings.authorization !== true) return everything(user)
   const { permissionVersion } = context
-  // Without the number nobody could tell that an answer has become wrong.
+  // Without the number, outdated answers could not be detected.
   if (permissionVersion === undefined) return askFor(context, user)
   const known = remembered.get(context) ?? new Map<string, Remembered>()
   remembered.set(context, known)
@@ -67,7 +67,7 @@ export async function mayCreateApplication(context: BackendContext, access: Acce
   return status < 300
 }
 
-/** What is missing, for somebody who can do something about it. */
+/** What is missing and how to grant it. */
 export function describeMissing(access: Access, authorization: ApplicationRight, application: string): string {
   return (
     `This needs ${authorization} on the application ${application}; ${access.user} has not got it. ` +

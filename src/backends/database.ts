@@ -30,12 +30,12 @@ export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   }
 }
 
-/** A full disk ends the transaction before anybody can. */
+/** A full disk has already ended the transaction. */
 function rollBack(db: DatabaseSync): void {
   if (db.isTransaction) db.exec('ROLLBACK')
 }
 
-/** What a client is told. */
+/** The message for the client. */
 const storageFaults: Readonly<Partial<Record<StorageFault, string>>> = {
   'read-only': 'The data directory cannot be written to. Make it writable, then try again.',
   failing: 'The disk of the data directory fails. Look at the log of the machine, then try again.',

@@ -1,7 +1,7 @@
-/** Counts the changes of permissions that embedded services make, so that nobody else has to remember for how long. */
+/** Counts the changes of permissions that embedded services make, so that caches elsewhere need no lifetime. */
 import type { FastifyInstance } from 'fastify'
 
-/** Writes after which somebody may do something else: to applications, their permissions, service accounts, and roles. */
+/** Writes that change the rights of users: to applications, their permissions, service accounts, and roles. */
 const permissionWrites = /^\/(?:front50\/(?:v2\/applications|permissions|serviceAccounts)|fiat\/roles)(?:[/?]|$)/
 
 /** A number in memory that the worker and the gateway share. */
@@ -18,7 +18,7 @@ export function countPermissionChange(memory: SharedArrayBuffer): void {
   Atomics.add(new Int32Array(memory), 0, 1)
 }
 
-/** The number has changed before whoever wrote gets the answer. A write that fails may count: that costs one question. */
+/** The number changes before the writer gets the response. A failed write may count: that costs one lookup. */
 export function countPermissionWrites(server: FastifyInstance, memory: SharedArrayBuffer): void {
   server.addHook('onSend', (request, _reply, _payload, done) => {
     if (request.method !== 'GET' && permissionWrites.test(request.url)) countPermissionChange(memory)

@@ -87,7 +87,7 @@ export class SharedParts {
     return added
   }
 
-  /** Puts the parts of a record back into what was stored of it. Records may share them: nobody may change them. */
+  /** Puts the parts of a record back into what was stored of it. Records may share them: code must not change them. */
   restore(owner: string, rest: JsonObject): JsonObject {
     for (const row of this.#list.all(owner)) {
       const path = JSON.parse(String(row['path'])) as string[]

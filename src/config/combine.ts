@@ -1,4 +1,4 @@
-/** Puts files, environment and given settings together into one tree, and says which keys nobody knows. */
+/** Puts files, environment and given settings together into one tree, and reports unknown keys. */
 import { editDistance } from '../edit-distance.ts'
 import { canonicalPath, createFindings, type Findings, toCanonical, type UnknownKey } from './canonical.ts'
 import { type Environment, fromPlain, readEnvironment, readJsonVariable, toVariable } from './environment.ts'

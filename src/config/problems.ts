@@ -1,4 +1,4 @@
-/** A mistake in the configuration, how it is told, and what of a value may be shown. */
+/** An error in the configuration, its message, and which part of a value it may show. */
 
 /** Where a value was written. */
 export interface Origin {

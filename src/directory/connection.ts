@@ -118,7 +118,7 @@ export class Connection {
 
   /** @throws {DirectoryRefusal} @throws {DirectoryUnreachable} */
   async bind(dn: string, password: string): Promise<void> {
-    // Either of them empty would be a bind as nobody, which succeeds.
+    // Either of them empty would be an anonymous bind, which succeeds.
     if (dn === '' || password === '') throw new Error('a bind needs a name and a password')
     await this.#ask(() => this.#client.bind(dn, password), single)
   }
@@ -146,7 +146,7 @@ export class Connection {
   close(): void {
     this.#broken = true
     const sockets = this.#sockets.splice(0)
-    // What is sent last goes out first; after that nobody listens to errors any more.
+    // Pending data is sent first; after that errors are ignored.
     const destroy = () => {
       for (const socket of sockets) socket.on('error', () => {}).destroy()
     }

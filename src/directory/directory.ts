@@ -5,7 +5,7 @@ import type { DirectorySettings, LdapServer } from './settings.ts'
 
 /** A server that failed is asked last for so long. */
 const restMs = 30_000
-/** Firewalls forget connections on which nobody speaks, without telling. */
+/** Firewalls silently drop idle connections. */
 const maxIdleMs = 60_000
 
 export class Directory {
@@ -39,7 +39,7 @@ export class Directory {
     })
   }
 
-  /** Searches as the manager, or as nobody where there is no manager. Errors as with `asUser`. */
+  /** Searches as the manager, or anonymously without a manager. Errors as with `asUser`. */
   async search(request: SearchRequest): Promise<Entry[]> {
     const connection = await this.#managerConnection()
     try {

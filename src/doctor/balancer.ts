@@ -9,7 +9,7 @@ export interface BalancerOptions {
   readonly config: Config
   /** As browsers see it, without a trailing slash. */
   readonly publicUrl: string
-  /** Nobody said so: what breaks breaks an example. */
+  /** The address is an assumption, so a failure concerns an example. */
   readonly isExample: boolean
   /** Address from which the proxy connects. */
   readonly proxyAddress: string

@@ -41,7 +41,7 @@ function toPeer(url: string, toleratedMs: number): Peer {
   return { url, host: new URL(url).host, toleratedMs }
 }
 
-/** Whoever does not answer, or has no clock, is no matter of this check. */
+/** Servers without an answer or a clock are skipped. */
 async function compare({ url, host, toleratedMs }: Peer, answerMs: number, now: () => number): Promise<Finding[]> {
   const report = findingsOn(subject)
   const tried = `compare with the Date header of ${host}`

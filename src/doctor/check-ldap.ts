@@ -27,7 +27,7 @@ export function checkLdap(settings: DirectorySettings, patience: Patience, now: 
   return checkDirectory(settings, login, patience, now)
 }
 
-/** The directory that says which roles somebody has who logs in by any method. */
+/** The directory with the roles of users of any login method. */
 export function checkRoleDirectory(settings: DirectorySettings, patience: Patience, now: number): Check[] {
   return checkDirectory(settings, roles, patience, now)
 }

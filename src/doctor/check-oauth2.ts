@@ -32,7 +32,7 @@ export function checkOAuth2(
   })
 }
 
-/** The keys alone, where they are all that is needed of somebody. */
+/** The keys alone, where nothing else of the provider is needed. */
 export function checkKeys(subject: string, url: string, { answerMs }: Patience): Check {
   const call = createProviderCalls({ connectTimeoutMs: answerMs / 2, readTimeoutMs: answerMs / 2 })
   const run = async () => {
@@ -81,7 +81,7 @@ async function tryDiscovery(issuerUri: string, { call, report }: Means): Promise
   }
 }
 
-/** Nobody is logged in here, so a refusal is a good answer. */
+/** No user is logged in here, so a refusal is a good result. */
 async function tryAddress(what: string, url: string | undefined, { call, report }: Means): Promise<Finding | undefined> {
   if (url === undefined) return undefined
   const tried = `GET the ${what} ${withoutQuery(url)}`
@@ -113,7 +113,7 @@ async function tryKeys(url: string | undefined, { call, report }: Pick<Means, 'c
   }
 }
 
-/** Redeems a code that nobody has given out: a provider that knows the client says that the code is wrong. */
+/** Redeems an invalid code: a provider that knows the client reports that the code is wrong. */
 async function trySecret(
   registration: Registration,
   { tokenUri, issuer }: Endpoints,

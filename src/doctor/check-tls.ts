@@ -63,7 +63,7 @@ function judgeRevocations({ revocations, authorities }: TlsMaterial, now: number
     if (nextUpdateMs <= now + hourMs) return report.warning(tried, `the next one is due at ${due}`, advice)
     return report.ok(tried, `the next one is due at ${due}`)
   })
-  // What cannot be checked does not count, so an authority without list lets nobody in.
+  // An unverifiable certificate is rejected, so an authority without a list admits no client.
   const without = authorities.filter(({ subject: name, x509 }) => {
     const own = lists.filter((list) => list.isSignedBy(x509.publicKey))
     return own.length === 0 && x509.ca && name.length > 0

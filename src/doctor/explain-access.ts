@@ -1,4 +1,4 @@
-/** Explains from the command line whether somebody may use an operation: asks the permission service as the gateway does. */
+/** Explains from the command line whether a user may use an operation: asks the permission service as the gateway does. */
 import pino from 'pino'
 import { socketPathFor } from '../backends/embedded.ts'
 import type { Config } from '../config/config.ts'

@@ -1,4 +1,4 @@
-/** Explains a login: asks the methods of the configuration about somebody, follows each step, and says what comes of it. */
+/** Explains a login: asks the configured methods about a user, and reports each step and the result. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -68,7 +68,7 @@ const timeoutMs = 3000
 /** What has to be closed, in the order in which it was opened. */
 type Closings = (() => unknown)[]
 
-/** Nobody is logged in by it, and nothing is used up. @throws {Error} when a method cannot be opened; the message says why */
+/** It logs no user in and consumes nothing. @throws {Error} when a method cannot be opened; the message says why */
 export async function explainLogin({ config, presented, command, now = Date.now }: ExplainOptions): Promise<Explanation> {
   if (config.login.anonymous) return explainAnonymous()
   const closings: Closings = []

@@ -1,4 +1,4 @@
-/** The permission service for somebody who only wants to know: it is asked as usual, and told nothing. */
+/** A read-only permission service: lookups work as usual, logins are not reported. */
 import type { User } from '../http/request-state.ts'
 import { listOf } from '../login/trace.ts'
 import type { LoginReport, Permissions } from '../permissions/permissions.ts'

@@ -1,4 +1,4 @@
-/** Calls to services for somebody who waits for one answer and explains it: few connections, no repetition. */
+/** Calls to services for explanations: few connections, no retries. */
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
 

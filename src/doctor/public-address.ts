@@ -24,7 +24,7 @@ export function findPublicAddress({ http, login }: Config, named: string | undef
   return { url: new URL(`${scheme}://${host}:${http.port}`).origin + contextPath, source: 'guessed' }
 }
 
-/** A mistake in an address that somebody typed; undefined when it is one. */
+/** The error in a typed address; undefined when it is valid. */
 export function findMistake(address: string): string | undefined {
   const url = URL.parse(address)
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '')

@@ -4,7 +4,7 @@ import { HeldBytes } from './held-bytes.ts'
 import type { BodyBounds } from './read-body.ts'
 
 export interface BodySettings {
-  /** For whoever is logged in, and for everyone where no login is required. */
+  /** For logged-in users, and for all clients where no login is required. */
   readonly known: BoundSettings
   /** For requests that need no login. */
   readonly open: BoundSettings
@@ -49,7 +49,7 @@ function holdUntilClosed(held: HeldBytes, answer: ServerResponse): (bytes: numbe
   return (bytes) => {
     read += bytes
     const counted = Math.min(bytes, read - uncountedBytes)
-    // Where nobody waits for the answer any more nothing of the body is kept.
+    // When the client has left, nothing of the body is kept.
     if (counted <= 0 || answer.destroyed) return
     held.take(counted)
     if (taken === 0) answer.once('close', () => held.release(taken))

@@ -1,4 +1,4 @@
-/** Secrets that somebody wrote where names belong, such as a path or a request id, recognised by their form. */
+/** Secrets in the place of names, such as a path or a request id, recognised by their form. */
 
 const marks = [
   // API tokens of the gateway itself.

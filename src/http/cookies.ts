@@ -1,4 +1,4 @@
-/** Cookies of a request and of its answer; what they hold is the business of those who set them. */
+/** Cookies of a request and of its answer; their content belongs to the code that sets them. */
 import type { RequestState } from './request-state.ts'
 
 export interface Cookie {

@@ -39,12 +39,12 @@ export function refuseForeignPages(settings: CorsSettings): RequestStep {
   }
 }
 
-/** Where nobody logs in there is no login to misuse, and pages of any site may have been let in by a proxy's own rules. */
+/** Without logins there is none to misuse, and a proxy's own rules may allow pages of any site. */
 function isMarkedForeign({ headers, state }: FastifyRequest): boolean {
   return headers['sec-fetch-site'] === 'cross-site' && state.user?.method !== 'anonymous'
 }
 
-/** Cookies, HTTP Basic and certificates are sent by the browser itself; tokens are sent by whoever has them. */
+/** The browser adds cookies, HTTP Basic and certificates by itself; a script must add tokens. */
 function bringsLoginUnasked({ headers, state }: FastifyRequest): boolean {
   if (state.user === undefined || state.token !== undefined) return false
   return !/^bearer /i.test(headers.authorization ?? '')

@@ -17,7 +17,7 @@ export interface ForwardedRequest {
   readonly port: string | undefined
 }
 
-/** More proxies than anybody has in a row. */
+/** More proxies than any deployment has in a row. */
 const maxHops = 50
 
 /**
@@ -44,7 +44,7 @@ function readUsual(
   let clientAddress = peer
   for (const hop of lastFirst(textOf(headers, names.address).split(','))) {
     const address = parseAddress(hop)
-    // What is no address was written by nobody whom the proxy after it could see.
+    // A value that is no address does not come from a real peer of the next proxy.
     if (address === undefined) break
     clientAddress = address
     if (!proxies.test(address)) break

@@ -55,7 +55,7 @@ export function createEncryptedServer(
     connections.inTurn(handler),
   )
   const tell = (refusal: RefusedConnection) => tellRefusedConnection(log, refusal, options.onCertificateRefused)
-  // An address is remembered only if somebody has asked for it while the connection stood.
+  // An address is stored only if code has read it while the connection was open.
   server.on('connection', (socket: Socket) => void socket.remoteAddress)
   server.on('tlsClientError', (error, socket) => tell(toRefusal(error, socket)))
   if (needs) server.prependListener('secureConnection', (socket) => endRevoked(socket, tls, tell))
@@ -66,7 +66,7 @@ export function createEncryptedServer(
 interface RefusedConnection {
   address: string | undefined
   reason: string
-  /** Somebody without a certificate that counts is worth a line; noise of scanners is not. */
+  /** A rejected client certificate is worth a log line; noise of scanners is not. */
   forItsCertificate: boolean
 }
 

@@ -1,6 +1,6 @@
 /** The network of a client's address, for limits that a change of the address must not escape. */
 
-/** Whoever has one IPv6 address has the 2^64 of its network; an IPv4 address stands for itself. */
+/** A client with one IPv6 address has the 2^64 of its network; an IPv4 address is used as it is. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')

@@ -1,4 +1,4 @@
-/** Reads large YAML documents in a thread, one after the other, while everybody else is answered. */
+/** Reads large YAML documents in a thread, one after the other, without blocking other requests. */
 import { Worker } from 'node:worker_threads'
 import { GatewayError } from '../errors.ts'
 import { parseJson, UnsafeJsonError } from './json.ts'

@@ -3,7 +3,7 @@ import type { AuditEvent } from '../telemetry/audit/event.ts'
 import { networkOf } from './network.ts'
 
 const intervalMs = 60_000
-/** Beyond so many different ones in an interval, nobody is named any more: a crowd must not fill the disk either. */
+/** Beyond so many different ones in an interval, only the number is kept: many callers must not fill the disk either. */
 const maxDifferent = 200
 
 interface Repetition {
@@ -45,7 +45,7 @@ export class RepeatedRefusals {
   }
 }
 
-/** Whoever has no login can send it as often as he likes; credentials that nobody can judge are no better. */
+/** Clients without login can send it without limit; so can clients with credentials that cannot be checked. */
 function isSentByAnybody({ kind, decision }: AuditEvent): boolean {
   return decision === 'refused' || (decision === 'failed' && (kind === 'login' || kind === 'refusal'))
 }

@@ -30,7 +30,7 @@ const neverPassedOn = new Set([
 ])
 
 /**
- * Drops what would let a client speak for somebody else: `X-SPINNAKER-*` headers that the gateway writes itself, also when
+ * Drops what would let a client act as another user: `X-SPINNAKER-*` headers that the gateway writes itself, also when
  * spelled with underscores, which some servers read as hyphens, and tracing values that do not fit a header.
  *
  * @param additional Lower-case names of further headers that are passed on to the services.

@@ -1,9 +1,9 @@
-/** The user that everyone is while no login is required. */
+/** The user of all requests while no login is required. */
 import type { User } from '../http/request-state.ts'
 import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accounts.ts'
 
 /**
- * A function that gives the anonymous user. Without a permission service it may use the accounts that nobody restricts.
+ * A function that gives the anonymous user. Without a permission service it may use the unrestricted accounts.
  *
  * @param accounts The cached list, replaced and never changed in place
  * @see authentication contract, section 2.9

@@ -1,6 +1,6 @@
 /**
  * What a browser carries through a login, sealed in cookies of its own: where it wanted to go, and what has to be compared when an
- * identity provider sends it back. So nothing is stored for anybody who is not logged in, and tabs do not overwrite each other.
+ * identity provider sends it back. So nothing is stored without a login, and tabs do not overwrite each other.
  */
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
@@ -42,7 +42,7 @@ type Pending = z.infer<typeof Pending>
 
 /** A browser sends several cookies of one name when domains or paths overlap. */
 const maxCandidates = 3
-/** How long somebody may take for the whole login. */
+/** Time limit of a whole login. */
 const lifetimeMs = 60 * 60_000
 /**
  * Proxies read responses into buffers of 4 KB and requests into such of 8 KB, all cookies included. A target that does not fit is
@@ -64,7 +64,7 @@ export class LoginCookies {
     this.#set(request, this.#targetName, await this.#seal(this.#targetName, target))
   }
 
-  /** Where the browser wanted to go; undefined when nobody knows. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  /** The page that the browser requested; undefined when unknown. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async findTarget(request: FastifyRequest): Promise<string | undefined> {
     return (await this.#readTarget(request))?.path
   }

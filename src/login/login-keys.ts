@@ -6,7 +6,7 @@ import { closeToOthers, writePrivateFile } from '../private-files.ts'
 import { isWrongType, type Redis } from '../redis/redis.ts'
 
 export interface LoginKey {
-  /** 4 bytes by which a key is told from another. */
+  /** 4 bytes that distinguish keys. */
   readonly id: Buffer
   /** 256 bits. */
   readonly secret: Buffer
@@ -44,7 +44,7 @@ export function createFileKeys(dataDir: string): LoginKeys {
   return { current, find: async (id) => pick([await current()], id) }
 }
 
-/** Without its key nobody is logged out; only logins that are under way begin again. So an unreadable one is replaced. */
+/** Without its key users stay logged in; only pending logins begin again. So an unreadable one is replaced. */
 function readOrCreate(file: string): Buffer {
   const kept = readSecret(file)
   if (kept !== undefined) return kept

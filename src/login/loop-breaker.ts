@@ -43,7 +43,7 @@ export class LoopBreaker {
   readonly #options: LoopBreakerOptions
   /** Logins completed by requests without the cookie, by client. */
   readonly #withoutCookie = new Map<string, readonly number[]>()
-  /** Requests whose past does not count, because somebody asked to try again. */
+  /** Requests whose history is ignored, because the user chose to try again. */
   readonly #forgiven = new WeakSet<FastifyRequest>()
 
   constructor(options: LoopBreakerOptions) {
@@ -96,7 +96,7 @@ export class LoopBreaker {
     return last > lastCompleted && this.#options.now() - last < togetherMs
   }
 
-  /** Undefined when the browser sent no such cookie, or one that nobody can read. */
+  /** Undefined when the browser sent no such cookie, or an unreadable one. */
   #read(request: FastifyRequest): Rounds | undefined {
     if (this.#forgiven.has(request)) return undefined
     const value = cookieForm.exec(request.headers.cookie ?? '')?.[1]

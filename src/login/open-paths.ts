@@ -1,6 +1,6 @@
 /** The paths that need no login. Everything that is not in this table is protected. */
 
-/** What a path wants to know about the caller: nothing at all, or who it is in case somebody is logged in. */
+/** What a path needs of the caller: nothing, or the user if logged in. */
 type Identity = 'none' | 'if-known'
 
 export interface OpenPath {

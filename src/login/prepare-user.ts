@@ -1,4 +1,4 @@
-/** What every login does once it is known who it is: the permission service is told, then asked which accounts are allowed. */
+/** The last step of every login: reports the user to the permission service, then queries the allowed accounts. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
@@ -17,7 +17,7 @@ export interface Accounts {
  * The user with accounts. Every login of every method ends here.
  *
  * @param nameCase Whether the identity provider ignores case in user names; `unknown` unless given
- * @throws {GatewayError} USER_NAME_REFUSED; LOGIN_UNAVAILABLE when the permission service cannot be told
+ * @throws {GatewayError} USER_NAME_REFUSED; LOGIN_UNAVAILABLE when the permission service is unavailable
  */
 export type PrepareUser = (user: User, report: LoginReport | undefined, nameCase?: NameCase) => Promise<User>
 

@@ -1,4 +1,4 @@
-/** Follows step by step how somebody is judged, for `fairlead explain login`; requests are judged without it. */
+/** Records the steps of a login for `fairlead explain login`; requests do not use it. */
 
 /** `yes` and `no`: a condition holds or does not. `note`: what was found or done. */
 export type StepVerdict = 'yes' | 'no' | 'note'
@@ -6,7 +6,7 @@ export type StepVerdict = 'yes' | 'no' | 'note'
 /** @param text For the operator: never a password or a token, nor part of one */
 export type Trace = (verdict: StepVerdict, text: string) => void
 
-/** What somebody presents, outside of any request. */
+/** Presented credentials, outside of any request. */
 export type Presented =
   /** Without password: what is found about the user before it would be asked for. */
   | { readonly kind: 'password'; readonly username: string; readonly password: string | undefined }

@@ -9,7 +9,7 @@ import { type Fields, isFields } from './upstream-shape.ts'
 export interface ResourcePermissions {
   readonly kind: 'application' | 'account' | 'build service' | 'service account'
   readonly name: string
-  /** Roles by authorization; of a service account, those that a user needs to use it. Nobody restricts it if there are none. */
+  /** Roles by authorization; of a service account, those that a user needs to use it. Without any it is unrestricted. */
   readonly permissions: Record<string, string[]>
 }
 
@@ -33,7 +33,7 @@ export async function loadResourcePermissions(call: Call, subject: AccessSubject
   return found.filter((one) => one !== undefined)
 }
 
-/** Undefined when nobody can say. */
+/** Undefined when unknown. */
 export async function applicationExists(call: Call, application: string): Promise<boolean | undefined> {
   try {
     const { status } = await call('front50', { path: pathTo`/v2/applications/${application}` })

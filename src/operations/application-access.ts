@@ -9,7 +9,7 @@ import type { OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 
 /**
- * What the caller may do, as the permission service says; undefined when it does not know him.
+ * What the caller may do, as the permission service says; undefined for an unknown user.
  *
  * @throws {GatewayError} PERMISSIONS_UNAVAILABLE when it cannot say
  */
@@ -24,7 +24,7 @@ export async function loadView(
 }
 
 /**
- * Says which applications the caller may read: all of them while nobody logs in or no permission service decides.
+ * Says which applications the caller may read: all of them without logins or without a permission service.
  *
  * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
  * @see operations contract, getAllApplicationsUsingGET; HTTP conventions, section 4.5
@@ -75,7 +75,7 @@ async function requireCreation(
 }
 
 /**
- * Rules for administrators count as soon as anybody has to log in, whoever checks permissions otherwise.
+ * Rules for administrators apply once a login is required, under every `permissions.enforce`.
  *
  * @param withoutService Who counts as one while no permission service decides
  * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE

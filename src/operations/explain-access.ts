@@ -1,4 +1,4 @@
-/** Explains whether somebody may use an operation: the decision with its rules, who enforces it, and where the roles come from. */
+/** Explains whether a user may use an operation: the decision with its rules, who enforces it, and where the roles come from. */
 
 import { z } from 'zod'
 import type { User } from '../http/request-state.ts'
@@ -41,7 +41,7 @@ const AccessExplanation = z
     resources: z
       .array(z.object({ kind: z.string(), name: z.string(), permissions: z.record(z.string(), z.array(z.string())) }))
       .optional()
-      .describe('Roles by authorization of what the question names; without any, nobody restricts it. For administrators.'),
+      .describe('Roles by authorization of the requested objects; an object without any is unrestricted. For administrators.'),
   })
   .meta({ id: 'AccessExplanation' })
 export type AccessExplanation = z.infer<typeof AccessExplanation>
@@ -65,7 +65,7 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
         account: text.optional().describe('The account that it would be about.'),
         buildService: text.optional().describe('The build service that it would be about.'),
         serviceAccount: text.optional().describe('The service account that a trigger would run as.'),
-        username: text.optional().describe('Somebody else. For administrators.'),
+        username: text.optional().describe('Another user. For administrators.'),
       },
       handle: (request, platform) => explainAccess(request, platform, operations()),
       answer: AccessExplanation,
@@ -171,7 +171,7 @@ export async function judgeCreation(question: CreationQuestion): Promise<boolean
   return view.admin || permissions.mayCreateApplication(user, application)
 }
 
-/** The login method of the session used last; undefined when there is none, or nobody can say. */
+/** The login method of the session used last; undefined when there is none, or it is unknown. */
 async function lastMethodOf(username: string, { login }: Platform): Promise<string | undefined> {
   const [last] = await login.sessionsOf(username).catch(() => [])
   return last?.content.user?.method

@@ -1,4 +1,4 @@
-/** Judges what an operation demands against the view of a user, for one question, without asking anybody. */
+/** Checks the demands of an operation against the view of a user, without a call. */
 import { type Decision, decide, describeNeed, type Need } from '../permissions/decide.ts'
 import type { Authorization, Enforcement, PermissionView } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'

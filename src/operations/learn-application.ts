@@ -40,7 +40,7 @@ async function askRepeatedly(
   }
 }
 
-/** Waiting five times for a service that hangs, or asking one that is switched off, helps nobody. */
+/** Waiting five times for a hanging service, or calling a disabled one, is useless. */
 function isFinal(error: unknown): boolean {
   return (error as GatewayError).code !== 'UPSTREAM_UNREACHABLE'
 }

@@ -26,7 +26,7 @@ export const projectOperations: Operation[] = [
   },
 ]
 
-/** The orchestrator shows the executions of a project to everyone, so they are filtered here. */
+/** The orchestrator does not filter the executions of a project, so they are filtered here. */
 async function listExecutions(request: OperationRequest, platform: Platform): Promise<StreamedAnswer | Fields[]> {
   const call = { path: pathTo`/projects/${request.path['id'] as string}/pipelines`, query: request.query }
   if (!isDecided(platform)) return new StreamedAnswer('orca', call)

@@ -1,4 +1,4 @@
-/** What operations are told by the configuration. */
+/** The settings of operations. */
 
 /** A link template of `insights.*`: `${name}` is filled from the resource, unknown names become the text null. */
 export interface InsightLink {
@@ -10,7 +10,7 @@ export interface InsightLink {
 export interface OperationSettings {
   /** Address of the web UI, `services.deck.baseUrl`. */
   readonly uiUrl: string
-  /** Nobody has said where a web UI is, and none comes with the embedded back ends: its default address leads nowhere. */
+  /** No web UI is configured, and the embedded back ends include none: its default address leads nowhere. */
   readonly uiUnknown: boolean
   /** `services.deck.redirectHostPattern`, already translated to this runtime. */
   readonly uiHostPattern: RegExp | undefined

@@ -1,4 +1,4 @@
-/** What an API token may be used for: a filter on what operations need, whoever checks the permissions of its user. */
+/** What an API token may be used for: a filter on what operations need, independent of the permission checks of its user. */
 import { GatewayError } from '../errors.ts'
 import type { PresentedToken, RequestState } from '../http/request-state.ts'
 import type { Need } from '../permissions/decide.ts'

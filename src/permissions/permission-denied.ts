@@ -1,4 +1,4 @@
-/** The refusal of somebody who lacks a right. */
+/** 403: the user lacks a right. */
 import { GatewayError } from '../errors.ts'
 import { decide, describeNeed, type Need } from './decide.ts'
 import type { PermissionView } from './permissions.ts'

@@ -1,4 +1,4 @@
-/** Reads what the permission service says about a user, and answers questions about it without asking anybody. */
+/** Parses the permissions of a user, and answers questions about them without a call. */
 import { z } from 'zod'
 import { foldName } from './fold-name.ts'
 import type { Authorization, PermissionView, ResourceView } from './permissions.ts'

@@ -1,4 +1,4 @@
-/** The answer to whoever needs a permission while nobody can say what he may do. */
+/** 503: the permission service is unavailable. */
 import { GatewayError } from '../errors.ts'
 
 const message =

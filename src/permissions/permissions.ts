@@ -22,7 +22,7 @@ export interface ResourceView {
   readonly authorizations: readonly Authorization[]
 }
 
-/** The answer to "what may this user do": nobody knows the user, and nobody can say, are different things. */
+/** Permissions of a user; an unknown user and an unavailable service are different results. */
 export type PermissionAnswer =
   | { kind: 'view'; view: PermissionView }
   | { kind: 'unknown' }
@@ -41,9 +41,9 @@ export type Enforcement = 'gateway' | 'services' | 'both'
 export interface Permissions {
   /** Who checks what external services answer; what embedded ones answer is checked at the gateway in any case. */
   readonly enforcement: Enforcement
-  /** Whether a permission service decides; while it is off, every check passes and nobody is administrator. */
+  /** Whether a permission service decides; while it is off, every check passes and there are no administrators. */
   readonly enabled: boolean
-  /** Whether a user whom the service definitely does not know loses the session. */
+  /** Whether the session of a user ends when the service reports the user as unknown. */
   readonly sessionFilter: boolean
   /**
    * The cached answer, or a fresh one: after 20 s, and as soon as the embedded services have changed a permission. Never
@@ -72,7 +72,7 @@ export interface Permissions {
   reportLogout(username: string): Promise<void>
   /**
    * Names of the service accounts that the user may use; with an application, those that may use it, or all of the
-   * user's when none fits or nobody can say (authentication contract, section 4.9). Never fails.
+   * user's when none fits or the service is unavailable (authentication contract, section 4.9). Never fails.
    */
   serviceAccountsOf(user: User, application?: string): Promise<string[]>
   /**

@@ -1,4 +1,4 @@
-/** The synchronisation of roles, which a large installation may take minutes for: it runs once at a time, whoever waits. */
+/** The synchronisation of roles, which may take minutes in a large installation: one runs at a time for all requests. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 
@@ -54,7 +54,7 @@ export class RoleSync {
       .finally(() => {
         this.#running = undefined
       })
-    // Whoever waited may have left before it failed.
+    // The waiting request may have ended before it failed.
     running.catch(() => {})
     return running
   }

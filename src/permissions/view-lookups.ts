@@ -15,7 +15,7 @@ export interface Asked {
 export interface ViewLookupOptions {
   /** Puts one question. Never fails; ends early when the signal fires. */
   ask: (username: string, signal: AbortSignal) => Promise<Asked>
-  /** Told about a view when it comes, even if nobody waits for it any more. */
+  /** Gets a view when it arrives, even if no request waits for it. */
   remember: (key: string, view: PermissionView, version: number) => void
   settings: Pick<PermissionSettings, 'lookupTimeoutMs' | 'retry'>
   /** Grows with every change of permissions that this process makes. */
@@ -42,7 +42,7 @@ interface Lookup extends ViewQuestion {
   /** Resolves with the outcome, or when it is time to stop waiting. */
   turn: PromiseWithResolvers<void>
   timer?: NodeJS.Timeout
-  /** Since when nobody waits any more. */
+  /** When the last waiting request left. */
   givenUpAtMs?: number
   outcome?: PermissionAnswer
 }
@@ -51,9 +51,9 @@ interface Lookup extends ViewQuestion {
 const troubleMs = 10_000
 /** How long a request waits for an embedded service at most, whatever is set. */
 const embeddedMs = 60_000
-/** How long a request waits for a troubled service; as long again, nobody waits for a question that stayed without answer. */
+/** How long a request waits for a failing service; after a timeout, no request waits for the same time. */
 const momentMs = 1000
-/** Users about whom a troubled service is asked at once: connections stay free for finding out that it is back. */
+/** Concurrent lookups at a failing service: connections stay free for detecting that it is back. */
 const maxInTrouble = 10
 /** A question is given up in the background, too, even where reads may take for ever. */
 const longestQuestionMs = 300_000
@@ -92,7 +92,7 @@ export class ViewLookups {
     return lookup.outcome ?? silent()
   }
 
-  /** What is being asked about the user serves those who wait for it, and nobody after them. */
+  /** A pending lookup serves the requests that already wait for it, no later ones. */
   forget(key: string): void {
     this.#lookups.delete(key)
   }
@@ -123,7 +123,7 @@ export class ViewLookups {
    */
   async #findAfter(earlier: Lookup, question: ViewQuestion): Promise<PermissionAnswer> {
     await earlier.turn.promise
-    // One for which nobody waits any more makes room.
+    // A lookup without waiting requests makes room.
     if (this.#lookups.get(earlier.key) === earlier) this.#lookups.delete(earlier.key)
     return this.find(earlier.key, question)
   }
@@ -146,7 +146,7 @@ export class ViewLookups {
     return lookup
   }
 
-  /** The last of those for whom nobody waits gives way; the others may still be answered by a service that is slow. */
+  /** Drops the newest lookup without waiting requests; a slow service may still answer the others. */
   #makeRoom(): boolean {
     const idle = [...this.#lookups.values()].findLast(({ givenUpAtMs }) => givenUpAtMs !== undefined)
     if (idle !== undefined) this.#drop(idle)

@@ -15,7 +15,7 @@ const maxCandidates = 3
 
 /**
  * The identifiers in a `Cookie` header that could be sessions, in the order in which the browser sends them.
- * Never fails: a header that nobody can read holds none.
+ * Never fails: an unreadable header contains none.
  */
 export function parseSessionCookie(header: string | undefined, name: string): string[] {
   const values = readCookies(header, (one) => one === name).map(({ value }) => value)

@@ -8,7 +8,7 @@ export type IdentityHeaders = Readonly<Record<string, string>>
 /** For calls that no client asked for: refreshes, health checks, login calls. */
 export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'anonymous' }
 
-/** Who asks on a path that is open to everyone (authentication contract, section 4.5). */
+/** The caller on an open path (authentication contract, section 4.5). */
 const nobody = { username: 'anonymous', allowedAccounts: [] as readonly string[] }
 
 /** @see HTTP conventions, section 1.1; the rows marked harden: accounts and unknown names never come from the client. */
@@ -27,7 +27,7 @@ export function identityOf(state: RequestState, headers: IncomingHttpHeaders): I
   return identity
 }
 
-/** Hundreds of names, for every call of one who may use many accounts; the list of a session stays the same. */
+/** Up to hundreds of names for every call of a user with many accounts; the list of a session stays the same. */
 const accountLists = new WeakMap<readonly string[], string>()
 
 function listAccounts(accounts: readonly string[]): string {

@@ -134,7 +134,7 @@ function update(definitions: Definitions, request: FastifyRequest, base: (stored
   })
 }
 
-/** Free attributes merge one level deep; the three that everyone has also stay when the body says null. */
+/** Free attributes merge one level deep; the three standard ones also stay when the body has null. */
 function mergeStored(stored: JsonObject, body: JsonObject): JsonObject {
   const kept: JsonObject = { ...stored }
   for (const field of Object.keys(body)) if (body[field] != null || !keptWhenNull.includes(field)) delete kept[field]

@@ -105,7 +105,7 @@ export function checkTemplateTriggers(request: FastifyRequest, template: JsonObj
   for (const name of runAsUsersOf(objectsOf(pipelineOf(template)['triggers']))) checkServiceAccount(access, name)
 }
 
-/** Templates belong to the applications that they name as their scopes; the others to everybody, and administrators change them. */
+/** Templates belong to the applications that they name as their scopes; the others are shared, and administrators change them. */
 export function checkTemplateWriter(request: FastifyRequest, templates: readonly (JsonObject | undefined)[]): void {
   for (const template of templates) {
     if (template === undefined) continue

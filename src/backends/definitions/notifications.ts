@@ -1,4 +1,4 @@
-/** Notifications of applications, and one global record: who is told what about executions. */
+/** Notifications of applications, and one global record: recipients and events of executions. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { checkAdministrator, checkWriter } from './authorization.ts'

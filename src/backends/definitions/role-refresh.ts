@@ -7,7 +7,7 @@ export async function refreshRoles({ context }: Definitions, roles: readonly str
   if (affected.length === 0) return
   try {
     const answer = await context.call('fiat', { method: 'POST', path: '/roles/sync', body: affected })
-    // As Fiat answers when nobody has one of the roles yet, which is usual for a new application.
+    // As Fiat answers when no user has one of the roles yet, which is usual for a new application.
     if (answer.status === 503) return context.log.info({ roles: affected }, 'no user was refreshed after a change of roles')
     if (answer.status >= 400) context.log.warn({ status: answer.status, roles: affected }, 'the roles were not refreshed')
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Whom a run that nobody started by hand acts as. Events contract, section 3.1. */
+/** The user of a run that was not started by hand. Events contract, section 3.1. */
 import { type Access, loadAccess, requireAccess } from '../access.ts'
 import type { BackendContext } from '../backend.ts'
 import { type JsonObject, textOf } from '../json-values.ts'
@@ -10,7 +10,7 @@ export interface TriggerIdentity {
   access: Access
 }
 
-/** With authorization the trigger's `runAsUser`; otherwise nobody. While permissions cannot be asked for, one with none. */
+/** With authorization the trigger's `runAsUser`; otherwise none. While permissions are unavailable, a user without any. */
 export function toIdentity(context: BackendContext, pipeline: JsonObject, trigger: JsonObject): Promise<TriggerIdentity> {
   return identityWith(loadAccess, context, pipeline, trigger)
 }

@@ -1,4 +1,4 @@
-/** Manual starts: somebody asked for one pipeline, by name or id. */
+/** Manual starts: a request for one pipeline, by name or id. */
 import type { BackendContext, Caller } from '../backend.ts'
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../json-values.ts'
 import { isExecutionId } from '../ulid.ts'
@@ -27,7 +27,7 @@ export async function toManualStart(context: BackendContext, event: Event, calle
   const trigger: JsonObject = {
     ...given,
     type: 'manual',
-    // Whoever is logged in started it, whatever the request says.
+    // The logged-in user started it, whatever the request says.
     user,
     eventId: event.id,
     parameters: objectOf(given['parameters']),

@@ -3,7 +3,7 @@ import { BackendError, type CallService } from '../backend.ts'
 import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../json-values.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 
-/** Definitions are read for matching by the service itself, on behalf of nobody. */
+/** The service itself reads definitions for matching, without a user. */
 const asNobody = { 'x-spinnaker-user': 'anonymous', 'x-spinnaker-anonymous': 'anonymous' }
 
 /**

@@ -34,7 +34,7 @@ export interface StartPauses {
 
 const maxTries = 5
 
-/** A start that a crash interrupted is resumed unless it is older: by then somebody has looked and started again. */
+/** A start that a crash interrupted is resumed unless it is older: by then a user has probably started it again. */
 const maxAgeMs = 10 * 60_000
 
 /** How long a failed execution is tried to be recorded, while the orchestrator cannot be reached. */

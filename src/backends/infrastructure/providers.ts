@@ -30,7 +30,7 @@ export const providerRoutes: InfrastructureRoute[] = [
   ]),
 ]
 
-/** What to say, and to do, about a provider that nobody configured. */
+/** Messages and solutions for a provider that is not configured. */
 export function unknownProvider(provider: string): string {
   return (
     `The cloud provider "${provider}" is not known: this installation has no infrastructure accounts. ` +

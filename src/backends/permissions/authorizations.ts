@@ -16,7 +16,7 @@ export function addPermissions(parts: readonly Permissions[]): Permissions {
   return sum
 }
 
-/** Without any list everybody may do everything; with one, each authorization needs a role of its own list. */
+/** Without any list all users may do everything; with one, each authorization needs a role of its own list. */
 export function grantedBy(permissions: Permissions, roles: readonly string[]): Authorization[] {
   if (Object.keys(permissions).length === 0) return [...authorizations]
   return authorizations.filter((authorization) => permissions[authorization]?.some((role) => roles.includes(role)))

@@ -1,4 +1,4 @@
-/** Looks at a source of roles before anything starts, so that a mistake is told with all others. */
+/** Checks a source of roles before anything starts, so that its errors are reported with all others. */
 import type { SettingsReport } from '../../setting.ts'
 import type { RoleSourceSettings } from './settings.ts'
 

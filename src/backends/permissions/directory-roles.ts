@@ -48,7 +48,7 @@ export class DirectoryRoles implements RoleSource {
     this.#directory.close()
   }
 
-  /** Nobody whom the directory does not know has roles there: a user of another login method, say. */
+  /** Users missing in the directory, such as those of another login method, have no roles there. */
   async #rolesOf(username: string): Promise<string[]> {
     if (username === '' || /\p{Cc}/u.test(username)) return []
     const entry = await this.#findEntry(username)

@@ -14,7 +14,7 @@ import { defaultPermissionService, type PermissionServiceSettings } from './sett
 import { UserRoles, userRolesMigrations } from './user-roles.ts'
 import { isAllowed, parseResourceType, type ResourceType, toView, type View, type ViewRules } from './view.ts'
 
-/** Whoever is not logged in. Has no roles, so sees exactly what is unrestricted. */
+/** The user without login. Has no roles, so sees exactly what is unrestricted. */
 const anonymous = 'anonymous'
 /** Accounts and what runs change without notice. */
 const sharedMs = 500

@@ -22,7 +22,7 @@ export interface Resources {
   accounts: Resource[]
   buildServices: Resource[]
   serviceAccounts: ServiceAccount[]
-  /** Whether everybody may do everything with an application that is not among them. */
+  /** Whether all users may do everything with an application that is not among them. */
   unknownApplications: boolean
 }
 
@@ -81,7 +81,7 @@ async function loadApplications(
   }
   return {
     applications: [...byName.values()].map((application) => withRules(application, settings)),
-    // One that runs may be the subject of a rule; while nobody can say which ones run, none that is unknown is open.
+    // One that runs may be the subject of a rule; while it is unknown which ones run, no unknown application is open.
     unknownApplications: allowsUnknown && running !== undefined,
   }
 }

@@ -3,7 +3,7 @@ import type { ProvidedOrigin } from './roles.ts'
 import type { RoleSourceSettings } from './settings.ts'
 
 export interface RoleSource {
-  /** Whether what is known of everybody may be outdated, as far as one can tell at once. */
+  /** Whether the known roles of all users may be outdated, as far as a cheap check shows. */
   hasChanged(): boolean
   /** Never fails: what cannot be said is left out. @param users By their keys */
   load(users: readonly string[]): Promise<LoadedRoles>
@@ -11,7 +11,7 @@ export interface RoleSource {
 }
 
 export interface LoadedRoles {
-  /** By user. Whoever is left out keeps the roles known last. */
+  /** By user. Users left out keep the roles known last. */
   readonly roles: ReadonlyMap<string, readonly string[]>
   /** Why this is not what stands there now. */
   readonly problem?: string

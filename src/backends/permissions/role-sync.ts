@@ -1,7 +1,7 @@
 /**
- * Brings the roles of the login and those of the provider together: at each login, and for everybody from time to time.
+ * Brings the roles of the login and those of the provider together: at each login, and for all users from time to time.
  *
- * A provider that cannot be asked locks nobody out: users keep what it said last, and the log says so.
+ * An unavailable provider locks no user out: users keep their last roles, and the log reports it.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BackendContext } from '../backend.ts'
@@ -83,9 +83,9 @@ export class RoleSync {
   }
 
   /**
-   * Asks the provider for the roles of everybody, or of those who have one of some roles.
+   * Asks the provider for the roles of all users, or of users with one of some roles.
    *
-   * @param wanted In lower case; empty: everybody
+   * @param wanted In lower case; empty: all users
    */
   async sync(wanted: readonly string[] = []): Promise<SyncOutcome> {
     if (wanted.length > 0) return this.#syncNow(wanted)
@@ -100,10 +100,10 @@ export class RoleSync {
     if (source === undefined) return { users: before }
     const everybody = wanted.length === 0 || source.hasChanged()
     const isWanted = (roles: readonly Role[]) => everybody || roles.some(({ name }) => wanted.includes(name))
-    // Whoever saves an application asks for its roles, and should not wait for a directory that is silent anyway.
+    // Saving an application queries its roles, and should not wait for an unavailable directory.
     if (wanted.length > 0 && this.#isSilent()) return { users: before, problem: this.#problem }
     const concerned = [...before].filter(([, roles]) => isWanted(roles)).map(([user]) => user)
-    // Whoever is asked nothing answers nothing: that is no sign of life.
+    // Without a query there is no answer: that is no sign of life.
     if (concerned.length === 0 && this.#settings?.kind === 'ldap') return { users: before }
     const loaded = await source.load(concerned)
     if (this.#closed) return { users: before }

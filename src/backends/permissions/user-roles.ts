@@ -50,7 +50,7 @@ export class UserRoles {
     this.#put.run(toUserKey(user), JSON.stringify(toRoles(roles)), this.#now())
   }
 
-  /** The roles of the provider, by user; whoever has logged out meanwhile stays out. @returns whether somebody has others now */
+  /** The roles of the provider, by user; users who have logged out meanwhile stay out. @returns whether any user has other roles now */
   provide(byUser: ReadonlyMap<string, readonly string[]>): boolean {
     const [provider, now] = [this.#provider ?? '', this.#now()]
     return inTransaction(this.#db, () => {

@@ -255,7 +255,7 @@ interface RunOptions {
   isAnchored: boolean
   /** Only a match that ends there counts; anywhere when undefined. */
   end: number | undefined
-  /** Whether groups are told apart; otherwise the result only says that there is a match. */
+  /** Whether groups are captured; otherwise the result only shows a match. */
   captures?: boolean
 }
 

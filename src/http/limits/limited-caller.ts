@@ -46,7 +46,7 @@ export function createCallerIndex(
     return capacity === undefined ? [] : [{ kind: 'token', field: `token:${token?.id}`, capacity }]
   }
 
-  /** Whoever is listed in Redis is not looked up in the configuration. */
+  /** Callers listed in Redis are not looked up in the configuration. */
   function isLearning(names: readonly string[], runTime: RunTimeLimits): boolean {
     const isListed = names.some((name) => runTime.enforcing.has(name) || runTime.ignoring.has(name))
     const lists = isListed ? runTime : { enforcing, ignoring }
@@ -83,7 +83,7 @@ export interface Identified {
   readonly isUi: boolean
 }
 
-/** Kinds are part of the key, so nobody uses up the requests of a user by naming a program or an address like one. */
+/** Kinds are part of the key, so a program or address named like a user cannot use up the requests of that user. */
 export function identifyCaller(request: FastifyRequest): Identified {
   const { user, clientAddress } = request.state
   const app = appOf(request)

@@ -35,7 +35,7 @@ return answer
 export interface RedisCountersOptions {
   redis: Redis
   log: FastifyBaseLogger
-  /** Counts while Redis cannot; without it, nobody is limited then. */
+  /** Counts while Redis is unavailable; without it, no request is limited then. */
   fallback?: Counters | undefined
   /** Told about every request that could not be counted in Redis. */
   onUncounted: () => void

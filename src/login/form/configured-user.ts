@@ -19,7 +19,7 @@ export function isConfiguredUser({ name, password }: ConfiguredUser, givenName: 
 
 /**
  * Changes with the password, so that a new one in the file ends the sessions opened with the old one. It is kept with the
- * sessions, hence a slow function: whoever steals the file cannot try passwords quickly.
+ * sessions, hence a slow function: an attacker with the file cannot try passwords quickly.
  */
 export async function configuredStamp({ name, password }: ConfiguredUser): Promise<string> {
   return (await derive(password, `configured user ${name}`, 16)).toString('base64url')

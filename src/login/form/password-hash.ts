@@ -15,7 +15,7 @@ interface Parameters {
 export const usualCost: Readonly<Parameters> = { memory: 19_456, passes: 2, parallelism: 1 }
 /** What new hashes cost. Tests with many logins lower it. */
 export const hashCost: Parameters = { ...usualCost }
-/** A row that somebody has tampered with must not make the gateway allocate gigabytes. */
+/** A manipulated row must not make the gateway allocate gigabytes. */
 const largest = { memory: 262_144, passes: 20, parallelism: 8 }
 const hashBytes = 32
 

@@ -46,7 +46,7 @@ export class HeaderLogin implements LoginMethod {
     return { call: 'roles-if-any', attempts: 5 }
   }
 
-  /** @throws {GatewayError} LOGIN_UNAVAILABLE when the permission service cannot be told */
+  /** @throws {GatewayError} LOGIN_UNAVAILABLE when the permission service is unavailable */
   async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
     const { raw } = request
     const names = readHeaders(raw, headerName)

@@ -40,7 +40,7 @@ export class DirectoryLogin {
 
   /** @throws {DirectoryRefusal} @throws {DirectoryUnreachable} */
   async check({ username, password }: Credentials, trace?: Trace): Promise<Outcome> {
-    // A directory takes an empty password for a login as nobody, and says yes.
+    // A directory accepts an empty password as an anonymous bind.
     if (username === '' || password === '') return { kind: 'refused', reason: 'user name or password is empty' }
     if (/\p{Cc}/u.test(username)) return { kind: 'refused', reason: 'the user name has control characters' }
     const dn = this.#fillPattern(username, trace)

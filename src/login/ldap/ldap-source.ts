@@ -18,7 +18,7 @@ export interface LdapSourceOptions {
 
 /** A refusal takes so long in any case, so that its time does not tell whether the user exists. */
 const refusalMs = 300
-/** Logins that wait for the directory at once; more are told that it does not answer. */
+/** Maximum number of logins that wait for the directory; more fail as if it did not answer. */
 const maxWaiting = 200
 
 /** @throws {Error} when a filter of the settings is no filter */

@@ -1,4 +1,4 @@
-/** What a directory means when it refuses a password, for the log; and what of it the person at the form may be told. */
+/** What a directory means when it refuses a password, for the log; and what of it the form may show. */
 
 /** `expired`: the password has to be changed first. `restricted`: the password is right, and the account may not sign in. */
 export type RefusalNotice = 'expired' | 'restricted'
@@ -6,7 +6,7 @@ export type RefusalNotice = 'expired' | 'restricted'
 export interface Refusal {
   /** For the log. */
   readonly reason: string
-  /** Only where the directory says so to nobody but those who know the password. */
+  /** Only if the directory reports it after a correct password. */
   readonly notice?: RefusalNotice
 }
 

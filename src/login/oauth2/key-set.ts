@@ -5,10 +5,10 @@ import { type CallProvider, readObject } from './provider-http.ts'
 
 /** Keys that a provider has withdrawn are forgotten after this time at the latest. */
 const maxAgeMs = 3_600_000
-/** Unknown keys make us ask the provider again, but whoever invents keys does not make us ask for each of them. */
+/** Unknown keys make us ask the provider again, but invented keys do not cause a request each. */
 const pauseMs = 30_000
 
-/** A shared secret never verifies here: it would be the key that everybody may read. */
+/** A shared secret never verifies here: it would be a public key. */
 const asymmetric = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const byDefault = ['RS256']
 

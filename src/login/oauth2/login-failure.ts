@@ -1,4 +1,4 @@
-/** Why nobody is logged in: for the log; the browser learns only whether trying again later may help. */
+/** Why a login failed: for the log; the browser learns only whether a later retry may help. */
 
 export class LoginFailure extends Error {
   /** `unavailable`: the provider does not answer, or failed itself. */

@@ -22,7 +22,7 @@ export interface ProviderLimits {
   readonly readTimeoutMs: number
 }
 
-/** Answers of providers are small; whoever sends more does not mean well. */
+/** Responses of providers are small; larger ones are rejected as hostile. */
 const maxAnswerBytes = 1024 * 1024
 const withoutBody = new Set([101, 204, 205, 304])
 

@@ -24,7 +24,7 @@ export interface ProviderOptions extends ProviderServerOptions {
   isServiceAccount: (name: string) => Promise<boolean>
 }
 
-/** Somebody who may log in. */
+/** A user who may log in. */
 export interface Admitted {
   readonly user: User
   /** Its roles are the platform's own business: the login is not reported. */
@@ -145,7 +145,7 @@ export class Provider {
     return this.#admit(server, claims, undefined, trace)
   }
 
-  /** Judges what a provider says about somebody, as if it were known to be true. @throws {LoginFailure} refused, unavailable */
+  /** Checks the claims of a provider as if they were verified. @throws {LoginFailure} refused, unavailable */
   async judgeClaims(claims: Attributes, trace: Trace): Promise<Admitted> {
     return this.#admit({ userInfoUri: undefined }, claims, undefined, trace)
   }
@@ -205,7 +205,7 @@ export class Provider {
     return has(username) && (roles === undefined || has(roles))
   }
 
-  /** @param accessToken Undefined: it is not known, so nobody is asked about organisations */
+  /** @param accessToken Undefined: it is unknown, so organisations are not queried */
   async #admit(
     { userInfoUri }: Pick<Server, 'userInfoUri'>,
     attributes: Attributes,
@@ -236,7 +236,7 @@ export class Provider {
   }
 }
 
-/** Nobody said which issuer it should be, so its name says nothing. */
+/** No issuer is configured, so its name is not compared. */
 function withoutIssuer(parameters: URLSearchParams): URLSearchParams {
   const rest = new URLSearchParams(parameters)
   rest.delete('iss')

@@ -1,7 +1,7 @@
 /** What a user of the provider must have to be let in, and how an attribute of the provider is found. */
 import { parseJavaPattern } from '../../setting.ts'
 
-/** What the provider says about somebody: ID token and user-info. */
+/** The claims of a user: ID token and user-info. */
 export type Attributes = Readonly<Record<string, unknown>>
 
 export interface Requirement {

@@ -6,7 +6,7 @@ import type { Registration } from './registration.ts'
 
 export interface TokenRequest {
   readonly server: oauth.AuthorizationServer
-  /** False: whoever holds the configured keys may call itself as it likes. */
+  /** False: the holder of the configured keys may use any name. */
   readonly issuerIsKnown: boolean
   readonly client: oauth.Client
   readonly clientAuthentication: oauth.ClientAuth

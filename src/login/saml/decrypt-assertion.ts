@@ -1,4 +1,4 @@
-/** Decrypts an assertion. Only what is signed around it is decrypted, so nobody can use the answers to guess at the content. */
+/** Decrypts an assertion. Only what is signed around it is decrypted, so the responses reveal nothing about the content. */
 import type { KeyObject } from 'node:crypto'
 import { refuseUnless, SamlRefused, show } from './refusal.ts'
 import { attributeOf, childOf, descendantsOf, isElement, parseXml, type XmlElement, type XmlText } from './xml.ts'

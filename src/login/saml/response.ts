@@ -39,7 +39,7 @@ export interface AcceptedAssertion {
   id: string
   /** The request that it answers; undefined when the identity provider started by itself. */
   inResponseTo: string | undefined
-  /** Whether that was signed; otherwise whoever sends it may have written it around an assertion that answers nothing. */
+  /** Whether that was signed; otherwise the sender may have written it around an unsolicited assertion. */
   isSolicited: boolean
   nameId: string
   /** Values by the name of the attribute, in the order of the assertion. */
@@ -49,9 +49,9 @@ export interface AcceptedAssertion {
 }
 
 const clockSkewMs = 5 * 60_000
-/** Some providers make assertions that hold for days or years; how long somebody may take at the provider is long enough. */
+/** Some providers make assertions that hold for days or years; the time for a login at the provider is long enough. */
 const maxAgeMs = 60 * 60_000
-/** Base64 of a response of somebody in very many groups; a multiple of what any provider sends. */
+/** Base64 of a response for a user in very many groups; a multiple of what any provider sends. */
 export const maxResponseLength = 1_500_000
 
 const notSigned = 'neither the response nor the assertion is signed'

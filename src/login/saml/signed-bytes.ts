@@ -25,7 +25,7 @@ const xmldsig = 'http://www.w3.org/2000/09/xmldsig#'
 const more = 'http://www.w3.org/2001/04/xmldsig-more#'
 const newer = 'http://www.w3.org/2007/05/xmldsig-more#'
 
-/** Public keys only: a message authentication code whose key is a public key would be anybody's. */
+/** Public keys only: any sender can compute a message authentication code whose key is a public key. */
 const signatureMethods: Readonly<Record<string, SignatureMethod>> = {
   [`${xmldsig}rsa-sha1`]: { hash: 'sha1', key: 'rsa' },
   [`${more}rsa-sha256`]: { hash: 'sha256', key: 'rsa' },
@@ -102,7 +102,7 @@ export function readSigned(document: XmlText, element: XmlElement, trust: Trust)
 
 /**
  * The trusted key that made the signature of `element`; undefined when the element has no signature. What the signature covers is
- * not looked at, so this may be asked of an outline, and of a message that nobody trusts yet.
+ * not looked at, so this may be asked of an outline, and of an untrusted message.
  *
  * @throws {SamlRefused} when there is a signature that is not exactly one of the form that SAML allows, by a trusted key
  */

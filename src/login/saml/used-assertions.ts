@@ -1,4 +1,4 @@
-/** Remembers which assertions have been used, so that none logs anybody in twice. */
+/** Stores used assertions, so that none logs a user in twice. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { openDatabase } from '../../backends/database.ts'
@@ -10,7 +10,7 @@ export interface UsedAssertions {
    * Marks an assertion as used, in one step; false when it has been before.
    *
    * @param untilMs Milliseconds since the epoch; from then on it may be forgotten.
-   * @throws when that cannot be made sure; nobody may be logged in then
+   * @throws when that cannot be ensured; the login must fail then
    */
   use(key: string, untilMs: number): Promise<boolean>
   close(): void | Promise<void>

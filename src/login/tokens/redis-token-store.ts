@@ -75,7 +75,7 @@ class RedisTokenStore implements TokenStore {
     this.#now = now
   }
 
-  /** What leads to a token is written after it, so that whatever is interrupted leaves a token that nobody can use. */
+  /** What leads to a token is written after it, so that an interruption leaves an unusable token. */
   async insert(token: StoredToken): Promise<boolean> {
     const { lastUsedAtMs: _, ...content } = token
     const key = this.#idKey(token.id)

@@ -23,9 +23,9 @@ export interface StoredToken {
   /** Unique among the tokens of one principal. */
   readonly name: string
   readonly principal: Principal
-  /** The login method of the user when the token was created; undefined when nobody was logged in, or in tokens of Gate. */
+  /** The login method of the user when the token was created; undefined without a login, or in tokens of Gate. */
   readonly method: string | undefined
-  /** Of the user, see `CurrentUser`; undefined for service accounts, and for users whom only their provider knows. */
+  /** Of the user, see `CurrentUser`; undefined for service accounts, and for users that only their provider knows. */
   readonly era: number | undefined
   readonly createdBy: string
   readonly createdAtMs: number
@@ -46,7 +46,7 @@ export interface TokenSecret {
 
 /**
  * Every function rejects when the store cannot be asked; the caller turns that into TOKENS_UNAVAILABLE. A removed token is
- * found by nobody any more, in no process, once `remove` has resolved.
+ * no longer found by any process once `remove` has resolved.
  */
 export interface TokenStore {
   /** False when the principal has a token of this name already. */
@@ -56,7 +56,7 @@ export interface TokenStore {
   find(id: string): Promise<StoredToken | undefined>
   listOf(principal: Principal): Promise<StoredToken[]>
   listAll(type: PrincipalType): Promise<StoredToken[]>
-  /** False when the present secret is not `before`: the token is gone, or somebody else has rotated it. */
+  /** False when the present secret is not `before`: the token is gone, or another request has rotated it. */
   replaceSecret(id: string, before: string, secret: TokenSecret, expiresAtMs: number | undefined): Promise<boolean>
   /** False when there was no such token. */
   remove(id: string): Promise<boolean>

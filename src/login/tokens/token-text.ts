@@ -25,7 +25,7 @@ export function isTokenText(text: string, prefix: string): boolean {
   return checksumOf(random) === rest.slice(-checksumLength)
 }
 
-/** What the store keeps instead of the token. A fast hash will do: nobody guesses 240 random bits. */
+/** What the store keeps instead of the token. A fast hash is enough: 240 random bits cannot be guessed. */
 export function hashToken(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }

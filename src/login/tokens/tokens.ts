@@ -31,7 +31,7 @@ export interface NewToken {
   readonly limits: TokenLimits
 }
 
-/** A token together with its secret, which nobody can find out later. */
+/** A token together with its secret, which is not stored. */
 export interface IssuedToken {
   readonly token: StoredToken
   readonly text: string
@@ -118,7 +118,7 @@ export class Tokens {
    * Gives a token another secret. The former one is accepted for `overlapMs` more.
    *
    * @param renews Whether the token gets a new life of the same length; else it ends when it would have ended
-   * @throws {GatewayError} NOT_FOUND, CONFLICT when somebody else did the same just now, TOKENS_UNAVAILABLE
+   * @throws {GatewayError} NOT_FOUND, CONFLICT when another request did the same just now, TOKENS_UNAVAILABLE
    */
   async rotate(id: string, { by, renews, overlapMs = this.settings.rotationOverlapMs }: Rotation): Promise<IssuedToken> {
     const token = await this.find(id)

@@ -9,7 +9,7 @@ const controlCharacter = /\p{Cc}/u
 
 /**
  * The e-mail address of the certificate; else what the pattern finds in the name of the owner, where one is configured,
- * or the common name. Undefined when there is nothing that could name a user: a pattern that finds nothing admits nobody.
+ * or the common name. Undefined when there is nothing that could name a user: a pattern that finds nothing rejects the certificate.
  *
  * @param pattern Searched in the name as Java writes it; its first group is the identity
  * @see authentication contract, section 2.4

@@ -8,7 +8,7 @@ import { DerError, derTag, readChildren, readDer, readInteger, readOid } from '.
 import { findListObjection, findRevocation, type Revocations } from '../../http/tls/revocation.ts'
 
 export interface CertificateTrust {
-  /** Up to those that nobody stands above; only these are trusted by themselves. */
+  /** Up to the roots; only these are trusted by themselves. */
   readonly authorities: readonly Certificate[]
   readonly revocations: Revocations
 }
@@ -42,7 +42,7 @@ const netscapeClient = 0x80
 
 /** 112 bits of security. */
 const minBits: Readonly<Record<string, number>> = { rsa: 2048, 'rsa-pss': 2048, ec: 224, ed25519: 0, ed448: 0 }
-/** Between the certificate and the authority that nobody stands above. */
+/** Between the certificate and the root. */
 const maxDepth = 10
 
 /**
@@ -63,7 +63,7 @@ export function findObjection(certificate: Certificate, trust: CertificateTrust,
   return weakness ?? findWithdrawal([certificate, ...chain], trust.revocations, now)
 }
 
-/** The authorities above, the one that nobody stands above last. */
+/** The authorities above, the root last. */
 function findChain(
   certificate: Certificate,
   authorities: readonly Certificate[],
@@ -124,7 +124,7 @@ function findWeakness(certificate: Certificate, chain: readonly Certificate[]): 
     if (one.extensions.has(oid.nameConstraints)) return `${whose} limits names, which is checked on TLS connections only`
     if (unknown !== undefined) return `${whose} has the critical extension ${unknown}, which is not understood`
     if (!hasStrongKey(one)) return `${whose} has a key that is too weak`
-    // Nobody vouches for the last one but the trust store.
+    // Only the trust store vouches for the last one.
     if (index < chain.length && !one.hasStrongSignature) return `${whose} has a signature that is too weak`
     if (!allowsClients(one)) return `${whose} is not meant for clients`
   }

@@ -58,13 +58,13 @@ export class X509Login implements LoginMethod {
     return undefined
   }
 
-  /** @throws {GatewayError} LOGIN_UNAVAILABLE when the permission service cannot be told */
+  /** @throws {GatewayError} LOGIN_UNAVAILABLE when the permission service is unavailable */
   async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
     const found = this.#find(request.raw, request.state.listener)
     if (found.kind === 'none') return { kind: 'not-mine' }
     const outcome = found.kind === 'verified' ? await this.#admit(found.certificate) : found.reason
     if (typeof outcome !== 'string') return { kind: 'user', user: outcome }
-    // Whoever may log in another way as well still can: the certificate may not even be meant for this gateway.
+    // Other login methods remain possible: the certificate may not be meant for this gateway.
     this.#options.log.info({ address: request.state.clientAddress, reason: outcome }, 'a client certificate was refused')
     request.state.auditNote = { kind: 'refused', method: this.name, reason: outcome }
     return { kind: 'not-mine', objection: `The client certificate is not accepted: ${outcome}.` }

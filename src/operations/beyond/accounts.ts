@@ -60,7 +60,7 @@ export const accountOperations: Operation[] = [
   },
 ]
 
-/** The list of accounts is read again at once, so that whoever made the change sees it. */
+/** The list of accounts is read again at once, so that the author of the change sees it. */
 async function change(request: OperationRequest, platform: Platform, call: UpstreamCall): Promise<unknown> {
   const answer = await request.json('clouddriver', call)
   await platform.accounts.refresh()

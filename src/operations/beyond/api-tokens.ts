@@ -44,7 +44,7 @@ const nameList = z.array(z.string()).nullish()
 const CreateToken = z.object({
   name: z.string().nullish().describe('Up to 64 characters, unique among the tokens of the principal.'),
   principalType: z.string().nullish().describe('`USER` (default) or `SERVICE_ACCOUNT`.'),
-  principalId: z.string().nullish().describe('The service account; everybody else creates tokens for oneself only.'),
+  principalId: z.string().nullish().describe('The service account; other users create tokens for themselves only.'),
   expiresAt: z.string().nullish().describe('ISO 8601. Default: as late as allowed; for a service account never.'),
   readOnly: z.boolean().nullish().describe('Allows reading and the evaluation of expressions only.'),
   applications: nameList.describe('Allows only what is about these applications.'),

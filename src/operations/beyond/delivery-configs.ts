@@ -98,7 +98,7 @@ export const deliveryConfigOperations: Operation[] = [
   },
 ]
 
-/** What keel finds wrong with a configuration is for whoever wrote it, and passed on whole. */
+/** Errors that keel finds in a configuration are for its author, and forwarded unchanged. */
 async function validate(request: OperationRequest, platform: Platform): Promise<unknown> {
   checkServicePresent(platform, 'keel')
   const answer = await request.call('keel', { method: 'POST', path: '/delivery-configs/validate', body: request.body })

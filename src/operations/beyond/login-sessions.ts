@@ -23,7 +23,7 @@ const LoginSession = z
   .meta({ id: 'LoginSession' })
 type LoginSession = z.infer<typeof LoginSession>
 
-const query = { username: text.optional().describe('Somebody else. For administrators.') }
+const query = { username: text.optional().describe('Another user. For administrators.') }
 const errors = { 403: 'Only administrators may ask about others.' }
 
 export const loginSessionOperations: Operation[] = [

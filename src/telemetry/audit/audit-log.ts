@@ -22,7 +22,7 @@ const maxBatch = 500
 const noteMs = 200
 /** Beyond that events are lost: a sink that hangs must not fill the memory. */
 const maxWaiting = 10_000
-/** Nobody waits longer for a sink that hangs; what it writes later is written all the same. */
+/** Maximum wait for a hanging sink; its later writes still succeed. */
 const patienceMs = 5000
 const firstSweepMs = 60_000
 const sweepIntervalMs = 3_600_000
@@ -51,7 +51,7 @@ export class AuditLog {
   /** Events that were not written since the last that was. */
   #lost = 0
   #failing = false
-  /** A write takes longer than anybody waits. */
+  /** A write exceeds the maximum wait. */
   #hangs = false
   #unmeasured = 0
   #timers: NodeJS.Timeout[] = []
@@ -104,7 +104,7 @@ export class AuditLog {
     }
   }
 
-  /** Records what nobody waits for, soon and with others, so that a flood of refusals costs little. A failure is told to the operator. */
+  /** Records in the background, in batches, so that a flood of refusals costs little. A failure is logged. */
   note(event: AuditEvent): void {
     this.#enqueue(event).catch(() => {})
     this.#flushing ??= setTimeout(() => void this.#flush(), noteMs).unref()
@@ -128,7 +128,7 @@ export class AuditLog {
     if (sink.isShared) await this.noteInterrupted()
   }
 
-  /** Records of each change that a process had begun when it died that nobody can say how it ended. */
+  /** Records an unknown outcome for each change that a process had begun when it died. */
   async noteInterrupted(): Promise<void> {
     const { sink, log, now } = this.#options
     try {

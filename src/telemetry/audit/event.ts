@@ -1,7 +1,7 @@
 /** What the audit log says about something that happened: who did what, from where, and how it was decided. */
 import { toUserKey } from '../../user-name.ts'
 
-/** `interrupted`: begun, and nobody can say how it ended. */
+/** `interrupted`: begun, with unknown outcome. */
 export type AuditDecision = 'begun' | 'allowed' | 'refused' | 'failed' | 'interrupted'
 
 export interface AuditEvent {

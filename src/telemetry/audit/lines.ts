@@ -34,7 +34,7 @@ export async function lastLine(file: string): Promise<string> {
   }
 }
 
-/** What was being written when the process ended was confirmed to nobody. */
+/** A record cut off by the end of the process was never confirmed. */
 export async function dropIncompleteLine(file: string): Promise<void> {
   const handle = await open(file, 'r')
   try {

@@ -23,7 +23,7 @@ const spared = 0.9
 /** Of several replicas that write at once, each time one succeeds. */
 const maxAttempts = 50
 
-/** @param stream Another one, for whoever only tries what the user of this Redis may do */
+/** @param stream Another one, for checking the rights of the Redis user */
 export function createRedisSink(redis: Redis, stream = auditStream): AuditSink {
   return new RedisSink(redis, stream)
 }

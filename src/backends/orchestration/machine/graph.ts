@@ -17,7 +17,7 @@ class StageIndex {
   readonly requisites = new Map<Stage, Stage[]>()
   /** How many of a stage's requisites, from the first one on, are known to be fine: they stay so until a restart. */
   readonly finished = new Map<Stage, number>()
-  /** Whether any stage has halted: none goes on again without a restart. Unknown until somebody asks. */
+  /** Whether any stage has halted: none continues without a restart. Computed on demand. */
   hasHalted: boolean | undefined
   /** Only the last answer is kept: questions about one stage come in a row. */
   ancestors: { stage: Stage; found: Stage[] } | undefined
@@ -84,7 +84,7 @@ export function removeStages(execution: Execution, removed: ReadonlySet<Stage>):
   indexes.delete(execution)
 }
 
-/** To be told when a stage ends. */
+/** Called when a stage ends. */
 export function noteEnd(execution: Execution, stage: Stage): void {
   if (isHalt(stage.status)) indexOf(execution).hasHalted = true
 }

@@ -29,7 +29,7 @@ function stageResult(execution: Execution, stage: Stage): Status {
   return 'SUCCEEDED'
 }
 
-/** Section 7.5: expressions that failed are told in the error record, even when the stage succeeds. */
+/** Section 7.5: failed expressions are in the error record, even when the stage succeeds. */
 function keepErrors(stage: Stage): void {
   const texts = stage.tasks
     .filter((task) => task.status === 'FAILED_CONTINUE')

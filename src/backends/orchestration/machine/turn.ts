@@ -1,4 +1,4 @@
-/** One step of the state machine: what it may use, and what it leaves for those who store and publish. */
+/** One step of the state machine: what it may use, and what it leaves to the code that stores and publishes. */
 import type { PipelineLimits } from '../../limits.ts'
 import type { Execution, Stage } from '../model.ts'
 import type { StageTypes } from '../stages/stage-type.ts'

@@ -58,7 +58,7 @@ async function startPipeline(body: unknown, caller: Caller, engine: Engine, sour
   return { ref: `/pipelines/${engine.transact((unit) => unit.submit(prepared.execution)).id}` }
 }
 
-/** Nobody asked for a run that could be shown as failed. */
+/** No run was requested that could be shown as failed. */
 function isPlan(body: unknown): boolean {
   return isJsonObject(body) && isTrue(body['plan'])
 }

@@ -30,7 +30,7 @@ export function normaliseTrigger(given: unknown, sources: TriggerSources): Trigg
 }
 
 /**
- * A trigger that names a run as its parent brings all of it along: whoever asks for that must be allowed to read it.
+ * A trigger that names a run as its parent includes all of it: the caller must be allowed to read it.
  *
  * @throws {BackendError} 403, 503
  */
