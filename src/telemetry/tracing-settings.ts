@@ -11,12 +11,21 @@ const samplers = [
   'parentbased_traceidratio',
 ] as const
 const propagators = ['tracecontext', 'baggage', 'none'] as const
-const protocol = 'http/protobuf'
+const protocols = ['http/protobuf'] as const
+const exporters = ['otlp', 'none'] as const
 
 export type Propagator = Exclude<(typeof propagators)[number], 'none'>
 
 /** An empty variable means the same as none. */
 const text = z.string().optional()
+
+/**
+ * One of several words, checked only where traces are on: the variables may be meant for other programs, or be left over from the
+ * agent of a Java service.
+ */
+function choice(words: readonly string[]): z.ZodString {
+  return z.string().meta({ type: words.join(', ') })
+}
 
 export const TracingKeys = z.strictObject({
   'otel.exporter.otlp.endpoint': httpAddress
@@ -29,23 +38,20 @@ export const TracingKeys = z.strictObject({
     .describe('Whole address for traces; overrides `otel.exporter.otlp.endpoint`. Switches traces on.'),
   'otel.exporter.otlp.headers': text.describe('Headers for the collector: `name=value,name=value`, values percent-encoded.'),
   'otel.exporter.otlp.traces.headers': text.describe('The same; overrides single headers of `otel.exporter.otlp.headers`.'),
-  'otel.exporter.otlp.protocol': z.enum([protocol]).default(protocol).describe('Protocol for spans; gRPC is not supported.'),
-  'otel.exporter.otlp.traces.protocol': z.enum([protocol]).optional().describe('The same as `otel.exporter.otlp.protocol`.'),
+  'otel.exporter.otlp.protocol': choice(protocols).default(protocols[0]).describe('Protocol for spans; gRPC is not supported.'),
+  'otel.exporter.otlp.traces.protocol': choice(protocols).optional().describe('The same as `otel.exporter.otlp.protocol`.'),
   'otel.exporter.otlp.timeout': duration('ms').prefault('10s').describe('Timeout of one transmission of spans.'),
   'otel.exporter.otlp.compression': z.enum(['none', 'gzip']).default('none').describe('Compression of spans.'),
   'otel.service.name': text.describe(
     'Name of the service in traces. Default: that of `otel.resource.attributes`, else `fairlead`.',
   ),
   'otel.resource.attributes': text.describe('Attributes of this instance: `key=value,key=value`, values percent-encoded.'),
-  'otel.traces.sampler': z
-    .enum(samplers)
+  'otel.traces.sampler': choice(samplers)
     .default('parentbased_always_on')
     .describe('Sampling of requests; `parentbased_…` follows the `traceparent` header of the client, if present.'),
-  'otel.traces.sampler-arg': z.coerce
-    .number()
-    .min(0)
-    .max(1)
-    .default(1)
+  'otel.traces.sampler-arg': z
+    .string()
+    .default('1')
     .describe('Share of the requests that `traceidratio` traces, 0 to 1.')
     .meta({ type: 'number', env: 'OTEL_TRACES_SAMPLER_ARG' }),
   'otel.propagators': z
@@ -56,7 +62,7 @@ export const TracingKeys = z.strictObject({
         'with a comma, or `none`. Baggage is off by default: it would let clients send any text to services.',
     ),
   'otel.bsp.schedule.delay': duration('ms').prefault('5s').describe('Maximum delay before spans are sent.'),
-  'otel.traces.exporter': z.enum(['otlp', 'none']).default('otlp').describe('`none` switches traces off.'),
+  'otel.traces.exporter': choice(exporters).default('otlp').describe('`none` switches traces off.'),
   'otel.sdk.disabled': z.boolean().default(false).describe('`true` switches traces off.'),
 })
 export type TracingKeys = z.infer<typeof TracingKeys>
@@ -83,8 +89,15 @@ export function toTracingSettings(keys: TracingKeys, report: SettingsReport): Tr
     if (parsed === undefined) report.problem(key, 'must be a list such as name=value,other=value, with percent-encoded values')
     return parsed ?? {}
   }
-  const sampler = keys['otel.traces.sampler']
-  const kind = sampler.endsWith('traceidratio') ? 'ratio' : sampler.endsWith('on') ? 'on' : 'off'
+  const check = (key: keyof TracingKeys, offered: readonly string[], advice = '') => {
+    const unknown = String(keys[key] ?? offered[0])
+    if (!offered.includes(unknown)) report.problem(key, `"${unknown}" is not supported; use ${offered.join(', ')}${advice}`)
+  }
+  const port = ', usually port 4318 of the collector'
+  check('otel.exporter.otlp.traces.protocol', protocols, port)
+  if (keys['otel.exporter.otlp.traces.protocol'] === undefined) check('otel.exporter.otlp.protocol', protocols, port)
+  check('otel.traces.exporter', exporters)
+  check('otel.traces.sampler', samplers)
   const resource = pairs('otel.resource.attributes')
   return {
     url,
@@ -92,10 +105,18 @@ export function toTracingSettings(keys: TracingKeys, report: SettingsReport): Tr
     timeoutMs: keys['otel.exporter.otlp.timeout'],
     compression: keys['otel.exporter.otlp.compression'],
     resource: { ...resource, 'service.name': keys['otel.service.name'] || resource['service.name'] || 'fairlead' },
-    sampler: { kind, ratio: keys['otel.traces.sampler-arg'], followsParent: sampler.startsWith('parentbased_') },
+    sampler: toSampler(keys, report),
     propagators: toPropagators(keys['otel.propagators'], report),
     delayMs: keys['otel.bsp.schedule.delay'],
   }
+}
+
+function toSampler(keys: TracingKeys, report: SettingsReport): TracingSettings['sampler'] {
+  const name = keys['otel.traces.sampler']
+  const kind = name.endsWith('traceidratio') ? 'ratio' : name.endsWith('on') ? 'on' : 'off'
+  const ratio = kind === 'ratio' ? Number(keys['otel.traces.sampler-arg'].trim() || Number.NaN) : 1
+  if (!(ratio >= 0 && ratio <= 1)) report.problem('otel.traces.sampler-arg', 'must be a number from 0 to 1, such as 0.1')
+  return { kind, ratio, followsParent: name.startsWith('parentbased_') }
 }
 
 function toPropagators(list: string, report: SettingsReport): Propagator[] {

@@ -256,18 +256,36 @@ for (const [name, value] of [
   ['OTEL_EXPORTER_OTLP_HEADERS', 'nonsense'],
   ['OTEL_EXPORTER_OTLP_HEADERS', 'a=%zz'],
   ['OTEL_TRACES_SAMPLER', 'sometimes'],
+  ['OTEL_TRACES_EXPORTER', 'zipkin'],
   ['OTEL_TRACES_SAMPLER_ARG', '7'],
+  ['OTEL_TRACES_SAMPLER_ARG', 'a tenth'],
   ['OTEL_PROPAGATORS', 'b3'],
 ] as const) {
   test(`${name}=${value} is a mistake`, async () => {
-    await assert.rejects(settingsOf({ ...endpoint, [name]: value }), (error: unknown) => {
-      assert.ok(error instanceof ConfigError)
-      assert.equal(error.problems.length, 1)
-      assert.equal(error.problems[0]?.origin?.source, `environment variable ${name}`)
-      return true
-    })
+    await assert.rejects(
+      settingsOf({ ...endpoint, ...(name.endsWith('_ARG') && { OTEL_TRACES_SAMPLER: 'traceidratio' }), [name]: value }),
+      (error: unknown) => {
+        assert.ok(error instanceof ConfigError)
+        assert.equal(error.problems.length, 1)
+        assert.equal(error.problems[0]?.origin?.source, `environment variable ${name}`)
+        return true
+      },
+    )
   })
 }
+
+test('variables that are meant for other programs are no mistake while traces are off', async () => {
+  const foreign = {
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_TRACES_EXPORTER: 'zipkin',
+    OTEL_TRACES_SAMPLER: 'jaeger_remote',
+    OTEL_TRACES_SAMPLER_ARG: 'endpoint=http://jaeger',
+    OTEL_PROPAGATORS: 'b3multi',
+    OTEL_EXPORTER_OTLP_HEADERS: 'nonsense',
+  }
+  assert.equal(await settingsOf(foreign), undefined)
+  assert.equal(await settingsOf({ ...foreign, ...endpoint, OTEL_SDK_DISABLED: 'true' }), undefined)
+})
 
 test('samplers decide what is sent, and services learn of it', async (t) => {
   const collector = await startCollector(t)
