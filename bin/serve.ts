@@ -41,7 +41,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
   }
 }
 
-/** The first signal drains and then finishes what is in flight. A second one ends the drain; whoever waits no longer sends another. */
+/** The first signal drains and then finishes what is in flight. A second one ends the drain, a third one the process. */
 function stopOnSignal(gateway: Gateway, drainMs: number, log: { info(text: string): void }): void {
   const hurry = new AbortController()
   let phase: 'serving' | 'draining' | 'finishing' = 'serving'

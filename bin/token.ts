@@ -127,7 +127,7 @@ function toPrincipal({ user, 'service-account': account }: Values): Principal | 
   return account === undefined ? undefined : { type: 'SERVICE_ACCOUNT', id: account.trim() }
 }
 
-/** The users of the form are known, so a token for nobody is a mistake. Undefined with other logins. @throws {GatewayError} NOT_FOUND */
+/** The users of the form are known, so a token for an unknown user is an error. Undefined with other logins. @throws {GatewayError} NOT_FOUND */
 function findOwner(username: string, { login, backends }: Config): { name: string } | undefined {
   const { enabled, configuredUser } = login.form
   if (!enabled) return undefined

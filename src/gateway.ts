@@ -342,7 +342,7 @@ function embedServices(
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
   const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, limits } = config.backends
-  // Where nobody logs in nobody is judged, here as in the gateway.
+  // Without logins there are no permission checks, here as in the gateway.
   const authorization = services.fiat !== undefined && !config.login.anonymous
   const { maxBytes, maxValues } = config.http.bodies.known
   const bodies = { maxBytes, maxValues }

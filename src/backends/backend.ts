@@ -39,9 +39,9 @@ export interface BackendContext {
   /** Whether a service is one of the back ends of this process. */
   readonly isEmbedded: (service: ServiceName) => boolean
   readonly settings: BackendSettings
-  /** To be told when somebody may do something else, and no request has caused it. */
+  /** Called when rights of users change without a request. */
   readonly permissionsChanged: () => void
-  /** Another number after every change of permissions; undefined where nobody counts them. */
+  /** Another number after every change of permissions; undefined where they are not counted. */
   readonly permissionVersion?: () => number
 }
 

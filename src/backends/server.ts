@@ -52,7 +52,7 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
   server.setErrorHandler<FastifyError>((thrown, _request, reply) => {
     const error = toStorageError(thrown)
     const status = error instanceof BackendError ? error.status : (error.statusCode ?? 500)
-    // What a back end says itself, such as that a directory is away, is told to whoever asked, and logged there as a failure.
+    // An error of a back end itself, such as an unavailable directory, goes to the caller, who logs it as a failure.
     if (thrown instanceof BackendError) {
       if (status >= 500) options.log.info({ status, problem: thrown.message }, 'an embedded back end refused what it was asked')
     } else if (status >= 500) {

@@ -90,7 +90,7 @@ function variableOf(key: string, schema: z.core.$ZodType): string {
 
 const servicePrefix = /^services\.(?!deck\.|default\.|redis\.)[a-z0-9]+\./
 
-/** What all services have is told once. */
+/** Keys of all services are listed once. */
 function joinServices(rows: readonly Row[]): Row[] {
   const seen = new Map<string, Row[]>()
   for (const row of rows) {

@@ -57,7 +57,7 @@ export function checkRedis(use: RedisUse, { answerMs }: Patience, now: () => num
               'check the address and whether Redis runs there',
           ),
         )
-        // Whoever does not answer a ping answers nothing else.
+        // A server that does not answer a ping answers nothing else.
         if (found.length === 1) break
       }
       return found
@@ -81,7 +81,7 @@ export function checkRedis(use: RedisUse, { answerMs }: Patience, now: () => num
 
 type Use = readonly [tried: string, attempt: () => Promise<unknown>]
 
-/** The stores themselves, on names that nobody else has. */
+/** The stores themselves, on unused names. */
 function usesOf(redis: Redis, { saml, tokens, audit, limits }: RedisUse, now: () => number): Use[] {
   const name = `doctor-${randomBytes(12).toString('hex')}`
   const owner = `fairlead ${name}`
@@ -130,7 +130,7 @@ function limitUses(redis: Redis, name: string): Use[] {
   ]
 }
 
-/** Nobody knows the secret of this token, not even the doctor. */
+/** The secret of this token is not stored anywhere, not even in the doctor. */
 function tokenUses(store: TokenStore, name: string, nowMs: number): Use[] {
   const hash = createHash('sha256').update(randomBytes(32)).digest('hex')
   const token: StoredToken = {

@@ -61,13 +61,13 @@ export class AuditedAnswers {
     this.#timer = setInterval(() => this.#noteRepeated(options.now()), countsEveryMs).unref()
   }
 
-  /** Hands on what is counted only. The log is closed by whoever opened it. */
+  /** Flushes the counted refusals. The code that opened the log closes it. */
   close(): void {
     clearInterval(this.#timer)
     this.#noteRepeated()
   }
 
-  /** Somebody whose certificate ended the connection before a request could arrive. */
+  /** A client whose certificate ended the connection before a request could arrive. */
   refuseConnection(address: string | undefined, reason: string): void {
     const event: AuditEvent = { kind: 'refusal', decision: 'refused', atMs: this.#options.now(), login: 'x509', address, reason }
     this.#note({ ...event, error: 'CERTIFICATE_REQUIRED' })
@@ -239,7 +239,7 @@ function noteOf(note: AuditNote | undefined): Partial<AuditEvent> {
   return { ...named, login: note.method, reason: note.reason.replaceAll(/".*"/gs, '"…"').slice(0, maxLength) }
 }
 
-/** Somebody unknown gets a redirect instead of the operation. */
+/** A caller without login gets a redirect instead of the operation. */
 function isSentToLogin({ state }: FastifyRequest, status: number): boolean {
   return state.user === undefined && state.operation === undefined && status >= 300 && status < 400
 }

@@ -10,7 +10,7 @@ export type BodyType = 'json' | 'yaml' | 'text' | 'other'
 
 /** YAML takes seconds a megabyte to read. */
 const maxYamlBytes = 500_000
-/** Longer documents would hold up everybody else for a noticeable time. */
+/** Longer documents would delay other requests noticeably. */
 const maxQuickYamlLength = 16_000
 
 /** What a body may be at most. */

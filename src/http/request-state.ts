@@ -29,7 +29,7 @@ export interface PresentedToken {
   readonly operations: readonly string[] | undefined
 }
 
-/** Somebody logged in or out with this request, or what it carries was not accepted. */
+/** This request was a login or logout, or its credentials were rejected. */
 export type AuditNote =
   | { readonly kind: 'login' | 'logout'; readonly user: string; readonly method: string }
   | {
@@ -38,7 +38,7 @@ export type AuditNote =
       readonly reason: string
       /** Whom the credentials name, where there is such a user. Anything else may be a password in the wrong place. */
       readonly user?: string | undefined
-      /** Nobody could judge the credentials. */
+      /** The credentials could not be checked. */
       readonly failed?: boolean
     }
 

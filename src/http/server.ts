@@ -108,7 +108,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       if (running !== undefined) await running
       if (reply.sent) return reply
     }
-    // Before the framework looks at the body, which nobody is going to read.
+    // Before the framework reads the body, which is not needed.
     if (request.is404) throw notOffered(request, options.methodsOf(request.state.path))
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
@@ -122,7 +122,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     request.state ??= createState(request, options.origin)
     const gone = reply.raw.destroyed
     const error = await sendError(request, reply, thrown)
-    // What fails because nobody waits for it any more is no failure.
+    // A failure after the client has left is no failure.
     if (!gone) options.onError(request, error)
     return reply
   })

@@ -198,11 +198,11 @@ export interface HttpSettings {
 }
 
 export interface HttpSurroundings {
-  /** Every service is embedded, and so nobody but this machine has to reach the listener. */
+  /** Every service is embedded, so only this machine must reach the listener. */
   standalone: boolean
   inKubernetes: boolean
   inContainer: boolean
-  /** Started by hand: whoever presses Ctrl-C does not want to wait. */
+  /** Started by hand: after Ctrl-C users do not want to wait. */
   onTerminal: boolean
   uiUrl: string
   /** A proxy hands on the certificates of clients. */
@@ -292,10 +292,10 @@ function toOrigin(
   }
 }
 
-/** Addresses that are kept for documentation: nobody's proxy has them. */
+/** Addresses reserved for documentation: no proxy has them. */
 const strangers = ['192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1']
 
-/** Whoever counts as a proxy chooses the address by which guesses of passwords are counted, and that of the gateway. */
+/** A trusted proxy chooses the address by which wrong passwords are counted, and that of the gateway. */
 function warnOfCrowds(proxies: RegExp, report: SettingsReport): void {
   const named = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies'].some((key) => report.isSet(key))
   const isEverybody = strangers.some((address) => proxies.test(address))

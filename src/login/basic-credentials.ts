@@ -7,7 +7,7 @@ export interface Credentials {
   readonly password: string
 }
 
-/** Undefined when there is no such header; `unreadable` when there is one that names nobody. */
+/** Undefined when there is no such header; `unreadable` when there is one without a user name. */
 export function parseBasic(header: string | undefined): Credentials | 'unreadable' | undefined {
   const match = /^basic(?: (.*))?$/i.exec(header ?? '')
   if (match === null) return undefined

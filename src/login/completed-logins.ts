@@ -34,7 +34,7 @@ export class CompletedLogins {
     return redis === undefined ? !this.#holds(this.#completed, id) : (await redis.send('exists', redisPrefix + id)) === 0
   }
 
-  /** In one step; false when it has been completed before. @throws as Redis; nobody may be logged in then */
+  /** In one step; false when it has been completed before. @throws as Redis; the login must fail then */
   async complete(id: string): Promise<boolean> {
     const { redis } = this.#options
     if (redis !== undefined) return (await redis.send('set', redisPrefix + id, '1', 'PX', completedMs, 'NX')) === 'OK'

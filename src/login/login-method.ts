@@ -33,7 +33,7 @@ export type LoginOutcome =
   /** @param objection Why credentials of this method do not count; told to a program that nothing else lets in */
   | { kind: 'not-mine'; objection?: string }
 
-/** What a protected path says to somebody who is not logged in. */
+/** The response of a protected path without login. */
 export type EntryPoint = { kind: 'redirect'; location: string } | { kind: 'refusal'; error: GatewayError }
 
 /** A client without login, as far as it is known. */

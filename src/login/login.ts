@@ -7,9 +7,9 @@ import type { StartSteps } from './login-method.ts'
 import type { Tokens } from './tokens/tokens.ts'
 
 export interface Login {
-  /** False when everyone is served as the user anonymous. */
+  /** False when all requests are served as the user anonymous. */
   readonly active: boolean
-  /** Names of the methods that guard a port, for the start-up line; none: everyone is served as the user anonymous. */
+  /** Names of the methods that guard a port, for the start-up line; none: all requests are served as the user anonymous. */
   methodsOf(listener: ListenerKind): readonly string[]
   /**
    * Steps, in order, that find the user of a request and refuse protected paths without one. A step that answers the
@@ -34,7 +34,7 @@ export interface Login {
   endSessionsOf(username: string, which: (session: UserSession) => boolean): Promise<number>
   /** The session that a request belongs to, by its key; undefined for credentials that need none. */
   sessionKeyOf(state: RequestState): string | undefined
-  /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  /** Logs all users out and returns the number of their sessions. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   endAllSessions(): Promise<number>
   /** Before the gateway listens. @throws {GatewayError} BAD_ARGUMENT for the first administrator */
   prepareStart(): Promise<Required<StartSteps>>

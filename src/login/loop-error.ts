@@ -40,7 +40,7 @@ const explanations: Readonly<Record<Loop, Explanation>> = {
   },
 }
 
-/** What a browser is told that is not sent on any more; 401. */
+/** The response to a browser that is no longer redirected; 401. */
 export function createLoopError(options: LoopOptions): GatewayError {
   const { seen, causes } = explanations[options.loop]
   return new GatewayError('LOGIN_REQUIRED', seen, {

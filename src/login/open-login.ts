@@ -82,7 +82,7 @@ function createLoginKeys({ redis, dataDir, now = Date.now }: MethodOptions): Log
   return redis === undefined ? createFileKeys(dataDir) : createRedisKeys(redis, now)
 }
 
-/** The methods that the settings activate. Whoever opens them closes them, and the tokens. */
+/** The methods that the settings activate. The caller closes them, and the tokens. */
 export async function openMethods(options: MethodOptions, keys = createLoginKeys(options)): Promise<OpenMethods> {
   const { permissions, accounts } = options
   const objectionTo = createNameRule(options.settings)
@@ -174,7 +174,7 @@ async function openPasswordSource(options: MethodOptions, now: () => number): Pr
   return form.enabled ? openFormSource(options, now) : undefined
 }
 
-/** While nobody decides by permissions, or the names cannot be had, nobody is a service account. */
+/** Without permission checks, or without the names, no user is a service account. */
 function createServiceAccountCheck({ permissions, serviceAccounts, log }: MethodOptions) {
   return async (name: string): Promise<boolean> => {
     if (!permissions.enabled) return false
@@ -336,7 +336,7 @@ class OpenLogin implements Login, LoginEnding {
     return found.pending
   }
 
-  /** The cookie of a completed login is cleared, but somebody may have kept it. @throws {GatewayError} CREDENTIALS_REFUSED */
+  /** The cookie of a completed login is cleared, but an attacker may have kept it. @throws {GatewayError} CREDENTIALS_REFUSED */
   async #checkFirstUse(id: string): Promise<void> {
     if (await askStore(() => this.#completed.complete(id))) return
     throw new GatewayError('CREDENTIALS_REFUSED', 'This login has been completed already. Start again.')
@@ -366,7 +366,7 @@ function noteRefusal(state: RequestState, method: string, error: unknown): void 
     state.auditNote = { kind: 'refused', method, reason: error.message }
 }
 
-/** What helps a person to tell the sessions apart; the rest of the headers is nobody's business. */
+/** What distinguishes the sessions for users; other headers are not stored. */
 function originOfLogin({ state, headers }: FastifyRequest): { address: string; userAgent?: string } {
   const userAgent = headers['user-agent']?.replaceAll(/[^\x20-\x7e]/g, '').slice(0, 300)
   return { address: state.clientAddress, ...(userAgent ? { userAgent } : {}) }

@@ -21,7 +21,7 @@ export interface Known {
   credentialStamp?: string
 }
 
-/** Somebody who knows the password and may not sign in all the same; the form says why. */
+/** The password is right, but the user may not sign in; the form shows the reason. */
 export interface Barred {
   notice: 'expired' | 'restricted'
 }

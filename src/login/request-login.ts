@@ -16,7 +16,7 @@ import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
 import { toSavedRequest } from './saved-request.ts'
 
 export interface RequestLoginOptions {
-  /** In the order in which they are asked; empty: everyone is served. */
+  /** In the order in which they are tried; empty: no login is required. */
   methods: readonly LoginMethod[]
   sessions: Sessions
   permissions: Permissions
@@ -44,7 +44,7 @@ interface Findings {
 interface Guard {
   /** Those that count here. */
   readonly methods: readonly LoginMethod[]
-  /** Everyone is served: nothing is configured that could tell who somebody is, or this port is meant to be open. */
+  /** No login is required: no login method is configured, or this port is open. */
   readonly isOpen: boolean
   readonly openPaths: readonly OpenPath[]
   /** Login pages of methods that count on other ports only. */
@@ -182,7 +182,7 @@ export class RequestLogin {
     return permissions.lookUp(user)
   }
 
-  /** A browser that comes back to log in a third time within a minute is told why, instead of being sent on. */
+  /** A browser that returns to log in a third time within a minute gets an explanation instead of a redirect. */
   async #breakLoop(request: FastifyRequest): Promise<void> {
     const { loops } = this.#options
     const { state, method } = request
@@ -262,7 +262,7 @@ export class RequestLogin {
   }
 }
 
-/** A user whose name is refused is nobody, on open paths too. */
+/** A user whose name is rejected is anonymous, on open paths too. */
 async function authenticate(method: LoginMethod, request: FastifyRequest): Promise<LoginOutcome> {
   try {
     return await method.authenticate(request)
@@ -272,7 +272,7 @@ async function authenticate(method: LoginMethod, request: FastifyRequest): Promi
   }
 }
 
-/** What a program is told that sent no credentials, or none that a method here takes for its own. */
+/** The response to a program without credentials, or without any that a method here accepts. */
 function toRefusal({ headers, state }: FastifyRequest, entry: EntryPoint, objection: string | undefined): GatewayError {
   if (entry.kind === 'refusal') {
     const { code, message, details } = entry.error

@@ -16,7 +16,7 @@ import { type SamlSettings, toSamlSettings } from './saml/settings.ts'
 import { ApiTokenKeys, type TokenSettings, toTokenSettings } from './tokens/settings.ts'
 import { isX509Enabled, toX509Settings, X509Keys, type X509Settings } from './x509/settings.ts'
 
-/** A user who is refused at every login would be a mistake that nobody finds. */
+/** A user who is refused at every login would be an error that is hard to find. */
 const userName = z.string().check(({ value, issues }) => {
   const objection = findNameObjection(value)
   if (objection !== undefined) issues.push({ code: 'custom', input: value, message: `${objection}; choose another user name` })

@@ -25,10 +25,10 @@ export type ApplicationSource =
 export type TokenReach = 'always' | 'reads' | 'itself' | 'never'
 
 export type Demand =
-  /** Open to whoever reaches it; `why` says what makes that right. */
+  /** Open to every caller; `why` gives the reason. */
   | { readonly kind: 'nothing'; readonly why: string; readonly limitedTokens: TokenReach }
   /**
-   * The gateway demands it whoever checks permissions, because no service does. Without a permission service nobody is
+   * The gateway always checks it, because no service does. Without a permission service nobody is
    * administrator: `everybody` then stands for what is open like everything else that a permission service would decide.
    */
   | { readonly kind: 'admin'; readonly withoutService: 'nobody' | 'everybody' }
@@ -40,10 +40,10 @@ export type Demand =
       readonly of: ApplicationSource
       /** The parameter with the name or id, or the field of the body, where it is not the usual one. */
       readonly parameter?: string
-      /** The gateway demands it whoever checks permissions, because no service does. */
+      /** The gateway always checks it, because no service does. */
       readonly always?: true
     }
-  /** One application, whatever the request says. The gateway demands it whoever checks permissions. */
+  /** One application, whatever the request says. The gateway always checks it. */
   | { readonly kind: 'named-application'; readonly authorization: Authorization; readonly application: string }
   | {
       readonly kind: 'account'
@@ -78,7 +78,7 @@ export function demandsNothing(why: string, limitedTokens: TokenReach = 'never')
   return [{ kind: 'nothing', why, limitedTokens }]
 }
 
-/** Answered before anybody is known, or about the caller alone. */
+/** Answered before the login, or about the caller alone. */
 export const ownAffair = demandsNothing('it concerns the caller alone')
 /** Clients ask it before anything else, and it tells what the caller may know. */
 export const tellsWhoAsks = demandsNothing('it tells who is asking whom, and what the caller may do', 'always')
@@ -89,7 +89,7 @@ export const provedBySender = demandsNothing('the sender proves itself to the se
 
 /** What concerns the gateway itself: its sessions, tokens, records. */
 export const adminOnly: Demands = [{ kind: 'admin', withoutService: 'nobody' }]
-/** What concerns executions, on which everybody may do everything while no permission service decides. */
+/** Operations on executions, which are open to all users without a permission service. */
 export const adminOfExecutions: Demands = [{ kind: 'admin', withoutService: 'everybody' }]
 export const managesAccounts: Demands = [{ kind: 'account-manager' }]
 
@@ -108,7 +108,7 @@ export function startsStored(parameter: string): Demands {
 }
 /** A start of the definition in the body. */
 export const startsGiven = application('EXECUTE', 'started')
-/** The event service starts a pipeline of the application in the path, and nobody behind it asks. */
+/** The event service starts a pipeline of the application in the path, and no service behind it checks. */
 export const startsByEvent: Demands = [
   { kind: 'application', authorization: 'EXECUTE', of: 'path', always: true },
   { kind: 'trigger' },

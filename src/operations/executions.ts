@@ -16,7 +16,7 @@ const statuses = text.optional().describe('Execution statuses, comma-separated; 
 const unknownExecution = { 404: 'There is no execution with this id.' }
 const notFound = { message: ({ path }: OperationRequest) => `There is no execution with the id "${path['id']}".` }
 
-/** A body that the orchestrator expects and nobody reads. */
+/** A body that the orchestrator expects and does not read. */
 const emptyText = ''
 
 const ActiveExecutions = z.looseObject({ overdue: z.boolean(), count: z.int() }).meta({ id: 'ActiveExecutions' })

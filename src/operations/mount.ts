@@ -179,7 +179,7 @@ async function readDeclaredBody(asked: Asked): Promise<unknown> {
   return body
 }
 
-/** Whom nobody knows may send less, also where everyone is anonymous and the path would be open anyway. */
+/** Requests without login may send less, also where no login is required. */
 function boundsFor({ operation, request, reply }: Asked): BodyBounds {
   const { user } = request.state
   const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === provedBySender)

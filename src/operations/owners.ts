@@ -95,7 +95,7 @@ export class Owners {
   }
 }
 
-/** What it needs to read templates, or to change them; one that everybody shares is changed by administrators. */
+/** What it needs to read templates, or to change them; shared ones are changed by administrators. */
 export function templateNeeds(templates: readonly Fields[], authorization: Authorization): Needs {
   const all = templates.map((template): Needs => {
     const { applications, isShared } = scopesOf(template)
@@ -113,7 +113,7 @@ export function joinNeeds(all: readonly Needs[]): Needs {
   }
 }
 
-/** An administrator for what belongs to everybody, and WRITE on what is named besides. */
+/** An administrator for shared objects, and WRITE on the other named ones. */
 function withAdmin(applications: readonly string[]): Needs {
   return { needs: [{ kind: 'admin' }, ...onApplications(applications, 'WRITE').needs], concerns: true, changesShared: true }
 }
@@ -178,7 +178,7 @@ async function canaryConfigNeeds(request: OperationRequest, id: string, authoriz
   return config === undefined ? unknownToAll : needsOfCanaryConfig(config, authorization)
 }
 
-/** A configuration of several applications is read for one of them, and changed for all; one of none belongs to everybody. */
+/** A configuration of several applications is read for one of them, and changed for all; one of none is shared. */
 export function needsOfCanaryConfig({ applications }: Fields, authorization: Authorization): Needs {
   const names = (Array.isArray(applications) ? applications : []).flatMap(texts)
   if (names.length === 0) return authorization === 'READ' ? { needs: [], concerns: true } : withAdmin([])

@@ -87,7 +87,7 @@ export const OperationKeys = z.strictObject({
 })
 export type OperationKeys = z.infer<typeof OperationKeys>
 
-/** What other capabilities already know and operations are told as well. */
+/** Settings of other capabilities that operations use as well. */
 export interface OperationSurroundings {
   uiUrl: string
   uiUnknown: boolean
@@ -96,7 +96,7 @@ export interface OperationSurroundings {
   includedAccounts: readonly string[] | undefined
 }
 
-/** What Gate offers and this version does not: whoever switches it on is told, instead of wondering about empty lists. */
+/** What Gate offers and this version does not: switching it on is reported, since lists would stay empty. */
 const notOffered = [
   'services.front50.canaryConfigStore',
   'slack.token',

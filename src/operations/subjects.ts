@@ -280,7 +280,7 @@ function applicationsIn(key: string, value: unknown): string[] {
   return key === 'moniker' && isFields(value) ? texts(value['app']) : []
 }
 
-/** The applications that a template names as its scopes; one that names `global`, or none, belongs to everybody. */
+/** The applications that a template names as its scopes; one that names `global`, or none, is shared. */
 export function scopesOf(template: Fields): { applications: string[]; isShared: boolean } {
   const metadata = isFields(template['metadata']) ? template['metadata'] : {}
   const scopes = (Array.isArray(metadata['scopes']) ? metadata['scopes'] : []).flatMap((scope) =>
@@ -330,7 +330,7 @@ function toOwned(what: OwnedKind, id: string, authorization: Authorization): Sub
   return unlessHidden(id, { kind: 'owned', what, id, authorization })
 }
 
-/** In a body: one that is deleted may be brought back under its id by anybody who may write to its new application. */
+/** In a body: a deleted one may be restored under its id with WRITE on its new application. */
 function toDefinition(id: string, authorization: Authorization): Subject {
   return unlessHidden(id, { kind: 'owned', what: 'definition', id, authorization, live: true })
 }

@@ -5,7 +5,7 @@ import type { Redis, RedisObserver, RedisScript } from './redis.ts'
 import { describePlace, type RedisSettings } from './settings.ts'
 
 const maxReconnectPauseMs = 1000
-/** A connection that nobody uses is asked for a sign of life, so that a dead one is found before somebody waits for it. */
+/** Idle connections get a ping, so that a dead one is found before a request waits for it. */
 const checkIntervalMs = 5000
 /** Keys per step of a scan. */
 const scanPortion = 500

@@ -18,7 +18,7 @@ export interface SessionStore {
   remove(key: string, owner: string): Promise<void>
   /** The sessions of one user, by key. Some may have expired. */
   listOf(owner: string): Promise<ReadonlyMap<string, StoredSession>>
-  /** Forgets everybody's session and says how many there were. */
+  /** Removes all sessions and returns their number. */
   removeAll(): Promise<number>
   /** How many are live; undefined where counting them is no cheap question. */
   count?(): number

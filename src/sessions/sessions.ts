@@ -131,7 +131,7 @@ export class Sessions {
     return ended.length
   }
 
-  /** Logs everybody out and says how many sessions there were. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  /** Logs all users out and returns the number of their sessions. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endAll(): Promise<number> {
     const ended = await askStore(() => this.#store.removeAll())
     for (const key of [...this.#remembered.keys()]) this.#remember(key, undefined)

@@ -129,7 +129,7 @@ function toStored(row: Record<string, unknown>): StoredSession {
   return { content: String(row['content']), expiresAtMs: Number(row['expires_at_ms']), owner: String(row['owner'] ?? '') }
 }
 
-/** A file that is no database any more costs everybody a login, not the start of the gateway. */
+/** A damaged database costs users a login, not the start of the gateway. */
 function openFile(file: string, log: FastifyBaseLogger): DatabaseSync {
   try {
     return openDatabase(file)

@@ -45,7 +45,7 @@ function isForPeople(format: LogFormat): boolean {
 /** As NO_COLOR, FORCE_COLOR and the terminal say. */
 const paint: Paint = (format, text) => styleText(format, text, { stream: process.stdout })
 
-/** One line per request, once its answer is over. The query is left out: it may hold a secret of somebody's script. */
+/** One line per request, once its answer is over. The query is left out: it may contain a secret of a script. */
 export function logAccess(
   log: Logger,
   request: FastifyRequest,

@@ -47,7 +47,7 @@ export interface UpstreamCall {
   headers?: Readonly<Record<string, string>>
   /** Region, where instances are chosen by it. */
   location?: string
-  /** Ends the call before its answer, when nobody waits for it any more. */
+  /** Cancels the call before its response, when no request waits for it. */
   signal?: AbortSignal
   /** Instead of the read timeout of the service, for the few calls that take longer than any other. */
   readTimeoutMs?: number

@@ -35,7 +35,7 @@ export function describePermissionsProblem(permissions: unknown): string | undef
 }
 type Granted = Record<string, string[]>
 
-/** Whether a permission record keeps anyone out. */
+/** Whether a permission record restricts access. */
 export function isRestricted(record: JsonObject): boolean {
   return Object.keys(record['permissions'] as Granted).length > 0
 }
@@ -97,7 +97,7 @@ export function removedRestrictions({ permissions, applications }: Definitions):
   })
 }
 
-/** Whoever has just created an application gives it its first permissions, whatever rules for names of applications say. */
+/** The creator of an application sets its first permissions, whatever rules for names of applications say. */
 function isFresh({ applications, permissions }: Definitions, request: FastifyRequest, name: string): boolean {
   const key = foldName(name)
   const user = accessOf(request)?.user

@@ -143,7 +143,7 @@ function checkFresh(store: DocumentStore, body: PipelineBody, user: string): voi
 }
 
 const stampsAndSwitch = ['disabled', 'updateTs', 'lastModified', 'lastModifiedBy']
-/** Nobody switches a pipeline more often without loading it. */
+/** Users do not switch a pipeline more often without loading it. */
 const maxSwitches = 100
 
 /**

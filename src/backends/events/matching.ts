@@ -29,7 +29,7 @@ export async function toTriggeredStarts(context: BackendContext, pipelines: Effe
   return starts
 }
 
-/** Triggers that come out equal start the pipeline once. Whoever may start nothing has no patterns matched either. */
+/** Triggers that come out equal start the pipeline once. Without the right to start, no patterns are matched. */
 async function startsOf(
   context: BackendContext,
   kind: TriggerKind,

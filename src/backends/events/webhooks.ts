@@ -33,7 +33,7 @@ export function toWebhookEvent({ type, source, headers, raw, body }: Webhook): E
     raw,
     artifact: undefined,
   }
-  // Webhooks need no login, so they must not pass for somebody who pressed a button.
+  // Webhooks need no login, so they must not pass for manual starts.
   if (event.type === 'manual') return { ...event, type: '' }
   if (event.type !== 'git') return event
   const readChange = gitSources.get(source.toLowerCase())

@@ -76,7 +76,7 @@ async function prepareDependent(
   }
 }
 
-/** Nobody knows whether its starter may read the parent, so that it is told nothing about it. */
+/** It is unknown whether its user may read the parent, so it gets nothing of it. */
 function failedDependent(
   { options }: EngineParts,
   parent: Execution,

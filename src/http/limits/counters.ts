@@ -26,7 +26,7 @@ export interface Charged {
 }
 
 export interface Counters {
-  /** Undefined when nobody can say; that is no reason to refuse. */
+  /** Undefined when unknown; that is no reason to reject. */
   charge(charge: Charge): Charged | Promise<Charged | undefined>
 }
 

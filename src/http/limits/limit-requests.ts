@@ -1,4 +1,4 @@
-/** Rate limits: who sends more requests in a period than agreed is told so, and refused unless the limits are still learning. */
+/** Rate limits: responses report the quota; requests beyond it are rejected unless the limits are still learning. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { BoundedMap } from '../../bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
@@ -28,7 +28,7 @@ export interface LimitSurroundings {
 
 /** Callers about whom the log has been told in their present period; forgotten altogether when there are too many. */
 const maxRemembered = 10_000
-/** When a service refuses for a while, nobody says for how long. */
+/** A service that rejects requests for a while does not report for how long. */
 const upstreamResetMs = 5000
 
 /**
@@ -123,7 +123,7 @@ export function labelUpstreamLimits(server: FastifyInstance, now: () => number):
 
 type Limit = LimitedCaller['counts'][number]
 
-/** A date has no milliseconds: rounded up, so that nobody comes back too early. */
+/** A date has no milliseconds: rounded up, so that clients do not retry too early. */
 function toHeaders(capacity: number, remaining: number, resetMs: number, learning: boolean): Record<string, string> {
   return {
     'X-RateLimit-Capacity': String(capacity),

@@ -10,7 +10,7 @@ export interface RunTimeLimits {
   /** Requests by user, client program (`app:name`) or `anonymous`. */
   readonly capacities: ReadonlyMap<string, number>
   readonly periodsMs: ReadonlyMap<string, number>
-  /** Whoever stands in one of these two lists is not looked up in those of the configuration. */
+  /** Callers in one of these two lists are not looked up in those of the configuration. */
   readonly enforcing: ReadonlySet<string>
   readonly ignoring: ReadonlySet<string>
   readonly learning: boolean | undefined

@@ -86,7 +86,7 @@ export type TlsKeys = z.infer<typeof TlsKeys>
 /** Which ports there are besides the main one, and what they ask of their clients. */
 export interface ListenerSettings {
   mainTls: boolean
-  /** Whether the main port asks for client certificates, or lets nobody in without. */
+  /** Whether the main port requests client certificates, or requires them. */
   clientCertificates: 'none' | 'want' | 'need'
   apiPort: number | undefined
   legacyPort: number | undefined
@@ -171,7 +171,7 @@ function toIdentity(keys: TlsKeys, report: SettingsReport): IdentityFiles | unde
   return undefined
 }
 
-/** Without authorities of its own a listener would trust public ones, which certify anybody. */
+/** Without authorities of its own a listener would trust public ones, which certify any client. */
 function toTrust(keys: TlsKeys, report: SettingsReport): StoreFile | undefined {
   const pem = keys['server.ssl.trust-certificate']
   const store = keys['server.ssl.trust-store']
@@ -241,7 +241,7 @@ function checkFiles(settings: TlsSettings, asks: boolean, report: SettingsReport
   }
 }
 
-/** TLS follows each chain up to an authority that nobody stands above. */
+/** TLS follows each chain up to a root. */
 function checkChains(key: string, authorities: readonly Certificate[], report: SettingsReport): void {
   const incomplete = authorities.filter(({ x509 }) => !authorities.some((issuer) => x509.checkIssued(issuer.x509)))
   if (incomplete.length === 0) return

@@ -60,7 +60,7 @@ export class TlsFiles {
     this.#timer = setInterval(() => this.check(), checkIntervalMs).unref()
   }
 
-  /** Reads the files anew when they have changed and then stayed as they are for one check: whoever writes them is done. */
+  /** Reads the files anew when they have changed and then stayed as they are for one check: the writer has finished. */
   check(): void {
     this.#warnOfLists()
     const stamp = stampOf(this.#settings)

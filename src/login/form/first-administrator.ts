@@ -70,7 +70,7 @@ function quote(name: string): string {
   return /^[\w.@+-]+$/.test(name) ? name : `'${name.replaceAll("'", '')}'`
 }
 
-/** Says which settings are meant, because nobody has typed a command here. */
+/** Names the settings, because no command was typed here. */
 function nameSettings(cause: unknown): never {
   if (!(cause instanceof GatewayError)) throw cause
   throw new GatewayError(cause.code, `The first administrator (fairlead.admin.user, fairlead.admin.password): ${cause.message}`, {

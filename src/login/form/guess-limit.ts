@@ -21,7 +21,7 @@ export type GuessDecision =
       readonly kind: 'judged'
       /** The password was right. */
       succeed(): void
-      /** Nobody could judge the password. */
+      /** The password could not be checked. */
       withdraw(): void
     }
 

@@ -153,7 +153,7 @@ export class OAuth2Login implements LoginMethod {
     return this.#complete(request, reply, ending, id)
   }
 
-  /** Whoever is known already goes on; a bearer token is turned into a session first. */
+  /** A logged-in user continues; a bearer token is turned into a session first. */
   async #welcome(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply | undefined> {
     const bearer = this.#bearers.get(request)
     if (bearer?.kind === 'refused' && bearer.error !== undefined) throw bearer.error

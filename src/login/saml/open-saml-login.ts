@@ -71,7 +71,7 @@ export async function checkSamlFiles(settings: SamlSettings, report: SettingsRep
 }
 
 interface LoadedRegistration {
-  /** Undefined where nobody has asked it. */
+  /** Undefined where it was not queried. */
   identityProvider: IdentityProvider | undefined
   opened?: Registration
 }
@@ -79,7 +79,7 @@ interface LoadedRegistration {
 /** @throws {Error} when there is no usable metadata */
 type LoadRegistration = (registration: SamlRegistration, keys: RegistrationKeys) => Promise<LoadedRegistration>
 
-/** What can be used; everything else is told. */
+/** The usable parts; all others are reported. */
 async function readMaterial(settings: SamlSettings, load: LoadRegistration, tell: Tell): Promise<LoadedRegistration[]> {
   const { keyStore, registrations } = settings
   const store = keyStore && attempt(tell, 'saml.keyStore', () => readKeyStore(keyStore.location, keyStore.password))

@@ -25,7 +25,7 @@ export function createPostPage({ brand }: Site, action: string, fields: Readonly
   )
 }
 
-/** Why a login did not work, as far as it helps the person in front of the browser, and harms nobody. */
+/** Why a login did not work, as far as it helps the user and reveals no secret. */
 const refusals = {
   refused: 'The login was not accepted. If it happens again, ask an administrator: the log says why.',
   unknown:

@@ -40,10 +40,10 @@ export interface SamlLoginOptions {
   now: () => number
 }
 
-/** A refusal about which the browser may be told more than that it is one. */
+/** A refusal with a reason that the browser may see. */
 class UnknownRequest extends SamlRefused {}
 
-/** How long somebody may take at the identity provider. */
+/** Time limit of a login at the identity provider. */
 const maxPendingMs = 60 * 60_000
 /** Form encoding triples a character at worst; base64 has few that need it. */
 const maxFormBytes = maxResponseLength + maxResponseLength / 4

@@ -114,7 +114,7 @@ export class TokenLogin implements LoginMethod {
     return { kind: 'user', user: await prepareUser(user, undefined, 'insensitive') }
   }
 
-  /** Whom the token speaks for, or why for nobody. */
+  /** The user of the token, or why there is none. */
   async #findUser({ id, principal, method, era }: StoredToken): Promise<User | string> {
     const known = principal.type === 'USER' ? this.#options.methods.find(({ name }) => name === method) : undefined
     const current = known?.currentUser?.(principal.id)

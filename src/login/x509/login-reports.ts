@@ -28,7 +28,7 @@ export class LoginReports {
     if (debounceMs === undefined) return this.#call(user)
     const key = JSON.stringify([user.username, user.roles])
     const recently = (this.#reported.get(key) ?? Number.NEGATIVE_INFINITY) > this.#now()
-    // Whoever the permission service has forgotten meanwhile is reported at once.
+    // Users that the permission service has forgotten meanwhile are reported at once.
     if (recently && (await this.#permissions.lookUp(user)).kind === 'view') return
     await (this.#running.get(key) ?? this.#start(key, user, debounceMs))
   }

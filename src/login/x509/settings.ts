@@ -108,10 +108,10 @@ export function toX509Settings(
   }
 }
 
-/** Addresses that belong to documentation, and so to no proxy: a pattern that covers them covers everybody. */
+/** Addresses reserved for documentation, and so of no proxy: a pattern that covers them covers every client. */
 const foreignAddresses = ['192.0.2.1', '203.0.113.7', '2001:db8::1']
 
-/** A certificate is no secret: whoever may write the header is whoever it names. */
+/** A certificate is not secret: a client that may write the header can act as any user. */
 function checkProxies({ trustForwarded, trustedProxies }: OriginSettings, report: SettingsReport): void {
   const named = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies'].some((key) => report.isSet(key))
   const remedy = 'name the addresses of your proxies, and no others, in server.tomcat.remoteip.internal-proxies'

@@ -1,4 +1,4 @@
-/** API tokens: everybody's own, and those of service accounts, which administrators manage. The secret is shown once. */
+/** API tokens: users manage their own, administrators those of service accounts. The secret is shown once. */
 
 import { z } from 'zod'
 import { describeChoice, nearestName } from '../../edit-distance.ts'
@@ -238,7 +238,7 @@ async function rotate(request: OperationRequest, platform: Platform): Promise<z.
   const { token, tokens, by } = await findManaged(request, platform)
   const { overlapSeconds } = (request.body ?? {}) as z.infer<typeof RotateToken>
   const overlapMs = typeof overlapSeconds === 'number' ? overlapSeconds * 1000 : undefined
-  // Somebody who got hold of a token must not keep it alive with itself.
+  // A stolen token must not extend its own lifetime.
   const renews = request.state.token === undefined
   if (renews && token.principal.type === 'USER' && toUserKey(token.principal.id) !== toUserKey(by)) {
     throw new GatewayError(

@@ -1,4 +1,4 @@
-/** Timer expressions, checked while somebody types one. */
+/** Checks cron expressions while users type them. */
 
 import { z } from 'zod'
 import { readJson } from '../../upstreams/upstreams.ts'

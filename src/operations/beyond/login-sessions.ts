@@ -1,4 +1,4 @@
-/** Where somebody is logged in, and ending that from afar: one's own sessions, and for administrators those of others. */
+/** Lists login sessions and ends them: the caller's own, and for administrators those of others. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
@@ -85,7 +85,7 @@ export const loginSessionOperations: Operation[] = [
   },
 ]
 
-/** Whose sessions are meant; undefined while everyone is anonymous. @throws {GatewayError} PERMISSION_DENIED */
+/** Whose sessions are meant; undefined while all callers are anonymous. @throws {GatewayError} PERMISSION_DENIED */
 async function whose(request: OperationRequest, platform: Platform): Promise<string | undefined> {
   const own = request.state.user?.username
   const wanted = request.query['username'] as string | undefined

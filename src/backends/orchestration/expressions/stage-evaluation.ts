@@ -11,7 +11,7 @@ import { type ExpressionSummary, evaluateTree } from './template.ts'
 
 const summaryKey = 'expressionEvaluationSummary'
 
-/** Evaluates the whole context and stores the results in it. What failed stays as it was and is told in the summary. */
+/** Evaluates the whole context and stores the results in it. Failed expressions stay as they were and are in the summary. */
 export function evaluateStageContext(execution: Execution, stage: Stage, turn: Turn): void {
   if (!hasExpression(stage.context)) return
   const own = stageTypeOf(turn.stageTypes, stage)?.unevaluatedKeys?.(stage, execution) ?? []

@@ -23,7 +23,7 @@ export interface StageType {
   onCancel?(context: TaskContext): Promise<void>
   /** Whether people may skip the stage while it runs. */
   isSkippable?(stage: Stage): boolean
-  /** Context keys that nobody may change once the stage is complete, because they tell how it ended. */
+  /** Context keys that must not change once the stage is complete, because they tell how it ended. */
   readonly finalKeys?: readonly string[]
   /** Context keys that expressions leave alone. */
   unevaluatedKeys?(stage: Stage, execution: Execution): readonly string[]

@@ -169,7 +169,7 @@ function wholeNumber(value: unknown): number {
   return Number.isInteger(number) && number > 0 ? number : 0
 }
 
-/** The failed execution of a definition that nobody has checked; stages that cannot be read are left out. */
+/** The failed execution of an unchecked definition; stages that cannot be read are left out. */
 export function recordFailure(definition: JsonObject, message: string, caller: Caller, sources: SubmissionSources): Execution {
   const trigger = normaliseTrigger(definition['trigger'], { user: caller.user, findExecution: sources.findExecution })
   return failedExecution(
