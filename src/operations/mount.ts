@@ -179,7 +179,7 @@ async function readDeclaredBody(asked: Asked): Promise<unknown> {
   return body
 }
 
-/** Requests without login may send less, also where no login is required. */
+/** Requests on open paths without login may send less, even if no login is required. */
 function boundsFor({ operation, request, reply }: Asked): BodyBounds {
   const { user } = request.state
   const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === provedBySender)
