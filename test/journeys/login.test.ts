@@ -3,13 +3,14 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { currentSettings } from '../login/oauth2/support.ts'
 import { startCertifiedProvider } from '../support/certified-provider.ts'
+import { openChromium } from '../support/chromium.ts'
 import { freePort } from '../support/free-port.ts'
 import { type GatewaySettings, startGateway } from '../support/gateway.ts'
 import { clientId, clientSecret } from '../support/identity-provider.ts'
 import { formatAnswer, formatMetadata, readRedirect, signOnUrl } from '../support/saml-identity-provider.ts'
 import { keyPairOf } from '../support/self-signed.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
-import { callFrom, isLoggedInAs, openChromium, signIn, startWebUi } from './support.ts'
+import { callFrom, isLoggedInAs, signIn, startWebUi } from './support.ts'
 
 const place = '/#/applications/web/clusters?q=a%20b'
 
@@ -24,7 +25,7 @@ const providers: [name: string, username: string, method: Method][] = [
 
 for (const [name, username, method] of providers) {
   test(`auth-scenario 14: whoever opens the web UI logs in by ${name} and is back at the same place`, async (t) => {
-    const browser = await openChromium(t)
+    const browser = await (await openChromium(t))?.newContext()
     if (browser === undefined) return
     const ui = await startWebUi(t)
     const port = await freePort()
@@ -43,7 +44,7 @@ for (const [name, username, method] of providers) {
 }
 
 test('auth-scenario 14: whoever opens the web UI sees the login form, and why a password is refused, and gets back', async (t) => {
-  const browser = await openChromium(t)
+  const browser = await (await openChromium(t))?.newContext()
   if (browser === undefined) return
   const ui = await startWebUi(t)
   ui.gateUrl = await startGateway(t, {

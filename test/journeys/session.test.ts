@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { createClock } from '../sessions/support.ts'
+import { openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
 import { startUpstream } from '../support/upstream.ts'
-import { callFrom, isLoggedInAs, openChromium, signIn, startWebUi, type WebUi } from './support.ts'
+import { callFrom, isLoggedInAs, signIn, startWebUi, type WebUi } from './support.ts'
 
 const place = '/#/search'
 const task = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"application":"web","job":[]}' }
@@ -20,7 +21,7 @@ interface Setting {
 }
 
 async function start(t: TestContext): Promise<Setting | undefined> {
-  const browser = await openChromium(t)
+  const browser = await (await openChromium(t))?.newContext()
   if (browser === undefined) return undefined
   const clock = createClock(Date.now())
   const orca = await startUpstream(t, { 'POST /ops': { ref: '/tasks/1' }, 'GET /applications/web/tasks': [] })

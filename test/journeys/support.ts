@@ -1,23 +1,8 @@
 /** What the journeys share: a real browser, and a page on another port that does with the gateway what the web UI does. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { type BrowserContext, chromium, type Page } from 'playwright-core'
-import { needs } from '../support/debian.ts'
+import type { Page } from 'playwright-core'
 import { Reply, startUpstream } from '../support/upstream.ts'
-
-const options = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
-const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync']
-
-/** A browser without any past; undefined when Chromium is not installed, and the test is skipped then. */
-export async function openChromium(t: TestContext): Promise<BrowserContext | undefined> {
-  const executablePath = needs(t, 'chromium')
-  if (executablePath === undefined) return undefined
-  const browser = await chromium.launch({ executablePath, args: [...options, ...quiet] })
-  t.after(() => browser.close())
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
-  context.setDefaultTimeout(20_000)
-  return context
-}
 
 export interface WebUi {
   readonly url: string

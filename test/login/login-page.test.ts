@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import type { AxeResults } from 'axe-core'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { checkConfig } from '../../src/config/config.ts'
-import { needs } from '../support/debian.ts'
+import { openChromium } from '../support/chromium.ts'
 import { startGuarded, startPath } from './support.ts'
 
 const svg =
@@ -209,14 +209,6 @@ test('the page tells the host of the web UI that the login leads to, and no text
     assert.doesNotMatch(text, /SCAM|evil/)
   }
 })
-
-async function openChromium(t: TestContext): Promise<Browser | undefined> {
-  const executablePath = needs(t, 'chromium')
-  if (executablePath === undefined) return undefined
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
-  t.after(() => browser.close())
-  return browser
-}
 
 test('with the keyboard alone: name, password, Enter', async (t) => {
   const browser = await openChromium(t)

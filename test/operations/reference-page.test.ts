@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { chromium, type Page } from 'playwright-core'
-import { needs } from '../support/debian.ts'
+import type { Page } from 'playwright-core'
+import { openChromium } from '../support/chromium.ts'
 import { startGateway } from '../support/gateway.ts'
-
-const options = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
-const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync']
 
 interface Visited {
   page: Page
@@ -17,12 +14,8 @@ interface Visited {
 
 /** Undefined where there is no browser; the test is skipped then. */
 async function openBrowser(t: TestContext): Promise<Visited | undefined> {
-  const executablePath = needs(t, 'chromium')
-  if (executablePath === undefined) return undefined
-  const browser = await chromium.launch({ executablePath, args: [...options, ...quiet] })
-  t.after(() => browser.close())
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-  page.setDefaultTimeout(120_000)
+  const page = await (await openChromium(t))?.newPage()
+  if (page === undefined) return undefined
   const requested: string[] = []
   const complaints: string[] = []
   page.on('request', (request) => void requested.push(request.url()))

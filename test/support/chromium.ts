@@ -1,0 +1,30 @@
+/** Debian's Chromium, which ends with the test. */
+import type { TestContext } from 'node:test'
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { needs } from './debian.ts'
+
+export interface Chromium {
+  /** Cookies and storage that its pages share, empty at first. */
+  newContext(options?: BrowserContextOptions): Promise<BrowserContext>
+  /** A page in a context of its own. */
+  newPage(options?: BrowserContextOptions): Promise<Page>
+}
+
+const options = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
+const quiet = ['--disable-background-networking', '--disable-component-update', '--disable-sync']
+/** A machine under load takes its time: only what never comes fails. */
+const timeoutMs = 120_000
+
+/** Undefined when Chromium is not installed; the test is skipped then. */
+export async function openChromium(t: TestContext): Promise<Chromium | undefined> {
+  const executablePath = needs(t, 'chromium')
+  if (executablePath === undefined) return undefined
+  const browser = await chromium.launch({ executablePath, args: [...options, ...quiet], timeout: timeoutMs })
+  t.after(() => browser.close())
+  const newContext: Chromium['newContext'] = async (contextOptions) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...contextOptions })
+    context.setDefaultTimeout(timeoutMs)
+    return context
+  }
+  return { newContext, newPage: async (contextOptions) => (await newContext(contextOptions)).newPage() }
+}
