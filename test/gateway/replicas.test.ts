@@ -254,7 +254,7 @@ test('Redis that has never been reached makes /health DOWN; one that was reached
   const statuses = async () => [(await relaxed.visit('/health')).status, (await strict.visit('/health')).status]
 
   assert.deepEqual(await statuses(), [503, 503])
-  assert.match((await relaxed.visit('/readyz')).text, /"Redis"/)
+  assert.equal((await relaxed.visit('/readyz')).status, 503)
   assert.equal((await relaxed.visit('/livez')).status, 200)
   assert.equal((await relaxed.visit('/auth/user')).status, 200)
 

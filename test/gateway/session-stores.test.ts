@@ -159,7 +159,7 @@ for (const [name, start] of stores) {
     await setting.pass(90_000)
     assert.equal(await browser.user(), undefined)
     const again = await browser.visit('/credentials')
-    assert.match(again.location ?? '', /\/login$/)
+    assert.match(again.location ?? '', /\/login\?expired$/)
   })
 
   test(`auth-scenario 77: ${name}: a hundred requests with HTTP Basic start no session and set no cookie`, async (t) => {

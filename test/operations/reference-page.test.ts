@@ -35,7 +35,7 @@ test('the reference page asks this origin alone, with the session of the browser
   await page.goto(`${gateway}/login`)
   await page.fill('input[name=username]', 'me')
   await page.fill('input[name=password]', 'correct-horse')
-  await Promise.all([page.waitForURL((url) => !url.pathname.endsWith('/login')), page.click('button')])
+  await Promise.all([page.waitForURL((url) => !url.pathname.endsWith('/login')), page.click('button[type=submit]')])
   requested.length = 0
 
   await page.goto(`${gateway}/swagger-ui/index.html#tag/applications/GET/applications`)

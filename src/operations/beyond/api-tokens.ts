@@ -180,8 +180,8 @@ async function create(request: OperationRequest, platform: Platform): Promise<z.
   const tokens = tokensOf(platform)
   const caller = callerOf(request)
   const wanted = request.body as CreateToken
-  checkFieldNames(wanted)
   const principal = await toPrincipal(request, platform, wanted)
+  checkFieldNames(wanted)
   const issued = await tokens.create({
     name: wanted.name ?? '',
     principal,
