@@ -1,0 +1,89 @@
+/** The guides about configuration and about running in front of Spinnaker: their files and commands, used as they stand. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { freePort } from '../support/free-port.ts'
+import { program } from '../support/program.ts'
+import { createHome } from '../support/serve.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { waitFor } from '../support/wait-until.ts'
+
+/** The blocks of a guide, by language; commands have none. */
+function blocksOf(name: string, language: string): string[] {
+  const guide = readFileSync(resolve(import.meta.dirname, `../../docs/guides/${name}.md`), 'utf8')
+  return [...guide.matchAll(/^```(\w*)\n(.*?)^```/gms)].filter(([, kind]) => kind === language).map(([, , text = '']) => text)
+}
+
+interface Ran {
+  readonly code: number
+  readonly output: string
+}
+
+/** Runs lines of a guide in a shell in which `fairlead` is the program; ended with the test. */
+function inShell(t: TestContext, home: string, lines: string): Promise<Ran> {
+  const script = `fairlead() { exec '${process.execPath}' '${program}' "$@"; }\n${lines}`
+  const env = { PATH: process.env['PATH'], HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
+  return new Promise((done) => {
+    const child = execFile('bash', ['-c', script], { cwd: home, env }, (error, output, errors) =>
+      done({ code: error === null ? 0 : Number(error.code), output: output + errors }),
+    )
+    t.after(() => child.kill('SIGKILL'))
+  })
+}
+
+function write(home: string, file: string, text: string): void {
+  mkdirSync(dirname(join(home, file)), { recursive: true })
+  writeFileSync(join(home, file), text)
+}
+
+test('the small example is in order, and an error in it is found', async (t) => {
+  const home = createHome(t)
+  const [example = ''] = blocksOf('configure', 'yaml')
+  const [check = ''] = blocksOf('configure', '')
+  const [, file = ''] = /^# (\S+)\n/.exec(example) ?? []
+  write(home, file, example)
+  const sound = await inShell(t, home, check)
+  assert.equal(sound.code, 0, sound.output)
+  for (const line of ['The configuration is in order.', 'Listens on: 0.0.0.0:8084', '  orca: http://orca.example:8083'])
+    assert.ok(sound.output.includes(line), sound.output)
+
+  write(home, file, example.replace('forward-headers-strategy', 'forward-header-strategy'))
+  const wrong = await inShell(t, home, check)
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.output, /config\/fairlead\.yml:4: .*did you mean server\.forward-headers-strategy\?/)
+})
+
+test('the services of a Spinnaker are named, checked, examined, and served beside Gate', async (t) => {
+  const home = createHome(t)
+  const view = { name: 'user', admin: false, accounts: [], applications: [], roles: [], serviceAccounts: [] }
+  const services = await startUpstream(t, ({ path }) => {
+    if (path === '/health') return { status: 'UP' }
+    return path.startsWith('/authorize/') ? view : []
+  })
+  const [addresses = ''] = blocksOf('run-in-front-of-spinnaker', 'yaml')
+  const [check = '', doctor = '', start = ''] = blocksOf('run-in-front-of-spinnaker', '')
+  const users = 'spring.security.user: { name: user, password: password }\n'
+  write(home, 'config/gate.yml', addresses.replaceAll(/http:\/\/spin-[\w:-]+/g, services.url) + users)
+
+  const checked = await inShell(t, home, check)
+  assert.equal(checked.code, 0, checked.output)
+  for (const name of ['clouddriver', 'echo', 'fiat', 'front50', 'igor', 'orca', 'rosco'])
+    assert.ok(checked.output.includes(`${name}: ${services.url}`), checked.output)
+  const examined = await inShell(t, home, doctor)
+  assert.match(examined.output, /clouddriver/)
+
+  const port = await freePort()
+  const [serve = '', ask = ''] = start.replaceAll('8085', String(port)).trim().split('\n')
+  let ended: Ran | undefined
+  void inShell(t, home, serve).then((ran) => {
+    ended = ran
+  })
+  const answered = await waitFor(async () => {
+    assert.equal(ended, undefined, 'it serves')
+    const { code, output } = await inShell(t, home, ask.replace('curl', 'curl --silent --fail'))
+    return code === 0 ? output : undefined
+  }, 'the answer to curl')
+  assert.equal(answered, '[]')
+})
