@@ -1,5 +1,5 @@
 /** Whether an artifact is the one that a pipeline expects. Events contract, section 3.2; orchestration contract, 4.10. */
-import { isObject, type JsonObject, objectOf, textOf } from './json-values.ts'
+import { isObject, type JsonObject, objectOf, textOf } from '../json-values.ts'
 import type { Meter } from './meter.ts'
 import { matchesWhole } from './regex/bounded-regex.ts'
 import { RegexError } from './regex/regex-syntax.ts'

@@ -1,4 +1,5 @@
 /** What a change is about, where its path does not say it: the names and ids of its query and body, and nothing else of them. */
+import { isObject } from '../json-values.ts'
 import { concealSecrets } from './conceal-secrets.ts'
 
 const maxLength = 300
@@ -49,10 +50,6 @@ export function namesInBody(body: unknown): Record<string, string> {
 
 function toShown(found: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(found).map(([name, value]) => [name, concealSecrets(value).slice(0, maxLength)]))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function textOf(object: Record<string, unknown>, name: string): string[] {

@@ -1,10 +1,10 @@
 /** The permissions of what a question about access names, as the services that own it declare them. */
 import { pathTo } from '../http/encode-path.ts'
+import { isObject, type JsonObject } from '../json-values.ts'
 import { foldName } from '../permissions/fold-name.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { readJson, type UpstreamAnswer } from '../upstreams/upstreams.ts'
 import type { AccessSubject } from './judge-access.ts'
-import { type Fields, isFields } from './upstream-shape.ts'
 
 export interface ResourcePermissions {
   readonly kind: 'application' | 'account' | 'build service' | 'service account'
@@ -47,7 +47,7 @@ export async function applicationExists(call: Call, application: string): Promis
 
 async function ofApplication(call: Call, name: string): Promise<ResourcePermissions | undefined> {
   const found = await read(call, 'front50', { path: pathTo`/permissions/applications/${name}` })
-  return isFields(found) ? { kind: 'application', name, permissions: permissionsIn(found) } : undefined
+  return isObject(found) ? { kind: 'application', name, permissions: permissionsIn(found) } : undefined
 }
 
 interface Place {
@@ -60,7 +60,7 @@ interface Place {
 async function ofEntry(call: Call, place: Place, wanted: string): Promise<ResourcePermissions | undefined> {
   const entries = await read(call, place.service, { path: place.path, ...(place.query && { query: place.query }) })
   const entry = (Array.isArray(entries) ? entries : [])
-    .filter(isFields)
+    .filter(isObject)
     .find(({ name }) => typeof name === 'string' && foldName(name) === foldName(wanted))
   return entry && { kind: place.kind, name: String(entry['name']), permissions: permissionsIn(entry) }
 }
@@ -73,9 +73,9 @@ async function read(call: Call, service: ServiceName, question: Parameters<Call>
   }
 }
 
-function permissionsIn(entry: Fields): ResourcePermissions['permissions'] {
+function permissionsIn(entry: JsonObject): ResourcePermissions['permissions'] {
   const { permissions, memberOf, requiredGroupMembership } = entry
-  if (isFields(permissions) && Object.keys(permissions).length > 0) {
+  if (isObject(permissions) && Object.keys(permissions).length > 0) {
     return Object.fromEntries(Object.entries(permissions).map(([authorization, roles]) => [authorization, texts(roles)]))
   }
   const groups = texts(requiredGroupMembership)

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { isObject, type JsonObject } from '../json-values.ts'
 import { readJson, type UpstreamAnswer, upstreamFailed } from '../upstreams/upstreams.ts'
 import { createReadFilter } from './application-access.ts'
 import { type Attributes, accountsOf, mergeRunning, toAttributes } from './application-cache.ts'
@@ -11,7 +12,7 @@ import { Application, ApplicationAttributes } from './models/applications.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { flag, integer, text } from './schemas.ts'
-import { checkObject, type Fields, isFields } from './upstream-shape.ts'
+import { checkObject } from './upstream-shape.ts'
 
 export const applicationOperations: Operation[] = [
   {
@@ -76,7 +77,7 @@ function accountNames(attributes: Attributes): string[] {
     .map((name) => name.trim().toLowerCase())
 }
 
-async function loadApplication(request: OperationRequest, platform: Platform): Promise<Fields> {
+async function loadApplication(request: OperationRequest, platform: Platform): Promise<JsonObject> {
   const name = request.path['application'] as string
   const { attributes, clusters } =
     request.query['expand'] === false ? await loadStored(request, platform) : await loadExpanded(request, platform)
@@ -86,7 +87,7 @@ async function loadApplication(request: OperationRequest, platform: Platform): P
 
 interface ApplicationParts {
   attributes: Attributes | undefined
-  clusters: Fields
+  clusters: JsonObject
 }
 
 async function loadStored(request: OperationRequest, platform: Platform): Promise<ApplicationParts> {
@@ -100,7 +101,7 @@ async function loadStored(request: OperationRequest, platform: Platform): Promis
 
 async function loadExpanded(request: OperationRequest, platform: Platform): Promise<ApplicationParts> {
   let stored: Attributes | undefined
-  let running: Fields | undefined
+  let running: JsonObject | undefined
   if (platform.applications.definitionsOnly) {
     stored = await askDefinitions(request, platform)
     running = stored === undefined ? undefined : await askInfrastructure(request)
@@ -109,7 +110,7 @@ async function loadExpanded(request: OperationRequest, platform: Platform): Prom
   }
   const seen = running === undefined ? undefined : toAttributes(running)
   if (running === undefined || seen === undefined) return { attributes: stored, clusters: {} }
-  const clusters = isFields(running['clusters']) ? running['clusters'] : {}
+  const clusters = isObject(running['clusters']) ? running['clusters'] : {}
   return { attributes: mergeRunning(stored, seen, accountsOf(running)), clusters }
 }
 
@@ -131,7 +132,7 @@ async function askDefinitions(request: OperationRequest, platform: Platform): Pr
   return attributes
 }
 
-function readObject(answer: UpstreamAnswer): Fields | undefined {
+function readObject(answer: UpstreamAnswer): JsonObject | undefined {
   try {
     return checkObject(readJson(answer, 'front50'), 'front50')
   } catch {
@@ -152,10 +153,10 @@ async function checkReadable(
 }
 
 /** Clusters are a bonus: an application without its infrastructure is better than none. */
-async function askInfrastructure(request: OperationRequest): Promise<Fields | undefined> {
+async function askInfrastructure(request: OperationRequest): Promise<JsonObject | undefined> {
   try {
     const running = await request.json('clouddriver', { path: pathTo`/applications/${request.path['application'] as string}` })
-    return isFields(running) ? running : undefined
+    return isObject(running) ? running : undefined
   } catch {
     return undefined
   }

@@ -5,12 +5,13 @@ import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { escapeHtml } from '../http/page.ts'
 import { parseAccept } from '../http/parse-accept.ts'
+import { isObject } from '../json-values.ts'
 import { sharedKnowledge } from './demands.ts'
 import { BakeOptions } from './models/builds.ts'
 import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { text } from './schemas.ts'
-import { checkObject, isFields } from './upstream-shape.ts'
+import { checkObject } from './upstream-shape.ts'
 
 export const bakeryOperations: Operation[] = [
   {
@@ -58,7 +59,7 @@ async function listOptions(_request: OperationRequest, { upstreams, settings }: 
 async function optionsOfProvider(request: OperationRequest, { upstreams, settings }: Platform): Promise<unknown> {
   const provider = request.path['cloudProvider'] as string
   if (upstreams.isEnabled('rosco')) return new StreamedAnswer('rosco', { path: pathTo`/bakeOptions/${provider}` })
-  const options = settings.bakeOptions.find((option) => isFields(option) && option['cloudProvider'] === provider)
+  const options = settings.bakeOptions.find((option) => isObject(option) && option['cloudProvider'] === provider)
   if (options !== undefined) return options
   throw new GatewayError('BAD_ARGUMENT', `The bakery is off, and the configuration has no base images for "${provider}".`)
 }

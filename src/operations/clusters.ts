@@ -1,10 +1,11 @@
 /** Clusters: server groups of an application that are deployed together, as the infrastructure reports them. */
 import { z } from 'zod'
+import type { JsonObject } from '../json-values.ts'
 import { readsApplication, readsApplicationOnAccount } from './demands.ts'
 import { Cluster, ClusterOrNothing, LoadBalancer, ScalingActivity, ServerGroup } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { flag, text } from './schemas.ts'
-import { checkList, type Fields } from './upstream-shape.ts'
+import { checkList } from './upstream-shape.ts'
 
 const clusterPath = '/applications/{application}/clusters/{account}/{clusterName}'
 
@@ -118,11 +119,11 @@ export const clusterOperations: Operation[] = [
 ]
 
 /** The infrastructure answers with one entry per cloud provider; clients expect the first. */
-function firstCluster(body: unknown): Fields | undefined {
+function firstCluster(body: unknown): JsonObject | undefined {
   return checkList(body, 'clouddriver')[0]
 }
 
-function serverGroupsOf(body: unknown): Fields[] {
+function serverGroupsOf(body: unknown): JsonObject[] {
   const groups = firstCluster(body)?.['serverGroups'] ?? []
   return checkList(groups, 'clouddriver')
 }

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import { isObject, type JsonObject } from '../json-values.ts'
 import { allowedAccounts } from '../permissions/allowed-accounts.ts'
 import type { Account as KnownAccount } from './account-cache.ts'
 import { demandsNothing } from './demands.ts'
@@ -9,7 +10,6 @@ import { Account } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { flag } from './schemas.ts'
-import { type Fields, isFields } from './upstream-shape.ts'
 
 const listsAccounts = demandsNothing('all users may list accounts, each with whether the caller may write to it', 'reads')
 
@@ -40,13 +40,13 @@ export const credentialOperations: Operation[] = [
   },
 ]
 
-async function listAccounts(request: OperationRequest, platform: Platform): Promise<Fields[]> {
+async function listAccounts(request: OperationRequest, platform: Platform): Promise<JsonObject[]> {
   const mayWrite = await createWriteCheck(request, platform)
   const toView = request.query['expand'] === true ? toFullView : toShortView
   return platform.accounts.list().map((account) => toView(account, mayWrite(account)))
 }
 
-async function findAccount(request: OperationRequest, platform: Platform): Promise<Fields> {
+async function findAccount(request: OperationRequest, platform: Platform): Promise<JsonObject> {
   const name = request.path['account'] as string
   const account = platform.accounts.list().find((one) => one.name === name)
   if (account === undefined) throw new GatewayError('NOT_FOUND', `There is no account "${name}".`)
@@ -69,7 +69,7 @@ async function createWriteCheck(
 /** Role names by authorization, lower case; the older list of groups stands for READ and WRITE. */
 function permissionsOf(account: KnownAccount): Record<string, string[]> {
   const given = account['permissions']
-  const permissions = isFields(given)
+  const permissions = isObject(given)
     ? Object.fromEntries(Object.entries(given).map(([authorization, roles]) => [authorization, toRoles(roles)]))
     : {}
   if (Object.keys(permissions).length > 0) return permissions
@@ -83,16 +83,16 @@ function toRoles(roles: unknown): string[] {
 
 const shortFields = ['name', 'accountId', 'type', 'requiredGroupMembership'] as const
 
-function toShortView(account: KnownAccount, authorized: boolean): Fields {
+function toShortView(account: KnownAccount, authorized: boolean): JsonObject {
   const fields = shortFields.map((field) => [field, account[field]])
   return withoutNulls({ ...Object.fromEntries(fields), permissions: permissionsOf(account), authorized })
 }
 
-function toFullView(account: KnownAccount, authorized: boolean): Fields {
+function toFullView(account: KnownAccount, authorized: boolean): JsonObject {
   return withoutNulls({ ...account, permissions: permissionsOf(account), authorized })
 }
 
 /** Clients read accounts into types that know no null. */
-function withoutNulls(fields: Fields): Fields {
+function withoutNulls(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
 }

@@ -1,6 +1,6 @@
 /** Who is shown as having started something. */
+import { isObject, type JsonObject } from '../json-values.ts'
 import type { OperationRequest } from './operation.ts'
-import { type Fields, isFields } from './upstream-shape.ts'
 
 /**
  * Who is shown as having started the pipeline: the caller, and a name of the client's choice only where nobody logs in.
@@ -13,8 +13,8 @@ export function displayedUser({ state: { user } }: OperationRequest, given: stri
 }
 
 /** Without a user in the trigger the orchestrator takes the one of the identity header. */
-export function withDisplayedUser(request: OperationRequest, definition: Fields): Fields {
+export function withDisplayedUser(request: OperationRequest, definition: JsonObject): JsonObject {
   const { trigger } = definition
-  if (!isFields(trigger) || typeof trigger['user'] !== 'string') return definition
+  if (!isObject(trigger) || typeof trigger['user'] !== 'string') return definition
   return { ...definition, trigger: { ...trigger, user: displayedUser(request, trigger['user']) } }
 }

@@ -3,11 +3,11 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { isObject } from '../json-values.ts'
 import { readsExecution } from './demands.ts'
 import { Evaluation } from './models/executions.ts'
 import { DirectAnswer, type Method, type Operation, type OperationRequest } from './operation.ts'
 import { AnyObject, text } from './schemas.ts'
-import { isFields } from './upstream-shape.ts'
 
 const path = '/pipelines/{id}/evaluateExpression'
 const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -78,7 +78,7 @@ async function evaluate(request: OperationRequest, wanted: unknown): Promise<unk
 
 function expressionOf({ body, search }: OperationRequest): unknown {
   if (typeof body === 'string') return body
-  return isFields(body) && body['expression'] !== undefined ? body['expression'] : search.get('expression')
+  return isObject(body) && body['expression'] !== undefined ? body['expression'] : search.get('expression')
 }
 
 function unknownExecution(request: OperationRequest): string {

@@ -4,6 +4,7 @@
  */
 import { storedTemplate } from '../backends/pipeline-templates/inheritance.ts'
 import { GatewayError } from '../errors.ts'
+import { isObject } from '../json-values.ts'
 import { decide, type Need } from '../permissions/decide.ts'
 import { permissionDenied } from '../permissions/permission-denied.ts'
 import type { Authorization } from '../permissions/permissions.ts'
@@ -33,7 +34,6 @@ import {
   reachesWithoutApplication,
   tokenLimited,
 } from './token-limits.ts'
-import { isFields } from './upstream-shape.ts'
 
 /** More than any real body is about. */
 const maxSubjects = 2000
@@ -265,7 +265,7 @@ function saysApplication({ kind }: Demand): boolean {
 
 /** @throws {GatewayError} BAD_ARGUMENT */
 function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): Subject[] {
-  const fields = isFields(body) ? body : {}
+  const fields = isObject(body) ? body : {}
   switch (demand.kind) {
     case 'application':
       return demand.of === 'started'
@@ -288,7 +288,7 @@ function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown
       return [
         ...filedUnder(request),
         ...changedByAddress(request),
-        ...(Array.isArray(body) ? body : [body]).filter(isFields).flatMap(subjectsOfDefinition),
+        ...(Array.isArray(body) ? body : [body]).filter(isObject).flatMap(subjectsOfDefinition),
       ]
     case 'trigger':
       return [fields, fields['trigger']].flatMap(subjectsOfTrigger)
@@ -366,7 +366,7 @@ type Allows = (need: Need) => boolean
  * @throws {GatewayError} PERMISSION_DENIED for a single resource instead of a map by account
  */
 function filterAnswer(answer: unknown, fields: readonly FilterField[], allows: Allows): unknown {
-  if (fields.includes('key-account') && isFields(answer)) {
+  if (fields.includes('key-account') && isObject(answer)) {
     const { accountName } = answer
     if (typeof accountName === 'string') {
       const need: Need = { kind: 'account', name: accountName, authorization: 'READ' }
@@ -375,16 +375,16 @@ function filterAnswer(answer: unknown, fields: readonly FilterField[], allows: A
     }
     return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(allows, 'account', account)))
   }
-  if (fields.includes('scopes') && isFields(answer)) {
+  if (fields.includes('scopes') && isObject(answer)) {
     const lists = Object.entries(answer).map(([id, list]) => [id, filterAnswer(list, fields, allows)] as const)
     return Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0))
   }
-  if (fields.includes('application') && isFields(answer)) {
+  if (fields.includes('application') && isObject(answer)) {
     return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, filterAnswer(value, fields, allows)]))
   }
   if (!Array.isArray(answer)) return answer
   return answer.flatMap((entry: unknown) => {
-    if (isFields(entry) && Array.isArray(entry['results'])) {
+    if (isObject(entry) && Array.isArray(entry['results'])) {
       return [{ ...entry, results: filterAnswer(entry['results'], fields, allows) }]
     }
     return fields.every((field) => mayReadEntry(allows, field, entry)) ? [entry] : []
@@ -393,12 +393,12 @@ function filterAnswer(answer: unknown, fields: readonly FilterField[], allows: A
 
 function mayReadEntry(allows: Allows, field: FilterField, entry: unknown): boolean {
   if (field === 'build-service') {
-    const name = isFields(entry) ? entry['name'] : entry
+    const name = isObject(entry) ? entry['name'] : entry
     return typeof name !== 'string' || mayRead(allows, field, name)
   }
-  if (field === 'scopes') return !isFields(entry) || templateNeeds([entry], 'READ').needs.every(allows)
-  if (field === 'applications') return !isFields(entry) || needsOfCanaryConfig(entry, 'READ').needs.every(allows)
-  if (field === 'key-account' || !isFields(entry)) return true
+  if (field === 'scopes') return !isObject(entry) || templateNeeds([entry], 'READ').needs.every(allows)
+  if (field === 'applications') return !isObject(entry) || needsOfCanaryConfig(entry, 'READ').needs.every(allows)
+  if (field === 'key-account' || !isObject(entry)) return true
   const name = entry[field]
   return typeof name !== 'string' || name === '' || mayRead(allows, field, name)
 }

@@ -1,6 +1,7 @@
 /** Instances: one of them with its links, and its console. */
 
 import { pathTo } from '../http/encode-path.ts'
+import type { JsonObject } from '../json-values.ts'
 import { readsAccount } from './demands.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
@@ -8,7 +9,7 @@ import { ConsoleOutput, Instance } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { text } from './schemas.ts'
-import { checkObject, type Fields } from './upstream-shape.ts'
+import { checkObject } from './upstream-shape.ts'
 
 export const instanceOperations: Operation[] = [
   {
@@ -36,7 +37,7 @@ export const instanceOperations: Operation[] = [
   },
 ]
 
-async function loadInstance(request: OperationRequest, { settings }: Platform): Promise<Fields> {
+async function loadInstance(request: OperationRequest, { settings }: Platform): Promise<JsonObject> {
   const { account = '', region = '', instanceId = '' } = request.path
   const loaded = await loadWithAccount(request, { path: pathTo`/instances/${account}/${region}/${instanceId}` })
   const instance = checkObject(loaded.resource, 'clouddriver')

@@ -1,10 +1,10 @@
 /** How jobs write what they are and what they carry; whatever judges jobs has to read them alike. */
 import { GatewayError } from '../errors.ts'
 import { JsonScan, parseJson, UnsafeJsonError } from '../http/json.ts'
-import { type Fields, isFields } from './upstream-shape.ts'
+import { isObject, type JsonObject } from '../json-values.ts'
 
 /** In lower case. A job may bear one type and be carried out as another. */
-export function typesOf({ type, alias }: Fields): string[] {
+export function typesOf({ type, alias }: JsonObject): string[] {
   return [type, alias].filter((name) => typeof name === 'string').map((name) => name.trim().toLowerCase())
 }
 
@@ -42,7 +42,7 @@ export function checkCarriedDocuments(body: unknown): void {
   while (open.length > 0) {
     const next = open.pop()
     if (Array.isArray(next)) for (const inner of next) if (typeof inner === 'object') open.push(inner)
-    if (!isFields(next)) continue
+    if (!isObject(next)) continue
     for (const key of Object.keys(next)) {
       const value = next[key]
       if (typeof value === 'object') open.push(value)

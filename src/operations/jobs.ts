@@ -3,13 +3,14 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import type { JsonObject } from '../json-values.ts'
 import { readsApplication, readsApplicationOnAccount } from './demands.ts'
 import { toInsightActions } from './insights.ts'
 import { Job } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { text } from './schemas.ts'
-import { checkObject, type Fields } from './upstream-shape.ts'
+import { checkObject } from './upstream-shape.ts'
 
 export const jobOperations: Operation[] = [
   {
@@ -38,7 +39,7 @@ export const jobOperations: Operation[] = [
   },
 ]
 
-async function loadJob(request: OperationRequest, { settings }: Platform): Promise<Fields> {
+async function loadJob(request: OperationRequest, { settings }: Platform): Promise<JsonObject> {
   const { applicationName: application = '', account = '', region = '', name: jobName = '' } = request.path
   try {
     const path = pathTo`/applications/${application}/jobs/${account}/${region}/${jobName}`

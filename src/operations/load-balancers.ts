@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import type { JsonObject } from '../json-values.ts'
 import { demandsNothing, filteredByAccount, readsAccount, readsApplication } from './demands.ts'
 import { textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
@@ -10,7 +11,7 @@ import { LoadBalancer, LoadBalancerItem } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { text } from './schemas.ts'
-import { checkList, type Fields } from './upstream-shape.ts'
+import { checkList } from './upstream-shape.ts'
 
 const provider = text.default('aws')
 
@@ -64,7 +65,7 @@ export const loadBalancerOperations: Operation[] = [
   },
 ]
 
-async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<Fields[]> {
+async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<JsonObject[]> {
   const { account = '', region = '', name = '' } = request.path
   const path = pathTo`/${String(request.query['provider'])}/loadBalancers/${account}/${region}/${name}`
   try {

@@ -1,7 +1,8 @@
 /** The error answers of the API document: their bodies and media types, as the table of error codes has them. */
 import { z } from 'zod'
 import { type ErrorCode, type ErrorShape, errorCodes, shapeOf } from '../errors.ts'
-import type { ApiSchemas, JsonObject } from './openapi-schemas.ts'
+import type { JsonObject } from '../json-values.ts'
+import type { ApiSchemas } from './openapi-schemas.ts'
 import type { Operation } from './operation.ts'
 
 const errorFields = {

@@ -1,7 +1,6 @@
 /** Converts the zod schemas of operations to JSON schemas, with those that have an id as components. */
 import { z } from 'zod'
-
-export type JsonObject = Record<string, unknown>
+import type { JsonObject } from '../json-values.ts'
 
 const componentsPath = '#/components/schemas/'
 

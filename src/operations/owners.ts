@@ -3,6 +3,7 @@
 import { undecorated } from '../backends/definitions/template-references.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { isObject, type JsonObject } from '../json-values.ts'
 import type { Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
 import type { Authorization } from '../permissions/permissions.ts'
@@ -11,7 +12,7 @@ import type { ServiceName } from '../upstreams/services.ts'
 import { readJson } from '../upstreams/upstreams.ts'
 import type { OperationRequest } from './operation.ts'
 import { type OwnedKind, type Subject, scopesOf, texts } from './subjects.ts'
-import { checkList, type Fields, isFields } from './upstream-shape.ts'
+import { checkList } from './upstream-shape.ts'
 
 const maxRemembered = 10_000
 
@@ -36,7 +37,7 @@ export class Owners {
   /** Applications of executions and tasks, which never move, by kind and id. */
   readonly #remembered = new BoundedMap<string, string[]>(maxRemembered)
   /** Whole lists that one request needs for each of its ids, by path. */
-  readonly #lists = new WeakMap<OperationRequest['state'], Map<string, Promise<Fields[]>>>()
+  readonly #lists = new WeakMap<OperationRequest['state'], Map<string, Promise<JsonObject[]>>>()
 
   /**
    * What the service behind does not know belongs to nobody: it says 404 itself.
@@ -72,8 +73,8 @@ export class Owners {
   }
 
   /** @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE */
-  #list(request: OperationRequest, path: string): Promise<Fields[]> {
-    const ofRequest = this.#lists.get(request.state) ?? new Map<string, Promise<Fields[]>>()
+  #list(request: OperationRequest, path: string): Promise<JsonObject[]> {
+    const ofRequest = this.#lists.get(request.state) ?? new Map<string, Promise<JsonObject[]>>()
     this.#lists.set(request.state, ofRequest)
     const list = ofRequest.get(path) ?? loadList(request, path)
     ofRequest.set(path, list)
@@ -96,7 +97,7 @@ export class Owners {
 }
 
 /** What it needs to read templates, or to change them; shared ones are changed by administrators. */
-export function templateNeeds(templates: readonly Fields[], authorization: Authorization): Needs {
+export function templateNeeds(templates: readonly JsonObject[], authorization: Authorization): Needs {
   const all = templates.map((template): Needs => {
     const { applications, isShared } = scopesOf(template)
     if (authorization !== 'READ') return isShared ? withAdmin(applications) : onApplications(applications, authorization)
@@ -137,15 +138,15 @@ async function loadAt(
   request: OperationRequest,
   service: ServiceName,
   call: { path: string; query?: Record<string, string> },
-): Promise<Fields | undefined> {
+): Promise<JsonObject | undefined> {
   const answer = await request.call(service, call)
   if (answer.status === 404) return undefined
   const body = readJson(answer, service, objectOrList)
   const entry = Array.isArray(body) ? body[0] : body
-  return isFields(entry) ? entry : undefined
+  return isObject(entry) ? entry : undefined
 }
 
-async function loadList(request: OperationRequest, path: string): Promise<Fields[]> {
+async function loadList(request: OperationRequest, path: string): Promise<JsonObject[]> {
   const answer = await request.call('front50', { path })
   return answer.status === 404 ? [] : checkList(readJson(answer, 'front50', jsonList), 'front50')
 }
@@ -154,7 +155,12 @@ async function loadList(request: OperationRequest, path: string): Promise<Fields
  * What is stored under an id. To be read: the version that the request asks for. To be changed: all but the copies that are
  * kept for good under the digest of their content.
  */
-function versionsOf(templates: readonly Fields[], request: OperationRequest, id: string, purpose: Authorization): Fields[] {
+function versionsOf(
+  templates: readonly JsonObject[],
+  request: OperationRequest,
+  id: string,
+  purpose: Authorization,
+): JsonObject[] {
   const wanted = foldName(undecorated(id))
   const versions = templates.filter((template) => foldName(undecorated(String(template['id'] ?? ''))) === wanted)
   if (purpose !== 'READ') return versions.filter(({ digest }) => !digest)
@@ -179,7 +185,7 @@ async function canaryConfigNeeds(request: OperationRequest, id: string, authoriz
 }
 
 /** A configuration of several applications is read for one of them, and changed for all; one of none is shared. */
-export function needsOfCanaryConfig({ applications }: Fields, authorization: Authorization): Needs {
+export function needsOfCanaryConfig({ applications }: JsonObject, authorization: Authorization): Needs {
   const names = (Array.isArray(applications) ? applications : []).flatMap(texts)
   if (names.length === 0) return authorization === 'READ' ? { needs: [], concerns: true } : withAdmin([])
   return authorization === 'READ' ? anyOf(names) : onApplications(names, authorization)

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { describeIssue } from '../describe-issue.ts'
 import { nearestFirst, shorten } from '../edit-distance.ts'
 import { GatewayError } from '../errors.ts'
+import { isObject, type JsonObject } from '../json-values.ts'
 import { readJson, upstreamFailed } from '../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from './application-access.ts'
 import { startsGiven, startsStored } from './demands.ts'
@@ -14,7 +15,7 @@ import { Pipeline } from './models/pipelines.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, Ref, text } from './schemas.ts'
-import { checkObject, type Fields, isFields } from './upstream-shape.ts'
+import { checkObject } from './upstream-shape.ts'
 
 const Trigger = z.looseObject({
   user: z.string().nullish(),
@@ -92,8 +93,8 @@ async function startStored(request: OperationRequest, platform: Platform, nameOr
 }
 
 function toTrigger(request: OperationRequest): Trigger & { user: string; notifications: unknown[] } {
-  const body = (request.body ?? {}) as Fields
-  const given = Object.keys(body).length === 1 && isFields(body['trigger']) ? body['trigger'] : body
+  const body = (request.body ?? {}) as JsonObject
+  const given = Object.keys(body).length === 1 && isObject(body['trigger']) ? body['trigger'] : body
   const checked = Trigger.safeParse(given)
   if (!checked.success) {
     const [issue] = checked.error.issues as [z.core.$ZodIssue]
@@ -103,22 +104,22 @@ function toTrigger(request: OperationRequest): Trigger & { user: string; notific
   return { ...given, user: displayedUser(request, user), notifications: notifications ?? [] }
 }
 
-function addNotifications(definition: Fields, trigger: { notifications: unknown[] }): Fields {
+function addNotifications(definition: JsonObject, trigger: { notifications: unknown[] }): JsonObject {
   if (trigger.notifications.length === 0) return {}
   const stored = definition['notifications']
   return { notifications: [...(Array.isArray(stored) ? stored : []), ...trigger.notifications] }
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT naming the first required parameter without value and default */
-function checkParameters(definition: Fields, trigger: Trigger): void {
+function checkParameters(definition: JsonObject, trigger: Trigger): void {
   const declared = definition['parameterConfig']
   if (!Array.isArray(declared)) return
-  for (const parameter of declared.filter(isFields)) {
+  for (const parameter of declared.filter(isObject)) {
     const name = String(parameter['name'])
     const isGiven = Object.hasOwn(trigger.parameters ?? {}, name) && (trigger.parameters?.[name] ?? undefined) !== undefined
     if (parameter['required'] === true && (parameter['default'] ?? undefined) === undefined && !isGiven) {
       const sent = Object.keys(trigger.parameters ?? {}).filter(
-        (key) => !declared.some((each) => isFields(each) && each['name'] === key),
+        (key) => !declared.some((each) => isObject(each) && each['name'] === key),
       )
       const hint =
         sent.length === 0 ? '' : ` There is no parameter "${shorten(nearestFirst(sent, name)[0] as string)}", which was sent.`
@@ -140,7 +141,7 @@ async function withPrefix<T>(prefix: string, work: () => Promise<T>): Promise<T>
 }
 
 async function startGiven(request: OperationRequest, platform: Platform): Promise<unknown> {
-  const definition = request.body as Fields
+  const definition = request.body as JsonObject
   if (typeof definition['application'] === 'string') request.state.application = definition['application']
   await checkMayStart(request, platform, definition)
   const answer = await request.call('orca', {
@@ -154,10 +155,10 @@ async function startGiven(request: OperationRequest, platform: Platform): Promis
 }
 
 /** A templated pipeline may name its application twice, and the inner one counts: both are checked. */
-async function checkMayStart(request: OperationRequest, platform: Platform, definition: Fields): Promise<void> {
+async function checkMayStart(request: OperationRequest, platform: Platform, definition: JsonObject): Promise<void> {
   if (!isDecided(platform)) return
-  const config = isFields(definition['config']) ? definition['config'] : {}
-  const inner = isFields(config['pipeline']) ? config['pipeline'] : {}
+  const config = isObject(definition['config']) ? definition['config'] : {}
+  const inner = isObject(config['pipeline']) ? config['pipeline'] : {}
   const applications = [definition['application'], inner['application']].filter((name) => name !== undefined && name !== null)
   if (applications.length === 0) throw new GatewayError('BAD_ARGUMENT', 'Name the application of the pipeline in "application".')
   for (const application of applications.map(String)) {
@@ -177,5 +178,5 @@ function templateRefused(said: string): GatewayError {
   } catch {
     fields = undefined
   }
-  return new GatewayError(code, message, isFields(fields) ? { ...details, fields } : details)
+  return new GatewayError(code, message, isObject(fields) ? { ...details, fields } : details)
 }

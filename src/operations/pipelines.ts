@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { formatJson } from '../http/json.ts'
+import type { JsonObject } from '../json-values.ts'
 import { application, readsApplication, writesApplication, writesApplicationInBody, writesDefinitions } from './demands.ts'
 import { findByName, findDefinition, listDefinitions } from './find-definition.ts'
 import { DefinitionMove, Pipeline } from './models/pipelines.ts'
@@ -10,7 +11,6 @@ import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, flag, integer, nothing, text } from './schemas.ts'
 import { runTask, type TaskSubmission } from './task-polling.ts'
-import type { Fields } from './upstream-shape.ts'
 
 const Definition = z.looseObject({
   application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
@@ -108,19 +108,19 @@ export const pipelineOperations: Operation[] = [
 
 async function saveDefinition(request: OperationRequest, platform: Platform): Promise<void> {
   const { staleCheck } = request.query
-  await runTask(request, platform, toChange(request, 'save', request.body as Fields, { staleCheck }))
+  await runTask(request, platform, toChange(request, 'save', request.body as JsonObject, { staleCheck }))
 }
 
-async function updateDefinition(request: OperationRequest, platform: Platform): Promise<Fields | undefined> {
+async function updateDefinition(request: OperationRequest, platform: Platform): Promise<JsonObject | undefined> {
   const id = request.path['id'] as string
-  const definition = withId(request.body as Fields, id)
+  const definition = withId(request.body as JsonObject, id)
   await runTask(request, platform, toChange(request, 'update', definition))
   const stored = await listDefinitions(request, definition['application'] as string)
   return stored.find((one) => one['id'] === id)
 }
 
 /** The id of the path decides what is updated; a body that names another one would update something else. */
-function withId(definition: Fields, id: string): Fields {
+function withId(definition: JsonObject, id: string): JsonObject {
   const given = definition['id'] ?? ''
   if (given === '') return { ...definition, id }
   if (given === id) return definition
@@ -145,8 +145,8 @@ async function deleteDefinition(request: OperationRequest, platform: Platform): 
 function toChange(
   request: OperationRequest,
   action: 'save' | 'update' | 'delete',
-  definition: Fields,
-  options: Fields = {},
+  definition: JsonObject,
+  options: JsonObject = {},
 ): TaskSubmission {
   const title = `${action[0]?.toUpperCase()}${action.slice(1)} pipeline '${String(definition['name'] ?? 'unnamed')}'`
   return {

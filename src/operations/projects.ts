@@ -2,13 +2,14 @@
 
 import { z } from 'zod'
 import { pathTo } from '../http/encode-path.ts'
+import type { JsonObject } from '../json-values.ts'
 import { createReadFilter, isDecided } from './application-access.ts'
 import { filteredByApplication } from './demands.ts'
 import { Execution } from './models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { integer, text } from './schemas.ts'
-import { checkList, type Fields } from './upstream-shape.ts'
+import { checkList } from './upstream-shape.ts'
 
 export const projectOperations: Operation[] = [
   {
@@ -27,7 +28,7 @@ export const projectOperations: Operation[] = [
 ]
 
 /** The orchestrator does not filter the executions of a project, so they are filtered here. */
-async function listExecutions(request: OperationRequest, platform: Platform): Promise<StreamedAnswer | Fields[]> {
+async function listExecutions(request: OperationRequest, platform: Platform): Promise<StreamedAnswer | JsonObject[]> {
   const call = { path: pathTo`/projects/${request.path['id'] as string}/pipelines`, query: request.query }
   if (!isDecided(platform)) return new StreamedAnswer('orca', call)
   const executions = checkList(await request.json('orca', call), 'orca')

@@ -3,11 +3,12 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { isObject, type JsonObject } from '../json-values.ts'
 import { readsAccount } from './demands.ts'
 import { SecurityGroup, SecurityGroupSummary } from './models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from './operation.ts'
 import { text } from './schemas.ts'
-import { checkList, type Fields, isFields } from './upstream-shape.ts'
+import { checkList } from './upstream-shape.ts'
 
 const provider = text.default('aws')
 
@@ -61,13 +62,13 @@ async function listOrFind(request: OperationRequest): Promise<StreamedAnswer> {
   const query = { q: id, type: 'securityGroups', pageSize: '10000', page: '1' }
   const [first] = checkList((await request.json('clouddriver', { path: '/search', query })) ?? [], 'clouddriver')
   const hits = Array.isArray(first?.['results']) ? first['results'] : []
-  const place = isFields(hits[0]) ? placeOf(hits[0]) : undefined
+  const place = isObject(hits[0]) ? placeOf(hits[0]) : undefined
   if (place === undefined) throw new GatewayError('NOT_FOUND', `There is no security group with the id "${id}".`)
   return new StreamedAnswer('clouddriver', place)
 }
 
 /** A hit names its group by an address of the form `/securityGroups/{account}/{provider}/…/{name}?region={region}`. */
-function placeOf(hit: Fields): { path: string; query: { vpcId?: string } } | undefined {
+function placeOf(hit: JsonObject): { path: string; query: { vpcId?: string } } | undefined {
   const url = URL.parse(String(hit['url']), 'http://hit')
   const [, account, cloudProvider, ...rest] = (url?.pathname ?? '').split('/').filter(Boolean).map(decode)
   const name = rest.at(-1)

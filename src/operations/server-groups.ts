@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import type { JsonObject } from '../json-values.ts'
 import { readsApplication, readsApplicationOnAccount } from './demands.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
@@ -10,7 +11,7 @@ import { ServerGroup } from './models/infrastructure.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { text } from './schemas.ts'
-import { checkObject, type Fields } from './upstream-shape.ts'
+import { checkObject } from './upstream-shape.ts'
 
 export const serverGroupOperations: Operation[] = [
   {
@@ -47,7 +48,7 @@ export const serverGroupOperations: Operation[] = [
   },
 ]
 
-async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<Fields> {
+async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<JsonObject> {
   const { applicationName: application = '', account = '', region = '', serverGroupName = '' } = request.path
   const loaded = await loadWithAccount(request, {
     path: pathTo`/applications/${application}/serverGroups/${account}/${region}/${serverGroupName}`,

@@ -1,12 +1,13 @@
 /** Snapshots of what an application runs in an account. */
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import type { JsonObject } from '../json-values.ts'
 import { foldName } from '../permissions/fold-name.ts'
 import { readsApplicationOnAccount } from './demands.ts'
 import { Snapshot } from './models/applications.ts'
 import type { Operation, OperationRequest } from './operation.ts'
 import { integer } from './schemas.ts'
-import { checkList, checkObject, type Fields } from './upstream-shape.ts'
+import { checkList, checkObject } from './upstream-shape.ts'
 
 export const snapshotOperations: Operation[] = [
   {
@@ -37,7 +38,7 @@ export const snapshotOperations: Operation[] = [
 ]
 
 /** @throws {GatewayError} NOT_FOUND when it is another application's */
-function checkOwn(body: unknown, request: OperationRequest): Fields | null {
+function checkOwn(body: unknown, request: OperationRequest): JsonObject | null {
   if (body === null) return null
   const snapshot = checkObject(body, 'front50')
   if (isOwn(snapshot, request)) return snapshot
@@ -46,6 +47,6 @@ function checkOwn(body: unknown, request: OperationRequest): Fields | null {
 }
 
 /** The store joins both names with a hyphen, which either may hold: `a-b` and `c` look like `a` and `b-c`. */
-function isOwn({ application }: Fields, { path }: OperationRequest): boolean {
+function isOwn({ application }: JsonObject, { path }: OperationRequest): boolean {
   return typeof application !== 'string' || foldName(application) === foldName(String(path['application']))
 }

@@ -2,10 +2,11 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
+import type { JsonObject } from '../json-values.ts'
 import { readsApplication } from './demands.ts'
 import { Pipeline } from './models/pipelines.ts'
 import type { Operation, OperationRequest } from './operation.ts'
-import { checkList, type Fields } from './upstream-shape.ts'
+import { checkList } from './upstream-shape.ts'
 
 export const strategyOperations: Operation[] = [
   {
@@ -33,7 +34,7 @@ export const strategyOperations: Operation[] = [
   },
 ]
 
-function pickStrategy(body: unknown, { path }: OperationRequest): Fields {
+function pickStrategy(body: unknown, { path }: OperationRequest): JsonObject {
   const { application, strategyName } = path
   const strategy = checkList(body, 'front50').find(({ name }) => name === strategyName)
   if (strategy !== undefined) return strategy

@@ -2,12 +2,12 @@
 import { storedTemplate } from '../backends/pipeline-templates/inheritance.ts'
 import { GatewayError } from '../errors.ts'
 import { isRawNumber } from '../http/json.ts'
+import { isObject, type JsonObject } from '../json-values.ts'
 import { pluginApplication } from '../permissions/application-name.ts'
 import type { Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
 import type { Authorization } from '../permissions/permissions.ts'
 import { decodeDocument, typesOf } from './job-form.ts'
-import { type Fields, isFields } from './upstream-shape.ts'
 
 /** Things of which a service knows to which applications they belong. */
 export type OwnedKind = 'execution' | 'task' | 'definition' | 'strategy' | 'template' | 'canary-config'
@@ -24,9 +24,9 @@ export type Subject =
       readonly live?: true
     }
   /** A pipeline template as the body has it. */
-  | { readonly kind: 'template'; readonly template: Fields }
+  | { readonly kind: 'template'; readonly template: JsonObject }
   /** A canary configuration as the body has it. */
-  | { readonly kind: 'canary-config'; readonly config: Fields }
+  | { readonly kind: 'canary-config'; readonly config: JsonObject }
   /** Projects: they belong to no application, and show several. */
   | { readonly kind: 'shared' }
   /** Something that has to be named, and is not, or by an expression, which is replaced after the check. */
@@ -60,39 +60,39 @@ const unclear =
   'Whether you may do this cannot be told from an expression: name applications, accounts and definitions in plain text.'
 
 /** Applications that the jobs of a task create, or change if they exist. */
-export function applicationsCreatedBy(task: Fields): string[] {
+export function applicationsCreatedBy(task: JsonObject): string[] {
   return jobsOf(task)
-    .filter(isFields)
+    .filter(isObject)
     .filter((job) => typesOf(job).some((type) => createsApplication.has(type)))
-    .flatMap(({ application }) => texts(isFields(application) ? application['name'] : application))
+    .flatMap(({ application }) => texts(isObject(application) ? application['name'] : application))
     .filter((name) => !isHidden(name))
 }
 
 /** A task: where it is filed, what its jobs do, and the parent that its trigger names. */
-export function subjectsOfTask(task: Fields): Subject[] {
+export function subjectsOfTask(task: JsonObject): Subject[] {
   // A task may be filed under a name that is no application, such as that of the platform.
   const found: Subject[] = texts(task['application']).map((name) => toNeed(name, 'WRITE', { unlessUnknown: true }))
   return [...found, ...subjectsOfJobs(jobsOf(task)), ...subjectsOfTrigger(task['trigger'])]
 }
 
-function jobsOf(task: Fields): unknown[] {
+function jobsOf(task: JsonObject): unknown[] {
   const jobs = task['job'] ?? task['stages'] ?? []
   return Array.isArray(jobs) ? jobs : [jobs]
 }
 
 export function subjectsOfJobs(jobs: readonly unknown[]): Subject[] {
-  return jobs.filter(isFields).flatMap(subjectsOfJob)
+  return jobs.filter(isObject).flatMap(subjectsOfJob)
 }
 
 /** A definition itself, wherever it will be stored. @throws {GatewayError} BAD_ARGUMENT */
-export function subjectsOfDefinition(definition: Fields): Subject[] {
+export function subjectsOfDefinition(definition: JsonObject): Subject[] {
   const { triggers, idsToIndices } = definition
   return [
     ...subjectsOfStages(definition),
     ...hiddenKeys(definition),
     ...textOf(definition, 'application').map((name) => toNeed(name, 'WRITE')),
     ...[...textOf(definition, 'id'), ...keysOf(idsToIndices)].map((id) => toDefinition(id, 'WRITE')),
-    ...(Array.isArray(triggers) ? triggers.filter(isFields) : []).flatMap(({ runAsUser }) =>
+    ...(Array.isArray(triggers) ? triggers.filter(isObject) : []).flatMap(({ runAsUser }) =>
       // Nothing runs as a number.
       (typeof runAsUser === 'string' ? texts(runAsUser) : []).map((name) =>
         unlessHidden(name, { kind: 'need', need: { kind: 'service-account', name } }),
@@ -106,9 +106,9 @@ export function subjectsOfDefinition(definition: Fields): Subject[] {
  *
  * @throws {GatewayError} BAD_ARGUMENT
  */
-export function subjectsOfStart(definition: Fields): Subject[] {
+export function subjectsOfStart(definition: JsonObject): Subject[] {
   const { application, config, trigger } = definition
-  const inner = isFields(config) && isFields(config['pipeline']) ? config['pipeline'] : {}
+  const inner = isObject(config) && isObject(config['pipeline']) ? config['pipeline'] : {}
   const isNamed = application !== undefined || inner['application'] !== undefined
   const ids = isNamed ? [...textOf(definition, 'id'), ...textOf(inner, 'pipelineConfigId')] : []
   return [
@@ -123,25 +123,25 @@ export function subjectsOfStart(definition: Fields): Subject[] {
 
 /** A trigger that names a run as its parent hands all of it over. */
 export function subjectsOfTrigger(trigger: unknown): Subject[] {
-  return texts(isFields(trigger) ? trigger['parentPipelineId'] : undefined).map((id) => toOwned('execution', id, 'READ'))
+  return texts(isObject(trigger) ? trigger['parentPipelineId'] : undefined).map((id) => toOwned('execution', id, 'READ'))
 }
 
 /** Needs of what runs without being stored. Its other stages are judged when they run. */
-function subjectsOfStages({ stages }: Fields): Subject[] {
-  return subjectsOfJobs((Array.isArray(stages) ? stages.filter(isFields) : []).filter(isPrivileged))
+function subjectsOfStages({ stages }: JsonObject): Subject[] {
+  return subjectsOfJobs((Array.isArray(stages) ? stages.filter(isObject) : []).filter(isPrivileged))
 }
 
-function isPrivileged(stage: Fields): boolean {
+function isPrivileged(stage: JsonObject): boolean {
   return typesOf(stage).some((type) => privilegedStages.has(type) || changesTemplate.test(type))
 }
 
-function subjectsOfJob(job: Fields): Subject[] {
+function subjectsOfJob(job: JsonObject): Subject[] {
   const types = typesOf(job)
   const ofTypes = types.length === 0 ? subjectsOfOtherJob(job) : types.flatMap((type) => subjectsOfType(type, job))
   return [...hiddenKeys(job), ...ofTypes]
 }
 
-function subjectsOfType(type: string, job: Fields): Subject[] {
+function subjectsOfType(type: string, job: JsonObject): Subject[] {
   if (type.includes('${')) return [hidden()]
   if (type === 'pipeline') return subjectsOfChild(job)
   if (type === 'reorderpipelines') return subjectsOfOrder(job)
@@ -151,16 +151,16 @@ function subjectsOfType(type: string, job: Fields): Subject[] {
   return [...subjectsOfOtherJob(job), ...(type === 'deleteentitytags' ? subjectsOfTag(job) : [])]
 }
 
-function subjectsOfOtherJob(job: Fields): Subject[] {
+function subjectsOfOtherJob(job: JsonObject): Subject[] {
   const carried = [job['pipeline'], job['pipelines']].flatMap((document): Subject[] => {
     const definitions = decodeDocument(document)
-    const inner = (Array.isArray(definitions) ? definitions : [definitions]).filter(isFields).flatMap(subjectsOfDefinition)
+    const inner = (Array.isArray(definitions) ? definitions : [definitions]).filter(isObject).flatMap(subjectsOfDefinition)
     return isHidden(document) ? [hidden()] : inner
   })
   return [...carried, ...subjectsNamedIn(job)]
 }
 
-function subjectsOfChild({ application, pipeline, pipelineId }: Fields): Subject[] {
+function subjectsOfChild({ application, pipeline, pipelineId }: JsonObject): Subject[] {
   const ids = [pipeline, pipelineId].filter((id) => typeof id === 'string' && id !== '')
   return [
     ...(typeof application === 'string' ? [toNeed(application, 'EXECUTE')] : []),
@@ -169,24 +169,24 @@ function subjectsOfChild({ application, pipeline, pipelineId }: Fields): Subject
 }
 
 /** `provider:type:id:account:region`; the id in the middle may have colons itself. */
-function subjectsOfTag({ id }: Fields): Subject[] {
+function subjectsOfTag({ id }: JsonObject): Subject[] {
   if (isHidden(id)) return [hidden()]
   const account = typeof id === 'string' ? (id.split(':').at(-2) ?? '') : ''
   return account === '' || account === '*' ? [] : [toAccount(account)]
 }
 
-function subjectsOfTemplateChange(job: Fields): Subject[] {
+function subjectsOfTemplateChange(job: JsonObject): Subject[] {
   const template = decodeDocument(job['pipelineTemplate'])
-  const given = isFields(template) ? template : {}
+  const given = isObject(template) ? template : {}
   const ids = [job['id'], job['pipelineTemplateId'], given['id']].filter((id) => typeof id === 'string')
   return [
     ...(isHidden(job['pipelineTemplate']) ? [hidden()] : []),
-    ...(isFields(template) ? [{ kind: 'template', template } as const] : []),
+    ...(isObject(template) ? [{ kind: 'template', template } as const] : []),
     ...[...new Set(ids)].map((id) => toOwned('template', id, 'WRITE')),
   ]
 }
 
-function subjectsOfOrder(job: Fields): Subject[] {
+function subjectsOfOrder(job: JsonObject): Subject[] {
   const [application, places] = [job['application'], job['idsToIndices']].map(decodeDocument)
   return [
     ...[job['application'], job['idsToIndices']].filter(isHidden).map(() => hidden()),
@@ -195,9 +195,9 @@ function subjectsOfOrder(job: Fields): Subject[] {
   ]
 }
 
-function subjectsOfApplicationChange(type: string, { application }: Fields): Subject[] {
-  const keys = isFields(application) ? hiddenKeys(application) : []
-  const name = isFields(application) ? application['name'] : application
+function subjectsOfApplicationChange(type: string, { application }: JsonObject): Subject[] {
+  const keys = isObject(application) ? hiddenKeys(application) : []
+  const name = isObject(application) ? application['name'] : application
   if (typeof name !== 'string' || name.trim() === '')
     return [
       { kind: 'hidden', problem: `A job of the type ${type} has to name its application: send "application": {"name": …}.` },
@@ -206,14 +206,14 @@ function subjectsOfApplicationChange(type: string, { application }: Fields): Sub
 }
 
 /** Names at any depth, except inside documents that the job only carries. */
-function subjectsNamedIn(job: Fields): Subject[] {
+function subjectsNamedIn(job: JsonObject): Subject[] {
   const found: Subject[] = []
   const open: unknown[] = [job]
   while (open.length > 0) {
     const next = open.pop() ?? {}
     found.push(...(Array.isArray(next) ? [] : hiddenKeys(next)))
     for (const key in next) {
-      const inner = (next as Fields)[key]
+      const inner = (next as JsonObject)[key]
       if (accountKeys.has(key)) for (const name of namesIn(inner)) found.push(toAccount(name))
       for (const name of applicationsIn(key, inner)) found.push(toNeed(name, 'WRITE'))
       // A text that is an expression and nothing else may become an object, with names of its own.
@@ -249,9 +249,9 @@ export function subjectsMentionedIn(body: unknown): Subject[] {
   const open: unknown[] = [body]
   while (open.length > 0) {
     const next = open.pop()
-    if (!Array.isArray(next) && !isFields(next)) continue
+    if (!Array.isArray(next) && !isObject(next)) continue
     if (Buffer.isBuffer(next)) continue
-    const types = isFields(next) ? typesOf(next) : []
+    const types = isObject(next) ? typesOf(next) : []
     if (types.some((type) => changesProject.has(type))) found.push({ kind: 'shared' })
     for (const [key, value] of Object.entries(next)) {
       if (ownData.has(key)) continue
@@ -268,21 +268,21 @@ export function subjectsMentionedIn(body: unknown): Subject[] {
 function idsIn(key: string, value: unknown): Subject[] {
   const what = Object.hasOwn(idKeys, key) ? idKeys[key] : undefined
   if (what !== undefined) return namesIn(value).map((id) => toOwned(what, id, 'READ'))
-  if (key === 'parentExecution' && isFields(value)) return texts(value['id']).map((id) => toOwned('execution', id, 'READ'))
+  if (key === 'parentExecution' && isObject(value)) return texts(value['id']).map((id) => toOwned('execution', id, 'READ'))
   if (key === 'idsToIndices') return keysOf(value).map((id) => toDefinition(id, 'WRITE'))
   const template = storedTemplate(value)
   return template === undefined ? [] : [toOwned('template', template.name, 'READ')]
 }
 
 function applicationsIn(key: string, value: unknown): string[] {
-  if (key === 'application') return texts(isFields(value) ? value['name'] : value)
+  if (key === 'application') return texts(isObject(value) ? value['name'] : value)
   if (key === 'applications') return Array.isArray(value) ? value.flatMap(texts) : texts(value)
-  return key === 'moniker' && isFields(value) ? texts(value['app']) : []
+  return key === 'moniker' && isObject(value) ? texts(value['app']) : []
 }
 
 /** The applications that a template names as its scopes; one that names `global`, or none, is shared. */
-export function scopesOf(template: Fields): { applications: string[]; isShared: boolean } {
-  const metadata = isFields(template['metadata']) ? template['metadata'] : {}
+export function scopesOf(template: JsonObject): { applications: string[]; isShared: boolean } {
+  const metadata = isObject(template['metadata']) ? template['metadata'] : {}
   const scopes = (Array.isArray(metadata['scopes']) ? metadata['scopes'] : []).flatMap((scope) =>
     typeof scope === 'string' ? scope.trim() || [] : [],
   )
@@ -304,7 +304,7 @@ export function texts(value: unknown): string[] {
 }
 
 /** A number is stored as the text of it; nothing else may stand in for a text. @throws {GatewayError} BAD_ARGUMENT */
-function textOf(fields: Fields, key: string): string[] {
+function textOf(fields: JsonObject, key: string): string[] {
   const value = fields[key] ?? ''
   if (typeof value === 'object') throw new GatewayError('BAD_ARGUMENT', `"${key}" of a definition has to be a text.`)
   return value === '' ? [] : [String(value)]
@@ -315,7 +315,7 @@ function namesIn(value: unknown): string[] {
 }
 
 function keysOf(value: unknown): string[] {
-  return isFields(value) ? Object.keys(value) : []
+  return isObject(value) ? Object.keys(value) : []
 }
 
 function toNeed(name: string, authorization: Authorization, more: { unlessUnknown?: true } = {}): Subject {

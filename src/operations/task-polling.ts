@@ -3,9 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
 import { formatJson } from '../http/json.ts'
+import type { JsonObject } from '../json-values.ts'
 import type { OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
-import { checkObject, type Fields } from './upstream-shape.ts'
+import { checkObject } from './upstream-shape.ts'
 
 /** What is submitted; each job is one stage. */
 export interface TaskSubmission {
@@ -48,7 +49,7 @@ export function callerOf(request: OperationRequest): string {
 }
 
 /** Submits a task without waiting. @throws {GatewayError} the orchestrator's refusal */
-export async function submitTask(request: OperationRequest, task: TaskSubmission): Promise<Fields> {
+export async function submitTask(request: OperationRequest, task: TaskSubmission): Promise<JsonObject> {
   request.state.application = task.application
   const answer = await request.json('orca', { method: 'POST', path: '/ops', body: task, headers: submissionType })
   return checkObject(answer, 'orca')
@@ -90,7 +91,7 @@ async function awaitTask(
 }
 
 /** The last segment of `ref`, which is the path of the task. */
-function idOf({ ref }: Fields): string | undefined {
+function idOf({ ref }: JsonObject): string | undefined {
   const id = typeof ref === 'string' ? ref.split('/').at(-1) : undefined
   return id === '' ? undefined : id
 }

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
+import { isObject, type JsonObject } from '../json-values.ts'
 import { findApplicationNameObjection, pluginApplication } from '../permissions/application-name.ts'
 import { foldName } from '../permissions/fold-name.ts'
 import { checkDone } from '../upstreams/upstreams.ts'
@@ -16,7 +17,7 @@ import type { Operation, OperationRequest } from './operation.ts'
 import type { Platform } from './platform.ts'
 import { AnyObject, integer, nonEmptyList, nothing, Ref, text } from './schemas.ts'
 import { applicationsCreatedBy } from './subjects.ts'
-import { checkObject, type Fields, isFields } from './upstream-shape.ts'
+import { checkObject } from './upstream-shape.ts'
 
 /** The orchestrator's object form of POST /ops is chosen by this content type. */
 const submissionType = { 'content-type': 'application/context+json' }
@@ -51,7 +52,7 @@ export const taskOperations: Operation[] = [
     description: 'Submits a task for an application, whatever application its body names.',
     body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => {
-      const task = { ...(request.body as Fields), application: request.path['application'] }
+      const task = { ...(request.body as JsonObject), application: request.path['application'] }
       return submit(request, platform, task)
     },
     answer: Ref,
@@ -101,7 +102,7 @@ export const taskOperations: Operation[] = [
     description: 'Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.',
     body: { schema: AnyObject, shown: TaskRequest, required: true },
     handle: (request, platform) => {
-      const task = request.body as Fields
+      const task = request.body as JsonObject
       if (typeof task['application'] === 'string') request.state.application = task['application']
       return submit(request, platform, task)
     },
@@ -167,7 +168,7 @@ export const taskOperations: Operation[] = [
   },
 ]
 
-async function submit(request: OperationRequest, platform: Platform, task: Fields): Promise<Fields> {
+async function submit(request: OperationRequest, platform: Platform, task: JsonObject): Promise<JsonObject> {
   for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
   const body = withDisplayedUser(request, task)
   const answer = await request.json('orca', { method: 'POST', path: '/ops', body, headers: submissionType })
@@ -194,10 +195,10 @@ async function checkNewName(request: OperationRequest, platform: Platform, name:
   await requireAdministrator(request.state, platform, 'everybody')
 }
 
-function changesApplication({ job }: Fields): boolean {
+function changesApplication({ job }: JsonObject): boolean {
   return (
     Array.isArray(job) &&
-    job.some((one) => isFields(one) && /^(create|update|upsert|delete)Application$/.test(String(one['type'])))
+    job.some((one) => isObject(one) && /^(create|update|upsert|delete)Application$/.test(String(one['type'])))
   )
 }
 

@@ -5,6 +5,7 @@ import { type Dispatcher, Pool } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
 import { formatJson, parseJson } from '../http/json.ts'
+import { isObject } from '../json-values.ts'
 import type { StartCall } from '../telemetry/tracing.ts'
 import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
 import type { IdentityHeaders } from './identity.ts'
@@ -383,7 +384,7 @@ export function upstreamFailed(service: ServiceName, status: number, text: strin
 function parseErrorBody(text: string): Record<string, unknown> | undefined {
   try {
     const body: unknown = JSON.parse(text)
-    return typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Record<string, unknown>) : undefined
+    return isObject(body) ? body : undefined
   } catch {
     return undefined
   }

@@ -1,7 +1,7 @@
 /** The embedded bakery: answers the bakery contract for an installation that has no image builder and no manifest renderer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fieldOf, textOf } from '../../json-values.ts'
 import { type Backend, BackendError } from '../backend.ts'
-import { fieldOf, textOf } from '../json-values.ts'
 
 const defaultProvider = 'aws'
 

@@ -2,8 +2,8 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { describeChoice } from '../../edit-distance.ts'
+import { fieldOf } from '../../json-values.ts'
 import { type Backend, BackendError } from '../backend.ts'
-import { fieldOf } from '../json-values.ts'
 
 /** Build servers that the contract knows by name. */
 const providers = ['jenkins', 'travis', 'concourse', 'gitlab_ci', 'gcb']

@@ -1,12 +1,11 @@
 /** Keeps one kind of definition as JSON documents, each with the history of what was ever saved under its key. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../http/json.ts'
+import type { JsonObject } from '../../json-values.ts'
 import { foldName } from '../../permissions/fold-name.ts'
 
 /** Names, ids and applications are kept as they are judged. */
 export { foldName }
-
-export type JsonObject = Record<string, unknown>
 
 export const documentMigrations = [
   `CREATE TABLE definitions_documents (

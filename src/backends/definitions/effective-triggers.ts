@@ -1,7 +1,7 @@
 /** The triggers that a stored pipeline has, those among them that it inherits from its template. */
-import { objectsOf } from '../json-values.ts'
+import { type JsonObject, objectsOf } from '../../json-values.ts'
 import { inheritLists, isTemplateInstance } from '../pipeline-templates/inheritance.ts'
-import { type DocumentStore, foldName, type JsonObject } from './document-store.ts'
+import { type DocumentStore, foldName } from './document-store.ts'
 import { templateOf } from './template-references.ts'
 
 /** Expressions in inherited triggers are not evaluated: see `mayBe`. */

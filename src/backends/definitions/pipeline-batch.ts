@@ -1,9 +1,9 @@
 /** Saving many pipelines at once: the good ones are written together, the others are reported (contract, section 4.7). */
+import { isObject, type JsonObject } from '../../json-values.ts'
 import { BackendError } from '../backend.ts'
 import type { Definitions } from './collections.ts'
-import { foldName, type JsonObject } from './document-store.ts'
+import { foldName } from './document-store.ts'
 import { checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
-import { isJsonObject } from './requests.ts'
 
 interface BatchReport {
   successful_pipelines_count: number
@@ -30,7 +30,7 @@ export function saveBatch(
         accepted.push(pipeline)
       } catch (error) {
         if (!(error instanceof BackendError)) throw error
-        failed.push({ ...(isJsonObject(entry) ? entry : { submitted: entry }), errorMsg: error.message })
+        failed.push({ ...(isObject(entry) ? entry : { submitted: entry }), errorMsg: error.message })
       }
     }
     for (const pipeline of accepted) definitions.pipelines.put(foldName(String(pipeline['id'])), pipeline, user)

@@ -1,9 +1,10 @@
 /** Which pipelines a filtered list keeps, and which a finished pipeline triggers (contract, sections 4.3 and 4.8). */
 import { formatJson } from '../../http/json.ts'
+import type { JsonObject } from '../../json-values.ts'
+import { isTrue } from '../../json-values.ts'
 import type { Definitions } from './collections.ts'
-import { foldName, type JsonObject } from './document-store.ts'
+import { foldName } from './document-store.ts'
 import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
-import { isTrue } from './requests.ts'
 
 export interface TriggerFilter {
   enabledPipelines: boolean | undefined

@@ -2,27 +2,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
-import { isRawNumber } from '../../http/json.ts'
+import { isObject, type JsonObject } from '../../json-values.ts'
 import { BackendError, callerOf } from '../backend.ts'
 import { anonymous } from './collections.ts'
-import type { DocumentStore, JsonObject } from './document-store.ts'
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value)
-}
+import type { DocumentStore } from './document-store.ts'
 
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
-export const jsonObject = z.custom<JsonObject>(isJsonObject, 'it must be an object')
+export const jsonObject = z.custom<JsonObject>(isObject, 'it must be an object')
 export const optionalText = z.string().nullish()
 export const optionalObjects = z.array(jsonObject).nullish()
 const flagText = 'it must be true or false'
 /** Older clients send booleans as text. */
 export const optionalFlag = z.union([z.boolean(), z.string().regex(/^(true|false)$/i, flagText)], flagText).nullish()
-
-/** Whether a boolean that may have arrived as text is true. */
-export function isTrue(value: unknown): boolean {
-  return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
-}
 
 /**
  * Checks a body without copying it, so that unknown fields and large numbers stay as they are.
@@ -30,7 +21,7 @@ export function isTrue(value: unknown): boolean {
  * @throws {BackendError} 400 that names each field of the wrong type.
  */
 export function checkBody<T>(schema: z.ZodType<T>, body: unknown): T & JsonObject {
-  if (!isJsonObject(body)) throw refusal('The body must be a JSON object.')
+  if (!isObject(body)) throw refusal('The body must be a JSON object.')
   const checked = schema.safeParse(body)
   if (checked.success) return body as T & JsonObject
   const faults = checked.error.issues.map((issue) => `${issue.path.join('.')}: ${describeIssue(issue)}`)

@@ -2,9 +2,10 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { parseJson } from '../../http/json.ts'
+import type { JsonObject } from '../../json-values.ts'
 import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { foldName, type JsonObject } from './document-store.ts'
+import { foldName } from './document-store.ts'
 import {
   checkBody,
   incomplete,

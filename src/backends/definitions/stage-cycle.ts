@@ -1,5 +1,5 @@
 /** Finds stages of a pipeline that wait for each other: such a pipeline never finishes, and breaks clients that draw it. */
-import type { JsonObject } from './document-store.ts'
+import type { JsonObject } from '../../json-values.ts'
 
 /** Stages of a circle that a message names. */
 const mostNamed = 10

@@ -1,7 +1,7 @@
 /** Which pipeline template a pipeline is an instance of, in the forms of both template schemas. */
+import { isObject, type JsonObject } from '../../json-values.ts'
 import type { Definitions } from './collections.ts'
-import { foldName, type JsonObject } from './document-store.ts'
-import { isJsonObject } from './requests.ts'
+import { foldName } from './document-store.ts'
 
 const storePrefix = 'spinnaker://'
 
@@ -36,6 +36,6 @@ function idInStore(reference: unknown): string | undefined {
 
 function at(value: unknown, ...path: string[]): unknown {
   let found = value
-  for (const key of path) found = isJsonObject(found) && Object.hasOwn(found, key) ? found[key] : undefined
+  for (const key of path) found = isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined
   return found
 }

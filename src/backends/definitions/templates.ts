@@ -1,9 +1,10 @@
 /** Pipeline templates of the first schema, and what both schemas share: scopes and the pipelines that depend on a template. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { JsonObject } from '../../json-values.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { foldName, type JsonObject } from './document-store.ts'
+import { foldName } from './document-store.ts'
 import {
   checkBody,
   incomplete,

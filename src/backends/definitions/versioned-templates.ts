@@ -3,11 +3,12 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { describeChoice } from '../../edit-distance.ts'
 import { formatJson } from '../../http/json.ts'
+import { isObject, type JsonObject } from '../../json-values.ts'
 import { pipelineOf } from '../pipeline-templates/inheritance.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { foldName, type JsonObject } from './document-store.ts'
-import { checkBody, isJsonObject, missing, param, queryTexts, refusal, userOf } from './requests.ts'
+import { foldName } from './document-store.ts'
+import { checkBody, missing, param, queryTexts, refusal, userOf } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
 import { undecorated } from './template-references.ts'
 import { checkTemplateId, checkUnused, inScopes, pipelinesUsing, TemplateFields } from './templates.ts'
@@ -108,7 +109,7 @@ function saveVersion({ templates }: Definitions, template: JsonObject, tag: stri
 /** The same content in the same order of keys, so that equal templates have equal digests. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
-  if (!isJsonObject(value)) return value
+  if (!isObject(value)) return value
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
   return Object.fromEntries(entries.map(([key, one]) => [key, sorted(one)]))
 }

@@ -1,8 +1,8 @@
 /** Patterns of triggers, matched against what one event says: all of them together have one budget. */
 import { formatJson } from '../../http/json.ts'
+import type { JsonObject } from '../../json-values.ts'
 import { matchesArtifact } from '../artifact-match.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
-import type { JsonObject } from '../json-values.ts'
 import { createRegexMeter, matchesWhole, occursIn } from '../regex/bounded-regex.ts'
 import { RegexError } from '../regex/regex-syntax.ts'
 

@@ -1,10 +1,10 @@
 /** The embedded event service: takes events in, decides which pipelines they start, and asks the orchestrator to start them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../http/json.ts'
+import { fieldOf, isObject, type JsonObject, textOf } from '../../json-values.ts'
 import { acceptBytes } from '../accept-bodies.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, callerOf, type OpenBackend } from '../backend.ts'
 import { inTransaction } from '../database.ts'
-import { fieldOf, isObject, type JsonObject, textOf } from '../json-values.ts'
 import { EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import { CronScheduler, cronMigrations } from './cron/scheduler.ts'
 import { validateCron } from './cron/validation.ts'

@@ -1,6 +1,6 @@
 /** Reads pipeline definitions from the definition store, always the current ones. */
+import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../json-values.ts'
 import { BackendError, type CallService } from '../backend.ts'
-import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../json-values.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 
 /** The service itself reads definitions for matching, without a user. */

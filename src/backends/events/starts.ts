@@ -4,8 +4,8 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../http/json.ts'
+import { fieldOf, textOf } from '../../json-values.ts'
 import { type BackendContext, BackendError, type ServiceAnswer, type ServiceCall } from '../backend.ts'
-import { fieldOf, textOf } from '../json-values.ts'
 import { SharedParts, sharedPartsMigration } from '../shared-parts.ts'
 import { createUlid, isExecutionId } from '../ulid.ts'
 import { prepareStart, toFailedStart } from './prepare-start.ts'

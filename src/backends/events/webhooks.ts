@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { describeChoice } from '../../edit-distance.ts'
 import { maxStoredJsonDepth, parseJson } from '../../http/json.ts'
+import { fieldOf, type JsonObject, objectOf } from '../../json-values.ts'
 import { BackendError } from '../backend.ts'
-import { fieldOf, type JsonObject, objectOf } from '../json-values.ts'
 import type { Event } from './event.ts'
 import { gitSources } from './kinds/git.ts'
 

@@ -1,6 +1,6 @@
 /** Artifacts: files that a pipeline refers to. Without artifact accounts, only those that carry their content can be read. */
+import { fieldOf, textOf } from '../../json-values.ts'
 import { BackendError } from '../backend.ts'
-import { fieldOf, textOf } from '../json-values.ts'
 import { type InfrastructureRoute, none, notFound } from './route.ts'
 
 /** `embedded/base64` artifacts are their own content and need no account. */

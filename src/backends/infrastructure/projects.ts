@@ -1,6 +1,6 @@
 /** Clusters of a project: what the definition store says belongs to it, with what runs of that, which is nothing yet. */
+import { fieldOf, objectsOf, textOf, textsOf } from '../../json-values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
-import { fieldOf, objectsOf, textOf, textsOf } from '../json-values.ts'
 import { type InfrastructureRoute, pathValue } from './route.ts'
 
 export interface ProjectCluster {

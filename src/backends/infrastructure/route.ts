@@ -1,7 +1,7 @@
 /** One row of the infrastructure service's tables, and the answers that most rows share. */
 import type { FastifyRequest } from 'fastify'
+import { fieldOf } from '../../json-values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
-import { fieldOf } from '../json-values.ts'
 
 export interface InfrastructureRoute {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

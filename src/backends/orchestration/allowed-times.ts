@@ -1,6 +1,5 @@
 /** When an execution window is open: days of the week and times of day in a time zone. */
-import type { JsonObject } from './model.ts'
-import { isJsonObject } from './model.ts'
+import { isObject, type JsonObject } from '../../json-values.ts'
 
 export interface ExecutionWindow {
   /** 1 is Sunday, 7 Saturday. */
@@ -29,7 +28,7 @@ export function parseWindow(window: JsonObject): ExecutionWindow {
 
 /** A span that ends before it starts goes on after midnight. */
 function parseSpan(span: unknown): { from: number; to: number }[] {
-  const time = isJsonObject(span) ? span : {}
+  const time = isObject(span) ? span : {}
   const from = minuteOfDay(time['startHour'], time['startMin'])
   const to = minuteOfDay(time['endHour'], time['endMin'])
   if (from <= to) return [{ from, to }]

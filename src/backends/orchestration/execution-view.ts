@@ -1,7 +1,7 @@
 /** How executions look to others: the whole record, the unexpanded form of lists, and the task view (sections 2.4, 3.4). */
 import { isRawNumber } from '../../http/json.ts'
-import type { Execution, JsonObject, Stage } from './model.ts'
-import { isJsonObject } from './model.ts'
+import { isObject, type JsonObject } from '../../json-values.ts'
+import type { Execution, Stage } from './model.ts'
 
 /** The record without the engine's notes; stages sorted by reference as text. Null members are left out when it is written. */
 export function executionView(execution: Execution): JsonObject {
@@ -30,11 +30,11 @@ export function unexpandedView(execution: Execution): JsonObject {
 }
 
 function unexpandedContext(context: unknown): JsonObject {
-  return isJsonObject(context) && context['group'] !== undefined ? { group: context['group'] } : {}
+  return isObject(context) && context['group'] !== undefined ? { group: context['group'] } : {}
 }
 
 function withoutParentStages(trigger: unknown): unknown {
-  if (!isJsonObject(trigger) || !isJsonObject(trigger['parentExecution'])) return trigger
+  if (!isObject(trigger) || !isObject(trigger['parentExecution'])) return trigger
   const parent = trigger['parentExecution']
   return { ...trigger, parentExecution: { ...parent, stages: [], trigger: withoutParentStages(parent['trigger']) } }
 }
@@ -70,5 +70,5 @@ function mergedVariables(stages: readonly Stage[]): { key: string; value: unknow
 function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true
   if (Array.isArray(value)) return value.length === 0
-  return isJsonObject(value) && !isRawNumber(value) && Object.keys(value).length === 0
+  return isObject(value) && !isRawNumber(value) && Object.keys(value).length === 0
 }

@@ -1,7 +1,8 @@
 /** The failed leaves of an execution and of the child pipelines that it ran (orchestration contract, E19). */
+import type { JsonObject } from '../../json-values.ts'
 import { errorTexts } from './machine/failure.ts'
 import { childrenOf } from './machine/graph.ts'
-import type { Execution, JsonObject, Stage } from './model.ts'
+import type { Execution, Stage } from './model.ts'
 import { isTopLevel } from './model.ts'
 import { typeNameOf } from './stages/stage-type.ts'
 import { isStartedBy } from './started-by.ts'

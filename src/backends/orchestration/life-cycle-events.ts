@@ -1,10 +1,11 @@
 /** Tells the event service what happens to executions and stages: best effort, never in the way of a run (orchestration contract, 8). */
 import type { FastifyBaseLogger } from 'fastify'
+import type { JsonObject } from '../../json-values.ts'
 import type { CallService } from '../backend.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
-import type { Execution, JsonObject } from './model.ts'
+import type { Execution } from './model.ts'
 import { isTopLevel } from './model.ts'
 import { mergedNotifications } from './notifications.ts'
 import { formatStored } from './store.ts'

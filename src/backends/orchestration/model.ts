@@ -2,9 +2,8 @@
  * The record of a run as the engine keeps it (orchestration contract, section 3). The `engine` members are the engine's own
  * notes; they are stored with the record and never shown.
  */
+import type { JsonObject } from '../../json-values.ts'
 import type { Status } from './statuses.ts'
-
-export type JsonObject = Record<string, unknown>
 
 export type ExecutionType = 'PIPELINE' | 'ORCHESTRATION'
 
@@ -140,17 +139,8 @@ export interface TaskNotes {
   begun?: boolean
 }
 
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 export function isTopLevel(stage: Stage): boolean {
   return stage.parentStageId === undefined
-}
-
-/** Settings in a stage's context may be booleans or their texts. */
-export function isTrue(value: unknown): boolean {
-  return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
 }
 
 export function isFalse(value: unknown): boolean {

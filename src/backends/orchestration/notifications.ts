@@ -1,17 +1,16 @@
 /** Joins the notifications of an application to those of one of its pipelines (events contract, 10.2). */
-import type { JsonObject } from './model.ts'
-import { isJsonObject } from './model.ts'
+import { isObject, type JsonObject } from '../../json-values.ts'
 
 /** @param ofApplication One list of entries per kind; other members are ignored. */
 export function mergedNotifications(ofPipeline: readonly unknown[], ofApplication: unknown): unknown[] {
-  if (!isJsonObject(ofApplication)) return [...ofPipeline]
-  const entries = Object.values(ofApplication).flatMap((list) => (Array.isArray(list) ? list.filter(isJsonObject) : []))
+  if (!isObject(ofApplication)) return [...ofPipeline]
+  const entries = Object.values(ofApplication).flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []))
   return [...ofPipeline, ...entries.flatMap((entry) => uncovered(entry, ofPipeline))]
 }
 
 /** The entry with those moments for which the pipeline does not already notify the same address. */
 function uncovered(entry: JsonObject, ofPipeline: readonly unknown[]): JsonObject[] {
-  const same = ofPipeline.filter((other): other is JsonObject => isJsonObject(other) && hasSameTarget(entry, other))
+  const same = ofPipeline.filter((other): other is JsonObject => isObject(other) && hasSameTarget(entry, other))
   if (same.length === 0) return [entry]
   const covered = same.flatMap((other) => listOf(other['when']))
   const when = listOf(entry['when']).filter((moment) => !covered.includes(moment))

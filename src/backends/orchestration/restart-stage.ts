@@ -1,10 +1,10 @@
 /** Restarts a stage within one transaction, its concurrency limit and its parent execution included (orchestration contract, 4.7). */
+import { isObject, type JsonObject } from '../../json-values.ts'
 import { startOrPark } from './concurrency.ts'
 import { advance } from './machine/advance.ts'
 import { findStage, topLevelOf } from './machine/graph.ts'
 import { mayRestart, replacePreconditions, resetForRestart } from './machine/restart.ts'
-import type { Execution, JsonObject, Stage } from './model.ts'
-import { isJsonObject } from './model.ts'
+import type { Execution, Stage } from './model.ts'
 import { isComplete } from './statuses.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
@@ -41,7 +41,7 @@ export function restartStage(unit: UnitOfWork, request: RestartRequest): void {
 /** A parent that has ended restarts the stage that started this child, and watches this child instead of starting a new one. */
 function restartParent(unit: UnitOfWork, child: Execution, restartedBy: string): void {
   const { parentExecution, parentPipelineStageId } = child.trigger
-  if (!isJsonObject(parentExecution) || typeof parentPipelineStageId !== 'string') return
+  if (!isObject(parentExecution) || typeof parentPipelineStageId !== 'string') return
   const parent = unit.load(String(parentExecution['id']))
   const stage = parent === undefined ? undefined : findStage(parent, parentPipelineStageId)
   // A trigger may be made up: only a stage that watches this very run is meant.

@@ -1,9 +1,9 @@
 /** Executions in SQLite: one row each, written whole, so that every state change is one atomic step. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '../../http/json.ts'
+import { isObject } from '../../json-values.ts'
 import { SharedParts } from '../shared-parts.ts'
 import type { Execution, ExecutionType, Trigger } from './model.ts'
-import { isJsonObject } from './model.ts'
 import { isComplete, type Status } from './statuses.ts'
 
 export interface ExecutionStore {
@@ -142,7 +142,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   /** The parent is what the engine knows under the id that the trigger gives; one that is made up is none. */
   const lineageOf = (execution: Execution): Lineage => {
     const { parentExecution } = execution.trigger
-    const parentId = isJsonObject(parentExecution) ? parentExecution['id'] : undefined
+    const parentId = isObject(parentExecution) ? parentExecution['id'] : undefined
     const parent = typeof parentId === 'string' ? place.get(parentId) : undefined
     if (parent === undefined) return { root: undefined, depth: 0, relatives: 0 }
     const root = String(parent['root'])

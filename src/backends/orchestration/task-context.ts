@@ -1,4 +1,5 @@
 /** What a step is given: the state of its moment, calls in the name of the right user, and other executions. */
+import { isObject } from '../../json-values.ts'
 import { type Access, type ApplicationRight, describeMissing } from '../access.ts'
 import type { ServiceAnswer } from '../backend.ts'
 import type { EngineParts } from './engine-parts.ts'
@@ -9,7 +10,6 @@ import { RetryableError, StageError } from './machine/failure.ts'
 import { readKey } from './machine/graph.ts'
 import { cancelExecution } from './machine/operations.ts'
 import type { Execution, Stage } from './model.ts'
-import { isJsonObject } from './model.ts'
 import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
 
 export function createTaskContext(engine: EngineParts, execution: Execution, stage: Stage): TaskContext {
@@ -83,7 +83,7 @@ function refused(service: string, request: CollaboratorRequest, answer: ServiceA
 }
 
 function answerTexts({ body }: ServiceAnswer): string[] {
-  if (!isJsonObject(body)) return []
+  if (!isObject(body)) return []
   if (Array.isArray(body['errors']) && body['errors'].length > 0) return body['errors'].map(String)
   return typeof body['message'] === 'string' && body['message'] !== '' ? [body['message']] : []
 }

@@ -1,12 +1,11 @@
 /** Whether a trigger contains what a search asks for (orchestration contract, E18). */
 
 import { parseJson } from '../../http/json.ts'
+import { isObject, type JsonObject } from '../../json-values.ts'
 import { BackendError } from '../backend.ts'
 import type { Meter } from '../meter.ts'
 import { matchesWhole } from '../regex/bounded-regex.ts'
 import { RegexError } from '../regex/regex-syntax.ts'
-import type { JsonObject } from './model.ts'
-import { isJsonObject } from './model.ts'
 
 /**
  * @param text Base64 of a JSON object.
@@ -16,7 +15,7 @@ export function parseTriggerPattern(text: string | undefined): JsonObject | unde
   if (text === undefined || text === '') return undefined
   try {
     const pattern = parseJson(Buffer.from(text, 'base64').toString())
-    if (isJsonObject(pattern)) return pattern
+    if (isObject(pattern)) return pattern
   } catch {
     // Said below, together with the case of a list or a number.
   }
@@ -37,7 +36,7 @@ function matches(value: unknown, wanted: unknown, meter: Meter): boolean {
   meter.spend()
   if (typeof value === 'string' && typeof wanted === 'string') return matchesText(value, wanted, meter)
   if (Array.isArray(value) && Array.isArray(wanted)) return matchesList(value, wanted, meter)
-  if (isJsonObject(value) && isJsonObject(wanted)) {
+  if (isObject(value) && isObject(wanted)) {
     return Object.entries(wanted).every(([key, member]) => Object.hasOwn(value, key) && matches(value[key], member, meter))
   }
   return value === wanted

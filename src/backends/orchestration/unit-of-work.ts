@@ -2,13 +2,13 @@
  * One transaction of the engine: the executions that it touches are loaded once, changed in memory, and written together at
  * the end, after everything that a completion entails has been done.
  */
+import { isObject } from '../../json-values.ts'
 import { BackendError } from '../backend.ts'
 import { executionFactor } from '../limits.ts'
 import { releaseWaiting, startOrPark } from './concurrency.ts'
 import { giveUp, nextDue, wakeTasks } from './machine/run-task.ts'
 import type { Turn } from './machine/turn.ts'
 import type { Execution, ExecutionType } from './model.ts'
-import { isJsonObject } from './model.ts'
 import { isComplete } from './statuses.ts'
 import type { ExecutionStore } from './store.ts'
 
@@ -148,7 +148,7 @@ export class UnitOfWork {
 
   #settle(done: Execution): void {
     const { parentExecution, parentPipelineStageId } = done.trigger
-    if (parentPipelineStageId !== undefined && isJsonObject(parentExecution)) {
+    if (parentPipelineStageId !== undefined && isObject(parentExecution)) {
       const parent = this.load(String(parentExecution['id']))
       if (parent !== undefined && !isComplete(parent.status)) wakeTasks(parent, this.turn.now)
     }

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { formatJson } from '../../http/json.ts'
+import { isObject, isTrue, type JsonObject, objectsOf } from '../../json-values.ts'
 import type { BackendContext } from '../backend.ts'
-import { isObject, isTrue, type JsonObject, objectsOf } from '../json-values.ts'
 import { inheritLists, isTemplateInstance, referenceOf, storedTemplate } from './inheritance.ts'
 
 export interface EffectivePipeline {

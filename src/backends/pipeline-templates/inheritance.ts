@@ -1,6 +1,6 @@
 /** What an instance of a pipeline template takes over from it (second schema), and how it names its template. */
+import { isObject, type JsonObject, objectOf } from '../../json-values.ts'
 import { undecorated } from '../definitions/template-references.ts'
-import { isObject, type JsonObject, objectOf } from '../json-values.ts'
 
 const storePrefix = 'spinnaker://'
 

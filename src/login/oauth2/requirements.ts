@@ -1,4 +1,5 @@
 /** What a user of the provider must have to be let in, and how an attribute of the provider is found. */
+import { isObject } from '../../json-values.ts'
 import { parseJavaPattern } from '../../setting.ts'
 
 /** The claims of a user: ID token and user-info. */
@@ -44,8 +45,7 @@ export function findAttribute(attributes: Attributes, name: string): unknown {
   if (dot < 1) return undefined
   const outer = name.slice(0, dot)
   const inner = Object.hasOwn(attributes, outer) ? attributes[outer] : undefined
-  const isMap = typeof inner === 'object' && inner !== null && !Array.isArray(inner)
-  return isMap ? findAttribute(inner as Attributes, name.slice(dot + 1)) : undefined
+  return isObject(inner) ? findAttribute(inner, name.slice(dot + 1)) : undefined
 }
 
 /** Texts, numbers and truth values as text; everything else is nothing. */

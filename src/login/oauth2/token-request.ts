@@ -1,5 +1,6 @@
 /** Exchanges a code for tokens, as the standards say it and as some providers do it. */
 import * as oauth from 'oauth4webapi'
+import { isObject } from '../../json-values.ts'
 import { type LoginFailure as Failure, LoginFailure, quote } from './login-failure.ts'
 import type { CallProvider } from './provider-http.ts'
 import type { Registration } from './registration.ts'
@@ -98,7 +99,7 @@ function withCredentials(url: string, { clientAuthentication, clientId, clientSe
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { formatJson, parseJson } from '../../http/json.ts'
+import { isObject } from '../../json-values.ts'
 import { provedBySender, sharedKnowledge } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject } from '../schemas.ts'
@@ -131,7 +132,7 @@ function parseEvent(bytes: Buffer | undefined): Record<string, unknown> {
   if (bytes === undefined) return {}
   try {
     const event = parseJson(bytes.toString('utf8'), { keepsNumerals: true })
-    if (typeof event === 'object' && event !== null && !Array.isArray(event)) return event as Record<string, unknown>
+    if (isObject(event)) return event
   } catch (cause) {
     throw new GatewayError('UNREADABLE_BODY', `The event is not usable JSON: ${(cause as Error).message}`, { cause })
   }

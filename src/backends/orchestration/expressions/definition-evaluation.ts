@@ -1,6 +1,5 @@
 /** Evaluates, at submission, what can be evaluated then (orchestration contract, 7.2). */
-import type { JsonObject } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { objectScope, submissionScope } from './scopes.ts'
 import { evaluateTree } from './template.ts'
 
@@ -34,5 +33,5 @@ export function evaluateExpectedArtifacts(definition: JsonObject, now: number): 
 }
 
 function variablesOf({ templateVariables }: JsonObject): JsonObject | undefined {
-  return isJsonObject(templateVariables) ? templateVariables : undefined
+  return isObject(templateVariables) ? templateVariables : undefined
 }

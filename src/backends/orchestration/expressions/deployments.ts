@@ -1,8 +1,8 @@
 /** What stages have deployed, as expressions ask for it (orchestration contract, 7.4). */
 
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import type { Meter } from '../../meter.ts'
-import type { Execution, JsonObject, Stage } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Execution, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
 import { ExpressionError } from './lexer.ts'
 
@@ -15,7 +15,7 @@ export function deployedServerGroups(execution: Execution, namesOrIds: readonly 
       (stage) =>
         deployingTypes.includes(typeNameOf(stage)) &&
         stage.status === 'SUCCEEDED' &&
-        isJsonObject(stage.context['deploy.server.groups']) &&
+        isObject(stage.context['deploy.server.groups']) &&
         (namesOrIds.length === 0 || namesOrIds.includes(stage.name) || namesOrIds.includes(stage.id)),
     )
     .map((stage) => deploymentOf(stage, meter))
@@ -23,14 +23,14 @@ export function deployedServerGroups(execution: Execution, namesOrIds: readonly 
 
 function deploymentOf(stage: Stage, meter: Meter | undefined): JsonObject {
   const { context } = stage
-  const zones = isJsonObject(context['availabilityZones']) ? Object.keys(context['availabilityZones']) : []
+  const zones = isObject(context['availabilityZones']) ? Object.keys(context['availabilityZones']) : []
   const region = context['region'] ?? zones[0]
   const groups = Object.values(context['deploy.server.groups'] as JsonObject).flat()
   const details = Array.isArray(context['deploymentDetails']) ? context['deploymentDetails'] : []
   meter?.spend(zones.length + groups.length + details.length)
-  const matching = details.find((detail) => isJsonObject(detail) && detail['region'] === region)
+  const matching = details.find((detail) => isObject(detail) && detail['region'] === region)
   return {
-    ...(isJsonObject(matching) ? matching : {}),
+    ...(isObject(matching) ? matching : {}),
     account: context['account'],
     capacity: context['capacity'],
     parentStage: stage.parentStageId,
@@ -44,10 +44,10 @@ function deploymentOf(stage: Stage, meter: Meter | undefined): JsonObject {
 export function manifestLabelValue(stage: Stage, kind: string, label: string, meter: Meter): unknown {
   const manifests = Array.isArray(stage.context['manifests']) ? stage.context['manifests'] : []
   meter.spend(manifests.length)
-  const manifest = manifests.find((each) => isJsonObject(each) && each['kind'] === kind)
+  const manifest = manifests.find((each) => isObject(each) && each['kind'] === kind)
   let value: unknown = manifest
   for (const key of ['spec', 'template', 'metadata', 'labels', label]) {
-    value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+    value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   }
   if (value === undefined) throw new ExpressionError(`Stage "${stage.name}" has no ${kind} whose pods have the label "${label}".`)
   return value

@@ -1,12 +1,12 @@
 /** The functions that expressions may call, as data: what they do and what the UI tells about them (orchestration contract, 7.4). */
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
 import { parseJson } from '../../../http/json.ts'
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import type { Meter } from '../../meter.ts'
 import { executionView, stageView } from '../execution-view.ts'
 import { identityOf } from '../identity.ts'
 import { stagesByRef } from '../machine/graph.ts'
-import type { Execution, JsonObject, Stage } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Execution, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
 import { checkLength } from './arithmetic.ts'
 import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
@@ -229,8 +229,8 @@ function boundArtifact(execution: Execution, field: 'name' | 'type', wanted: unk
   const given = execution.trigger['resolvedExpectedArtifacts']
   const resolved = isList(given) ? given : []
   meter.spend(resolved.length)
-  const bound = resolved.map((each) => (isJsonObject(each) ? each['boundArtifact'] : undefined))
-  const found = bound.find((artifact) => isJsonObject(artifact) && artifact[field] === wanted)
+  const bound = resolved.map((each) => (isObject(each) ? each['boundArtifact'] : undefined))
+  const found = bound.find((artifact) => isObject(artifact) && artifact[field] === wanted)
   if (found === undefined) throw new ExpressionError(`The trigger has no artifact whose ${field} is ${describe(wanted)}.`)
   return found
 }

@@ -1,9 +1,9 @@
 /** Which names an expression can refer to, depending on where it stands (orchestration contract, 7.3). */
 
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import type { Meter } from '../../meter.ts'
 import { visibleOutputs } from '../machine/graph.ts'
-import type { Execution, JsonObject, Stage } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Execution, Stage } from '../model.ts'
 import { deployedServerGroups } from './deployments.ts'
 import type { Scope } from './evaluator.ts'
 import { type ExpressionPlace, executionObject, expressionFunctions } from './functions.ts'
@@ -97,14 +97,14 @@ function parametersOf(execution: Execution, stage: Stage | undefined): JsonObjec
   const { parameters } = execution.trigger
   if (Object.keys(parameters).length > 0) return parameters
   const own = stage?.context['parameters']
-  return isJsonObject(own) ? own : {}
+  return isObject(own) ? own : {}
 }
 
 /** Of several entries the first whose branch is not a main one. */
 function scmInfo(execution: Execution, stage: Stage | undefined): unknown {
   const sources = [stage?.context['buildInfo'], execution.trigger['buildInfo']]
-  const found = sources.map((source) => (isJsonObject(source) ? source['scm'] : undefined)).find(Array.isArray)
+  const found = sources.map((source) => (isObject(source) ? source['scm'] : undefined)).find(Array.isArray)
   if (found === undefined || found.length === 0) return null
-  const isSideBranch = (entry: unknown) => isJsonObject(entry) && !['master', 'develop'].includes(String(entry['branch']))
+  const isSideBranch = (entry: unknown) => isObject(entry) && !['master', 'develop'].includes(String(entry['branch']))
   return found.length === 1 ? found[0] : (found.find(isSideBranch) ?? found[0])
 }

@@ -1,9 +1,9 @@
 /** Evaluates the expressions of a stage in the course of a run (orchestration contract, 7.2 and 7.5). */
 
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import type { Meter } from '../../meter.ts'
 import type { Turn } from '../machine/turn.ts'
-import type { Execution, JsonObject, Stage } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Execution, Stage } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { createExpressionMeter } from './evaluator.ts'
 import { executionScope } from './scopes.ts'
@@ -30,12 +30,12 @@ export function evaluateStageContext(execution: Execution, stage: Stage, turn: T
 function hasExpression(value: unknown): boolean {
   if (typeof value === 'string') return value.includes('${')
   if (Array.isArray(value)) return value.some(hasExpression)
-  return isJsonObject(value) && Object.entries(value).some(([key, member]) => key.includes('${') || hasExpression(member))
+  return isObject(value) && Object.entries(value).some(([key, member]) => key.includes('${') || hasExpression(member))
 }
 
 /** Entries of expressions that have since succeeded disappear. */
 function mergedSummary(before: unknown, failed: ExpressionSummary, succeeded: ReadonlySet<string>): JsonObject | undefined {
-  const kept = isJsonObject(before) ? Object.entries(before).filter(([name]) => !succeeded.has(name)) : []
+  const kept = isObject(before) ? Object.entries(before).filter(([name]) => !succeeded.has(name)) : []
   const merged = { ...Object.fromEntries(kept), ...failed }
   return Object.keys(merged).length > 0 ? merged : undefined
 }
@@ -43,7 +43,7 @@ function mergedSummary(before: unknown, failed: ExpressionSummary, succeeded: Re
 /** Adds the entries of a separate evaluation to the stage's summary. */
 export function withSummary(stage: Stage, summary: ExpressionSummary): JsonObject {
   const before = stage.context[summaryKey]
-  const merged = { ...(isJsonObject(before) ? before : {}), ...summary }
+  const merged = { ...(isObject(before) ? before : {}), ...summary }
   return Object.keys(merged).length > 0 ? { [summaryKey]: merged } : {}
 }
 
@@ -53,7 +53,7 @@ export function withSummary(stage: Stage, summary: ExpressionSummary): JsonObjec
  */
 export function isStageEnabled(execution: Execution, stage: Stage, turn: Turn): boolean {
   const condition = stage.context['stageEnabled']
-  if (execution.type !== 'PIPELINE' || !isJsonObject(condition) || condition['type'] !== 'expression') return true
+  if (execution.type !== 'PIPELINE' || !isObject(condition) || condition['type'] !== 'expression') return true
   const { expression } = condition
   if (typeof expression === 'boolean') return expression
   if (typeof expression !== 'string' || expression.trim() === '') return true

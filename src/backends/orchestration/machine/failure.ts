@@ -1,6 +1,7 @@
 /** What a failure does: the author's failure options (orchestration contract, 4.4) and the error record (3.7). */
-import type { JsonObject, Stage } from '../model.ts'
-import { isFalse, isJsonObject, isTrue } from '../model.ts'
+import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
+import type { Stage } from '../model.ts'
+import { isFalse } from '../model.ts'
 import type { Status } from '../statuses.ts'
 
 /** An error whose texts and details belong into the error record. */
@@ -40,8 +41,8 @@ export function errorRecord(error: unknown, operation: string, now: number): Jso
 
 /** Adds texts to the stage's error record and makes one if there is none; texts that it already holds are not repeated. */
 export function appendErrors(stage: Stage, texts: readonly string[]): void {
-  const record = isJsonObject(stage.context['exception']) ? stage.context['exception'] : {}
-  const details = isJsonObject(record['details']) ? record['details'] : {}
+  const record = isObject(stage.context['exception']) ? stage.context['exception'] : {}
+  const details = isObject(record['details']) ? record['details'] : {}
   const errors = Array.isArray(details['errors']) ? details['errors'] : []
   const added = texts.filter((text) => !errors.includes(text))
   stage.context['exception'] = { ...record, details: { ...details, errors: [...errors, ...added] } }
@@ -49,7 +50,7 @@ export function appendErrors(stage: Stage, texts: readonly string[]): void {
 
 /** The texts of an error record. */
 export function errorTexts(record: unknown): string[] {
-  if (!isJsonObject(record) || !isJsonObject(record['details'])) return []
+  if (!isObject(record) || !isObject(record['details'])) return []
   const { errors, error } = record['details']
   if (Array.isArray(errors) && errors.length > 0) return errors.map(String)
   return typeof error === 'string' ? [error] : []

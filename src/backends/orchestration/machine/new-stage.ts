@@ -1,6 +1,7 @@
 /** Makes the records of stages and tasks. */
+import type { JsonObject } from '../../../json-values.ts'
 import { executionFactor } from '../../limits.ts'
-import type { Execution, JsonObject, Stage, Task } from '../model.ts'
+import type { Execution, Stage, Task } from '../model.ts'
 import type { NewStage, Step } from '../stages/stage-type.ts'
 import { StageError } from './failure.ts'
 import { insertStages } from './graph.ts'

@@ -1,6 +1,7 @@
 /** Runs a stage and what follows it once more (orchestration contract, 4.7, "restart stage"). */
-import type { Execution, JsonObject, Stage } from '../model.ts'
-import { isJsonObject, isTopLevel } from '../model.ts'
+import { isObject, type JsonObject } from '../../../json-values.ts'
+import type { Execution, Stage } from '../model.ts'
+import { isTopLevel } from '../model.ts'
 import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
@@ -56,7 +57,7 @@ export function resume(execution: Execution, turn: Turn): void {
 export function replacePreconditions(execution: Execution, definition: JsonObject): void {
   const stages = Array.isArray(definition['stages']) ? definition['stages'] : []
   for (const wanted of stages) {
-    if (!isJsonObject(wanted) || typeNameOf({ type: String(wanted['type']), context: wanted }) !== 'checkPreconditions') continue
+    if (!isObject(wanted) || typeNameOf({ type: String(wanted['type']), context: wanted }) !== 'checkPreconditions') continue
     const stage = stagesByRef(execution, String(wanted['refId'])).find(isTopLevel)
     if (stage !== undefined && typeNameOf(stage) === 'checkPreconditions') {
       stage.context = { ...stage.context, preconditions: wanted['preconditions'] }

@@ -1,6 +1,6 @@
 /** Ends a stage: its result from children and tasks, the error texts it keeps, and what is still active below it. */
+import { isObject, isTrue } from '../../../json-values.ts'
 import type { Execution, Stage } from '../model.ts'
-import { isJsonObject, isTrue } from '../model.ts'
 import { isHalt, type Status } from '../statuses.ts'
 import { cancelStage } from './cancel-stage.ts'
 import { checkCompletion } from './completion.ts'
@@ -40,8 +40,8 @@ function keepErrors(stage: Stage): void {
 
 function failedExpressions(stage: Stage): string[] {
   const summary = stage.context['expressionEvaluationSummary']
-  if (!isJsonObject(summary)) return []
+  if (!isObject(summary)) return []
   return Object.values(summary)
     .flat()
-    .flatMap((entry) => (isJsonObject(entry) && typeof entry['description'] === 'string' ? [entry['description']] : []))
+    .flatMap((entry) => (isObject(entry) && typeof entry['description'] === 'string' ? [entry['description']] : []))
 }

@@ -1,5 +1,6 @@
 /** Trying expressions against an execution, and telling which functions there are (orchestration contract, 2.7 and 2.8). */
 import type { FastifyInstance } from 'fastify'
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { BackendError } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import { createExpressionMeter } from '../expressions/evaluator.ts'
@@ -9,8 +10,7 @@ import type { EvaluationPlace } from '../expressions/stage-evaluation.ts'
 import { type ExpressionSummary, evaluateTree } from '../expressions/template.ts'
 import { evaluateVariables } from '../expressions/variables.ts'
 import { createStage } from '../machine/new-stage.ts'
-import type { Execution, JsonObject, Stage } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Execution, Stage } from '../model.ts'
 import { sendRecord } from './answers.ts'
 import { requireStage } from './stages.ts'
 
@@ -50,7 +50,7 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
       const version = request.query.spelVersion ?? execution.spelEvaluator
       if (version !== 'v3' && version !== 'v4') throw new BackendError(400, `"${version}" is not an evaluator; use v3 or v4.`)
       const variables = request.body
-      if (!Array.isArray(variables) || !variables.every(isJsonObject)) {
+      if (!Array.isArray(variables) || !variables.every(isObject)) {
         throw new BackendError(400, 'The body must be an array of objects with "key" and "value".')
       }
       const requisites = (request.query.requisiteStageRefIds ?? '').split(/[,;\s]+/).filter((each) => each !== '')

@@ -1,13 +1,13 @@
 /** Lists of pipeline executions: of an application, of pipelines, of a project, by search (orchestration contract, 2.4). */
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import type { Engine } from '../engine.ts'
 import { executionView, unexpandedView } from '../execution-view.ts'
 import { byStartTime, withinHistory } from '../history.ts'
-import type { Execution, JsonObject, Trigger } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Execution, Trigger } from '../model.ts'
 import type { Status } from '../statuses.ts'
 import type { ExecutionStore } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
@@ -124,7 +124,7 @@ async function configIdsOf(
     const answer = await context.call('front50', { method: 'GET', path, headers })
     if (answer.status === 404) return []
     if (answer.status !== 200) throw new Error(`The definition store answered ${answer.status}.`)
-    return Array.isArray(answer.body) ? answer.body.filter(isJsonObject) : []
+    return Array.isArray(answer.body) ? answer.body.filter(isObject) : []
   }
   const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
   const name = encodeURIComponent(application)
@@ -144,10 +144,10 @@ async function configIdsOf(
 }
 
 function projectConfigIds(project: unknown): string[] {
-  const config = isJsonObject(project) ? project['config'] : undefined
-  const entries = isJsonObject(config) && Array.isArray(config['pipelineConfigs']) ? config['pipelineConfigs'] : []
+  const config = isObject(project) ? project['config'] : undefined
+  const entries = isObject(config) && Array.isArray(config['pipelineConfigs']) ? config['pipelineConfigs'] : []
   return entries.flatMap((each: unknown) =>
-    isJsonObject(each) && typeof each['pipelineConfigId'] === 'string' ? [each['pipelineConfigId']] : [],
+    isObject(each) && typeof each['pipelineConfigId'] === 'string' ? [each['pipelineConfigId']] : [],
   )
 }
 

@@ -1,14 +1,14 @@
 /** One stage of an execution: changing its context, restarting it (orchestration contract, 2.6). */
 import type { FastifyInstance } from 'fastify'
 import { describeChoice, nearestName } from '../../../edit-distance.ts'
+import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
 import { BackendError, callerOf } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { findStage } from '../machine/graph.ts'
 import { maySkipManually, patchStage } from '../machine/operations.ts'
-import type { Execution, JsonObject, Stage } from '../model.ts'
-import { isJsonObject, isTrue } from '../model.ts'
+import type { Execution, Stage } from '../model.ts'
 import { restartStage } from '../restart-stage.ts'
 import { isJudgment, judgments } from '../stages/manual-judgment.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
@@ -77,7 +77,7 @@ function checkRoom(execution: Execution, changes: JsonObject, { options: { store
 }
 
 function checkObject(body: unknown): JsonObject {
-  if (!isJsonObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
+  if (!isObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
   return body
 }
 

@@ -1,9 +1,8 @@
 /** Starting work: pipelines and ad-hoc tasks (orchestration contract, 2.2 and 2.9). */
 import type { FastifyInstance } from 'fastify'
+import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
 import { BackendError, type Caller, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
-import type { JsonObject } from '../model.ts'
-import { isJsonObject, isTrue } from '../model.ts'
 import { preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'
 import { prepareTask } from '../submission/prepare-task.ts'
 import type { SubmissionSources } from '../submission/sources.ts'
@@ -45,8 +44,7 @@ export function submitRoutes(app: FastifyInstance, engine: Engine, sources: Subm
 }
 
 async function startPipeline(body: unknown, caller: Caller, engine: Engine, sources: SubmissionSources): Promise<JsonObject> {
-  const known =
-    isJsonObject(body) && typeof body['executionId'] === 'string' ? sources.findExecution(body['executionId']) : undefined
+  const known = isObject(body) && typeof body['executionId'] === 'string' ? sources.findExecution(body['executionId']) : undefined
   if (known?.type === 'PIPELINE') return { ref: `/pipelines/${known.id}` }
   if (known !== undefined) throw new BackendError(400, `"executionId" is that of a task. Leave it out, and the engine makes one.`)
   const prepared = await preparePipeline(body, caller, sources)
@@ -60,18 +58,18 @@ async function startPipeline(body: unknown, caller: Caller, engine: Engine, sour
 
 /** No run was requested that could be shown as failed. */
 function isPlan(body: unknown): boolean {
-  return isJsonObject(body) && isTrue(body['plan'])
+  return isObject(body) && isTrue(body['plan'])
 }
 
 function bodyOf(body: unknown): JsonObject {
   if (body === undefined || body === null) return {}
-  if (!isJsonObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
+  if (!isObject(body)) throw new BackendError(400, 'The body must be a JSON object.')
   return body
 }
 
 async function storedDefinition(configId: string, caller: Caller, sources: SubmissionSources): Promise<JsonObject> {
   const path = `/pipelines/${encodeURIComponent(configId)}/get`
   const answer = await sources.call('front50', { method: 'GET', path, headers: caller.identity })
-  if (answer.status === 200 && isJsonObject(answer.body)) return answer.body
+  if (answer.status === 200 && isObject(answer.body)) return answer.body
   throw new BackendError(answer.status === 404 ? 404 : 500, `There is no stored pipeline with the id ${configId}.`)
 }

@@ -1,9 +1,8 @@
 /** Pipeline templates as the editor of an instance asks for them: the template itself, and what an instance becomes. */
 import type { FastifyInstance } from 'fastify'
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { BackendError, callerOf } from '../../backend.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
-import type { JsonObject } from '../model.ts'
-import { isJsonObject } from '../model.ts'
 import type { SubmissionSources } from '../submission/sources.ts'
 
 /** Templates of the first schema may extend each other; more levels than this are taken for a circle. */
@@ -47,8 +46,8 @@ async function loadTemplate(source: unknown, headers: Record<string, string>, { 
   }
   const { name, path } = stored
   const { status, body } = await call('front50', { method: 'GET', path, headers })
-  if (status === 200 && isJsonObject(body)) return body
-  const reason = isJsonObject(body) && typeof body['message'] === 'string' ? ` ${body['message']}` : ''
+  if (status === 200 && isObject(body)) return body
+  const reason = isObject(body) && typeof body['message'] === 'string' ? ` ${body['message']}` : ''
   if (status === 404) throw new BackendError(400, `There is no pipeline template "${name}".`)
   if (status < 500)
     throw new BackendError(status < 400 ? 502 : status, `The pipeline template "${name}" cannot be read.${reason}`)
@@ -58,7 +57,7 @@ async function loadTemplate(source: unknown, headers: Record<string, string>, { 
 /** What the child says counts; in lists, its entries replace those of the same name or id. */
 function merge(parent: unknown, child: unknown): unknown {
   if (child === undefined) return parent
-  if (isJsonObject(parent) && isJsonObject(child)) {
+  if (isObject(parent) && isObject(child)) {
     const keys = new Set([...Object.keys(parent), ...Object.keys(child)])
     return Object.fromEntries([...keys].map((key) => [key, merge(parent[key], child[key])]))
   }
@@ -68,5 +67,5 @@ function merge(parent: unknown, child: unknown): unknown {
 }
 
 function keyOf(entry: unknown): unknown {
-  return isJsonObject(entry) ? (entry['name'] ?? entry['id']) : undefined
+  return isObject(entry) ? (entry['name'] ?? entry['id']) : undefined
 }

@@ -1,8 +1,8 @@
 /** `checkPreconditions`: one synthetic stage per precondition, all at once; one that does not hold fails the stage. */
 import { describeChoice } from '../../../edit-distance.ts'
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { StageError } from '../machine/failure.ts'
-import type { JsonObject, Stage } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Stage } from '../model.ts'
 import type { NewStage, StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const checkPreconditionsStage: StageType = {
@@ -21,7 +21,7 @@ function preconditionStages(stage: Stage): NewStage[] {
   if (preconditions === undefined || preconditions === null) return []
   if (!Array.isArray(preconditions)) throw new StageError(['preconditions must be a list.'])
   return preconditions.map((entry: unknown, index) => {
-    if (!isJsonObject(entry) || typeof entry['type'] !== 'string') {
+    if (!isObject(entry) || typeof entry['type'] !== 'string') {
       throw new StageError([`Precondition ${index + 1} needs a "type".`])
     }
     const { type, ...settings } = entry
@@ -32,7 +32,7 @@ function preconditionStages(stage: Stage): NewStage[] {
 
 function checkPrecondition(context: TaskContext): TaskResult {
   const type = context.stage.context['preconditionType']
-  const settings = isJsonObject(context.stage.context['context']) ? context.stage.context['context'] : {}
+  const settings = isObject(context.stage.context['context']) ? context.stage.context['context'] : {}
   if (type === 'expression') return checkExpression(context, settings)
   if (type === 'stageStatus') return checkStageStatus(context, settings)
   throw new StageError([describeChoice(String(type), 'a type of precondition', ['expression', 'stageStatus'])])

@@ -1,6 +1,6 @@
 /** `deleteApplication`: removes an application that has no clusters and no security groups any more (section 6.1). */
+import { isObject } from '../../../json-values.ts'
 import { StageError } from '../machine/failure.ts'
-import { isJsonObject } from '../model.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const deleteApplicationStage: StageType = {
@@ -25,15 +25,15 @@ async function verifyNoDependencies(context: TaskContext): Promise<TaskResult> {
 async function clusterNames(context: TaskContext, name: string): Promise<string[]> {
   const path = `/applications/${encodeURIComponent(name)}/clusters`
   const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
-  return isJsonObject(body) ? Object.values(body).flatMap((names) => (Array.isArray(names) ? names.map(String) : [])) : []
+  return isObject(body) ? Object.values(body).flatMap((names) => (Array.isArray(names) ? names.map(String) : [])) : []
 }
 
 async function securityGroupNames(context: TaskContext, name: string): Promise<string[]> {
   const path = `/search?q=${encodeURIComponent(name)}&type=securityGroups&pageSize=10000&page=1`
   const { body } = await context.call('clouddriver', { method: 'GET', path }, [404])
   const sets = Array.isArray(body) ? body : []
-  const hits = sets.flatMap((set: unknown) => (isJsonObject(set) && Array.isArray(set['results']) ? set['results'] : []))
-  const own = hits.filter((hit) => isJsonObject(hit) && String(hit['application'] ?? '').toLowerCase() === name.toLowerCase())
+  const hits = sets.flatMap((set: unknown) => (isObject(set) && Array.isArray(set['results']) ? set['results'] : []))
+  const own = hits.filter((hit) => isObject(hit) && String(hit['application'] ?? '').toLowerCase() === name.toLowerCase())
   return own.map((hit) => String(hit['name'] ?? hit['id']))
 }
 
@@ -50,7 +50,7 @@ async function deleteApplication(context: TaskContext): Promise<TaskResult> {
 
 function nameOf(context: TaskContext): string {
   const { application } = context.stage.context
-  const name = isJsonObject(application) ? application['name'] : application
+  const name = isObject(application) ? application['name'] : application
   if (typeof name === 'string' && name.trim() !== '') return name.trim()
   throw new StageError(['The job does not name an application.'])
 }

@@ -1,8 +1,7 @@
 /** Payloads of jobs that are JSON in base64, or plain JSON. */
 import { parseJson } from '../../../http/json.ts'
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { StageError } from '../machine/failure.ts'
-import type { JsonObject } from '../model.ts'
-import { isJsonObject } from '../model.ts'
 
 /** A body that carries the document has seen it as one text. */
 const maxValues = 200_000
@@ -20,6 +19,6 @@ export function decodePayload(value: unknown, key: string): unknown {
 /** @throws {StageError} when it is not an object. */
 export function decodeObject(value: unknown, key: string): JsonObject {
   const decoded = decodePayload(value, key)
-  if (!isJsonObject(decoded)) throw new StageError([`"${key}" must be a JSON object in base64.`])
+  if (!isObject(decoded)) throw new StageError([`"${key}" must be a JSON object in base64.`])
   return decoded
 }

@@ -1,10 +1,10 @@
 /** `evaluateVariables`: turns expressions into outputs that later stages read by name. */
 
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { withSummary } from '../expressions/stage-evaluation.ts'
 import { evaluateVariables, type Variable } from '../expressions/variables.ts'
 import { StageError } from '../machine/failure.ts'
-import type { JsonObject, Stage } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Stage } from '../model.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const evaluateVariablesStage: StageType = {
@@ -30,7 +30,7 @@ function evaluate(context: TaskContext): TaskResult {
 function variablesOf(stage: Stage): Variable[] {
   const { variables } = stage.context
   if (variables === undefined || variables === null) return []
-  if (!Array.isArray(variables) || !variables.every(isJsonObject)) throw new StageError(['variables must be a list of objects.'])
+  if (!Array.isArray(variables) || !variables.every(isObject)) throw new StageError(['variables must be a list of objects.'])
   return variables
 }
 

@@ -1,8 +1,7 @@
 /** `restrictExecutionDuringTimeWindow`: holds a stage back until its execution window opens (orchestration contract, 4.12). */
+import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
 import { nextAllowedTime, parseWindow } from '../allowed-times.ts'
 import { StageError } from '../machine/failure.ts'
-import type { JsonObject } from '../model.ts'
-import { isJsonObject, isTrue } from '../model.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 const pollMs = 30_000
@@ -23,7 +22,7 @@ function hold(context: TaskContext): TaskResult {
 
 function schedule(context: TaskContext): number {
   const given = context.stage.context['restrictedExecutionWindow']
-  const window = isJsonObject(given) ? given : {}
+  const window = isObject(given) ? given : {}
   try {
     return nextAllowedTime(parseWindow(window), context.now, context.timeZone) + jitterMs(context, window['jitter'])
   } catch (error) {
@@ -34,7 +33,7 @@ function schedule(context: TaskContext): number {
 
 /** A random pause, so that stages that wait for the same window do not all start at once. */
 function jitterMs({ execution }: TaskContext, jitter: unknown): number {
-  if (!isJsonObject(jitter) || !isTrue(jitter['enabled'])) return 0
+  if (!isObject(jitter) || !isTrue(jitter['enabled'])) return 0
   if (isTrue(jitter['skipManual']) && execution.trigger.type === 'manual') return 0
   const [least, most] = [secondsOf(jitter, 'minDelay'), secondsOf(jitter, 'maxDelay')]
   if (most < least) throw new Error('The largest delay of the execution window is smaller than the smallest.')

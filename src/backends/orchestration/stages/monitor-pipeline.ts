@@ -1,6 +1,7 @@
 /** `monitorPipeline`: watches executions that something else has started. */
+import type { JsonObject } from '../../../json-values.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
-import type { Execution, JsonObject } from '../model.ts'
+import type { Execution } from '../model.ts'
 import { isComplete, isHalt } from '../statuses.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 

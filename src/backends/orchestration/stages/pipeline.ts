@@ -1,9 +1,10 @@
 /** `pipeline`: runs another stored pipeline and, unless told otherwise, waits for it. */
 
+import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
 import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
-import type { Execution, JsonObject, Stage } from '../model.ts'
-import { isFalse, isJsonObject, isTopLevel, isTrue } from '../model.ts'
+import type { Execution, Stage } from '../model.ts'
+import { isFalse, isTopLevel } from '../model.ts'
 import { isStartedBy } from '../started-by.ts'
 import { isComplete, isHalt } from '../statuses.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
@@ -46,7 +47,7 @@ async function startPipeline(context: TaskContext): Promise<TaskResult> {
   await context.require('EXECUTE', String(definition['application'] ?? ''))
   const start = await context.prepareExecution({
     ...definition,
-    trigger: childTrigger(context, isJsonObject(pipelineParameters) ? pipelineParameters : {}),
+    trigger: childTrigger(context, isObject(pipelineParameters) ? pipelineParameters : {}),
   })
   return { status: 'SUCCEEDED', start }
 }
@@ -61,7 +62,7 @@ function childOf({ execution, stage, findExecution }: TaskContext): Execution | 
 /** @throws {StageError} naming the pipeline when there is none. */
 async function storedPipeline(context: TaskContext, id: string): Promise<JsonObject> {
   const answer = await context.call('front50', { method: 'GET', path: `/pipelines/${encodeURIComponent(id)}/get` }, [404])
-  if (answer.status === 200 && isJsonObject(answer.body)) return answer.body
+  if (answer.status === 200 && isObject(answer.body)) return answer.body
   throw new StageError([`There is no pipeline with the id "${id}".`])
 }
 

@@ -1,7 +1,6 @@
 /** `upsertProject` and `deleteProject` (section 6.1). */
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { StageError } from '../machine/failure.ts'
-import type { JsonObject } from '../model.ts'
-import { isJsonObject } from '../model.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const upsertProjectStage: StageType = {
@@ -34,6 +33,6 @@ async function deleteProject(context: TaskContext): Promise<TaskResult> {
 
 function projectOf(context: TaskContext): JsonObject {
   const { project } = context.stage.context
-  if (!isJsonObject(project)) throw new StageError(['The job has no "project".'])
+  if (!isObject(project)) throw new StageError(['The job has no "project".'])
   return project
 }

@@ -1,8 +1,8 @@
 /** `savePipeline`: stores one pipeline, or several at once (section 6.1). */
 import { createHash } from 'node:crypto'
+import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
 import { StageError } from '../machine/failure.ts'
-import type { JsonObject, Stage } from '../model.ts'
-import { isJsonObject, isTrue } from '../model.ts'
+import type { Stage } from '../model.ts'
 import { decodeObject, decodePayload } from './encoded-payload.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
@@ -37,7 +37,7 @@ async function saveOne(context: TaskContext): Promise<TaskResult> {
   }
   const staleCheck = isTrue(settings['staleCheck'])
   const saved = await context.call('front50', { method: 'POST', path: `/pipelines?staleCheck=${staleCheck}`, body: pipeline })
-  const id = isJsonObject(saved.body) ? (saved.body['id'] ?? pipeline['id']) : pipeline['id']
+  const id = isObject(saved.body) ? (saved.body['id'] ?? pipeline['id']) : pipeline['id']
   return { status: 'SUCCEEDED', context: { ...told, 'pipeline.id': id } }
 }
 
@@ -66,7 +66,7 @@ async function storedPlace(context: TaskContext, given: JsonObject): Promise<{ i
     { method: 'GET', path: `/pipelines/${encodeURIComponent(id)}/get` },
     [404],
   )
-  return status === 200 && isJsonObject(body) && body['index'] !== undefined ? { index: body['index'] } : {}
+  return status === 200 && isObject(body) && body['index'] !== undefined ? { index: body['index'] } : {}
 }
 
 async function saveMany(context: TaskContext): Promise<TaskResult> {

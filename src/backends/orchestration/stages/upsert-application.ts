@@ -1,8 +1,7 @@
 /** `createApplication`, `updateApplication`, `upsertApplication`: all three create or update an application (section 6.1). */
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { describePermissionsProblem } from '../../definitions/permissions.ts'
 import { StageError } from '../machine/failure.ts'
-import type { JsonObject } from '../model.ts'
-import { isJsonObject } from '../model.ts'
 import { brokenNameRules } from './application-names.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
@@ -45,7 +44,7 @@ async function upsertApplication(context: TaskContext): Promise<TaskResult> {
 
 /** @throws {StageError} with a text for everything that is wrong with it. */
 function checkApplication(application: unknown): JsonObject & { name: string } {
-  if (!isJsonObject(application)) throw new StageError(['The job needs an "application", an object with "name" and "email".'])
+  if (!isObject(application)) throw new StageError(['The job needs an "application", an object with "name" and "email".'])
   const name = typeof application['name'] === 'string' ? application['name'].trim() : ''
   if (name === '') throw new StageError(['The application needs a name.'])
   const broken = brokenNameRules(name, application['cloudProviders'])

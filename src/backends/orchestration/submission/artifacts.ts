@@ -1,11 +1,10 @@
 /** Binds the artifacts that a pipeline expects to those that its trigger received (orchestration contract, 4.10). */
 
+import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
 import { matchesArtifact } from '../../artifact-match.ts'
 import type { Meter } from '../../meter.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import { RegexError } from '../../regex/regex-syntax.ts'
-import type { JsonObject } from '../model.ts'
-import { isJsonObject, isTrue } from '../model.ts'
 
 export interface ArtifactSources {
   expected: readonly unknown[]
@@ -28,9 +27,7 @@ export class ArtifactError extends Error {
 
 /** @throws {ArtifactError} when an expected artifact has no match and no fallback, or several matches. */
 export function resolveArtifacts(sources: ArtifactSources): ResolvedArtifacts {
-  const expected = sources.expected.filter(
-    (each): each is JsonObject => isJsonObject(each) && isResolvedNow(each, sources.wantedIds),
-  )
+  const expected = sources.expected.filter((each): each is JsonObject => isObject(each) && isResolvedNow(each, sources.wantedIds))
   const meter = createRegexMeter()
   const resolved = expected.map((each) => ({ ...each, boundArtifact: bind(each, sources, meter) }))
   const artifacts = distinct([...sources.received, ...resolved.map((each) => each.boundArtifact)])
@@ -48,7 +45,7 @@ function bind(expected: JsonObject, sources: ArtifactSources, meter: Meter): unk
   if (matches.length === 1) return matches[0]
   const prior = isTrue(expected['usePriorArtifact']) ? sources.prior().find(isMatch) : undefined
   if (prior !== undefined) return prior
-  if (isTrue(expected['useDefaultArtifact']) && isJsonObject(expected['defaultArtifact'])) return expected['defaultArtifact']
+  if (isTrue(expected['useDefaultArtifact']) && isObject(expected['defaultArtifact'])) return expected['defaultArtifact']
   throw new ArtifactError(`Expected artifact "${titleOf(expected)}" matches none of the artifacts that were received.`)
 }
 

@@ -1,4 +1,5 @@
 /** Turns the body of a start request into an execution, in the processing order of the orchestration contract, 2.2. */
+import { isObject, isTrue, type JsonObject, textOf } from '../../../json-values.ts'
 import { checkOnApplication } from '../../access.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { foldName } from '../../definitions/document-store.ts'
@@ -6,11 +7,10 @@ import { describeOversize, executionFactor, type PipelineLimits } from '../../li
 import { isTemplateInstance } from '../../pipeline-templates/inheritance.ts'
 import { isExecutionId } from '../../ulid.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
-import type { Execution, JsonObject, Trigger } from '../model.ts'
-import { isJsonObject, isTrue } from '../model.ts'
+import type { Execution, Trigger } from '../model.ts'
 import { describeUnknownTypes } from '../stages/unknown-types.ts'
 import { ArtifactError, resolveArtifacts } from './artifacts.ts'
-import { commonParts, textOf } from './prepare-task.ts'
+import { commonParts } from './prepare-task.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
 import { expandTemplate } from './template-instance.ts'
@@ -63,7 +63,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
 }
 
 function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
-  if (!isJsonObject(body)) throw new BackendError(400, 'The body must be a pipeline definition.')
+  if (!isObject(body)) throw new BackendError(400, 'The body must be a pipeline definition.')
   if (body['errors'] !== undefined && body['errors'] !== null) {
     throw new BackendError(400, 'The definition has errors of its own.', { errors: body['errors'] })
   }
@@ -105,7 +105,7 @@ async function ownerOf(id: string, { identity }: Caller, { call }: SubmissionSou
   const { status, body } = await call('front50', request).catch(() => ({ status: 503, body: undefined }))
   if (status >= 500)
     throw new BackendError(503, 'The pipeline cannot be started now: the definition store cannot be asked whose it is.')
-  return isJsonObject(body) && status === 200 ? textOf(body['application']) : undefined
+  return isObject(body) && status === 200 ? textOf(body['application']) : undefined
 }
 
 /** @throws {ArtifactError} */
@@ -144,7 +144,7 @@ function givenId(given: unknown, { now }: SubmissionSources): string | undefined
 function executionFrom(definition: JsonObject, caller: Caller, sources: SubmissionSources): Execution {
   const trigger = definition['trigger'] as Trigger
   const id = givenId(definition['executionId'], sources) ?? sources.nextId()
-  const parent = isJsonObject(trigger['parentExecution']) ? trigger['parentExecution'] : undefined
+  const parent = isObject(trigger['parentExecution']) ? trigger['parentExecution'] : undefined
   return {
     type: 'PIPELINE',
     id,
@@ -156,8 +156,8 @@ function executionFrom(definition: JsonObject, caller: Caller, sources: Submissi
     limitConcurrent: isTrue(definition['limitConcurrent']),
     maxConcurrentExecutions: wholeNumber(definition['maxConcurrentExecutions']),
     keepWaitingPipelines: isTrue(definition['keepWaitingPipelines']),
-    templateVariables: isJsonObject(definition['templateVariables']) ? definition['templateVariables'] : undefined,
-    source: isJsonObject(definition['source']) ? definition['source'] : undefined,
+    templateVariables: isObject(definition['templateVariables']) ? definition['templateVariables'] : undefined,
+    source: isObject(definition['source']) ? definition['source'] : undefined,
     trigger,
     stages: (definition['stages'] as JsonObject[]).map((stage) => stageFrom(stage, sources.nextId)),
     notifications: listOf(definition['notifications']),
@@ -213,7 +213,7 @@ async function checkStoredDefinition(
   const path = `/pipelines/${encodeURIComponent(execution.pipelineConfigId)}/get`
   try {
     const answer = await sources.call('front50', { method: 'GET', path, headers })
-    if (answer.status !== 200 || !isJsonObject(answer.body) || !isTrue(answer.body['disabled'])) return
+    if (answer.status !== 200 || !isObject(answer.body) || !isTrue(answer.body['disabled'])) return
   } catch (error) {
     sources.log.warn({ err: error, pipeline: execution.pipelineConfigId }, 'the stored definition could not be read')
     return

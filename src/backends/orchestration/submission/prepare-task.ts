@@ -1,8 +1,8 @@
 /** Turns the body of an ad-hoc task into an execution: its jobs are stages that run one after another. */
+import { isObject, type JsonObject, textOf } from '../../../json-values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
-import type { Execution, JsonObject } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Execution } from '../model.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
 import { checkParentReadable, listOf, normaliseTrigger } from './trigger.ts'
@@ -10,7 +10,7 @@ import { checkParentReadable, listOf, normaliseTrigger } from './trigger.ts'
 /** @throws {BackendError} 400 when the body is not a task. */
 export async function prepareTask(body: unknown, caller: Caller, sources: SubmissionSources): Promise<Execution> {
   const task = Array.isArray(body) ? { job: body } : body
-  if (!isJsonObject(task)) throw new BackendError(400, 'The body must be an object with "application", "description" and "job".')
+  if (!isObject(task)) throw new BackendError(400, 'The body must be an object with "application", "description" and "job".')
   const excess = describeOversize('The task', task, executionFactor * sources.limits.bytes)
   if (excess !== undefined) throw new BackendError(400, excess)
   const jobs = referencedStages(checkStageList(task['job'] ?? task['stages'], 'job', sources.limits))
@@ -44,14 +44,10 @@ export function commonParts(body: JsonObject, caller: Caller, sources: Submissio
     canceled: false,
     origin: textOf(body['origin']) ?? caller.origin ?? 'unknown',
     authentication: { user: caller.user, allowedAccounts: caller.accounts },
-    initialConfig: isJsonObject(body['initialConfig']) ? body['initialConfig'] : {},
+    initialConfig: isObject(body['initialConfig']) ? body['initialConfig'] : {},
     systemNotifications: [],
     spelEvaluator: textOf(body['spelEvaluator']) ?? 'v3',
     additionalHeaders: {},
     engine: { headers: caller.identity, followUps: [] },
   }
-}
-
-export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

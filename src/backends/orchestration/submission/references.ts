@@ -1,11 +1,11 @@
 /** Reads the stages of a definition: their types, references and requisites, and refuses a graph that could never end. */
 import { isRawNumber } from '../../../http/json.ts'
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { BackendError } from '../../backend.ts'
 import { describeStageCycle } from '../../definitions/stage-cycle.ts'
 import { describeExcess, type PipelineLimits } from '../../limits.ts'
 import { createStage } from '../machine/new-stage.ts'
-import type { JsonObject, Stage } from '../model.ts'
-import { isJsonObject } from '../model.ts'
+import type { Stage } from '../model.ts'
 
 /** Cloud providers whose jobs carry no suffix (orchestration contract, 2.2). */
 const unsuffixedProviders = ['aws', 'titus']
@@ -15,7 +15,7 @@ export function checkStageList(value: unknown, what: string, limits: PipelineLim
   if (value === undefined || value === null) return []
   if (!Array.isArray(value)) throw new BackendError(400, `"${what}" must be an array.`)
   const stages = value.map((each, index) => {
-    if (!isJsonObject(each) || typeof each['type'] !== 'string' || each['type'] === '') {
+    if (!isObject(each) || typeof each['type'] !== 'string' || each['type'] === '') {
       throw new BackendError(400, `Element ${index} of "${what}" needs a "type".`)
     }
     return each

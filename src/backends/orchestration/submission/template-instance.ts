@@ -1,8 +1,7 @@
 /** Turns an instance of a pipeline template of the second schema into the definition that it stands for. */
+import { isObject, type JsonObject } from '../../../json-values.ts'
 import { BackendError } from '../../backend.ts'
 import { inheritedFields, inheritLists, pipelineOf, referenceOf, storedTemplate } from '../../pipeline-templates/inheritance.ts'
-import type { JsonObject } from '../model.ts'
-import { isJsonObject } from '../model.ts'
 import { ArtifactError } from './artifacts.ts'
 import type { SubmissionSources } from './sources.ts'
 import { listOf } from './trigger.ts'
@@ -56,12 +55,12 @@ async function loadTemplate(
   const { status, body } = await call('front50', { method: 'GET', path, headers })
   if (status === 404) throw new ArtifactError(`There is no pipeline template "${name}".`)
   if (status === 403) throw new ArtifactError(`The pipeline template "${name}" may not be read. ${reasonIn(body)}`)
-  if (status !== 200 || !isJsonObject(body)) throw new BackendError(502, `The pipeline template "${name}" could not be read.`)
+  if (status !== 200 || !isObject(body)) throw new BackendError(502, `The pipeline template "${name}" could not be read.`)
   return { id, template: body }
 }
 
 function reasonIn(body: unknown): string {
-  return isJsonObject(body) && typeof body['message'] === 'string' ? body['message'] : ''
+  return isObject(body) && typeof body['message'] === 'string' ? body['message'] : ''
 }
 
 const typeChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -70,15 +69,15 @@ const typeChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
   boolean: (value) => typeof value === 'boolean',
   string: (value) => typeof value === 'string',
   list: (value) => Array.isArray(value),
-  object: (value) => isJsonObject(value),
+  object: (value) => isObject(value),
 }
 
 /** The values of all variables: those of the instance, else the defaults of the template. */
 function bindVariables(template: JsonObject, instance: JsonObject): JsonObject {
-  const given = isJsonObject(instance['variables']) ? instance['variables'] : {}
+  const given = isObject(instance['variables']) ? instance['variables'] : {}
   const bound = new Map(Object.entries(given))
   const problems: string[] = []
-  for (const variable of listOf(template['variables']).filter(isJsonObject)) {
+  for (const variable of listOf(template['variables']).filter(isObject)) {
     const name = String(variable['name'])
     if (!bound.has(name) && variable['defaultValue'] !== undefined) bound.set(name, variable['defaultValue'])
     const problem = findProblem(name, variable, bound.get(name))

@@ -1,9 +1,9 @@
 /** Completes the trigger of a submission, and its parameters (orchestration contract, 3.5, 4.1 and 4.9). */
+import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
 import { checkOnApplication } from '../../access.ts'
 import type { Caller } from '../../backend.ts'
 import { executionView } from '../execution-view.ts'
-import type { Execution, JsonObject, Trigger } from '../model.ts'
-import { isJsonObject, isTrue } from '../model.ts'
+import type { Execution, Trigger } from '../model.ts'
 import type { SubmissionSources } from './sources.ts'
 
 export interface TriggerSources {
@@ -13,12 +13,12 @@ export interface TriggerSources {
 }
 
 export function normaliseTrigger(given: unknown, sources: TriggerSources): Trigger {
-  const trigger = withParent(isJsonObject(given) ? given : {}, sources)
+  const trigger = withParent(isObject(given) ? given : {}, sources)
   return {
     ...trigger,
     type: textOr(trigger['type'], 'manual'),
     user: textOr(trigger['user'], sources.user ?? '[anonymous]'),
-    parameters: isJsonObject(trigger['parameters']) ? trigger['parameters'] : {},
+    parameters: isObject(trigger['parameters']) ? trigger['parameters'] : {},
     artifacts: listOf(trigger['artifacts']),
     notifications: listOf(trigger['notifications']),
     rebake: isTrue(trigger['rebake']),
@@ -39,9 +39,9 @@ export async function checkParentReadable(
   caller: Caller,
   { findExecution, accessOf }: SubmissionSources,
 ): Promise<void> {
-  const trigger = isJsonObject(given) ? given : {}
+  const trigger = isObject(given) ? given : {}
   const parentId = trigger['parentPipelineId']
-  if (typeof parentId !== 'string' || isJsonObject(trigger['parentExecution'])) return
+  if (typeof parentId !== 'string' || isObject(trigger['parentExecution'])) return
   const parent = findExecution(parentId)
   if (parent !== undefined) checkOnApplication(await accessOf(caller.user), parent.application, 'READ')
 }
@@ -49,7 +49,7 @@ export async function checkParentReadable(
 /** A trigger that only names its parent gets the whole of it; an unknown parent is ignored. */
 function withParent(trigger: JsonObject, sources: TriggerSources): JsonObject {
   const parentId = trigger['parentPipelineId']
-  if (typeof parentId !== 'string' || isJsonObject(trigger['parentExecution'])) return trigger
+  if (typeof parentId !== 'string' || isObject(trigger['parentExecution'])) return trigger
   const parent = sources.findExecution(parentId)
   if (parent === undefined || parent.type !== 'PIPELINE') return trigger
   return {
@@ -74,7 +74,7 @@ export function listOf(value: unknown): unknown[] {
 export function withDefaultParameters(given: JsonObject, declared: unknown): JsonObject {
   const defaults: [string, unknown][] = []
   for (const parameter of listOf(declared)) {
-    if (!isJsonObject(parameter) || typeof parameter['name'] !== 'string') continue
+    if (!isObject(parameter) || typeof parameter['name'] !== 'string') continue
     const { name, default: value } = parameter
     if ((given[name] === undefined || given[name] === null) && value !== undefined && value !== null) defaults.push([name, value])
   }

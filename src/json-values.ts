@@ -1,9 +1,10 @@
-/** Narrows JSON from outside (definitions, events, answers of services) to what a back end needs, without throwing. */
+/** Narrows JSON from outside (bodies, definitions, events, answers of services) to what a part needs, without throwing. */
+import { isRawNumber } from './http/json.ts'
 
 export type JsonObject = Record<string, unknown>
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawNumber(value)
 }
 
 /** The value if it is an object, else an empty one. */
