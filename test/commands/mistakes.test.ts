@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import pino, { type Logger } from 'pino'
@@ -518,10 +518,19 @@ function asStranger(
   status = 1,
 ): string | undefined {
   if (process.getuid?.() !== 0) return skip(t, 'only root can become another user')
-  const identity = ['--reuid', '23456', '--regid', '23456', '--clear-groups', '--', process.execPath, program, ...args]
+  const identity = ['--reuid', '23456', '--regid', '23456', '--clear-groups', '--', process.execPath, readableProgram(t), ...args]
   const run = spawnSync('setpriv', identity, { encoding: 'utf8', cwd, env: { PATH: process.env['PATH'], ...env } })
   assert.equal(run.status, status, run.stderr)
   return status === 0 ? run.stdout : run.stderr
+}
+
+/** The program, in a copy where other users cannot read the clone. */
+function readableProgram(t: TestContext): string {
+  if (spawnSync('test', ['-r', program], { uid: 23_456, gid: 23_456 }).status === 0) return program
+  const copy = folderOf(t)
+  chmodSync(copy, 0o755)
+  cpSync(resolve(dirname(program), '..'), copy, { recursive: true })
+  return join(copy, basename(dirname(program)), basename(program))
 }
 
 function withOldNode(t: TestContext, file: string, args?: readonly string[]): string | undefined {
