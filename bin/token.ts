@@ -139,7 +139,7 @@ function findOwner(username: string, { login, backends }: Config): { name: strin
 /** An external front50 lists them itself, and may not be reachable from here. @throws {GatewayError} NOT_FOUND */
 function checkListed(account: string, { upstreams, backends }: Config): void {
   if (upstreams.services.front50.kind !== 'embedded' || backends.serviceAccounts.some(({ name }) => name === account)) return
-  const known = backends.serviceAccounts.map(({ name }) => name).join(', ') || 'nobody'
+  const known = backends.serviceAccounts.map(({ name }) => name).join(', ') || 'none'
   throw new GatewayError('NOT_FOUND', `There is no service account "${account.slice(0, 100)}". service-accounts lists ${known}.`)
 }
 

@@ -202,7 +202,7 @@ function describeLogin({ anonymous, form, oauth2, saml, ldap, header, iap, x509 
 
 function describePermissions({ upstreams, permissions, login, backends }: Config): string {
   const { kind } = upstreams.services.fiat
-  if (kind === 'disabled' || login.anonymous || (kind === 'external' && !permissions.enabled)) return 'nobody is restricted'
+  if (kind === 'disabled' || login.anonymous || (kind === 'external' && !permissions.enabled)) return 'no user is restricted'
   if (kind === 'external') {
     const checkers = { services: 'the services', gateway: 'the gateway', both: 'the gateway and the services' }
     return `those of fiat, checked by ${checkers[permissions.enforcement]}`
@@ -215,7 +215,9 @@ function describePermissions({ upstreams, permissions, login, backends }: Config
 
 function describeLimits({ enabled, learning, enforcing, capacity, periodMs }: RateLimitSettings): string {
   if (!enabled) return 'none'
-  const mode = learning ? `learning, nobody is refused${enforcing.length > 0 ? ` but ${enforcing.join(', ')}` : ''}` : 'enforced'
+  const mode = learning
+    ? `learning, no request is rejected${enforcing.length > 0 ? ` but ${enforcing.join(', ')}` : ''}`
+    : 'enforced'
   return `${capacity} requests in ${periodMs / 1000} seconds, ${mode}`
 }
 

@@ -198,7 +198,7 @@ function toManager(keys: DirectoryKeys, prefix: string, report: SettingsReport):
   if (dn !== undefined && password === undefined) {
     report.problem(
       `${prefix}.managerPassword`,
-      `is needed with ${prefix}.managerDn; without a password the directory would take it for nobody`,
+      `is needed with ${prefix}.managerDn; without a password the directory would treat it as anonymous`,
     )
   }
   if (dn === undefined && password !== undefined)

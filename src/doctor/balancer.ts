@@ -137,9 +137,9 @@ function findCookieTrouble({ sessions }: Config, cookie: string, publicUrl: stri
   const local = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
   const covers = domain === undefined || hostname === bare(domain) || hostname.endsWith(`.${bare(domain)}`)
   return [
-    ...(secure && protocol === 'http:' && !local ? ['the cookie is for HTTPS only, so nobody stays logged in'] : []),
+    ...(secure && protocol === 'http:' && !local ? ['the cookie is for HTTPS only, so users do not stay logged in'] : []),
     ...(!secure && sameSite === 'none'
-      ? ['browsers drop a cookie with SameSite=None that is not Secure, so nobody stays logged in']
+      ? ['browsers drop a cookie with SameSite=None that is not Secure, so users do not stay logged in']
       : []),
     ...(!secure && protocol === 'https:' ? ['the cookie lacks Secure, so it travels over plain HTTP as well'] : []),
     ...(covers ? [] : [`the cookie is for ${domain}, which ${hostname} does not belong to, so browsers drop it`]),

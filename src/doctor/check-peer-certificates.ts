@@ -15,7 +15,7 @@ interface Peer {
 /** Whether they are trusted shows where they are used; here only their dates are looked at. */
 export function checkPeerCertificates(config: Config, { answerMs }: Patience, now: number): Check[] {
   const peers = new Map(peersOf(config).map((peer) => [`${peer.host}:${peer.port}`, peer]))
-  const advice = 'have it replaced by whoever runs the server'
+  const advice = 'ask the operator of the server to replace it'
   return [...peers].map(([name, peer]) => {
     const subject = `Certificate of ${name}`
     const run = async () => {

@@ -58,7 +58,7 @@ function judgeRevocations({ revocations, authorities }: TlsMaterial, now: number
     const due = new Date(nextUpdateMs).toISOString()
     const advice = `put a new list into the file that ${crlKey} names`
     if (nextUpdateMs <= now) {
-      return report.problem(tried, `it was due to be replaced at ${due}; nobody is let in by certificates of this issuer`, advice)
+      return report.problem(tried, `it was due to be replaced at ${due}; certificates of this issuer are rejected`, advice)
     }
     if (nextUpdateMs <= now + hourMs) return report.warning(tried, `the next one is due at ${due}`, advice)
     return report.ok(tried, `the next one is due at ${due}`)

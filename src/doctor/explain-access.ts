@@ -103,7 +103,7 @@ function describeUser(username: string, view: PermissionView | undefined): strin
 
 function describeResource({ kind, name, permissions }: ResourcePermissions): string {
   const lists = Object.entries(permissions).map(([authorization, roles]) => `${authorization} ${roles.join(', ')}`)
-  return `Permissions of the ${kind} ${name}: ${lists.length === 0 ? 'nobody restricts it' : lists.join('; ')}`
+  return `Permissions of the ${kind} ${name}: ${lists.length === 0 ? 'not restricted' : lists.join('; ')}`
 }
 
 /** `buildService=NAME: …` as the command line writes it. */

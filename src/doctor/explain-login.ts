@@ -216,10 +216,12 @@ function rolesOf(user: User, answer: PermissionAnswer | undefined): RoleOrigin[]
 }
 
 function describePermissions(user: User, permissions: Permissions, answer: PermissionAnswer | undefined): string[] {
-  if (answer === undefined) return ['there is no permission service, so whoever is logged in may do everything']
+  if (answer === undefined) return ['there is no permission service, so every logged-in user may do everything']
   if (answer.kind === 'unavailable') return ['the permission service cannot be asked']
   if (answer.kind === 'unknown') {
-    const later = permissions.sessionFilter ? 'whoever it does not know has to log in again, which tells it' : 'a login tells it'
+    const later = permissions.sessionFilter
+      ? 'users that it does not know have to log in again, which reports them'
+      : 'a login tells it'
     return [`it does not know ${user.username} at present; ${later}`]
   }
   const { view } = answer

@@ -95,7 +95,7 @@ export class PasswordLogin implements LoginMethod {
   async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
     const credentials = parseBasic(request.headers.authorization)
     if (credentials === undefined) return { kind: 'not-mine' }
-    if (credentials === 'unreadable') return this.#refusal('the Authorization header names nobody')
+    if (credentials === 'unreadable') return this.#refusal('the Authorization header names no user')
     try {
       const known = await this.#recall(credentials, request.state.clientAddress)
       if (known !== undefined) return { kind: 'user', ...known }

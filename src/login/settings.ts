@@ -141,7 +141,7 @@ export function toLoginSettings(
   if (nobody && keys['security.basicform.enabled'] === false) {
     report.problem(
       'security.basicform.enabled',
-      'nobody could log in: leave the key out, or set anonymous.enabled: true to serve everyone without login',
+      'no user could log in: leave the key out, or set anonymous.enabled: true to serve everyone without login',
     )
   }
   if (anonymous) report.notice('Warning: anonymous.enabled serves everyone who reaches the listener, without login.')

@@ -119,14 +119,16 @@ const undecided = {
   admin: false,
   roles: [],
   decision: 'allowed' as const,
-  reasons: [{ need: 'nothing', allowed: true, rule: 'nobody decides: no login is required, or there is no permission service' }],
+  reasons: [
+    { need: 'nothing', allowed: true, rule: 'nothing to decide: no login is required, or there is no permission service' },
+  ],
   open: [],
   optional: [],
 }
 
 const noAdministrators = {
   decision: 'denied' as const,
-  reasons: [{ need: 'an administrator', allowed: false, rule: 'there is no permission service, so nobody is an administrator' }],
+  reasons: [{ need: 'an administrator', allowed: false, rule: 'there is no permission service, so no user is an administrator' }],
 }
 
 function lacksAdministrators({ demands }: Operation, { login }: Platform): boolean {

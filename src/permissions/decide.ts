@@ -101,7 +101,7 @@ function judgeBuildService(view: PermissionView, wanted: string, authorization: 
 
 function granted(yes: boolean, what: string, authorization: Authorization): Judgement {
   return yes
-    ? allowed(`a role of the user has ${authorization} on the ${what}, or nobody restricts it`)
+    ? allowed(`a role of the user has ${authorization} on the ${what}, or it is not restricted`)
     : denied(`no role of the user has ${authorization} on the ${what}`)
 }
 

@@ -165,7 +165,7 @@ class FiatPermissions implements Permissions {
           const message = `The permission service accepts no user of this name: ${cause.message}`
           throw new GatewayError('USER_NAME_REFUSED', message, { cause })
         }
-        const message = 'The permission service does not answer, so nobody can log in. Try again in a moment.'
+        const message = 'The permission service does not answer, so logins fail. Try again in a moment.'
         throw new GatewayError('LOGIN_UNAVAILABLE', message, { cause, headers: { 'retry-after': '5' } })
       }
       this.#log.warn({ err: cause, user: user.username }, 'a login could not be reported; legacyFallback lets it pass')

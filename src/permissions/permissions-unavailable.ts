@@ -2,7 +2,7 @@
 import { GatewayError } from '../errors.ts'
 
 const message =
-  'The permission service does not answer, so nobody can tell what you may do. You stay logged in; try again in a moment.'
+  'The permission service does not answer, so your permissions are unknown. You stay logged in; try again in a moment.'
 
 export function permissionsUnavailable(cause: unknown): GatewayError {
   return new GatewayError('PERMISSIONS_UNAVAILABLE', message, {

@@ -184,10 +184,10 @@ const summarized = [
     given: 'services.fiat.baseUrl: http://f:1\npermissions.enforce: gateway\naudit.enabled: false\n',
     lines: ['Permissions: those of fiat, checked by the gateway', 'Audit log: none'],
   },
-  { given: 'services.fiat.enabled: false\n', lines: ['Permissions: nobody is restricted'] },
+  { given: 'services.fiat.enabled: false\n', lines: ['Permissions: no user is restricted'] },
   {
     given: 'rate-limit: {enabled: true, enforcing: [mallory]}\naudit.sink: stdout\n',
-    lines: ['Rate limits: 60 requests in 10 seconds, learning, nobody is refused but mallory', 'Audit log: standard output'],
+    lines: ['Rate limits: 60 requests in 10 seconds, learning, no request is rejected but mallory', 'Audit log: standard output'],
   },
   { given: 'rate-limit: {enabled: true, learning: false}\n', lines: ['Rate limits: 60 requests in 10 seconds, enforced'] },
 ]

@@ -175,7 +175,7 @@ function mountRoles(app: FastifyInstance, { context, users, sync }: Service): vo
       ...serviceAccounts.map(({ memberOf }) => memberOf),
     ]
     const concerned = everyone.filter((roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role)))
-    if (concerned.length === 0) throw new BackendError(503, 'No user was refreshed: nobody has logged in with these roles.')
+    if (concerned.length === 0) throw new BackendError(503, 'No user was refreshed: no user with these roles has logged in.')
     return concerned.length
   })
 

@@ -106,7 +106,7 @@ export class TlsFiles {
       const due = new Date(nextUpdateMs).toISOString()
       this.#log.error(
         { issuer: issuerKey, due },
-        'a revocation list is out of date: nobody is let in by certificates of this issuer; replace its file',
+        'a revocation list is out of date: certificates of this issuer are rejected; replace its file',
       )
     }
   }

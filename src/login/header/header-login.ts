@@ -70,7 +70,7 @@ export class HeaderLogin implements LoginMethod {
     const { username } = presented
     const objection = findObjection(username)
     if (objection !== undefined) return { kind: 'refused', reason: objection }
-    trace('yes', `a trusted proxy that sends X-SPINNAKER-USER: ${username} is believed, and nobody else is`)
+    trace('yes', `a trusted proxy that sends X-SPINNAKER-USER: ${username} is believed, and no other client is`)
     trace('note', 'the header brings no roles; the permission service knows them')
     return { kind: 'user', user: await this.#prepare(username) }
   }

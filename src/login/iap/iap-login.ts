@@ -68,7 +68,7 @@ export class IapLogin implements LoginMethod {
         )
         return { kind: 'refused', reason: error.message, error: told }
       }
-      const message = 'The keys of the proxy in front cannot be loaded, so nobody can log in. Try again in a moment.'
+      const message = 'The keys of the proxy in front cannot be loaded, so logins fail. Try again in a moment.'
       return { kind: 'refused', reason: error.message, error: new GatewayError('LOGIN_UNAVAILABLE', message, { cause: error }) }
     }
   }

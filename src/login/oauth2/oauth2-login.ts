@@ -217,7 +217,7 @@ export class OAuth2Login implements LoginMethod {
   async #judge(token: string): Promise<LoginOutcome> {
     try {
       const user = await this.#verified.get({ username: methodName, password: token }, () => this.#identify(token))
-      return user === undefined ? refusal('the provider names nobody') : { kind: 'user', user }
+      return user === undefined ? refusal('the provider names no user') : { kind: 'user', user }
     } catch (error) {
       if (!(error instanceof LoginFailure)) throw error
       return refusal(error.message)

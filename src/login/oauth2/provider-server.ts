@@ -108,7 +108,7 @@ export class ProviderServer {
       else if (!(error instanceof LoginFailure)) throw error
       log.warn(
         { registration: id, issuer: issuerUri, reason: (error as Error).message },
-        'the issuer cannot be used; nobody can log in with it until it answers as it should',
+        'the issuer cannot be used; logins with it fail until it answers as it should',
       )
       return
     }

@@ -193,7 +193,7 @@ export class Provider {
     if (url === undefined) return {}
     const found = await loadUserInfo(this.#call, { url, registration: this.registration }, accessToken)
     if (subject !== undefined && found['sub'] !== subject) {
-      throw new LoginFailure('refused', 'the user-info address speaks of somebody else than the token')
+      throw new LoginFailure('refused', 'the user-info address names another user than the token')
     }
     return found
   }

@@ -21,7 +21,7 @@ export function toUser(attributes: Attributes, mapping: UserMapping, trace?: Tra
   const email = field(mapping.email)
   const username = field(mapping.username) || email
   if (!username) {
-    throw new LoginFailure('refused', `the provider names nobody: it gives neither ${mapping.username} nor ${mapping.email}`)
+    throw new LoginFailure('refused', `the provider names no user: it gives neither ${mapping.username} nor ${mapping.email}`)
   }
   const objection = findNameObjection(username)
   if (objection !== undefined) throw new LoginFailure('refused', `the user name that the provider gives ${objection}`)

@@ -100,7 +100,7 @@ export class SamlLogin implements LoginMethod {
       const registration = registrations.find((one) => one.identityProvider.entityId === issuer) ?? this.#first
       trace(
         'note',
-        `judged by the registration ${registration.id}, for ${baseUrl}; it says that it comes from ${issuer || 'nobody'}`,
+        `judged by the registration ${registration.id}, for ${baseUrl}; it says that it comes from ${issuer || 'no issuer'}`,
       )
       const assertion = this.#check(registration, received, { baseUrl }, trace)
       const user = toUser(

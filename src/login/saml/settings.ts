@@ -88,7 +88,7 @@ function noteWeakness({ id, entityId, identityProvider }: SamlRegistration, repo
   }
   if (identityProvider.kind === 'metadata' && /^http:/i.test(identityProvider.location)) {
     report.notice(
-      `The metadata of SAML registration ${id} comes by http: whoever can change it on the way can log in as anybody.`,
+      `The metadata of SAML registration ${id} comes by http: an attacker who changes it on the way can log in as any user.`,
     )
   }
 }

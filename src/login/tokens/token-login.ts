@@ -104,7 +104,7 @@ export class TokenLogin implements LoginMethod {
     if (permissions.enabled) {
       const answer = await permissions.lookUp(user)
       if (answer.kind === 'unavailable')
-        return { kind: 'refused', reason: 'nobody says what it may do', error: unavailable(answer) }
+        return { kind: 'refused', reason: 'its permissions are unknown', error: unavailable(answer) }
       if (answer.kind === 'unknown') return refusal(`the permission service does not know ${user.username}`)
       const { admin, roles } = answer.view
       if (tokens.settings.rejectWithoutRoles && !admin && roles.length === 0) {

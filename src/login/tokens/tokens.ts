@@ -129,7 +129,7 @@ export class Tokens {
     const secret = { hash: hashToken(text), sinceMs: nowMs, former }
     const expiresAtMs = renews ? this.#renewedEnd(token) : token.expiresAtMs
     if (!(await ask(() => this.#store.replaceSecret(id, token.secret.hash, secret, expiresAtMs)))) {
-      throw new GatewayError('CONFLICT', 'The token was rotated or revoked by somebody else just now. Look at the list first.')
+      throw new GatewayError('CONFLICT', 'The token was rotated or revoked by another request just now. Look at the list first.')
     }
     this.#audit('an API token was rotated', token, by)
     return { token: { ...token, secret, expiresAtMs }, text }

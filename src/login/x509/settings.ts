@@ -118,6 +118,6 @@ function checkProxies({ trustForwarded, trustedProxies }: OriginSettings, report
   if (!trustForwarded) {
     report.problem('x509.certificateHeader', `no proxy is trusted: set server.forward-headers-strategy: native, and ${remedy}`)
   } else if (!named || foreignAddresses.some((address) => trustedProxies.test(address))) {
-    report.problem('x509.certificateHeader', `whoever may send this header can be anybody: ${remedy}`)
+    report.problem('x509.certificateHeader', `a client that may send this header can be any user: ${remedy}`)
   }
 }

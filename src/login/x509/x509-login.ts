@@ -84,7 +84,7 @@ export class X509Login implements LoginMethod {
         now(),
       )
       if (objection !== undefined) return { kind: 'refused', reason: objection }
-      trace('yes', 'a trusted authority has issued it, it is valid, and nobody has revoked it')
+      trace('yes', 'a trusted authority has issued it, it is valid, and it is not revoked')
       const outcome = await this.#admit(certificate, trace)
       return typeof outcome === 'string' ? { kind: 'refused', reason: outcome } : { kind: 'user', user: outcome }
     } catch (error) {

@@ -259,7 +259,7 @@ async function findManaged(request: OperationRequest, platform: Platform) {
   const own = token.principal.type === 'USER' && toUserKey(token.principal.id) === toUserKey(caller.username)
   const allowed = state.token === undefined ? own || (await platform.permissions.isAdmin(caller)) : state.token.id === token.id
   if (allowed) return { tokens, token, by: caller.username }
-  throw new GatewayError('PERMISSION_DENIED', 'This token belongs to somebody else.')
+  throw new GatewayError('PERMISSION_DENIED', 'This token belongs to another user.')
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT for an id that no operation has: such a token would be good for nothing */

@@ -175,7 +175,12 @@ class FileSink implements AuditSink {
     this.#growing = { ...next, head: next.head.sequence > head.sequence ? next.head : head }
     this.#untidy = false
     return [
-      { kind: 'audit', decision: 'failed', atMs: now(), reason: 'the file of the log was moved, removed or cut off by somebody' },
+      {
+        kind: 'audit',
+        decision: 'failed',
+        atMs: now(),
+        reason: 'the file of the log was moved, removed or truncated by another program',
+      },
     ]
   }
 
