@@ -189,7 +189,7 @@ for (const [what, take] of [
         ['change', 5],
       ],
     )
-    assert.match(records[0]?.reason ?? '', /moved, removed or cut off/)
+    assert.match(records[0]?.reason ?? '', /moved, removed or truncated/)
     assert.equal((await verifyChain(linesOf(place.file))).first, 3)
   })
 }
