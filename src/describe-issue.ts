@@ -19,9 +19,9 @@ export function describeIssue(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return describeType(issue.expected, issue.message)
     case 'too_big':
-      return `it must ${issue.origin === 'string' || issue.origin === 'array' ? 'have' : 'be'} at most ${issue.maximum}${unitOf(issue.origin)}`
+      return describeBound(issue.origin, `at most ${issue.maximum}`)
     case 'too_small':
-      return `it must ${issue.origin === 'string' || issue.origin === 'array' ? 'have' : 'be'} at least ${issue.minimum}${unitOf(issue.origin)}`
+      return describeBound(issue.origin, `at least ${issue.minimum}`)
     case 'invalid_value':
       return `it must be one of ${issue.values.join(', ')}`
     default:
@@ -40,7 +40,7 @@ function describeType(expected: string, message: string): string {
   return `it must be ${wanted}${found === '' || found === wanted ? '' : `, not ${found}`}`
 }
 
-function unitOf(origin: string): string {
-  if (origin === 'string') return ' characters'
-  return origin === 'array' ? ' entries' : ''
+function describeBound(origin: string, bound: string): string {
+  if (origin === 'string') return `it must have ${bound} characters`
+  return origin === 'array' ? `it must have ${bound} entries` : `it must be ${bound}`
 }

@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { printReference } from '../scripts/print-reference.ts'
 import { ConfigError, loadConfig } from '../src/config/config.ts'
+import { blocksOf } from './support/guide.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -28,8 +29,7 @@ for (const file of globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { cwd:
 }
 
 for (const file of globSync('docs/guides/*.md', { cwd: root }).sort()) {
-  const blocks = readFileSync(join(root, file), 'utf8').matchAll(/```yaml\n(.*?)```/gs)
-  for (const [index, [, yaml = '']] of [...blocks].entries()) {
+  for (const [index, yaml] of blocksOf(readFileSync(join(root, file), 'utf8'), 'yaml').entries()) {
     test(`configuration ${index + 1} of ${file} is accepted as it stands`, async (t) => {
       const folder = mkdtempSync(join(tmpdir(), 'fairlead-docs-'))
       t.after(() => rmSync(folder, { recursive: true, force: true }))

@@ -44,6 +44,7 @@ const storageFaults: Readonly<Partial<Record<StorageFault, string>>> = {
 
 /** An error of the database that the operator can mend says so, with status 507; every other one stays as it is. */
 export function toStorageError<E>(error: E): E | BackendError {
-  const fault = storageFaults[storageFaultOf(error) ?? 'busy']
-  return fault === undefined ? error : new BackendError(507, `${fault} Nothing was changed.`)
+  const fault = storageFaultOf(error)
+  const message = fault && storageFaults[fault]
+  return message === undefined ? error : new BackendError(507, `${message} Nothing was changed.`)
 }

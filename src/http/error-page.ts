@@ -12,7 +12,12 @@ const start = { label: 'Go to the start page', path: '/' } as const
 const signIn = { label: 'Sign in', path: '/login' } as const
 const tryAgain = { label: 'Try again', path: '/login' } as const
 
-const notFound: PageParts = { heading: 'Page not found', advice: ['Check the address, or go back to the page before.'] }
+type HeadedParts = PageParts & { readonly heading: string }
+
+const notFound = {
+  heading: 'Page not found',
+  advice: ['Check the address, or go back to the page before.'],
+} satisfies HeadedParts
 const notSignedIn: PageParts = {
   heading: 'Not signed in',
   advice: ['Trying again will not help until that is changed, unless you sign in as another user.'],
@@ -67,18 +72,15 @@ export function createErrorPage(error: GatewayError, { site, requestId }: ErrorP
   )
 }
 
-function partsOf({ code, status }: GatewayError): PageParts & { heading: string } {
-  return { heading: headingOf(status), ...byStatus(status), ...partsByCode[code] }
+function partsOf({ code, status }: GatewayError): HeadedParts {
+  return { ...byStatus(status), ...partsByCode[code] }
 }
 
-function headingOf(status: number): string {
-  if (status === 404) return 'Page not found'
-  if (status === 503 || status === 504) return 'Not available at present'
-  return status >= 500 ? 'Something went wrong' : 'This request cannot be served'
-}
-
-function byStatus(status: number): PageParts {
+function byStatus(status: number): HeadedParts {
   if (status === 404) return notFound
-  if (status >= 500) return { advice: ['Reload the page in a moment. If it happens again, tell an administrator.'] }
-  return { advice: ['Check the address, or go back to the page before.'] }
+  if (status < 500) return { heading: 'This request cannot be served', advice: notFound.advice }
+  return {
+    heading: status === 503 || status === 504 ? 'Not available at present' : 'Something went wrong',
+    advice: ['Reload the page in a moment. If it happens again, tell an administrator.'],
+  }
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import { pathTo } from '../http/encode-path.ts'
-import { isObject, type JsonObject } from '../json-values.ts'
+import { isObject, type JsonObject, objectOf } from '../json-values.ts'
 import { readJson, type UpstreamAnswer, upstreamFailed } from '../upstreams/upstreams.ts'
 import { createReadFilter } from './application-access.ts'
 import { type Attributes, accountsOf, mergeRunning, toAttributes } from './application-cache.ts'
@@ -110,7 +110,7 @@ async function loadExpanded(request: OperationRequest, platform: Platform): Prom
   }
   const seen = running === undefined ? undefined : toAttributes(running)
   if (running === undefined || seen === undefined) return { attributes: stored, clusters: {} }
-  const clusters = isObject(running['clusters']) ? running['clusters'] : {}
+  const clusters = objectOf(running['clusters'])
   return { attributes: mergeRunning(stored, seen, accountsOf(running)), clusters }
 }
 

@@ -2,9 +2,10 @@
  * Checks, before anything is changed, that the user has what an operation demands, and that the token in use is meant for it; and
  * filters what is listed. Both are judged by the same needs: the token by all of them, the user where the gateway decides.
  */
+
 import { storedTemplate } from '../backends/pipeline-templates/inheritance.ts'
 import { GatewayError } from '../errors.ts'
-import { isObject } from '../json-values.ts'
+import { isObject, objectOf } from '../json-values.ts'
 import { decide, type Need } from '../permissions/decide.ts'
 import { permissionDenied } from '../permissions/permission-denied.ts'
 import type { Authorization } from '../permissions/permissions.ts'
@@ -265,7 +266,7 @@ function saysApplication({ kind }: Demand): boolean {
 
 /** @throws {GatewayError} BAD_ARGUMENT */
 function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): Subject[] {
-  const fields = isObject(body) ? body : {}
+  const fields = objectOf(body)
   switch (demand.kind) {
     case 'application':
       return demand.of === 'started'

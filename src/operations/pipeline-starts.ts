@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { describeIssue } from '../describe-issue.ts'
 import { nearestFirst, shorten } from '../edit-distance.ts'
 import { GatewayError } from '../errors.ts'
-import { isObject, type JsonObject } from '../json-values.ts'
+import { isObject, type JsonObject, objectOf } from '../json-values.ts'
 import { readJson, upstreamFailed } from '../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from './application-access.ts'
 import { startsGiven, startsStored } from './demands.ts'
@@ -157,8 +157,8 @@ async function startGiven(request: OperationRequest, platform: Platform): Promis
 /** A templated pipeline may name its application twice, and the inner one counts: both are checked. */
 async function checkMayStart(request: OperationRequest, platform: Platform, definition: JsonObject): Promise<void> {
   if (!isDecided(platform)) return
-  const config = isObject(definition['config']) ? definition['config'] : {}
-  const inner = isObject(config['pipeline']) ? config['pipeline'] : {}
+  const config = objectOf(definition['config'])
+  const inner = objectOf(config['pipeline'])
   const applications = [definition['application'], inner['application']].filter((name) => name !== undefined && name !== null)
   if (applications.length === 0) throw new GatewayError('BAD_ARGUMENT', 'Name the application of the pipeline in "application".')
   for (const application of applications.map(String)) {

@@ -1,8 +1,9 @@
 /** Reads what a body is about: applications and accounts by name, and by id what has to be looked up. */
+
 import { storedTemplate } from '../backends/pipeline-templates/inheritance.ts'
 import { GatewayError } from '../errors.ts'
 import { isRawNumber } from '../http/json.ts'
-import { isObject, type JsonObject } from '../json-values.ts'
+import { isObject, type JsonObject, objectOf, objectsOf } from '../json-values.ts'
 import { pluginApplication } from '../permissions/application-name.ts'
 import type { Need } from '../permissions/decide.ts'
 import { foldName } from '../permissions/fold-name.ts'
@@ -92,7 +93,7 @@ export function subjectsOfDefinition(definition: JsonObject): Subject[] {
     ...hiddenKeys(definition),
     ...textOf(definition, 'application').map((name) => toNeed(name, 'WRITE')),
     ...[...textOf(definition, 'id'), ...keysOf(idsToIndices)].map((id) => toDefinition(id, 'WRITE')),
-    ...(Array.isArray(triggers) ? triggers.filter(isObject) : []).flatMap(({ runAsUser }) =>
+    ...objectsOf(triggers).flatMap(({ runAsUser }) =>
       // Nothing runs as a number.
       (typeof runAsUser === 'string' ? texts(runAsUser) : []).map((name) =>
         unlessHidden(name, { kind: 'need', need: { kind: 'service-account', name } }),
@@ -108,7 +109,7 @@ export function subjectsOfDefinition(definition: JsonObject): Subject[] {
  */
 export function subjectsOfStart(definition: JsonObject): Subject[] {
   const { application, config, trigger } = definition
-  const inner = isObject(config) && isObject(config['pipeline']) ? config['pipeline'] : {}
+  const inner = objectOf(objectOf(config)['pipeline'])
   const isNamed = application !== undefined || inner['application'] !== undefined
   const ids = isNamed ? [...textOf(definition, 'id'), ...textOf(inner, 'pipelineConfigId')] : []
   return [
@@ -128,7 +129,7 @@ export function subjectsOfTrigger(trigger: unknown): Subject[] {
 
 /** Needs of what runs without being stored. Its other stages are judged when they run. */
 function subjectsOfStages({ stages }: JsonObject): Subject[] {
-  return subjectsOfJobs((Array.isArray(stages) ? stages.filter(isObject) : []).filter(isPrivileged))
+  return subjectsOfJobs(objectsOf(stages).filter(isPrivileged))
 }
 
 function isPrivileged(stage: JsonObject): boolean {
@@ -177,7 +178,7 @@ function subjectsOfTag({ id }: JsonObject): Subject[] {
 
 function subjectsOfTemplateChange(job: JsonObject): Subject[] {
   const template = decodeDocument(job['pipelineTemplate'])
-  const given = isObject(template) ? template : {}
+  const given = objectOf(template)
   const ids = [job['id'], job['pipelineTemplateId'], given['id']].filter((id) => typeof id === 'string')
   return [
     ...(isHidden(job['pipelineTemplate']) ? [hidden()] : []),
@@ -282,7 +283,7 @@ function applicationsIn(key: string, value: unknown): string[] {
 
 /** The applications that a template names as its scopes; one that names `global`, or none, is shared. */
 export function scopesOf(template: JsonObject): { applications: string[]; isShared: boolean } {
-  const metadata = isObject(template['metadata']) ? template['metadata'] : {}
+  const metadata = objectOf(template['metadata'])
   const scopes = (Array.isArray(metadata['scopes']) ? metadata['scopes'] : []).flatMap((scope) =>
     typeof scope === 'string' ? scope.trim() || [] : [],
   )

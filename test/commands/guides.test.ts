@@ -1,20 +1,15 @@
 /** The guides about configuration and about running in front of Spinnaker: their files and commands, used as they stand. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freePort } from '../support/free-port.ts'
+import { blocksOf, readGuide } from '../support/guide.ts'
 import { program } from '../support/program.ts'
 import { createHome } from '../support/serve.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { waitFor } from '../support/wait-until.ts'
-
-/** The blocks of a guide, by language; commands have none. */
-function blocksOf(name: string, language: string): string[] {
-  const guide = readFileSync(resolve(import.meta.dirname, `../../docs/guides/${name}.md`), 'utf8')
-  return [...guide.matchAll(/^```(\w*)\n(.*?)^```/gms)].filter(([, kind]) => kind === language).map(([, , text = '']) => text)
-}
 
 interface Ran {
   readonly code: number
@@ -40,8 +35,8 @@ function write(home: string, file: string, text: string): void {
 
 test('the small example is in order, and an error in it is found', async (t) => {
   const home = createHome(t)
-  const [example = ''] = blocksOf('configure', 'yaml')
-  const [check = ''] = blocksOf('configure', '')
+  const [example = ''] = blocksOf(readGuide('configure'), 'yaml')
+  const [check = ''] = blocksOf(readGuide('configure'), '')
   const [, file = ''] = /^# (\S+)\n/.exec(example) ?? []
   write(home, file, example)
   const sound = await inShell(t, home, check)
@@ -62,8 +57,8 @@ test('the services of a Spinnaker are named, checked, examined, and served besid
     if (path === '/health') return { status: 'UP' }
     return path.startsWith('/authorize/') ? view : []
   })
-  const [addresses = ''] = blocksOf('run-in-front-of-spinnaker', 'yaml')
-  const [check = '', doctor = '', start = ''] = blocksOf('run-in-front-of-spinnaker', '')
+  const [addresses = ''] = blocksOf(readGuide('run-in-front-of-spinnaker'), 'yaml')
+  const [check = '', doctor = '', start = ''] = blocksOf(readGuide('run-in-front-of-spinnaker'), '')
   const users = 'spring.security.user: { name: user, password: password }\n'
   write(home, 'config/gate.yml', addresses.replaceAll(/http:\/\/spin-[\w:-]+/g, services.url) + users)
 

@@ -1,16 +1,16 @@
 /** The guide about doctor and explain, followed step by step with the commands themselves. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { blocksOf, readGuide } from '../support/guide.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
 import { program } from '../support/program.ts'
 
-const root = resolve(import.meta.dirname, '../..')
-const guide = readFileSync(join(root, 'docs/guides/doctor.md'), 'utf8')
-const blocks = (kind: string) => [...guide.matchAll(new RegExp(`\`\`\`${kind}\n(.*?)\`\`\``, 'gs'))].map(([, text = '']) => text)
+const guide = readGuide('doctor')
+const blocks = (language: string) => blocksOf(guide, language)
 
 interface Result {
   readonly status: number

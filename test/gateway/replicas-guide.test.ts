@@ -1,7 +1,5 @@
 /** The guide about replicas, followed literally: its user in Redis, its configurations and its nginx, with other addresses. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parse } from 'yaml'
@@ -9,17 +7,16 @@ import { Browser } from '../login/browser.ts'
 import { startNginx } from '../support/balancer.ts'
 import { freePort } from '../support/free-port.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
+import { blocksOf, readGuide } from '../support/guide.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { startServe } from '../support/serve.ts'
 import { startUpstream } from '../support/upstream.ts'
 
-const guide = readFileSync(resolve(import.meta.dirname, '../../docs/guides/replicas.md'), 'utf8')
-const blocksOf = (language: string) =>
-  [...guide.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, block = '']) => block)
+const guide = readGuide('replicas')
 
-const [setUser = ''] = blocksOf('redis')
-const [plain = '', encrypted = '', , , user = '', server = ''] = blocksOf('yaml')
-const [nginx = ''] = blocksOf('nginx')
+const [setUser = ''] = blocksOf(guide, 'redis')
+const [plain = '', encrypted = '', , , user = '', server = ''] = blocksOf(guide, 'yaml')
+const [nginx = ''] = blocksOf(guide, 'nginx')
 const ui = 'https://deck.example.com'
 
 for (const [title, redisBlock, tls] of [

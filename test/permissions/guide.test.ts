@@ -9,6 +9,7 @@ import { parse } from 'yaml'
 import { basic } from '../login/support.ts'
 import { createClock } from '../sessions/support.ts'
 import { type GatewaySettings, runGateway } from '../support/gateway.ts'
+import { blocksOf } from '../support/guide.ts'
 import { program } from '../support/program.ts'
 import { type RecordedRequest, Reply, startUpstream } from '../support/upstream.ts'
 import { startSeeded } from './support.ts'
@@ -25,7 +26,7 @@ function chapter(title: string): string {
 
 /** The example in a chapter that holds a word, with the addresses of the test. */
 function configuration(title: string, word: string, addresses: Record<string, string>): GatewaySettings {
-  const blocks = [...chapter(title).matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml)
+  const blocks = blocksOf(chapter(title), 'yaml')
   const yaml = blocks.find((block) => block.includes(word))
   assert.ok(yaml, word)
   const replaced = Object.entries(addresses).reduce((text, [from, to]) => text.replaceAll(from, to), yaml)

@@ -1,5 +1,5 @@
 /** Which pipeline template a pipeline is an instance of, in the forms of both template schemas. */
-import { isObject, type JsonObject } from '../../json-values.ts'
+import { fieldOf, type JsonObject } from '../../json-values.ts'
 import type { Definitions } from './collections.ts'
 import { foldName } from './document-store.ts'
 
@@ -36,6 +36,6 @@ function idInStore(reference: unknown): string | undefined {
 
 function at(value: unknown, ...path: string[]): unknown {
   let found = value
-  for (const key of path) found = isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined
+  for (const key of path) found = fieldOf(found, key)
   return found
 }

@@ -1,5 +1,5 @@
 /** When an execution window is open: days of the week and times of day in a time zone. */
-import { isObject, type JsonObject } from '../../json-values.ts'
+import { type JsonObject, objectOf } from '../../json-values.ts'
 
 export interface ExecutionWindow {
   /** 1 is Sunday, 7 Saturday. */
@@ -28,7 +28,7 @@ export function parseWindow(window: JsonObject): ExecutionWindow {
 
 /** A span that ends before it starts goes on after midnight. */
 function parseSpan(span: unknown): { from: number; to: number }[] {
-  const time = isObject(span) ? span : {}
+  const time = objectOf(span)
   const from = minuteOfDay(time['startHour'], time['startMin'])
   const to = minuteOfDay(time['endHour'], time['endMin'])
   if (from <= to) return [{ from, to }]

@@ -1,5 +1,5 @@
 /** Starts the pipelines that a stored trigger ties to the end of another one (orchestration contract, 4.11). */
-import { isObject, isTrue, type JsonObject } from '../../json-values.ts'
+import { isTrue, type JsonObject, objectsOf } from '../../json-values.ts'
 import { BackendError } from '../backend.ts'
 import { foldName } from '../definitions/document-store.ts'
 import type { EffectivePipeline } from '../pipeline-templates/effective-pipelines.ts'
@@ -54,7 +54,7 @@ async function loadDependents({ options }: EngineParts, parent: Execution, word:
   const answer = await options.call('front50', { method: 'GET', path, headers: identityHeaders(parent) })
   if (answer.status === 404) return []
   if (answer.status >= 400) throw new Error(`front50 answered ${answer.status} when asked for dependent pipelines.`)
-  return options.pipelines.complete(Array.isArray(answer.body) ? answer.body.filter(isObject) : [])
+  return options.pipelines.complete(objectsOf(answer.body))
 }
 
 /** @throws {Error} what may pass; a definition that can never be run becomes a failed execution. */

@@ -1,5 +1,4 @@
 /** How executions look to others: the whole record, the unexpanded form of lists, and the task view (sections 2.4, 3.4). */
-import { isRawNumber } from '../../http/json.ts'
 import { isObject, type JsonObject } from '../../json-values.ts'
 import type { Execution, Stage } from './model.ts'
 
@@ -70,5 +69,5 @@ function mergedVariables(stages: readonly Stage[]): { key: string; value: unknow
 function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true
   if (Array.isArray(value)) return value.length === 0
-  return isObject(value) && !isRawNumber(value) && Object.keys(value).length === 0
+  return isObject(value) && Object.keys(value).length === 0
 }

@@ -1,17 +1,14 @@
 /** The guide about limits, followed literally: its configurations, its headers and its table of costs. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { parse } from 'yaml'
 import { allOperations } from '../../../src/operations/all.ts'
 import { type GatewaySettings, startGateway } from '../../support/gateway.ts'
+import { blocksOf, readGuide } from '../../support/guide.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/limits.md'), 'utf8')
-const [learn, refuse, some, overrides] = [...guide.matchAll(/```yaml\n(.*?)```/gs)].map(
-  ([, yaml = '']) => parse(yaml) as GatewaySettings,
-)
+const guide = readGuide('limits')
+const [learn, refuse, some, overrides] = blocksOf(guide, 'yaml').map((yaml) => parse(yaml) as GatewaySettings)
 
 /** Asks as a program of the given name, in a gateway where nobody logs in, and says what the answers were. */
 async function start(t: TestContext, settings: GatewaySettings | undefined) {

@@ -1,17 +1,16 @@
 /** The guide about directories, followed step by step: its configurations are used as they stand, with other addresses. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { person } from '../../fixtures/directory-entries.ts'
 import { type DirectoryServer, startDirectory } from '../../support/directory.ts'
 import { runGateway } from '../../support/gateway.ts'
+import { blocksOf, readGuide } from '../../support/guide.ts'
 import { Browser } from '../browser.ts'
 import { basic } from '../support.ts'
 
-const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/login-ldap.md'), 'utf8')
-const blocks = [...guide.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml)
+const guide = readGuide('login-ldap')
+const blocks = blocksOf(guide, 'yaml')
 
 type Tree = { [key: string]: Tree | string | undefined; ldap?: Tree }
 

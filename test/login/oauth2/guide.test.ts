@@ -1,18 +1,17 @@
 /** The guide about OAuth 2.0, followed step by step: its configurations are used as they stand, with other addresses. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import test from 'node:test'
 import { parse } from 'yaml'
 import { type GatewaySettings, runGateway } from '../../support/gateway.ts'
 import { startGithubLike } from '../../support/github-like.ts'
+import { blocksOf, readGuide } from '../../support/guide.ts'
 import { signingKey, signJwt, startIdentityProvider } from '../../support/identity-provider.ts'
 import { Browser } from '../browser.ts'
 import { proxyHeaders } from '../support.ts'
 import { beginLogin, logIn } from './support.ts'
 
-const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/login-oauth2.md'), 'utf8')
-const blocks = [...guide.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml)
+const guide = readGuide('login-oauth2')
+const blocks = blocksOf(guide, 'yaml')
 const [current = '', mapping = '', requirements = '', github = '', audience = '', older = ''] = blocks
 
 type Tree = Record<string, unknown>

@@ -5,14 +5,15 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { runGateway } from '../../support/gateway.ts'
+import { blocksOf, readGuide } from '../../support/guide.ts'
 import { readRedirect, startSamlIdentityProvider } from '../../support/saml-identity-provider.ts'
 import { Browser } from '../browser.ts'
 import { gatewayUrl, proxyHeaders, ui } from '../support.ts'
 import { currentStore } from './key-stores.ts'
 import { post, writeFiles } from './support.ts'
 
-const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/login-saml.md'), 'utf8')
-const blocks = [...guide.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml)
+const guide = readGuide('login-saml')
+const blocks = blocksOf(guide, 'yaml')
 
 type Tree = Record<string, unknown>
 

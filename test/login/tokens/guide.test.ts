@@ -1,18 +1,15 @@
 /** The guide about API tokens, followed literally: its configurations and commands are used as they stand, on a running instance. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import test from 'node:test'
 import { crc32 } from 'node:zlib'
 import { parse } from 'yaml'
+import { blocksOf, readGuide } from '../../support/guide.ts'
 import { program } from '../../support/program.ts'
 import { createHome, startServe } from '../../support/serve.ts'
 
-const root = resolve(import.meta.dirname, '../../..')
-const guide = readFileSync(join(root, 'docs/guides/api-tokens.md'), 'utf8')
-const blocksOf = (language: string) =>
-  [...guide.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, block = '']) => block)
+const guide = readGuide('api-tokens')
 
 interface Ran {
   code: number
@@ -21,9 +18,12 @@ interface Ran {
 }
 
 test('every command of the guide does what the guide says', async (t) => {
-  const [create = '', use = '', account = '', replace = '', withPassword = ''] = blocksOf('bash')
+  const [create = '', use = '', account = '', replace = '', withPassword = ''] = blocksOf(guide, 'bash')
   const home = createHome(t)
-  const settings = Object.assign({ anonymous: { enabled: false } }, ...blocksOf('yaml').map((block) => parse(block) as object))
+  const settings = Object.assign(
+    { anonymous: { enabled: false } },
+    ...blocksOf(guide, 'yaml').map((block) => parse(block) as object),
+  )
   const env = { FAIRLEAD_ADMIN_PASSWORD: 'correct horse' }
   const url = await startServe(t, settings, { home, embedded: true, env }).listening
   const run = (commands: string, variables: Record<string, string> = {}): Promise<Ran> =>

@@ -1,13 +1,12 @@
 /** The guides about HTTPS and client certificates, followed step by step: their configurations with other files and ports. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { opensslStore } from '../../http/key-stores.ts'
 import { utf8String } from '../../support/authority.ts'
 import { freePort } from '../../support/free-port.ts'
 import { type GatewaySettings, runGateway } from '../../support/gateway.ts'
+import { blocksOf, readGuide } from '../../support/guide.ts'
 import { ask, createFiles, createIssuers, type Files, userOf } from './support.ts'
 
 type Tree = Record<string, unknown>
@@ -15,16 +14,8 @@ type Tree = Record<string, unknown>
 const { authority, server } = await createIssuers()
 const svc = await authority.issue({ subject: 'O=Acme, OU=Robots, CN=svc' })
 
-function textOf(guide: string): string {
-  return readFileSync(resolve(import.meta.dirname, '../../../docs/guides', guide), 'utf8')
-}
-
-function blocksOf(guide: string): string[] {
-  return [...textOf(guide).matchAll(/```yaml\n(.*?)```/gs)].map(([, block = '']) => block)
-}
-
-const [pem = '', store = '', offered = '', extra = ''] = blocksOf('tls.md')
-const certificates = blocksOf('login-x509.md')
+const [pem = '', store = '', offered = '', extra = ''] = blocksOf(readGuide('tls'), 'yaml')
+const certificates = blocksOf(readGuide('login-x509'), 'yaml')
 const [ownPort = '', pattern = '', roles = '', debounce = '', blocked = '', revoked = '', mainPort = '', proxy = ''] =
   certificates
 
@@ -57,7 +48,7 @@ async function followed(files: Files, ...yamls: string[]): Promise<{ settings: G
 }
 
 test('the guides have the configurations that are tested here', () => {
-  assert.equal(blocksOf('tls.md').length, 4)
+  assert.equal(blocksOf(readGuide('tls'), 'yaml').length, 4)
   assert.equal(certificates.length, 8)
 })
 
@@ -108,7 +99,7 @@ test('the roles of the guide let in those who have one of them', async (t) => {
 test('the block list and the revocation list of the guide withdraw a certificate', async (t) => {
   const files = createFiles(t)
   const lost = await authority.issue({ subject: 'CN=lost' })
-  const [example = ''] = /^CN=.*:::\d+$/m.exec(textOf('login-x509.md')) ?? []
+  const [example = ''] = /^CN=.*:::\d+$/m.exec(readGuide('login-x509')) ?? []
   const serial = String(BigInt(`0x${lost.serialNumber}`))
   files.write('blocked.txt', example.replace('CN=Clients CA, O=Acme', 'CN=CA-1, O=Acme').replace(/\d+$/, serial))
   files.write('clients.crl', await authority.revoke([lost]))

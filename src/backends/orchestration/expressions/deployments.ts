@@ -1,6 +1,6 @@
 /** What stages have deployed, as expressions ask for it (orchestration contract, 7.4). */
 
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { fieldOf, isObject, type JsonObject, objectOf } from '../../../json-values.ts'
 import type { Meter } from '../../meter.ts'
 import type { Execution, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
@@ -30,7 +30,7 @@ function deploymentOf(stage: Stage, meter: Meter | undefined): JsonObject {
   meter?.spend(zones.length + groups.length + details.length)
   const matching = details.find((detail) => isObject(detail) && detail['region'] === region)
   return {
-    ...(isObject(matching) ? matching : {}),
+    ...objectOf(matching),
     account: context['account'],
     capacity: context['capacity'],
     parentStage: stage.parentStageId,
@@ -47,7 +47,7 @@ export function manifestLabelValue(stage: Stage, kind: string, label: string, me
   const manifest = manifests.find((each) => isObject(each) && each['kind'] === kind)
   let value: unknown = manifest
   for (const key of ['spec', 'template', 'metadata', 'labels', label]) {
-    value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+    value = fieldOf(value, key)
   }
   if (value === undefined) throw new ExpressionError(`Stage "${stage.name}" has no ${kind} whose pods have the label "${label}".`)
   return value

@@ -1,6 +1,6 @@
 /** Which names an expression can refer to, depending on where it stands (orchestration contract, 7.3). */
 
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectOf } from '../../../json-values.ts'
 import type { Meter } from '../../meter.ts'
 import { visibleOutputs } from '../machine/graph.ts'
 import type { Execution, Stage } from '../model.ts'
@@ -97,7 +97,7 @@ function parametersOf(execution: Execution, stage: Stage | undefined): JsonObjec
   const { parameters } = execution.trigger
   if (Object.keys(parameters).length > 0) return parameters
   const own = stage?.context['parameters']
-  return isObject(own) ? own : {}
+  return objectOf(own)
 }
 
 /** Of several entries the first whose branch is not a main one. */

@@ -1,6 +1,6 @@
 /** Evaluates the expressions of a stage in the course of a run (orchestration contract, 7.2 and 7.5). */
 
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectOf } from '../../../json-values.ts'
 import type { Meter } from '../../meter.ts'
 import type { Turn } from '../machine/turn.ts'
 import type { Execution, Stage } from '../model.ts'
@@ -43,7 +43,7 @@ function mergedSummary(before: unknown, failed: ExpressionSummary, succeeded: Re
 /** Adds the entries of a separate evaluation to the stage's summary. */
 export function withSummary(stage: Stage, summary: ExpressionSummary): JsonObject {
   const before = stage.context[summaryKey]
-  const merged = { ...(isObject(before) ? before : {}), ...summary }
+  const merged = { ...objectOf(before), ...summary }
   return Object.keys(merged).length > 0 ? { [summaryKey]: merged } : {}
 }
 

@@ -2,7 +2,9 @@
  * The values of the expression language and the conversions between them. Values are those of JSON, and numbers know
  * whether they are whole: JSON's 3 is an integer, the literal 3.0 is a `Real`.
  */
+
 import { isRawNumber } from '../../../http/json.ts'
+import { isObject } from '../../../json-values.ts'
 import type { Meter } from '../../meter.ts'
 import { ExpressionError } from './lexer.ts'
 
@@ -75,8 +77,7 @@ export function isList(value: unknown): value is unknown[] {
 
 /** An object of JSON, not one of the language's own values. */
 export function isMap(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return !(value instanceof Real) && !(value instanceof Unevaluated) && !isRawNumber(value)
+  return isObject(value) && !(value instanceof Real) && !(value instanceof Unevaluated)
 }
 
 export function isNull(value: unknown): value is null | undefined {

@@ -1,5 +1,5 @@
 /** What a failure does: the author's failure options (orchestration contract, 4.4) and the error record (3.7). */
-import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject, objectOf } from '../../../json-values.ts'
 import type { Stage } from '../model.ts'
 import { isFalse } from '../model.ts'
 import type { Status } from '../statuses.ts'
@@ -41,8 +41,8 @@ export function errorRecord(error: unknown, operation: string, now: number): Jso
 
 /** Adds texts to the stage's error record and makes one if there is none; texts that it already holds are not repeated. */
 export function appendErrors(stage: Stage, texts: readonly string[]): void {
-  const record = isObject(stage.context['exception']) ? stage.context['exception'] : {}
-  const details = isObject(record['details']) ? record['details'] : {}
+  const record = objectOf(stage.context['exception'])
+  const details = objectOf(record['details'])
   const errors = Array.isArray(details['errors']) ? details['errors'] : []
   const added = texts.filter((text) => !errors.includes(text))
   stage.context['exception'] = { ...record, details: { ...details, errors: [...errors, ...added] } }

@@ -1,5 +1,5 @@
 /** Decides what happens to a task whose time has come, and records what came out of it (orchestration contract, 4.6). */
-import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
+import { isTrue, type JsonObject, objectOf } from '../../../json-values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import type { Execution, Stage, Task } from '../model.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
@@ -144,7 +144,7 @@ export function applyFailure(run: TaskRun, error: unknown, turn: Turn): void {
 
 function failTask(stage: Stage, task: Task, error: unknown, turn: Turn): void {
   const record = errorRecord(error, task.name, turn.now)
-  const kept = isObject(stage.context['exception']) ? stage.context['exception'] : {}
+  const kept = objectOf(stage.context['exception'])
   stage.context['exception'] = { ...kept, ...record }
   task.taskExceptionDetails = { ...task.taskExceptionDetails, exception: record }
   endTask(task, failureStatus(stage), turn)

@@ -1,7 +1,8 @@
 /** Lists of pipeline executions: of an application, of pipelines, of a project, by search (orchestration contract, 2.4). */
+
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectsOf } from '../../../json-values.ts'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import type { Engine } from '../engine.ts'
@@ -124,7 +125,7 @@ async function configIdsOf(
     const answer = await context.call('front50', { method: 'GET', path, headers })
     if (answer.status === 404) return []
     if (answer.status !== 200) throw new Error(`The definition store answered ${answer.status}.`)
-    return Array.isArray(answer.body) ? answer.body.filter(isObject) : []
+    return objectsOf(answer.body)
   }
   const most = wholeNumber(query.pipelineLimit, 'pipelineLimit', Infinity)
   const name = encodeURIComponent(application)

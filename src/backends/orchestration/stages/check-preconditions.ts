@@ -1,6 +1,7 @@
 /** `checkPreconditions`: one synthetic stage per precondition, all at once; one that does not hold fails the stage. */
+
 import { describeChoice } from '../../../edit-distance.ts'
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectOf } from '../../../json-values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import type { NewStage, StageType, TaskContext, TaskResult } from './stage-type.ts'
@@ -32,7 +33,7 @@ function preconditionStages(stage: Stage): NewStage[] {
 
 function checkPrecondition(context: TaskContext): TaskResult {
   const type = context.stage.context['preconditionType']
-  const settings = isObject(context.stage.context['context']) ? context.stage.context['context'] : {}
+  const settings = objectOf(context.stage.context['context'])
   if (type === 'expression') return checkExpression(context, settings)
   if (type === 'stageStatus') return checkStageStatus(context, settings)
   throw new StageError([describeChoice(String(type), 'a type of precondition', ['expression', 'stageStatus'])])

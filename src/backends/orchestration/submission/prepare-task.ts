@@ -1,5 +1,5 @@
 /** Turns the body of an ad-hoc task into an execution: its jobs are stages that run one after another. */
-import { isObject, type JsonObject, textOf } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectOf, textOf } from '../../../json-values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
 import type { Execution } from '../model.ts'
@@ -44,7 +44,7 @@ export function commonParts(body: JsonObject, caller: Caller, sources: Submissio
     canceled: false,
     origin: textOf(body['origin']) ?? caller.origin ?? 'unknown',
     authentication: { user: caller.user, allowedAccounts: caller.accounts },
-    initialConfig: isObject(body['initialConfig']) ? body['initialConfig'] : {},
+    initialConfig: objectOf(body['initialConfig']),
     systemNotifications: [],
     spelEvaluator: textOf(body['spelEvaluator']) ?? 'v3',
     additionalHeaders: {},

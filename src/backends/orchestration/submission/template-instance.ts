@@ -1,5 +1,5 @@
 /** Turns an instance of a pipeline template of the second schema into the definition that it stands for. */
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectOf } from '../../../json-values.ts'
 import { BackendError } from '../../backend.ts'
 import { inheritedFields, inheritLists, pipelineOf, referenceOf, storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import { ArtifactError } from './artifacts.ts'
@@ -74,7 +74,7 @@ const typeChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** The values of all variables: those of the instance, else the defaults of the template. */
 function bindVariables(template: JsonObject, instance: JsonObject): JsonObject {
-  const given = isObject(instance['variables']) ? instance['variables'] : {}
+  const given = objectOf(instance['variables'])
   const bound = new Map(Object.entries(given))
   const problems: string[] = []
   for (const variable of listOf(template['variables']).filter(isObject)) {

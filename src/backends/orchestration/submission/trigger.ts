@@ -1,5 +1,5 @@
 /** Completes the trigger of a submission, and its parameters (orchestration contract, 3.5, 4.1 and 4.9). */
-import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject, objectOf } from '../../../json-values.ts'
 import { checkOnApplication } from '../../access.ts'
 import type { Caller } from '../../backend.ts'
 import { executionView } from '../execution-view.ts'
@@ -13,12 +13,12 @@ export interface TriggerSources {
 }
 
 export function normaliseTrigger(given: unknown, sources: TriggerSources): Trigger {
-  const trigger = withParent(isObject(given) ? given : {}, sources)
+  const trigger = withParent(objectOf(given), sources)
   return {
     ...trigger,
     type: textOr(trigger['type'], 'manual'),
     user: textOr(trigger['user'], sources.user ?? '[anonymous]'),
-    parameters: isObject(trigger['parameters']) ? trigger['parameters'] : {},
+    parameters: objectOf(trigger['parameters']),
     artifacts: listOf(trigger['artifacts']),
     notifications: listOf(trigger['notifications']),
     rebake: isTrue(trigger['rebake']),
@@ -39,7 +39,7 @@ export async function checkParentReadable(
   caller: Caller,
   { findExecution, accessOf }: SubmissionSources,
 ): Promise<void> {
-  const trigger = isObject(given) ? given : {}
+  const trigger = objectOf(given)
   const parentId = trigger['parentPipelineId']
   if (typeof parentId !== 'string' || isObject(trigger['parentExecution'])) return
   const parent = findExecution(parentId)
