@@ -1,12 +1,12 @@
 /** `fairlead audit verify`: says whether an audit log is as it was written, and which line is not. */
 import { existsSync } from 'node:fs'
 import pino from 'pino'
+import { linesOf } from '../src/audit/lines.ts'
+import { auditStream, readAuditStream } from '../src/audit/redis-sink.ts'
+import { readAuditFile } from '../src/audit/sqlite-sink.ts'
+import { type Verification, verifyChain } from '../src/audit/verify.ts'
 import type { Config } from '../src/config/config.ts'
 import { openRedis } from '../src/redis/open-redis.ts'
-import { linesOf } from '../src/telemetry/audit/lines.ts'
-import { auditStream, readAuditStream } from '../src/telemetry/audit/redis-sink.ts'
-import { readAuditFile } from '../src/telemetry/audit/sqlite-sink.ts'
-import { type Verification, verifyChain } from '../src/telemetry/audit/verify.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { configOption, readConfig } from './read-config.ts'
 

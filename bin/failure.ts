@@ -1,7 +1,8 @@
 /** Errors that end a command, as a line for its user: what failed, and what to do. */
-import { explainDatabaseFault } from '../src/database-fault.ts'
+
 import { explainListeningFault, portSettings } from '../src/http/listening-fault.ts'
 import type { HttpSettings } from '../src/http/settings.ts'
+import { explainDatabaseFault } from '../src/storage/database-fault.ts'
 
 /** Errors of the program itself; only they are shown with their stack. */
 const defects = [TypeError, ReferenceError, RangeError, SyntaxError]

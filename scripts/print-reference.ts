@@ -6,7 +6,7 @@ import { type ErrorCode, errorCodes, shapeOf } from '../src/errors.ts'
 import { allOperations, subjects } from '../src/operations/all.ts'
 import { formatDemands } from '../src/operations/demands.ts'
 import type { Operation } from '../src/operations/operation.ts'
-import { createQueryRules } from '../src/operations/parse-query.ts'
+import { createQueryRules } from '../src/operations/serving/parse-query.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
 
 export interface ReferencePage {

@@ -2,15 +2,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
-import { JsonScan } from '../http/json.ts'
 import { type BodyBounds, readBytes, readJsonBody } from '../http/read-body.ts'
-import { BackendError, type BackendSettings } from './backend.ts'
-
-/** The limits of the gateway, for requests that reach the back ends past it. */
-export interface BackendBodies {
-  readonly maxBytes: number
-  readonly maxValues: number
-}
+import { JsonScan } from '../json/json.ts'
+import { type BackendBodies, BackendError, type BackendSettings } from './backend.ts'
 
 /** What back ends send to each other holds several documents: a definition, its trigger, and the run that it follows. */
 const documents = 4

@@ -1,7 +1,7 @@
 /** What a user may do, as the permission service says; without one everything is allowed. */
-import { fieldOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../json-values.ts'
+import { fieldOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { type BackendContext, BackendError } from './backend.ts'
-import { foldName } from './definitions/document-store.ts'
+import { foldName } from './document-store.ts'
 
 export type ApplicationRight = 'READ' | 'WRITE' | 'EXECUTE'
 

@@ -1,7 +1,7 @@
 /** Whether an artifact is the one that a pipeline expects. Events contract, section 3.2; orchestration contract, 4.10. */
-import { isObject, type JsonObject, objectOf, textOf } from '../json-values.ts'
-import type { Meter } from './meter.ts'
+import { isObject, type JsonObject, objectOf, textOf } from '../json/values.ts'
 import { matchesWhole } from './regex/bounded-regex.ts'
+import type { Meter } from './regex/meter.ts'
 import { RegexError } from './regex/regex-syntax.ts'
 
 /** What is compared; id, provenance and account are not. */

@@ -4,7 +4,6 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import type { EngineState } from '../telemetry/metrics.ts'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
-import type { BackendBodies } from './accept-bodies.ts'
 import type { PipelineLimits } from './limits.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
@@ -43,6 +42,12 @@ export interface BackendContext {
   readonly permissionsChanged: () => void
   /** Another number after every change of permissions; undefined where they are not counted. */
   readonly permissionVersion?: () => number
+}
+
+/** The limits of the gateway, for requests that reach the back ends past it. */
+export interface BackendBodies {
+  readonly maxBytes: number
+  readonly maxValues: number
 }
 
 /** Settings of the embedded back ends, as plain data that can be handed to a worker thread. */

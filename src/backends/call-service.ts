@@ -1,7 +1,7 @@
 /** Calls from an embedded back end to other services, with the runtime's own HTTP client: a worker needs no second one. */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { formatJson, parseJson } from '../http/json.ts'
+import { formatJson, parseJson } from '../json/json.ts'
 import { isPage } from '../upstreams/answer-form.ts'
 import { toHeaderText } from '../upstreams/header-text.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'

@@ -1,6 +1,6 @@
 /** How large pipelines may be and how far they may start one another, in the embedded store and engine. */
 import { z } from 'zod'
-import { formatJson } from '../http/json.ts'
+import { formatJson } from '../json/json.ts'
 import { byteCount } from '../setting.ts'
 
 export const PipelineLimitKeys = z.strictObject({

@@ -1,8 +1,8 @@
 /** Keeps two processes from working on one data directory. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { explainDatabaseFault, storageFaultOf } from '../database-fault.ts'
-import { type FileLock, LockedError, lockFile } from '../file-lock.ts'
+import { explainDatabaseFault, storageFaultOf } from '../storage/database-fault.ts'
+import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
 
 /**
  * Creates the directory, readable by its owner only, and locks it.

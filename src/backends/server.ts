@@ -2,13 +2,13 @@
 import { STATUS_CODES } from 'node:http'
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
-import { formatJson, maxStoredJsonDepth } from '../http/json.ts'
+import { formatJson, maxStoredJsonDepth } from '../json/json.ts'
+import { migrate } from '../storage/migrations.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
 import { acceptJson } from './accept-bodies.ts'
 import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend } from './backend.ts'
 import { BackendError } from './backend.ts'
-import { toStorageError } from './database.ts'
-import { migrate } from './migrations.ts'
+import { toStorageError } from './storage-error.ts'
 
 export interface BackendServerOptions {
   backends: readonly Backend[]

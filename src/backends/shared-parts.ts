@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { isObject, type JsonObject } from '../json-values.ts'
+import { isObject, type JsonObject } from '../json/values.ts'
 
 export interface SplitDocument {
   /** Without the parts. */

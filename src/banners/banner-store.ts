@@ -1,8 +1,8 @@
 /** Where banners are kept: one document, in the data directory or in the Redis that replicas share. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writePrivateFile } from '../private-files.ts'
 import { createRedisScript, type Redis } from '../redis/redis.ts'
+import { writePrivateFile } from '../storage/private-files.ts'
 
 /** Both functions reject when the store cannot be asked. */
 export interface BannerStore {

@@ -2,11 +2,12 @@
 
 import { homedir } from 'node:os'
 import type { z } from 'zod'
+import { AuditKeys, type AuditSettings, toAuditSettings } from '../audit/settings.ts'
 import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import type { BannerSettings } from '../banners/banners.ts'
-import type { RateLimitSettings } from '../http/limits/settings.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
+import { LimitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
 import { hasCertificateHeader } from '../login/x509/settings.ts'
 import type { ApplicationCacheSettings } from '../operations/application-cache.ts'
@@ -22,7 +23,6 @@ import { PermissionKeys, type PermissionSettings, toPermissionSettings } from '.
 import { RedisKeys, type RedisSettings, toRedisSettings } from '../redis/settings.ts'
 import { SessionKeys, type SessionSettings, toSessionSettings } from '../sessions/settings.ts'
 import type { SettingsReport } from '../setting.ts'
-import { AuditKeys, type AuditSettings, toAuditSettings } from '../telemetry/audit/settings.ts'
 import { TelemetryKeys, type TelemetrySettings, toTelemetrySettings } from '../telemetry/settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
 import { type BindContext, bindKeys } from './bind.ts'
@@ -40,6 +40,7 @@ export { ConfigError, formatProblems, type Problem } from './problems.ts'
 export interface Config {
   upstreams: ConfiguredUpstreams
   http: HttpSettings
+  rateLimit: RateLimitSettings
   sessions: SessionSettings
   /** Undefined where replicas share nothing. */
   redis: RedisSettings | undefined
@@ -85,7 +86,8 @@ export interface LoadedConfig {
 /** Every key that is not merely passed over, by capability. */
 export const settingGroups = {
   'Services and the calls to them': UpstreamKeys,
-  'Listener, addresses, cross-origin rules, limits': HttpKeys,
+  'Listener, addresses, cross-origin rules': HttpKeys,
+  'Rate limits': LimitKeys,
   Sessions: SessionKeys,
   'Redis or Valkey': RedisKeys,
   Login: LoginKeys,
@@ -170,7 +172,7 @@ function summarize(config: Config, sources: readonly string[]): string {
     `Sessions: ${config.redis === undefined ? 'in the data directory' : 'in Redis, shared with other replicas'}`,
     `Data directory: ${config.backends.dataDir}`,
     `Permissions: ${describePermissions(config)}`,
-    `Rate limits: ${describeLimits(config.http.rateLimit)}`,
+    `Rate limits: ${describeLimits(config.rateLimit)}`,
     `Audit log: ${describeAudit(config.audit)}`,
     'Services:',
     ...services,
@@ -278,6 +280,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   return {
     upstreams,
     http,
+    rateLimit: toRateLimit(bindKeys(LimitKeys, context), report),
     sessions: toSessionSettings(bindKeys(SessionKeys, context), report),
     redis,
     login,

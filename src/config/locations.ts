@@ -1,7 +1,7 @@
 /** Where configuration files are looked for, in the order in which later ones win. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
-import { reasonUnreadable } from '../file-fault.ts'
+import { reasonUnreadable } from '../storage/file-fault.ts'
 import type { Environment } from './environment.ts'
 import type { Problem } from './problems.ts'
 

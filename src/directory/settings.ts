@@ -3,9 +3,9 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { explainUnreadable } from '../file-fault.ts'
 import { certificateLabel, pemBlocks } from '../http/tls/pem.ts'
 import { duration, type SettingsReport } from '../setting.ts'
+import { explainUnreadable } from '../storage/file-fault.ts'
 
 const attribute = z.string().regex(/^[A-Za-z][\w-]*$/, 'must be the name of an attribute, such as memberOf')
 

@@ -63,7 +63,7 @@ export async function examine(options: DoctorOptions): Promise<Examination> {
 }
 
 function checksOf({ config, patience = usualPatience, now = Date.now }: DoctorOptions, { url, source }: PublicAddress): Check[] {
-  const { login, redis, http, backends } = config
+  const { login, redis, http, rateLimit, backends } = config
   return [
     ...(login.oauth2 === undefined ? [] : checkOAuth2(login.oauth2, { baseUrl: url, names: login }, patience)),
     ...(login.saml === undefined ? [] : checkSaml(login.saml, { patience, names: login, now: now() })),
@@ -80,7 +80,7 @@ function checksOf({ config, patience = usualPatience, now = Date.now }: DoctorOp
             saml: login.saml !== undefined,
             tokens: login.tokens,
             audit: config.audit?.sink.kind === 'redis',
-            limits: http.rateLimit.enabled && http.rateLimit.shared,
+            limits: rateLimit.enabled && rateLimit.shared,
           },
           patience,
           now,

@@ -5,11 +5,11 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { lockDataDir } from '../backends/lock.ts'
 import type { Config } from '../config/config.ts'
-import { explainDatabaseFault } from '../database-fault.ts'
 import { GatewayError } from '../errors.ts'
-import { lockFile } from '../file-lock.ts'
 import { explainListeningFault, portSettings } from '../http/listening-fault.ts'
 import { checkNewUser } from '../login/form/users.ts'
+import { explainDatabaseFault } from '../storage/database-fault.ts'
+import { lockFile } from '../storage/file-lock.ts'
 
 export interface Obstacle {
   /** What is in the way, and what to do. */

@@ -3,10 +3,10 @@ import { promisify } from 'node:util'
 import { gzip as gzipCallback } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
+import { formatJson } from '../json/json.ts'
 import { isNavigation } from './caller.ts'
 import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
 import { createErrorPage } from './error-page.ts'
-import { formatJson } from './json.ts'
 import { acceptsGzip, parseAccept } from './parse-accept.ts'
 
 const gzip = promisify(gzipCallback)

@@ -1,6 +1,6 @@
 /** What a change is about, where its path does not say it: the names and ids of its query and body, and nothing else of them. */
-import { isObject } from '../json-values.ts'
-import { concealSecrets } from './conceal-secrets.ts'
+import { isObject } from '../json/values.ts'
+import { concealSecrets } from '../telemetry/conceal-secrets.ts'
 
 const maxLength = 300
 const maxListed = 20

@@ -1,7 +1,7 @@
 /** Reads large YAML documents in a thread, one after the other, without blocking other requests. */
 import { Worker } from 'node:worker_threads'
 import { GatewayError } from '../errors.ts'
-import { parseJson, UnsafeJsonError } from './json.ts'
+import { parseJson, UnsafeJsonError } from '../json/json.ts'
 import type { ReadYaml, YamlDocument } from './yaml-worker.ts'
 
 /** For one document; what takes longer was made for that. */

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http'
 import { type Readable, Transform } from 'node:stream'
 import { GatewayError } from '../errors.ts'
+import { JsonScan, parseScanned, UnsafeJsonError } from '../json/json.ts'
 import { codingOf, decodeBody } from './content-coding.ts'
 import { inviteBody } from './expect-continue.ts'
-import { JsonScan, parseScanned, UnsafeJsonError } from './json.ts'
 
 export type BodyType = 'json' | 'yaml' | 'text' | 'other'
 

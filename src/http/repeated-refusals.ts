@@ -1,5 +1,5 @@
 /** Refusals that repeat themselves: the first is a record of its own, the others are counted and become one together. */
-import type { AuditEvent } from '../telemetry/audit/event.ts'
+import type { AuditEvent } from '../audit/event.ts'
 import { networkOf } from './network.ts'
 
 const intervalMs = 60_000

@@ -1,9 +1,8 @@
-/** What an operator may set about the listener, the addresses that it believes, cross-origin rules and limits. */
+/** What an operator may set about the listener, the addresses that it believes, and cross-origin rules. */
 import { z } from 'zod'
 import { byteCount, duration, httpAddress, port, type SettingsReport, wholePattern, withoutEffect } from '../setting.ts'
 import type { BodySettings } from './body-bounds.ts'
 import type { CorsSettings } from './cors.ts'
-import { LimitKeys, type RateLimitSettings, toRateLimit } from './limits/settings.ts'
 import type { OriginSettings } from './origin.ts'
 import type { SheddingSettings } from './shedding.ts'
 import { type ListenerSettings, TlsKeys, toTls } from './tls/settings.ts'
@@ -155,7 +154,6 @@ export const HttpKeys = z.strictObject({
     .describe('Tracing headers of responses.'),
   'url-handler.trailingSlash.enabled': z.boolean().default(true).describe('Ignore a slash at the end of a path.'),
   'content.cachingFilter.enabled': withoutEffect('Fairlead sends the length of an answer where it knows it.'),
-  ...LimitKeys.shape,
   'requestShedding.enabled': z
     .boolean()
     .default(false)
@@ -193,7 +191,6 @@ export interface HttpSettings {
   answerHeaders: string[]
   cors: CorsSettings
   origin: OriginSettings
-  rateLimit: RateLimitSettings
   shedding: SheddingSettings
 }
 
@@ -228,7 +225,6 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
     answerHeaders: keys['interceptors.responseHeader.fields'].map((name) => name.toLowerCase()),
     cors: toCors(keys, surroundings.uiUrl),
     origin,
-    rateLimit: toRateLimit(keys, report),
     shedding: {
       enabled: keys['requestShedding.enabled'],
       paths: keys['requestShedding.paths'],

@@ -1,6 +1,6 @@
 /** Entry point of the thread that reads large YAML documents: takes documents, answers with JSON or with what is wrong. */
 import { parentPort } from 'node:worker_threads'
-import { formatJson, UnsafeJsonError } from './json.ts'
+import { formatJson, UnsafeJsonError } from '../json/json.ts'
 import { parseYaml } from './yaml.ts'
 
 export interface YamlDocument {

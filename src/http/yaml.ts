@@ -1,6 +1,6 @@
 /** YAML in and out, for bodies and answers; loaded only when a client asks for it. */
 import { isScalar, parseDocument, stringify, visit } from 'yaml'
-import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from './json.ts'
+import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from '../json/json.ts'
 
 const maxAliases = 500
 

@@ -2,8 +2,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { closeToOthers, writePrivateFile } from '../private-files.ts'
 import { isWrongType, type Redis } from '../redis/redis.ts'
+import { closeToOthers, writePrivateFile } from '../storage/private-files.ts'
 
 export interface LoginKey {
   /** 4 bytes that distinguish keys. */

@@ -1,9 +1,9 @@
 /** What an operator may set about the look of pages: name, text and logo, checked and ready to be shown. */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
-import { explainUnreadable } from '../file-fault.ts'
 import { type Brand, fairleadBrand } from '../http/page.ts'
 import type { SettingsReport } from '../setting.ts'
+import { explainUnreadable } from '../storage/file-fault.ts'
 
 /** The logo is part of every page that shows it. */
 const maxLogoBytes = 100 * 1024

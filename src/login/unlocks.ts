@@ -1,10 +1,10 @@
 /** Unlocked users: `fairlead user unlock` notes them, and running gateways forget their wrong passwords. */
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
-import { openDatabase } from '../backends/database.ts'
-import { migrate } from '../backends/migrations.ts'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
+import { openDatabase } from '../storage/database.ts'
+import { migrate } from '../storage/migrations.ts'
 import { toUserKey } from '../user-name.ts'
 import { guessWindowMs } from './form/guess-limit.ts'
 

@@ -1,17 +1,16 @@
 /** The long-lived parts that operations may use besides the services: what the composition root hands to them. */
 
+import type { AuditLog } from '../audit/audit-log.ts'
 import type { Banners } from '../banners/banners.ts'
 import type { AuditedAnswers } from '../http/audited-answers.ts'
 import type { Site } from '../http/page.ts'
 import type { Login } from '../login/login.ts'
 import type { Permissions } from '../permissions/permissions.ts'
-import type { AuditLog } from '../telemetry/audit/audit-log.ts'
 import type { Health } from '../telemetry/health.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { ApplicationCache } from './application-cache.ts'
-import type { ApiDocument } from './openapi.ts'
 import type { OperationSettings } from './settings.ts'
 
 export interface Platform {
@@ -34,5 +33,9 @@ export interface Platform {
   /** Ids of everything that is served. */
   readonly operationIds: ReadonlySet<string>
   /** The OpenAPI document of everything that is served. */
-  readonly apiDocument: ApiDocument
+  readonly apiDocument: PrintedDocument
+}
+
+export interface PrintedDocument {
+  print(format: 'json' | 'yaml', serverUrl: string): Promise<Buffer>
 }

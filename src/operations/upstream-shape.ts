@@ -1,6 +1,6 @@
 /** What an operation that looks into the answer of a service may rely on, so that a surprise is the service's fault and not a crash. */
 import { GatewayError } from '../errors.ts'
-import { isObject, type JsonObject } from '../json-values.ts'
+import { isObject, type JsonObject } from '../json/values.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 
 /** @throws {GatewayError} UPSTREAM_UNREADABLE when the parsed answer is not an object, an empty one included */

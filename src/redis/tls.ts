@@ -1,8 +1,8 @@
 /** The files with which connections to Redis are encrypted. Read once, at the start. */
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
-import { explainUnreadable } from '../file-fault.ts'
 import type { SettingsReport } from '../setting.ts'
+import { explainUnreadable } from '../storage/file-fault.ts'
 
 /** PEM texts; the names are those of `tls.connect`. */
 export interface RedisTls {

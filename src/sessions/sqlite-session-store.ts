@@ -2,8 +2,8 @@
 import { renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
-import { explainDatabaseFault } from '../database-fault.ts'
-import { openPrivateDatabase } from '../private-files.ts'
+import { explainDatabaseFault } from '../storage/database-fault.ts'
+import { openPrivateDatabase } from '../storage/private-files.ts'
 import type { SessionStore, StoredSession } from './session-store.ts'
 
 export interface SqliteSessionStoreOptions {

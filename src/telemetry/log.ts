@@ -3,7 +3,7 @@ import { styleText } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import pino, { type Logger } from 'pino'
 import type { GatewayError } from '../errors.ts'
-import { concealSecrets } from '../http/conceal-secrets.ts'
+import { concealSecrets } from './conceal-secrets.ts'
 import { formatLine, type Paint } from './format-line.ts'
 import type { LogFormat } from './settings.ts'
 

@@ -1,6 +1,6 @@
 /** Prometheus metrics: of requests, services, logins, sessions, Redis, the embedded engine and the process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { methodLabel } from '../http/methods.ts'
+import { methodLabel } from './methods.ts'
 
 /** A metric as the reference describes it. */
 export interface MetricDescription {

@@ -1,9 +1,9 @@
 /** Large YAML documents: read in a thread, with the same outcome as small ones. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { formatJson } from '../../src/http/json.ts'
 import { parseYamlAside } from '../../src/http/parse-yaml-aside.ts'
 import { parseYaml } from '../../src/http/yaml.ts'
+import { formatJson } from '../../src/json/json.ts'
 
 const lines = Array.from({ length: 2000 }, (_, index) => `name${index}: value ${index}`)
 

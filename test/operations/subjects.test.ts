@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { GatewayError } from '../../src/errors.ts'
-import { parseJson } from '../../src/http/json.ts'
-import { checkCarriedDocuments } from '../../src/operations/job-form.ts'
+import { parseJson } from '../../src/json/json.ts'
+import { checkCarriedDocuments } from '../../src/operations/access/job-form.ts'
 import {
   type Subject,
   subjectsMentionedIn,
@@ -11,7 +11,7 @@ import {
   subjectsOfJobs,
   subjectsOfStart,
   subjectsOfTask,
-} from '../../src/operations/subjects.ts'
+} from '../../src/operations/access/subjects.ts'
 
 const refusal = (code: string) => (error: GatewayError) => error.code === code
 const isHidden = (subjects: Subject[]) => subjects.some(({ kind }) => kind === 'hidden')

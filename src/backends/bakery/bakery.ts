@@ -1,6 +1,6 @@
 /** The embedded bakery: answers the bakery contract for an installation that has no image builder and no manifest renderer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { fieldOf, textOf } from '../../json-values.ts'
+import { fieldOf, textOf } from '../../json/values.ts'
 import { type Backend, BackendError } from '../backend.ts'
 
 const defaultProvider = 'aws'

@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { describeChoice } from '../../edit-distance.ts'
-import { fieldOf } from '../../json-values.ts'
+import { fieldOf } from '../../json/values.ts'
 import { type Backend, BackendError } from '../backend.ts'
 
 /** Build servers that the contract knows by name. */

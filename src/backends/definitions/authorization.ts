@@ -3,12 +3,12 @@
  * name: a stage of a pipeline acts with the rights that its user has at that moment, and not at the moment of saving.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type JsonObject, objectOf, objectsOf } from '../../json-values.ts'
+import { type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
+import { pipelineOf } from '../../pipeline-templates/inheritance.ts'
 import { type Access, checkOnApplication, describeMissing, requireAccess } from '../access.ts'
 import { BackendError, callerOf } from '../backend.ts'
-import { pipelineOf } from '../pipeline-templates/inheritance.ts'
+import { type DocumentStore, foldName } from '../document-store.ts'
 import type { Definitions } from './collections.ts'
-import { type DocumentStore, foldName } from './document-store.ts'
 import { createTriggersOf, type TriggersOf } from './effective-triggers.ts'
 
 interface Rights {

@@ -1,8 +1,8 @@
 /** The collections of the definition store, how each finds and stamps its documents, and writing to them as one unit. */
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
-import { inTransaction } from '../database.ts'
-import { type Collection, DocumentStore, foldName } from './document-store.ts'
+import { type Collection, DocumentStore, foldName } from '../document-store.ts'
 
 export interface Definitions {
   readonly applications: DocumentStore

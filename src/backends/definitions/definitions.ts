@@ -1,10 +1,10 @@
 /** The embedded definition store: applications, pipelines and all else that people and tools declare. */
 import type { FastifyInstance } from 'fastify'
 import type { Backend } from '../backend.ts'
+import { documentMigrations } from '../document-store.ts'
 import { applicationRoutes, InvalidApplication } from './applications.ts'
 import { learnRights } from './authorization.ts'
 import { createDefinitions } from './collections.ts'
-import { documentMigrations } from './document-store.ts'
 import { notificationRoutes } from './notifications.ts'
 import { refuseOtherMethods } from './offered-methods.ts'
 import { permissionRoutes } from './permissions.ts'

@@ -1,8 +1,8 @@
 /** The triggers that a stored pipeline has, those among them that it inherits from its template. */
-import { type JsonObject, objectsOf } from '../../json-values.ts'
-import { inheritLists, isTemplateInstance } from '../pipeline-templates/inheritance.ts'
-import { type DocumentStore, foldName } from './document-store.ts'
-import { templateOf } from './template-references.ts'
+import { type JsonObject, objectsOf } from '../../json/values.ts'
+import { inheritLists, isTemplateInstance } from '../../pipeline-templates/inheritance.ts'
+import { templateOf } from '../../pipeline-templates/references.ts'
+import { type DocumentStore, foldName } from '../document-store.ts'
 
 /** Expressions in inherited triggers are not evaluated: see `mayBe`. */
 export type TriggersOf = (pipeline: JsonObject) => JsonObject[]

@@ -1,10 +1,10 @@
 /** Notifications of applications, and one global record: recipients and events of executions. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { foldName } from '../document-store.ts'
 import { checkAdministrator, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
 import { checkArray, checkBody, optionalText, param, refusal, sendTexts, userOf } from './requests.ts'
 
 const NotificationFields = z.looseObject({ application: optionalText })

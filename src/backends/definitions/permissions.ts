@@ -1,39 +1,14 @@
 /** Permissions of applications: which roles may do what. The application itself need not exist yet. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
-import { describeIssue } from '../../describe-issue.ts'
-import { describeChoice } from '../../edit-distance.ts'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
 import { findApplicationNameObjection } from '../../permissions/application-name.ts'
+import { PermissionFields } from '../application-permissions.ts'
+import { foldName } from '../document-store.ts'
 import { accessOf, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
-import { checkBody, optionalText, param, refusal, sendText, userOf } from './requests.ts'
+import { checkBody, param, refusal, sendText, userOf } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
-const roles = z.array(z.string()).nullish()
-const grants = { READ: roles, WRITE: roles, EXECUTE: roles, CREATE: roles }
-const PermissionFields = z.looseObject({
-  name: optionalText,
-  permissions: z
-    .strictObject(grants, {
-      error: ({ code, keys }) =>
-        code === 'unrecognized_keys'
-          ? describeChoice(String(keys?.[0]), 'a permission', Object.keys(grants)).replace(/\.$/, '')
-          : undefined,
-    })
-    .nullish(),
-  requiredGroupMembership: roles,
-})
-type PermissionFields = z.infer<typeof PermissionFields>
-
-/** What is wrong with the permissions of an application that are about to be saved: a sentence, or undefined. */
-export function describePermissionsProblem(permissions: unknown): string | undefined {
-  const checked = PermissionFields.shape.permissions.safeParse(permissions)
-  const [issue] = checked.error?.issues ?? []
-  if (issue === undefined) return undefined
-  return `${['permissions', ...issue.path].join('.')}: ${describeIssue(issue)}.`
-}
 type Granted = Record<string, string[]>
 
 /** Whether a permission record restricts access. */

@@ -1,8 +1,8 @@
 /** Saving many pipelines at once: the good ones are written together, the others are reported (contract, section 4.7). */
-import { isObject, type JsonObject } from '../../json-values.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
+import { foldName } from '../document-store.ts'
 import type { Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
 import { checkPipeline, checkPipelineTypes } from './pipeline-rules.ts'
 
 interface BatchReport {

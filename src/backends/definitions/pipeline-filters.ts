@@ -1,9 +1,9 @@
 /** Which pipelines a filtered list keeps, and which a finished pipeline triggers (contract, sections 4.3 and 4.8). */
-import { formatJson } from '../../http/json.ts'
-import type { JsonObject } from '../../json-values.ts'
-import { isTrue } from '../../json-values.ts'
+import { formatJson } from '../../json/json.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { isTrue } from '../../json/values.ts'
+import { foldName } from '../document-store.ts'
 import type { Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
 import { createTriggersOf, mayBe, type TriggersOf } from './effective-triggers.ts'
 
 export interface TriggerFilter {

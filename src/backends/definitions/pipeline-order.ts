@@ -1,11 +1,11 @@
 /** The order in which pipelines or strategies of an application are shown, and changing it (contract, section 4.6). */
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
 import { describeMissing } from '../access.ts'
+import { type DocumentStore, foldName } from '../document-store.ts'
 import { accessOf, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { type DocumentStore, foldName } from './document-store.ts'
 import { checkBody, incomplete, missing, optionalText, refusal, userOf } from './requests.ts'
 
 /** Those with an index first, by index; ties and the others by name ignoring case, or by id when there is no name. */

@@ -1,8 +1,8 @@
 /** Removing a pipeline or strategy together with the service account that was made for it. */
 import type { FastifyRequest } from 'fastify'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { type DocumentStore, foldName } from '../document-store.ts'
 import type { Definitions } from './collections.ts'
-import { type DocumentStore, foldName } from './document-store.ts'
 import { missing, param } from './requests.ts'
 import { removeManagedAccount } from './service-accounts.ts'
 

@@ -1,17 +1,17 @@
 /** What a pipeline or strategy must fulfil to be saved, and what the store fills in (contract, section 4.4). */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { formatJson } from '../../http/json.ts'
-import type { JsonObject } from '../../json-values.ts'
-import { isTrue } from '../../json-values.ts'
+import { formatJson } from '../../json/json.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { isTrue } from '../../json/values.ts'
+import { templateOf } from '../../pipeline-templates/references.ts'
 import type { BackendError } from '../backend.ts'
+import { type DocumentStore, foldName } from '../document-store.ts'
 import { defaultPipelineLimits, describeExcess, describeOversize } from '../limits.ts'
+import { describeStageCycle } from '../orchestration/submission/stage-cycle.ts'
 import type { Definitions } from './collections.ts'
-import { type DocumentStore, foldName } from './document-store.ts'
 import { checkBody, incomplete, jsonObject, optionalFlag, optionalObjects, optionalText, refusal } from './requests.ts'
 import { checkStages } from './runnable-stages.ts'
-import { describeStageCycle } from './stage-cycle.ts'
-import { missingTemplate } from './template-references.ts'
 import { checkPatterns } from './trigger-patterns.ts'
 import { checkTriggers } from './usable-triggers.ts'
 
@@ -173,4 +173,10 @@ function formatMoment(ms: number): string {
   if (Number.isNaN(moment.getTime())) return 'an unknown time'
   const [day, time = ''] = moment.toISOString().split('T')
   return `${day} at ${time.slice(0, 8)} UTC`
+}
+
+/** The template that a pipeline refers to although the store does not have it. */
+function missingTemplate({ templates }: Definitions, pipeline: JsonObject): string | undefined {
+  const id = templateOf(pipeline)
+  return id === undefined || templates.has(foldName(id)) ? undefined : id
 }

@@ -1,9 +1,9 @@
 /** Routes of pipelines: lists, single reads, saves, renames and the order within an application. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { foldName } from '../document-store.ts'
 import { checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
 import { createTriggersOf } from './effective-triggers.ts'
 import { saveBatch } from './pipeline-batch.ts'
 import { isEnabled, isFiltering, passes, type TriggerFilter, triggeredBy } from './pipeline-filters.ts'

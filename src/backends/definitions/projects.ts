@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { foldName } from '../document-store.ts'
 import type { Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
 import {
   checkArray,
   checkBody,

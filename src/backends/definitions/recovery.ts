@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { describeChoice } from '../../edit-distance.ts'
+import { foldName } from '../document-store.ts'
 import { checkAdministrator } from './authorization.ts'
 import { collectionOfKind, type Definitions, kinds } from './collections.ts'
-import { foldName } from './document-store.ts'
 import { checkBody, missing, refusal } from './requests.ts'
 
 const RecoverFields = z.looseObject({ objectType: z.string(), objectId: z.string() })

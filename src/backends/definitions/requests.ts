@@ -2,10 +2,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
-import { isObject, type JsonObject } from '../../json-values.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError, callerOf } from '../backend.ts'
+import type { DocumentStore } from '../document-store.ts'
 import { anonymous } from './collections.ts'
-import type { DocumentStore } from './document-store.ts'
 
 /** Pieces of body schemas. They check only: what is stored is the body as it was sent. */
 export const jsonObject = z.custom<JsonObject>(isObject, 'it must be an object')

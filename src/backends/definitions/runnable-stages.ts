@@ -1,5 +1,5 @@
 /** Checks of stages that the embedded engine could not run, by their types and references. */
-import { isTrue, type JsonObject, objectsOf } from '../../json-values.ts'
+import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { stageTypes } from '../orchestration/stages/registry.ts'
 import { describeUnknownTypes, typesRunElsewhere } from '../orchestration/stages/unknown-types.ts'

@@ -1,10 +1,10 @@
 /** Service accounts: names under which triggers run pipelines, with the roles that they are members of. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { foldName } from '../document-store.ts'
 import { checkAdministrator } from './authorization.ts'
 import { anonymous, type Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
 import { checkBody, missing, param, refusal, sendTexts, userOf } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 

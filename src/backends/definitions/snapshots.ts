@@ -1,11 +1,11 @@
 /** Snapshots: what the infrastructure of an application in one account was at a moment. All of them are kept. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { parseJson } from '../../http/json.ts'
-import type { JsonObject } from '../../json-values.ts'
+import { parseJson } from '../../json/json.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { foldName } from '../document-store.ts'
 import { checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
 import {
   checkBody,
   incomplete,

@@ -1,9 +1,9 @@
 /** Deployment strategies: pipelines in a collection of their own, with fewer rules (contract, section 5). */
 import type { FastifyInstance } from 'fastify'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { foldName } from '../document-store.ts'
 import { checkAdministrator, checkSaver, checkWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
 import { inOrder, move, reorder } from './pipeline-order.ts'
 import { namedByPath, removePipeline } from './pipeline-removal.ts'
 import {

@@ -1,10 +1,11 @@
 /** Pipeline templates of the first schema, and what both schemas share: scopes and the pipelines that depend on a template. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { parentOf, templateOf } from '../../pipeline-templates/references.ts'
+import { foldName } from '../document-store.ts'
 import { checkTemplateReader, checkTemplateTriggers, checkTemplateWriter } from './authorization.ts'
 import type { Definitions } from './collections.ts'
-import { foldName } from './document-store.ts'
 import {
   checkBody,
   incomplete,
@@ -17,7 +18,6 @@ import {
   sendText,
   userOf,
 } from './requests.ts'
-import { parentOf, templateOf } from './template-references.ts'
 
 export const TemplateFields = z.looseObject({
   id: optionalText,

@@ -1,5 +1,5 @@
 /** Patterns in triggers and expected artifacts: one that can never match is refused when it is saved. */
-import { isTrue, type JsonObject, objectOf, objectsOf } from '../../json-values.ts'
+import { isTrue, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { comparedFields } from '../artifact-match.ts'
 import { findRegexProblem } from '../regex/bounded-regex.ts'
 import { refusal } from './requests.ts'

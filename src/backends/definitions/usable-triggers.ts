@@ -1,6 +1,6 @@
 /** Checks of triggers that could never fire: unknown types, cron expressions and statuses. */
 import { describeChoice } from '../../edit-distance.ts'
-import { isTrue, type JsonObject, objectsOf, textsOf } from '../../json-values.ts'
+import { isTrue, type JsonObject, objectsOf, textsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { validateCron } from '../events/cron/validation.ts'
 import { triggerTypes } from '../events/kinds/all.ts'

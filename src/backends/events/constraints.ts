@@ -1,6 +1,6 @@
 /** Payload constraints: what a trigger demands of the body of an event. Events contract, section 7.2. */
-import { formatJson, isRawNumber } from '../../http/json.ts'
-import { fieldOf, isObject, type JsonObject } from '../../json-values.ts'
+import { formatJson, isRawNumber } from '../../json/json.ts'
+import { fieldOf, isObject, type JsonObject } from '../../json/values.ts'
 import type { Patterns } from './event-patterns.ts'
 import { valueAt } from './json-path.ts'
 

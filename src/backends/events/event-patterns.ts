@@ -1,6 +1,6 @@
 /** Patterns of triggers, matched against what one event says: all of them together have one budget. */
-import { formatJson } from '../../http/json.ts'
-import type { JsonObject } from '../../json-values.ts'
+import { formatJson } from '../../json/json.ts'
+import type { JsonObject } from '../../json/values.ts'
 import { matchesArtifact } from '../artifact-match.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { createRegexMeter, matchesWhole, occursIn } from '../regex/bounded-regex.ts'

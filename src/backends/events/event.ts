@@ -1,6 +1,6 @@
 /** An event as the embedded event service works with it, whatever shape it arrived in. */
 import { randomUUID } from 'node:crypto'
-import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../../json-values.ts'
+import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 
 export interface Event {
   /** UUID; travels to the trigger of every pipeline that the event starts. */

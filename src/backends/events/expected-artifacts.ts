@@ -1,5 +1,5 @@
 /** Expected artifacts: a trigger that names some fires only when one of them arrived. Events contract, section 3.2. */
-import { type JsonObject, textsOf } from '../../json-values.ts'
+import { type JsonObject, textsOf } from '../../json/values.ts'
 import type { Patterns } from './event-patterns.ts'
 
 /** Whether at least one received artifact is one that the trigger expects; also when it expects none. */

@@ -1,5 +1,5 @@
 /** The user of a run that was not started by hand. Events contract, section 3.1. */
-import { type JsonObject, textOf } from '../../json-values.ts'
+import { type JsonObject, textOf } from '../../json/values.ts'
 import { type Access, loadAccess, requireAccess } from '../access.ts'
 import type { BackendContext } from '../backend.ts'
 

@@ -1,5 +1,5 @@
 /** The part of JSON path that payload constraints use: `$.a['b'][0].c`, `[*]`, `.*` and `..name`; no filters, no scripts. */
-import { fieldOf, isObject } from '../../json-values.ts'
+import { fieldOf, isObject } from '../../json/values.ts'
 
 type Step =
   | { kind: 'name'; name: string }

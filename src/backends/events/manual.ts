@@ -1,7 +1,7 @@
 /** Manual starts: a request for one pipeline, by name or id. */
-import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../json-values.ts'
+import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
+import { isExecutionId } from '../../storage/ulid.ts'
 import type { BackendContext, Caller } from '../backend.ts'
-import { isExecutionId } from '../ulid.ts'
 import type { Event } from './event.ts'
 import { loadPipeline } from './pipelines.ts'
 import type { Start } from './start.ts'

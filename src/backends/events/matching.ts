@@ -1,8 +1,8 @@
 /** Decides which pipelines an event starts. Events contract, section 3, steps 1 to 6. */
-import { formatJson } from '../../http/json.ts'
-import { isTrue, type JsonObject, textOf } from '../../json-values.ts'
+import { formatJson } from '../../json/json.ts'
+import { isTrue, type JsonObject, textOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
-import type { EffectivePipeline, EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../effective-pipelines.ts'
 import type { Event } from './event.ts'
 import { createPatterns } from './event-patterns.ts'
 import { hasExpectedArtifact } from './expected-artifacts.ts'

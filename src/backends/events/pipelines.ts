@@ -1,7 +1,7 @@
 /** Reads pipeline definitions from the definition store, always the current ones. */
-import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../json-values.ts'
+import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import { BackendError, type CallService } from '../backend.ts'
-import type { EffectivePipeline, EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../effective-pipelines.ts'
 
 /** The service itself reads definitions for matching, without a user. */
 const asNobody = { 'x-spinnaker-user': 'anonymous', 'x-spinnaker-anonymous': 'anonymous' }

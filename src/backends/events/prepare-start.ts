@@ -1,5 +1,5 @@
 /** Makes the request that starts a pipeline at the orchestrator: the definition, what triggered it, and what is known of its build. */
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json-values.ts'
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
 import type { Start } from './start.ts'
 

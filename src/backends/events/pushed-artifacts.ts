@@ -1,5 +1,5 @@
 /** What a webhook says was pushed, in the words of registries and source control. Events contract, sections 7.1 and 7.5. */
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json-values.ts'
+import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import type { Event } from './event.ts'
 
 /** What every artifact of a push repeats is short, and a push of so many files is no push: a small body must not become a large list. */

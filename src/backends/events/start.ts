@@ -1,5 +1,5 @@
 /** A run that an event, a time or a person decided on. */
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
 
 export interface Start {
   pipeline: JsonObject

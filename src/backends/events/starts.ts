@@ -3,11 +3,11 @@
  * that cannot be started leaves a failed execution that says why.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { formatJson, parseJson } from '../../http/json.ts'
-import { fieldOf, textOf } from '../../json-values.ts'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { fieldOf, textOf } from '../../json/values.ts'
+import { createUlid, isExecutionId } from '../../storage/ulid.ts'
 import { type BackendContext, BackendError, type ServiceAnswer, type ServiceCall } from '../backend.ts'
 import { SharedParts, sharedPartsMigration } from '../shared-parts.ts'
-import { createUlid, isExecutionId } from '../ulid.ts'
 import { prepareStart, toFailedStart } from './prepare-start.ts'
 import type { Start } from './start.ts'
 

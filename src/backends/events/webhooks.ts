@@ -1,8 +1,8 @@
 /** Turns webhooks into events. Events contract, sections 1.1 and 7. */
 import { randomUUID } from 'node:crypto'
 import { describeChoice } from '../../edit-distance.ts'
-import { maxStoredJsonDepth, parseJson } from '../../http/json.ts'
-import { fieldOf, type JsonObject, objectOf } from '../../json-values.ts'
+import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
+import { fieldOf, type JsonObject, objectOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import type { Event } from './event.ts'
 import { gitSources } from './kinds/git.ts'

@@ -1,5 +1,5 @@
 /** Artifacts: files that a pipeline refers to. Without artifact accounts, only those that carry their content can be read. */
-import { fieldOf, textOf } from '../../json-values.ts'
+import { fieldOf, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { type InfrastructureRoute, none, notFound } from './route.ts'
 

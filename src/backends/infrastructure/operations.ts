@@ -1,5 +1,5 @@
 /** Operations change infrastructure and are followed as tasks. Each needs an account, so all are refused, and say why. */
-import { fieldOf, isObject, type JsonObject, objectsOf, textOf } from '../../json-values.ts'
+import { fieldOf, isObject, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { unknownProvider } from './providers.ts'
 import { type InfrastructureRoute, none, pathValue } from './route.ts'

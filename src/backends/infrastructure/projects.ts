@@ -1,5 +1,5 @@
 /** Clusters of a project: what the definition store says belongs to it, with what runs of that, which is nothing yet. */
-import { fieldOf, objectsOf, textOf, textsOf } from '../../json-values.ts'
+import { fieldOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { type InfrastructureRoute, pathValue } from './route.ts'
 

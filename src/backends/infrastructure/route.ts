@@ -1,6 +1,6 @@
 /** One row of the infrastructure service's tables, and the answers that most rows share. */
 import type { FastifyRequest } from 'fastify'
-import { fieldOf } from '../../json-values.ts'
+import { fieldOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 
 export interface InfrastructureRoute {

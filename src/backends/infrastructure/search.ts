@@ -1,5 +1,5 @@
 /** Search: applications and projects come from the definition store; nothing else exists without a provider. */
-import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json-values.ts'
+import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { loadAccess } from '../access.ts'
 import { type BackendContext, BackendError, callerOf } from '../backend.ts'
 import { type InfrastructureRoute, queryValue, queryValues } from './route.ts'

@@ -1,5 +1,5 @@
 /** When an execution window is open: days of the week and times of day in a time zone. */
-import { type JsonObject, objectOf } from '../../json-values.ts'
+import { type JsonObject, objectOf } from '../../json/values.ts'
 
 export interface ExecutionWindow {
   /** 1 is Sunday, 7 Saturday. */

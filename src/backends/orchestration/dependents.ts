@@ -1,8 +1,8 @@
 /** Starts the pipelines that a stored trigger ties to the end of another one (orchestration contract, 4.11). */
-import { isTrue, type JsonObject, objectsOf } from '../../json-values.ts'
+import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { foldName } from '../definitions/document-store.ts'
-import type { EffectivePipeline } from '../pipeline-templates/effective-pipelines.ts'
+import { foldName } from '../document-store.ts'
+import type { EffectivePipeline } from '../effective-pipelines.ts'
 import { completionWord } from './completion-words.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'

@@ -1,11 +1,11 @@
 /** What the engine is made of, and what it lends to the work that it has done for it. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
 import type { Access } from '../access.ts'
 import type { CallService } from '../backend.ts'
+import type { EffectivePipelines } from '../effective-pipelines.ts'
 import type { PipelineLimits } from '../limits.ts'
-import type { EffectivePipelines } from '../pipeline-templates/effective-pipelines.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution } from './model.ts'
 import type { StageTypes } from './stages/stage-type.ts'

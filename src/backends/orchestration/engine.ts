@@ -2,11 +2,12 @@
  * Drives executions: hands out tasks whose time has come, records their results, and wakes up when the next is due. Between
  * two steps there is nothing in memory that is not in the store, so a restart goes on where the last step ended.
  */
+
+import { inTransaction } from '../../storage/database.ts'
+import { timeOfUlid } from '../../storage/ulid.ts'
 import type { EngineState } from '../../telemetry/metrics.ts'
 import { BackendError } from '../backend.ts'
-import { inTransaction } from '../database.ts'
 import { executionFactor } from '../limits.ts'
-import { timeOfUlid } from '../ulid.ts'
 import { DueQueue } from './due-queue.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { runFollowUp } from './follow-ups.ts'

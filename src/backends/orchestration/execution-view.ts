@@ -1,5 +1,5 @@
 /** How executions look to others: the whole record, the unexpanded form of lists, and the task view (sections 2.4, 3.4). */
-import { isObject, type JsonObject } from '../../json-values.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
 import type { Execution, Stage } from './model.ts'
 
 /** The record without the engine's notes; stages sorted by reference as text. Null members are left out when it is written. */

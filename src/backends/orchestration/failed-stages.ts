@@ -1,5 +1,5 @@
 /** The failed leaves of an execution and of the child pipelines that it ran (orchestration contract, E19). */
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
 import { errorTexts } from './machine/failure.ts'
 import { childrenOf } from './machine/graph.ts'
 import type { Execution, Stage } from './model.ts'

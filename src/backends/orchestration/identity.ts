@@ -1,5 +1,5 @@
 /** In whose name a stage acts (orchestration contract, 1.2). */
-import { isTrue } from '../../json-values.ts'
+import { isTrue } from '../../json/values.ts'
 import { ancestorsOf, parentOf } from './machine/graph.ts'
 import type { Execution, Stage } from './model.ts'
 import { typeNameOf } from './stages/stage-type.ts'

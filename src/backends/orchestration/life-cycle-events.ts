@@ -1,6 +1,6 @@
 /** Tells the event service what happens to executions and stages: best effort, never in the way of a run (orchestration contract, 8). */
 import type { FastifyBaseLogger } from 'fastify'
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'

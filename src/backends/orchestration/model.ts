@@ -2,7 +2,7 @@
  * The record of a run as the engine keeps it (orchestration contract, section 3). The `engine` members are the engine's own
  * notes; they are stored with the record and never shown.
  */
-import type { JsonObject } from '../../json-values.ts'
+import type { JsonObject } from '../../json/values.ts'
 import type { Status } from './statuses.ts'
 
 export type ExecutionType = 'PIPELINE' | 'ORCHESTRATION'

@@ -1,5 +1,5 @@
 /** Joins the notifications of an application to those of one of its pipelines (events contract, 10.2). */
-import { isObject, type JsonObject, objectsOf } from '../../json-values.ts'
+import { isObject, type JsonObject, objectsOf } from '../../json/values.ts'
 
 /** @param ofApplication One list of entries per kind; other members are ignored. */
 export function mergedNotifications(ofPipeline: readonly unknown[], ofApplication: unknown): unknown[] {

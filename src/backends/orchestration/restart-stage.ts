@@ -1,5 +1,5 @@
 /** Restarts a stage within one transaction, its concurrency limit and its parent execution included (orchestration contract, 4.7). */
-import { isObject, type JsonObject } from '../../json-values.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
 import { startOrPark } from './concurrency.ts'
 import { advance } from './machine/advance.ts'
 import { findStage, topLevelOf } from './machine/graph.ts'

@@ -1,5 +1,5 @@
 /** Whether a run was started by a stage of another one, as the engine has noted it with the run. */
-import { isObject } from '../../json-values.ts'
+import { isObject } from '../../json/values.ts'
 import type { Execution, Stage } from './model.ts'
 
 export function isStartedBy(child: Execution, parent: Execution, stage: Stage): boolean {

@@ -1,7 +1,7 @@
 /** Executions in SQLite: one row each, written whole, so that every state change is one atomic step. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { parseJson, UnsafeJsonError } from '../../http/json.ts'
-import { isObject } from '../../json-values.ts'
+import { parseJson, UnsafeJsonError } from '../../json/json.ts'
+import { isObject } from '../../json/values.ts'
 import { SharedParts } from '../shared-parts.ts'
 import type { Execution, ExecutionType, Trigger } from './model.ts'
 import { isComplete, type Status } from './statuses.ts'

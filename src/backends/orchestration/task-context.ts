@@ -1,5 +1,5 @@
 /** What a step is given: the state of its moment, calls in the name of the right user, and other executions. */
-import { isObject } from '../../json-values.ts'
+import { isObject } from '../../json/values.ts'
 import { type Access, type ApplicationRight, describeMissing } from '../access.ts'
 import type { ServiceAnswer } from '../backend.ts'
 import type { EngineParts } from './engine-parts.ts'

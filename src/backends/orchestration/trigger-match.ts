@@ -1,10 +1,10 @@
 /** Whether a trigger contains what a search asks for (orchestration contract, E18). */
 
-import { parseJson } from '../../http/json.ts'
-import { isObject, type JsonObject } from '../../json-values.ts'
+import { parseJson } from '../../json/json.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import type { Meter } from '../meter.ts'
 import { matchesWhole } from '../regex/bounded-regex.ts'
+import type { Meter } from '../regex/meter.ts'
 import { RegexError } from '../regex/regex-syntax.ts'
 
 /**

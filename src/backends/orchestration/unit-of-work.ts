@@ -2,7 +2,7 @@
  * One transaction of the engine: the executions that it touches are loaded once, changed in memory, and written together at
  * the end, after everything that a completion entails has been done.
  */
-import { isObject } from '../../json-values.ts'
+import { isObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { executionFactor } from '../limits.ts'
 import { releaseWaiting, startOrPark } from './concurrency.ts'

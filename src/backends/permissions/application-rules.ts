@@ -1,5 +1,5 @@
 /** Rules that give permissions to applications by the beginning of their names, as Fiat's prefix source does. */
-import { foldName } from '../definitions/document-store.ts'
+import { foldName } from '../document-store.ts'
 import { addPermissions, type Permissions } from './authorizations.ts'
 
 export interface ApplicationRule {

@@ -1,9 +1,9 @@
 /** The embedded permission service: remembers the roles of users and says what they may do. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { fieldOf, textOf } from '../../json-values.ts'
+import { fieldOf, textOf } from '../../json/values.ts'
 import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { type Backend, type BackendContext, BackendError } from '../backend.ts'
-import { foldName } from '../definitions/document-store.ts'
+import { foldName } from '../document-store.ts'
 import { permissionsByRule } from './application-rules.ts'
 import { grantedBy } from './authorizations.ts'
 import { loadResources, loadServiceAccounts, type Resources } from './resources.ts'

@@ -1,7 +1,7 @@
 /** What permissions are about: applications, accounts, build services and service accounts, as their services declare them. */
-import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json-values.ts'
+import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
-import { foldName } from '../definitions/document-store.ts'
+import { foldName } from '../document-store.ts'
 import { permissionsByRule } from './application-rules.ts'
 import { addPermissions, authorizations, type Permissions } from './authorizations.ts'
 import { toRoles } from './roles.ts'

@@ -1,8 +1,8 @@
 /** A file that lists users with their roles, as Fiat reads it; read again when it has changed, and kept when it is spoilt. */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
-import { explainUnreadable } from '../../file-fault.ts'
 import { parseYaml } from '../../http/yaml.ts'
+import { explainUnreadable } from '../../storage/file-fault.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { LoadedRoles, RoleSource } from './role-source.ts'
 import { toRoles } from './roles.ts'

@@ -1,7 +1,7 @@
 /** Which roles each user has: those brought along at the last login, and those of the provider; kept across restarts. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { inTransaction } from '../../storage/database.ts'
 import { toUserKey } from '../../user-name.ts'
-import { inTransaction } from '../database.ts'
 import { mergeRoles, type ProvidedOrigin, type Role, toRoles } from './roles.ts'
 
 export const userRolesMigrations = [

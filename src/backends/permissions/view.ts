@@ -1,5 +1,5 @@
 /** The view of one user: every resource with what the user may do there. Authentication contract, sections 4.1, 4.2 and 4.6. */
-import { foldName } from '../definitions/document-store.ts'
+import { foldName } from '../document-store.ts'
 import { type Authorization, authorizations, grantedBy } from './authorizations.ts'
 import type { Resource, Resources, ServiceAccount } from './resources.ts'
 import type { Role } from './roles.ts'

@@ -2,8 +2,9 @@
  * Regular expressions of pipelines, matched in time proportional to pattern and text: all ways through the pattern are
  * followed at once, so no pattern can make the engine hang. What it takes is counted on a meter.
  */
-import { Meter } from '../meter.ts'
+
 import { type CharacterTest, isBoundedByWords, isUnicodeLineEnd } from './character-classes.ts'
+import { Meter } from './meter.ts'
 import { type Position, parseRegex, RegexError, type RegexNode } from './regex-syntax.ts'
 
 type Instruction =

@@ -2,7 +2,7 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { explainUnreadable } from '../../file-fault.ts'
+import { explainUnreadable } from '../../storage/file-fault.ts'
 import { DerError } from './der.ts'
 import { pemBlocks } from './pem.ts'
 import { type KeyStore, readPkcs12 } from './pkcs12.ts'

@@ -1,10 +1,10 @@
 /** The users who log in with a password of this gateway: the file `users.db` in the data directory. */
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { openDatabase } from '../../backends/database.ts'
-import { migrate } from '../../backends/migrations.ts'
 import { BoundedMap } from '../../bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
+import { openDatabase } from '../../storage/database.ts'
+import { migrate } from '../../storage/migrations.ts'
 import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { hashPassword, isOutdated, isPassword, maxPasswordLength } from './password-hash.ts'
 

@@ -1,7 +1,7 @@
 /** The key with which the gateway signs for itself at a provider. */
 import { createPrivateKey, type webcrypto } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { explainUnreadable } from '../../file-fault.ts'
+import { explainUnreadable } from '../../storage/file-fault.ts'
 
 /** @param file PEM. @throws {Error} when it cannot be read or holds no usable key; the message says which of these */
 export function loadPrivateKey(file: string): webcrypto.CryptoKey {

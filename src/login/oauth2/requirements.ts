@@ -1,5 +1,5 @@
 /** What a user of the provider must have to be let in, and how an attribute of the provider is found. */
-import { isObject } from '../../json-values.ts'
+import { isObject } from '../../json/values.ts'
 import { parseJavaPattern } from '../../setting.ts'
 
 /** The claims of a user: ID token and user-info. */

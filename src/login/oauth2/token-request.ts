@@ -1,6 +1,6 @@
 /** Exchanges a code for tokens, as the standards say it and as some providers do it. */
 import * as oauth from 'oauth4webapi'
-import { isObject } from '../../json-values.ts'
+import { isObject } from '../../json/values.ts'
 import { type LoginFailure as Failure, LoginFailure, quote } from './login-failure.ts'
 import type { CallProvider } from './provider-http.ts'
 import type { Registration } from './registration.ts'

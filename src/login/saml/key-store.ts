@@ -3,8 +3,8 @@
 import * as crypto from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { explainUnreadable } from '../../file-fault.ts'
 import { certificateLabel, pemBlocks } from '../../http/tls/pem.ts'
+import { explainUnreadable } from '../../storage/file-fault.ts'
 
 export interface KeyPair {
   readonly key: crypto.KeyObject

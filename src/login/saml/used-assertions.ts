@@ -1,9 +1,9 @@
 /** Stores used assertions, so that none logs a user in twice. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { openDatabase } from '../../backends/database.ts'
-import { migrate } from '../../backends/migrations.ts'
 import type { Redis } from '../../redis/redis.ts'
+import { openDatabase } from '../../storage/database.ts'
+import { migrate } from '../../storage/migrations.ts'
 
 export interface UsedAssertions {
   /**

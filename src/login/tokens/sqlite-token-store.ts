@@ -1,8 +1,8 @@
 /** API tokens in a SQLite file, which the commands `fairlead token …` change while the gateway runs: it asks the file each time. */
 import type { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
-import { openDatabase } from '../../backends/database.ts'
-import { migrate } from '../../backends/migrations.ts'
+import { openDatabase } from '../../storage/database.ts'
+import { migrate } from '../../storage/migrations.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { Principal, PrincipalType, StoredToken, TokenSecret, TokenStore } from './token-store.ts'
 

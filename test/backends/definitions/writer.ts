@@ -1,9 +1,9 @@
 /** A process of its own that saves pipelines without end and prints what the store acknowledged, until it is killed. */
 import { join } from 'node:path'
 import pino from 'pino'
-import { openDatabase } from '../../../src/backends/database.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { createBackendServer } from '../../../src/backends/server.ts'
+import { openDatabase } from '../../../src/storage/database.ts'
 
 const dataDir = process.argv[2] as string
 const { server } = createBackendServer({

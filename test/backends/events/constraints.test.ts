@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import pino from 'pino'
 import { satisfies } from '../../../src/backends/events/constraints.ts'
 import { createPatterns } from '../../../src/backends/events/event-patterns.ts'
-import type { JsonObject } from '../../../src/json-values.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
 
 const patterns = createPatterns({ log: pino({ level: 'silent' }) })
 const body = { a: { b: [{ c: 'x1' }, { c: 'y2' }] }, n: 7, off: false, nothing: null, list: ['red', 'blue'], 'a.b': 'flat' }

@@ -5,7 +5,7 @@ import { definitionsBackend } from '../../../src/backends/definitions/definition
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { isComplete, type Status } from '../../../src/backends/orchestration/statuses.ts'
-import type { JsonObject } from '../../../src/json-values.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
 import { startGateway } from '../../support/gateway.ts'
 import { waitUntil } from '../../support/wait-until.ts'

@@ -6,7 +6,7 @@ import { definitionsBackend } from '../../../src/backends/definitions/definition
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
-import type { JsonObject } from '../../../src/json-values.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { createRecording } from './recording.ts'

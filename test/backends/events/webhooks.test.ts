@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { BackendSettings, ServiceAnswer } from '../../../src/backends/backend.ts'
 import { createEventsBackend } from '../../../src/backends/events/events.ts'
 import { pushedArtifacts } from '../../../src/backends/events/pushed-artifacts.ts'
-import type { JsonObject } from '../../../src/json-values.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
 import { startBackends } from '../../support/backends.ts'
 import { createRecording } from './recording.ts'
 

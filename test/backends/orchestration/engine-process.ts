@@ -2,10 +2,10 @@
 import { join } from 'node:path'
 import pino from 'pino'
 import type { CallService } from '../../../src/backends/backend.ts'
-import { openDatabase } from '../../../src/backends/database.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { createBackendServer } from '../../../src/backends/server.ts'
+import { openDatabase } from '../../../src/storage/database.ts'
 
 const [dataDir, offsetMs] = process.argv.slice(2)
 let base = ''

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Meter } from '../../../src/backends/meter.ts'
 import { createExpressionMeter, evaluateNode, type Scope } from '../../../src/backends/orchestration/expressions/evaluator.ts'
 import { expressionFunctions } from '../../../src/backends/orchestration/expressions/functions.ts'
 import { ExpressionError } from '../../../src/backends/orchestration/expressions/lexer.ts'
@@ -12,7 +11,8 @@ import { findStage } from '../../../src/backends/orchestration/machine/graph.ts'
 import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
 import { matchesWhole } from '../../../src/backends/regex/bounded-regex.ts'
-import { isRawNumber, parseJson } from '../../../src/http/json.ts'
+import { Meter } from '../../../src/backends/regex/meter.ts'
+import { isRawNumber, parseJson } from '../../../src/json/json.ts'
 
 let accesses = 0
 

@@ -7,7 +7,7 @@ import { createLifeCyclePublisher } from '../../../src/backends/orchestration/li
 import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
 import { mergedNotifications } from '../../../src/backends/orchestration/notifications.ts'
-import { createUlids } from '../../../src/backends/ulid.ts'
+import { createUlids } from '../../../src/storage/ulid.ts'
 import { startEngine, V, W } from './support.ts'
 
 test('ids rise within a millisecond and when the clock goes back', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
-import { createUlid } from '../../../src/backends/ulid.ts'
+import { createUlid } from '../../../src/storage/ulid.ts'
 import { at, J, startEngine, V, W } from './support.ts'
 
 test('orchestration-scenario 1: a run is answered with its reference and ends with all its times', async (t) => {

@@ -1,7 +1,6 @@
 /** Verdicts and places are those of java.util.regex (Java 17). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Meter } from '../../../src/backends/meter.ts'
 import {
   createRegexMeter,
   findRegexProblem,
@@ -10,6 +9,7 @@ import {
   replaceMatches,
   splitAt,
 } from '../../../src/backends/regex/bounded-regex.ts'
+import { Meter } from '../../../src/backends/regex/meter.ts'
 
 const long = 'a'.repeat(10_000)
 const patterns: [pattern: string, text: string, whole: boolean, anywhere: boolean][] = [

@@ -1,10 +1,10 @@
 /** Fires cron triggers: follows the definitions, waits for the next time of each, and stores a start exactly once for it. */
 import { randomUUID } from 'node:crypto'
 import type { StatementSync } from 'node:sqlite'
-import { isTrue, type JsonObject, textOf } from '../../../json-values.ts'
+import { isTrue, type JsonObject, textOf } from '../../../json/values.ts'
+import { inTransaction } from '../../../storage/database.ts'
 import type { BackendContext } from '../../backend.ts'
-import { inTransaction } from '../../database.ts'
-import type { EffectivePipeline, EffectivePipelines } from '../../pipeline-templates/effective-pipelines.ts'
+import type { EffectivePipeline, EffectivePipelines } from '../../effective-pipelines.ts'
 import { toIdentity } from '../identity.ts'
 import { loadFreshPipeline, loadTriggeredPipelines } from '../pipelines.ts'
 import type { Start } from '../start.ts'

@@ -1,5 +1,5 @@
 /** Finished builds. Events contract, section 6. */
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json-values.ts'
+import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import type { MatchMeans, TriggerKind } from './kind.ts'

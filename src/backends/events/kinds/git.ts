@@ -1,6 +1,6 @@
 /** Source control: what a webhook of a code host says, and which triggers it fires. Events contract, section 7.3. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../json-values.ts'
+import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import type { Event } from '../event.ts'
 import { pushedArtifacts } from '../pushed-artifacts.ts'
 import { sameName, type TriggerKind } from './kind.ts'

@@ -1,5 +1,5 @@
 /** A kind of trigger: which events concern it, which of them fire it, and what the run learns from them. */
-import type { JsonObject } from '../../../json-values.ts'
+import type { JsonObject } from '../../../json/values.ts'
 import type { CallService } from '../../backend.ts'
 import type { Event } from '../event.ts'
 import type { Patterns } from '../event-patterns.ts'

@@ -1,5 +1,5 @@
 /** Messages of queues, and releases of plug-ins. Events contract, section 7.4. */
-import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { sameName, type TriggerKind } from './kind.ts'

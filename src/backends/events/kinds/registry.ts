@@ -1,5 +1,5 @@
 /** New images and artifacts that registries report. Events contract, section 7.4. */
-import { type JsonObject, objectsOf, textOf } from '../../../json-values.ts'
+import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { dockerImage } from '../pushed-artifacts.ts'
 import type { TriggerKind } from './kind.ts'
 

@@ -1,5 +1,5 @@
 /** Generic webhooks and CloudEvents. Events contract, sections 7.1 and 7.4. */
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf } from '../../../json-values.ts'
+import { fieldOf, isObject, type JsonObject, objectOf, objectsOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'
 import { pushedArtifacts } from '../pushed-artifacts.ts'

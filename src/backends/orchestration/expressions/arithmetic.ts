@@ -1,5 +1,5 @@
 /** The arithmetic of the expression language: whole numbers wrap at 32 or 64 bits and divide without remainder. */
-import type { Meter } from '../../meter.ts'
+import type { Meter } from '../../regex/meter.ts'
 import { ExpressionError } from './lexer.ts'
 import type { BinaryOperator } from './syntax.ts'
 import { describe, fromNumber, type NumberValue, numberOf, toText, weigh } from './values.ts'

@@ -1,5 +1,5 @@
 /** Evaluates, at submission, what can be evaluated then (orchestration contract, 7.2). */
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
 import { objectScope, submissionScope } from './scopes.ts'
 import { evaluateTree } from './template.ts'
 

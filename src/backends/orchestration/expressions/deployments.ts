@@ -1,7 +1,7 @@
 /** What stages have deployed, as expressions ask for it (orchestration contract, 7.4). */
 
-import { fieldOf, isObject, type JsonObject, objectOf } from '../../../json-values.ts'
-import type { Meter } from '../../meter.ts'
+import { fieldOf, isObject, type JsonObject, objectOf } from '../../../json/values.ts'
+import type { Meter } from '../../regex/meter.ts'
 import type { Execution, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
 import { ExpressionError } from './lexer.ts'

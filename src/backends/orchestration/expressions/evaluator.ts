@@ -2,8 +2,9 @@
  * Evaluates the tree of an expression. It is closed: it sees JSON values by their own members, the functions and methods of
  * its tables, and nothing of the host; everything that it does is counted on a meter.
  */
-import { Meter } from '../../meter.ts'
+
 import { matchesWhole } from '../../regex/bounded-regex.ts'
+import { Meter } from '../../regex/meter.ts'
 import { type ArithmeticOperator, calculate, checkLength, negate } from './arithmetic.ts'
 import { ExpressionError } from './lexer.ts'
 import { callMethod } from './methods.ts'

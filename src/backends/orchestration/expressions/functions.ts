@@ -1,8 +1,8 @@
 /** The functions that expressions may call, as data: what they do and what the UI tells about them (orchestration contract, 7.4). */
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
-import { parseJson } from '../../../http/json.ts'
-import { isObject, type JsonObject } from '../../../json-values.ts'
-import type { Meter } from '../../meter.ts'
+import { parseJson } from '../../../json/json.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
+import type { Meter } from '../../regex/meter.ts'
 import { executionView, stageView } from '../execution-view.ts'
 import { identityOf } from '../identity.ts'
 import { stagesByRef } from '../machine/graph.ts'

@@ -1,6 +1,7 @@
 /** The methods that expressions may call on texts, lists, objects, numbers and booleans (orchestration contract, 7.7). */
-import type { Meter } from '../../meter.ts'
+
 import { matchesWhole, replaceMatches, splitAt } from '../../regex/bounded-regex.ts'
+import type { Meter } from '../../regex/meter.ts'
 import { checkLength, longestText, repeat } from './arithmetic.ts'
 import { ExpressionError } from './lexer.ts'
 import { occurrences } from './text-search.ts'

@@ -1,7 +1,7 @@
 /** Which names an expression can refer to, depending on where it stands (orchestration contract, 7.3). */
 
-import { isObject, type JsonObject, objectOf } from '../../../json-values.ts'
-import type { Meter } from '../../meter.ts'
+import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
+import type { Meter } from '../../regex/meter.ts'
 import { visibleOutputs } from '../machine/graph.ts'
 import type { Execution, Stage } from '../model.ts'
 import { deployedServerGroups } from './deployments.ts'

@@ -1,7 +1,7 @@
 /** Evaluates the expressions of a stage in the course of a run (orchestration contract, 7.2 and 7.5). */
 
-import { isObject, type JsonObject, objectOf } from '../../../json-values.ts'
-import type { Meter } from '../../meter.ts'
+import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
+import type { Meter } from '../../regex/meter.ts'
 import type { Turn } from '../machine/turn.ts'
 import type { Execution, Stage } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'

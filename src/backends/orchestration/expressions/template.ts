@@ -2,7 +2,7 @@
  * Evaluates the texts of a JSON value: literal text with `${ expression }` parts. An expression that fails leaves its text as
  * it was and an entry in the summary (orchestration contract, 7.1 and 7.5).
  */
-import type { Meter } from '../../meter.ts'
+import type { Meter } from '../../regex/meter.ts'
 import { createExpressionMeter, evaluateNode, type Scope } from './evaluator.ts'
 import { ExpressionError } from './lexer.ts'
 import { parseExpression } from './parser.ts'

@@ -1,5 +1,5 @@
 /** Search for one text in another in time that grows with both, and not with their product as the runtime's own may. */
-import type { Meter } from '../../meter.ts'
+import type { Meter } from '../../regex/meter.ts'
 
 /** Characters that cost as much as one step. */
 const charactersPerStep = 8

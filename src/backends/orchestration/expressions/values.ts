@@ -3,9 +3,9 @@
  * whether they are whole: JSON's 3 is an integer, the literal 3.0 is a `Real`.
  */
 
-import { isRawNumber } from '../../../http/json.ts'
-import { isObject } from '../../../json-values.ts'
-import type { Meter } from '../../meter.ts'
+import { isRawNumber } from '../../../json/json.ts'
+import { isObject } from '../../../json/values.ts'
+import type { Meter } from '../../regex/meter.ts'
 import { ExpressionError } from './lexer.ts'
 
 /** A floating-point number, also when its value happens to be whole. */

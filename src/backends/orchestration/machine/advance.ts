@@ -2,7 +2,7 @@
  * Moves an execution as far as it goes without waiting: starts what may start, completes what is done
  * (orchestration contract, 4.2 and 4.3). It looks at state only, so it may be called at any time and as often as one likes.
  */
-import { isTrue } from '../../../json-values.ts'
+import { isTrue } from '../../../json/values.ts'
 import { evaluateStageContext, isStageEnabled } from '../expressions/stage-evaluation.ts'
 import type { Execution, Stage, Task } from '../model.ts'
 import { isTopLevel } from '../model.ts'

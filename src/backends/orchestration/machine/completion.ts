@@ -1,5 +1,5 @@
 /** When an execution is over, and with which result (orchestration contract, 4.2, "completion check"). */
-import { isTrue } from '../../../json-values.ts'
+import { isTrue } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isTopLevel } from '../model.ts'
 import { isActive, isFine, isHalt, type Status } from '../statuses.ts'

@@ -1,5 +1,5 @@
 /** What a failure does: the author's failure options (orchestration contract, 4.4) and the error record (3.7). */
-import { isObject, isTrue, type JsonObject, objectOf } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Stage } from '../model.ts'
 import { isFalse } from '../model.ts'
 import type { Status } from '../statuses.ts'

@@ -1,5 +1,5 @@
 /** Makes the records of stages and tasks. */
-import type { JsonObject } from '../../../json-values.ts'
+import type { JsonObject } from '../../../json/values.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Execution, Stage, Task } from '../model.ts'
 import type { NewStage, Step } from '../stages/stage-type.ts'

@@ -1,6 +1,6 @@
 /** What people do to a running execution: cancel, pause, resume, change a stage, skip one (orchestration contract, 4.7). */
-import type { JsonObject } from '../../../json-values.ts'
-import { isTrue } from '../../../json-values.ts'
+import type { JsonObject } from '../../../json/values.ts'
+import { isTrue } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete } from '../statuses.ts'

@@ -1,5 +1,5 @@
 /** Which stages are injected ahead of a stage: the execution window first, then what its type asks for. */
-import { isTrue } from '../../../json-values.ts'
+import { isTrue } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isTopLevel } from '../model.ts'
 import type { NewStage, StageType } from '../stages/stage-type.ts'

@@ -1,5 +1,5 @@
 /** Runs a stage and what follows it once more (orchestration contract, 4.7, "restart stage"). */
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isTopLevel } from '../model.ts'
 import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'

@@ -1,5 +1,5 @@
 /** Decides what happens to a task whose time has come, and records what came out of it (orchestration contract, 4.6). */
-import { isTrue, type JsonObject, objectOf } from '../../../json-values.ts'
+import { isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import type { Execution, Stage, Task } from '../model.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'

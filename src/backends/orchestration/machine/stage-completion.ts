@@ -1,5 +1,5 @@
 /** Ends a stage: its result from children and tasks, the error texts it keeps, and what is still active below it. */
-import { isObject, isTrue } from '../../../json-values.ts'
+import { isObject, isTrue } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isHalt, type Status } from '../statuses.ts'
 import { cancelStage } from './cancel-stage.ts'

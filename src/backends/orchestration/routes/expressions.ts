@@ -1,6 +1,6 @@
 /** Trying expressions against an execution, and telling which functions there are (orchestration contract, 2.7 and 2.8). */
 import type { FastifyInstance } from 'fastify'
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import { createExpressionMeter } from '../expressions/evaluator.ts'

@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { isObject, type JsonObject, objectsOf } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectsOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import type { Engine } from '../engine.ts'

@@ -1,7 +1,7 @@
 /** One stage of an execution: changing its context, restarting it (orchestration contract, 2.6). */
 import type { FastifyInstance } from 'fastify'
 import { describeChoice, nearestName } from '../../../edit-distance.ts'
-import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { BackendError, callerOf } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'

@@ -1,6 +1,6 @@
 /** Starting work: pipelines and ad-hoc tasks (orchestration contract, 2.2 and 2.9). */
 import type { FastifyInstance } from 'fastify'
-import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { BackendError, type Caller, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import { preparePipeline, recordFailure } from '../submission/prepare-pipeline.ts'

@@ -1,8 +1,8 @@
 /** Pipeline templates as the editor of an instance asks for them: the template itself, and what an instance becomes. */
 import type { FastifyInstance } from 'fastify'
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
+import { storedTemplate } from '../../../pipeline-templates/inheritance.ts'
 import { BackendError, callerOf } from '../../backend.ts'
-import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import type { SubmissionSources } from '../submission/sources.ts'
 
 /** Templates of the first schema may extend each other; more levels than this are taken for a circle. */

@@ -1,7 +1,7 @@
 /** `checkPreconditions`: one synthetic stage per precondition, all at once; one that does not hold fails the stage. */
 
 import { describeChoice } from '../../../edit-distance.ts'
-import { isObject, type JsonObject, objectOf } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import type { NewStage, StageType, TaskContext, TaskResult } from './stage-type.ts'

@@ -1,5 +1,5 @@
 /** `deleteApplication`: removes an application that has no clusters and no security groups any more (section 6.1). */
-import { isObject } from '../../../json-values.ts'
+import { isObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 

@@ -1,6 +1,6 @@
 /** Payloads of jobs that are JSON in base64, or plain JSON. */
-import { parseJson } from '../../../http/json.ts'
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { parseJson } from '../../../json/json.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 
 /** A body that carries the document has seen it as one text. */

@@ -1,5 +1,5 @@
 /** `restrictExecutionDuringTimeWindow`: holds a stage back until its execution window opens (orchestration contract, 4.12). */
-import { isObject, isTrue, type JsonObject, objectOf } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { nextAllowedTime, parseWindow } from '../allowed-times.ts'
 import { StageError } from '../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

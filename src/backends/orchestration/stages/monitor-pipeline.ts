@@ -1,5 +1,5 @@
 /** `monitorPipeline`: watches executions that something else has started. */
-import type { JsonObject } from '../../../json-values.ts'
+import type { JsonObject } from '../../../json/values.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution } from '../model.ts'
 import { isComplete, isHalt } from '../statuses.ts'

@@ -1,6 +1,6 @@
 /** `pipeline`: runs another stored pipeline and, unless told otherwise, waits for it. */
 
-import { isObject, isTrue, type JsonObject, objectOf } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution, Stage } from '../model.ts'

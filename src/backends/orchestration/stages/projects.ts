@@ -1,5 +1,5 @@
 /** `upsertProject` and `deleteProject` (section 6.1). */
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 

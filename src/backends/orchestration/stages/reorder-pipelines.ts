@@ -1,5 +1,5 @@
 /** `reorderPipelines`: gives pipelines or strategies of an application their places in the list (section 6.1). */
-import { isTrue } from '../../../json-values.ts'
+import { isTrue } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject, decodePayload } from './encoded-payload.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

@@ -1,6 +1,6 @@
 /** `savePipeline`: stores one pipeline, or several at once (section 6.1). */
 import { createHash } from 'node:crypto'
-import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import { decodeObject, decodePayload } from './encoded-payload.ts'

@@ -1,10 +1,10 @@
 /** What a stage type is: its steps, its synthetic stages and its peculiarities, as data and small functions. */
 
-import type { JsonObject } from '../../../json-values.ts'
+import type { JsonObject } from '../../../json/values.ts'
 import type { ServiceName } from '../../../upstreams/services.ts'
 import type { ApplicationRight } from '../../access.ts'
 import type { ServiceAnswer } from '../../backend.ts'
-import type { Meter } from '../../meter.ts'
+import type { Meter } from '../../regex/meter.ts'
 import type { Execution, Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
 

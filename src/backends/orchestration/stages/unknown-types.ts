@@ -1,6 +1,6 @@
 /** Stages that the engine cannot run: which ones a definition has, and what its author can do about them. */
 import { nearestFirst, shorten } from '../../../edit-distance.ts'
-import type { JsonObject } from '../../../json-values.ts'
+import type { JsonObject } from '../../../json/values.ts'
 import { withProvider } from '../submission/references.ts'
 import { type StageTypes, typeNameOf } from './stage-type.ts'
 

@@ -1,5 +1,5 @@
 /** `updatePipeline`: replaces a stored pipeline (section 6.1). */
-import { isTrue } from '../../../json-values.ts'
+import { isTrue } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

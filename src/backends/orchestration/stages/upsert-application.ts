@@ -1,6 +1,6 @@
 /** `createApplication`, `updateApplication`, `upsertApplication`: all three create or update an application (section 6.1). */
-import { isObject, type JsonObject } from '../../../json-values.ts'
-import { describePermissionsProblem } from '../../definitions/permissions.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
+import { describePermissionsProblem } from '../../application-permissions.ts'
 import { StageError } from '../machine/failure.ts'
 import { brokenNameRules } from './application-names.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

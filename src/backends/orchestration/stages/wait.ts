@@ -1,5 +1,5 @@
 /** `wait`: lets time pass, counted by the wall clock from the start of the stage. */
-import { isTrue } from '../../../json-values.ts'
+import { isTrue } from '../../../json/values.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const waitStage: StageType = {

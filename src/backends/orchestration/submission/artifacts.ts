@@ -1,9 +1,9 @@
 /** Binds the artifacts that a pipeline expects to those that its trigger received (orchestration contract, 4.10). */
 
-import { isObject, isTrue, type JsonObject } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { matchesArtifact } from '../../artifact-match.ts'
-import type { Meter } from '../../meter.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
+import type { Meter } from '../../regex/meter.ts'
 import { RegexError } from '../../regex/regex-syntax.ts'
 
 export interface ArtifactSources {

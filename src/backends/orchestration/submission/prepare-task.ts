@@ -1,5 +1,5 @@
 /** Turns the body of an ad-hoc task into an execution: its jobs are stages that run one after another. */
-import { isObject, type JsonObject, objectOf, textOf } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
 import type { Execution } from '../model.ts'

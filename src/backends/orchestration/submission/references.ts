@@ -1,11 +1,11 @@
 /** Reads the stages of a definition: their types, references and requisites, and refuses a graph that could never end. */
-import { isRawNumber } from '../../../http/json.ts'
-import { isObject, type JsonObject } from '../../../json-values.ts'
+import { isRawNumber } from '../../../json/json.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'
-import { describeStageCycle } from '../../definitions/stage-cycle.ts'
 import { describeExcess, type PipelineLimits } from '../../limits.ts'
 import { createStage } from '../machine/new-stage.ts'
 import type { Stage } from '../model.ts'
+import { describeStageCycle } from './stage-cycle.ts'
 
 /** Cloud providers whose jobs carry no suffix (orchestration contract, 2.2). */
 const unsuffixedProviders = ['aws', 'titus']

@@ -1,7 +1,13 @@
 /** Turns an instance of a pipeline template of the second schema into the definition that it stands for. */
-import { isObject, type JsonObject, objectOf } from '../../../json-values.ts'
+import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
+import {
+  inheritedFields,
+  inheritLists,
+  pipelineOf,
+  referenceOf,
+  storedTemplate,
+} from '../../../pipeline-templates/inheritance.ts'
 import { BackendError } from '../../backend.ts'
-import { inheritedFields, inheritLists, pipelineOf, referenceOf, storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import { ArtifactError } from './artifacts.ts'
 import type { SubmissionSources } from './sources.ts'
 import { listOf } from './trigger.ts'

@@ -1,5 +1,5 @@
 /** Completes the trigger of a submission, and its parameters (orchestration contract, 3.5, 4.1 and 4.9). */
-import { isObject, isTrue, type JsonObject, objectOf } from '../../../json-values.ts'
+import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { checkOnApplication } from '../../access.ts'
 import type { Caller } from '../../backend.ts'
 import { executionView } from '../execution-view.ts'

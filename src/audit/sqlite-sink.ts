@@ -1,0 +1,176 @@
+/** The audit log in a SQLite file, which can be searched. */
+
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { openPrivateDatabase } from '../storage/private-files.ts'
+import { toUserKey } from '../user-name.ts'
+import type { AuditSink } from './audit-sink.ts'
+import { type ChainHead, chainStart, formatCanonical, parseRecord, sealEvents } from './chain.ts'
+import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, toPage } from './event.ts'
+
+/** The columns beside the record serve the search; `readAuditFile` compares them with it. */
+const schema = `
+  CREATE TABLE IF NOT EXISTS events_1 (
+    sequence INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    user TEXT,
+    operation TEXT,
+    application TEXT,
+    decision TEXT NOT NULL,
+    record TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS events_1_by_time ON events_1 (at_ms);
+  DROP INDEX IF EXISTS events_1_by_user;
+  CREATE INDEX IF NOT EXISTS events_1_by_user_2 ON events_1 (user COLLATE NOCASE) WHERE user IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS events_1_by_operation ON events_1 (operation) WHERE operation IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS events_1_by_application ON events_1 (application) WHERE application IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS events_1_refused ON events_1 (decision) WHERE decision <> 'allowed';
+`
+
+const columns = ['user', 'operation', 'application', 'decision'] as const
+const removedAtOnce = 2000
+/** What is left when the log was too large, so that it does not become so again at once. */
+const spared = 0.9
+
+/** @throws {Error} when the file cannot be used; the message says what to do */
+export function openSqliteSink(file: string): AuditSink {
+  try {
+    const db = openPrivateDatabase(file)
+    // Small, since the log is written at its end and seldom read.
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200; PRAGMA cache_size = -256')
+    db.exec(schema)
+    db.function('user_key', (name) => toUserKey(String(name)))
+    return new SqliteSink(db)
+  } catch (error) {
+    throw new Error(
+      `the audit log ${file} cannot be used: ${(error as Error).message}. Move it away, or name another audit.sink.`,
+      { cause: error },
+    )
+  }
+}
+
+class SqliteSink implements AuditSink {
+  readonly isShared = false
+  readonly #db: DatabaseSync
+  #head: ChainHead
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    const row = db.prepare('SELECT record FROM events_1 ORDER BY sequence DESC LIMIT 1').get()
+    const last = row === undefined ? chainStart : parseRecord(String(row['record']))
+    if (last === undefined) throw new Error('its last record is not readable')
+    this.#head = { sequence: last.sequence, hash: last.hash }
+  }
+
+  async append(events: readonly AuditEvent[]): Promise<void> {
+    const sealed = sealEvents(this.#head, events)
+    const insert = this.#db.prepare('INSERT INTO events_1 VALUES (?, ?, ?, ?, ?, ?, ?)')
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      for (const { record, line } of sealed) {
+        insert.run(record.sequence, Date.parse(record.at), ...columns.map((name) => record[name] ?? null), line)
+      }
+      this.#db.exec('COMMIT')
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      throw error
+    }
+    this.#head = sealed.at(-1)?.record ?? this.#head
+  }
+
+  async find(query: AuditQuery): Promise<AuditPage> {
+    const conditions: [string, SQLInputValue | undefined][] = [
+      ...columns
+        .filter((name) => name !== 'user')
+        .map((name): [string, SQLInputValue | undefined] => [`${name} = ?`, query[name]]),
+      ofUser(query.user),
+      ["record ->> 'kind' = ?", query.kind],
+      ["record ->> 'address' = ?", query.address],
+      ['at_ms >= ?', query.fromMs],
+      ['at_ms < ?', query.toMs],
+      ['sequence < ?', query.before],
+    ]
+    const given = conditions.filter(([, value]) => value !== undefined)
+    const where = given.length === 0 ? '' : `WHERE ${given.map(([condition]) => condition).join(' AND ')}`
+    const rows = this.#db
+      .prepare(`SELECT record FROM events_1 ${where} ORDER BY sequence DESC LIMIT ?`)
+      .all(...given.map(([, value]) => value as SQLInputValue), query.limit + 1)
+    return toPage(
+      rows.map((row) => parseRecord(String(row['record']))).filter((record) => record !== undefined),
+      query.limit,
+    )
+  }
+
+  async *since(fromMs: number): AsyncIterable<AuditRecord> {
+    for (const row of this.#db.prepare('SELECT record FROM events_1 WHERE at_ms >= ?').iterate(fromMs)) {
+      const record = parseRecord(String(row['record']))
+      if (record !== undefined) yield record
+    }
+  }
+
+  async removeBefore(untilMs: number): Promise<void> {
+    const row = this.#db.prepare('SELECT min(sequence) AS kept FROM events_1 WHERE at_ms >= ?').get(untilMs)
+    await this.#removeUntil(Number(row?.['kept'] ?? this.#head.sequence))
+  }
+
+  /** The file keeps its size: the room is used for what comes. */
+  async removeBeyond(maxBytes: number): Promise<boolean> {
+    let removed = false
+    for (let used = this.#usedBytes(); used > maxBytes; used = this.#usedBytes()) {
+      const row = this.#db.prepare('SELECT min(sequence) AS first, count(*) AS records FROM events_1').get()
+      const [first, records] = [Number(row?.['first']), Number(row?.['records'])]
+      if (records <= 1) break
+      await this.#removeUntil(Math.min(first + Math.ceil(records * (1 - (maxBytes / used) * spared)), this.#head.sequence))
+      removed = true
+    }
+    return removed
+  }
+
+  #usedBytes(): number {
+    const read = (pragma: string) => Number(Object.values(this.#db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0])
+    return (read('page_count') - read('freelist_count')) * read('page_size')
+  }
+
+  /** Requests get their turn in between. */
+  async #removeUntil(kept: number): Promise<void> {
+    const remove = this.#db.prepare(
+      'DELETE FROM events_1 WHERE sequence IN (SELECT sequence FROM events_1 WHERE sequence < ? ORDER BY sequence LIMIT ?)',
+    )
+    while (Number(remove.run(kept, removedAtOnce).changes) === removedAtOnce) {
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#db.close()
+  }
+}
+
+/** By the key of the user, and with the index where letters of ASCII are all that differs in case. */
+function ofUser(user: string | undefined): [string, SQLInputValue | undefined] {
+  const isPlain = user === undefined || /^[\x20-\x7e]*$/.test(user)
+  return isPlain ? ['user = ? COLLATE NOCASE', user] : ['user_key(user) = ?', toUserKey(user)]
+}
+
+/** The lines of a file, also while a gateway writes it. A row whose columns say something else than its record counts as altered. */
+export function* readAuditFile(file: string): Generator<string> {
+  const db = new DatabaseSync(file, { readOnly: true })
+  try {
+    for (const row of db.prepare('SELECT * FROM events_1 ORDER BY sequence').iterate()) {
+      const line = String(row['record'])
+      const record = parseRecord(line)
+      yield record === undefined || agrees(row, record)
+        ? line
+        : formatCanonical({ ...record, columns: { ...row, record: undefined } })
+    }
+  } finally {
+    db.close()
+  }
+}
+
+function agrees(row: Readonly<Record<string, unknown>>, record: AuditRecord): boolean {
+  return (
+    row['sequence'] === record.sequence &&
+    row['at_ms'] === Date.parse(record.at) &&
+    columns.every((name) => row[name] === (record[name] ?? null))
+  )
+}

@@ -1,0 +1,134 @@
+/** Rate limits: responses report the quota; requests beyond it are rejected unless the limits are still learning. */
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import { BoundedMap } from '../bounded-map.ts'
+import { GatewayError } from '../errors.ts'
+import type { RequestStep } from '../http/request-state.ts'
+import { type Charged, type Counters, costIn } from './counters.ts'
+import { createCallerIndex, type Identified, identifyCaller, type LimitedCaller, type LimitKind } from './limited-caller.ts'
+import { noRunTimeLimits, type RunTimeLimits, type RunTimeLimitsReader } from './run-time-limits.ts'
+import type { RateLimitSettings } from './settings.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** As how many requests one counts; 0, and routes that do not say, are never limited. */
+    cost?: number
+  }
+}
+
+export interface LimitSurroundings {
+  counters: Counters
+  /** Where limits may be changed while the gateway runs. */
+  runTimeLimits?: RunTimeLimitsReader | undefined
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now: () => number
+  /** Told about every request beyond a limit, refused or not. */
+  onLimited: (limited: { kind: LimitKind; enforced: boolean }) => void
+}
+
+/** Callers about whom the log has been told in their present period; forgotten altogether when there are too many. */
+const maxRemembered = 10_000
+/** A service that rejects requests for a while does not report for how long. */
+const upstreamResetMs = 5000
+
+/**
+ * For after the login. Adds the headers `X-RateLimit-*` to the answer of every request that is counted.
+ *
+ * @see HTTP conventions, section 5.1
+ */
+export function limitRequests(settings: RateLimitSettings, surroundings: LimitSurroundings): RequestStep {
+  const { counters, runTimeLimits, log, now, onLimited } = surroundings
+  const callerOf = createCallerIndex(settings)
+  const toldUntilMs = new BoundedMap<string, number>(maxRemembered)
+
+  function judge(request: FastifyRequest, caller: LimitedCaller, cost: number, charged: Charged): void {
+    const { used, fits, remainingMs } = charged
+    const left = caller.counts.map(({ capacity }, index) => Math.max(0, capacity - (used[index] ?? 0)))
+    const decisive = fits
+      ? left.indexOf(Math.min(...left))
+      : caller.counts.findIndex((count, index) => (left[index] ?? 0) < costIn(count, cost))
+    const count = caller.counts[decisive]
+    if (count === undefined) return
+    const untilMs = now() + remainingMs
+    Object.assign(request.state.answerHeaders, toHeaders(count.capacity, left[decisive] ?? 0, untilMs, caller.learning))
+    if (fits) return
+    onLimited({ kind: count.kind, enforced: !caller.learning })
+    tell(request, caller, count, untilMs)
+    if (caller.learning) return
+    const seconds = Math.ceil(remainingMs / 1000)
+    throw new GatewayError(
+      'RATE_LIMITED',
+      `Too many requests: ${count.kind === 'token' ? 'this API token' : caller.name} may send ${count.capacity} in ` +
+        `${caller.periodMs / 1000} seconds, of which an expensive one uses several. Try again in ${seconds} seconds.`,
+      { headers: { 'retry-after': String(seconds) } },
+    )
+  }
+
+  /** Once per caller and period, as a crowd of requests must not flood the log. */
+  function tell({ state }: FastifyRequest, { key, name, learning, periodMs }: LimitedCaller, count: Limit, untilMs: number) {
+    if ((toldUntilMs.get(key) ?? 0) > now()) return
+    toldUntilMs.set(key, untilMs)
+    const { kind, capacity } = count
+    log.warn(
+      { kind, caller: name, token: state.token?.id, capacity, periodMs, learning },
+      learning ? 'requests beyond the limit would be refused' : 'requests beyond the limit are refused',
+    )
+  }
+
+  function count(
+    request: FastifyRequest,
+    identified: Identified,
+    runTime: RunTimeLimits,
+    cost: number,
+  ): Promise<void> | undefined {
+    const caller = callerOf(identified, request.state.token, runTime)
+    if (caller === undefined) return undefined
+    const charged = counters.charge({ key: caller.key, periodMs: caller.periodMs, cost, counts: caller.counts })
+    if (!(charged instanceof Promise)) {
+      judge(request, caller, cost, charged)
+      return undefined
+    }
+    return charged.then((known) => {
+      if (known !== undefined) judge(request, caller, cost, known)
+    })
+  }
+
+  return {
+    name: 'limitRequests',
+    run(request) {
+      const cost = request.routeOptions.config?.cost ?? 0
+      if (cost === 0) return
+      const identified = identifyCaller(request)
+      const runTime = runTimeLimits?.of(identified.names) ?? noRunTimeLimits
+      if (!(runTime instanceof Promise)) return count(request, identified, runTime, cost)
+      return runTime.then((known) => count(request, identified, known, cost))
+    },
+  }
+}
+
+/**
+ * Labels what a service refuses because there are too many requests, so that clients wait there, too.
+ *
+ * @param now Milliseconds since the epoch
+ */
+export function labelUpstreamLimits(server: FastifyInstance, now: () => number): void {
+  server.addHook('onSend', (request, reply, _payload, done) => {
+    // Without an operation, it was the gateway itself that refused.
+    if (reply.statusCode === 429 && request.state.operation !== undefined) {
+      reply.headers(toHeaders(-1, 0, now() + upstreamResetMs, false))
+    }
+    done()
+  })
+}
+
+type Limit = LimitedCaller['counts'][number]
+
+/** A date has no milliseconds: rounded up, so that clients do not retry too early. */
+function toHeaders(capacity: number, remaining: number, resetMs: number, learning: boolean): Record<string, string> {
+  return {
+    'X-RateLimit-Capacity': String(capacity),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': new Date(Math.ceil(resetMs / 1000) * 1000).toUTCString(),
+    'X-RateLimit-Learning': String(learning),
+  }
+}

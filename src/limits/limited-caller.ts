@@ -1,0 +1,124 @@
+/** Whose requests are counted together, how many there may be, and whether too many are refused. */
+import { hash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { networkOf } from '../http/network.ts'
+import type { PresentedToken } from '../http/request-state.ts'
+import { toUserKey } from '../user-name.ts'
+import type { Count } from './counters.ts'
+import type { RunTimeLimits } from './run-time-limits.ts'
+import type { RateLimitSettings } from './settings.ts'
+
+/** What a count belongs to, as the metric calls it. */
+export type LimitKind = 'user' | 'app' | 'address' | 'token'
+
+export interface LimitedCaller {
+  /** User, client program, or `anonymous-` and an address. */
+  readonly name: string
+  /** Names the window in which the requests of the caller are counted. */
+  readonly key: string
+  readonly periodMs: number
+  /** The caller's own count first, then that of the API token, if it has one. */
+  readonly counts: readonly (Count & { readonly kind: LimitKind })[]
+  /** Too many requests are counted and labelled, and not refused. */
+  readonly learning: boolean
+}
+
+/** The web UI; it sends many requests for one person. */
+const ui = 'deck'
+const maxNameLength = 200
+
+/**
+ * Prepares the settings. The result is undefined for requests that are not limited.
+ *
+ * @see HTTP conventions, section 5.1
+ */
+export function createCallerIndex(
+  settings: RateLimitSettings,
+): (identified: Identified, token: PresentedToken | undefined, runTime: RunTimeLimits) => LimitedCaller | undefined {
+  const capacities = new Map(Object.entries(settings.capacities).map(([name, value]) => [toListed(name), value]))
+  const periodsMs = new Map(Object.entries(settings.periodsMs))
+  const tokenCapacities = new Map(Object.entries(settings.tokenCapacities))
+  const enforcing = new Set(settings.enforcing.map(toListed))
+  const ignoring = new Set(settings.ignoring.map(toListed))
+
+  function countToken(token: PresentedToken | undefined): LimitedCaller['counts'] {
+    const capacity = token && (tokenCapacities.get(token.id) ?? settings.tokenCapacity)
+    return capacity === undefined ? [] : [{ kind: 'token', field: `token:${token?.id}`, capacity }]
+  }
+
+  /** Callers listed in Redis are not looked up in the configuration. */
+  function isLearning(names: readonly string[], runTime: RunTimeLimits): boolean {
+    const isListed = names.some((name) => runTime.enforcing.has(name) || runTime.ignoring.has(name))
+    const lists = isListed ? runTime : { enforcing, ignoring }
+    if (names.some((name) => lists.enforcing.has(name))) return false
+    return (runTime.learning ?? settings.learning) || names.some((name) => lists.ignoring.has(name))
+  }
+
+  /** What is said about the user counts before what is said about the program, wherever it stands. */
+  function capacityOf(names: readonly string[], runTime: RunTimeLimits): number {
+    const name = names.find((one) => runTime.capacities.has(one) || capacities.has(one))
+    if (name === undefined) return settings.capacity
+    return runTime.capacities.get(name) ?? capacities.get(name) ?? settings.capacity
+  }
+
+  return function callerOf({ kind, name, key, names, isUi }, token, runTime) {
+    if (isUi && !enforcing.has(`app:${ui}`) && !runTime.enforcing.has(`app:${ui}`)) return undefined
+    return {
+      name,
+      key: `${kind}:${shorten(key)}`,
+      periodMs: firstOf(names, runTime.periodsMs) ?? firstOf(names, periodsMs) ?? settings.periodMs,
+      counts: [{ kind, field: 'all', capacity: capacityOf(names, runTime) }, ...countToken(token)],
+      learning: isLearning(names, runTime),
+    }
+  }
+}
+
+/** Whose request it is, before anything is said about limits. */
+export interface Identified {
+  readonly kind: LimitKind
+  readonly name: string
+  readonly key: string
+  /** Under which settings may be found, the most particular first. */
+  readonly names: readonly string[]
+  readonly isUi: boolean
+}
+
+/** Kinds are part of the key, so a program or address named like a user cannot use up the requests of that user. */
+export function identifyCaller(request: FastifyRequest): Identified {
+  const { user, clientAddress } = request.state
+  const app = appOf(request)
+  const isUi = app?.toLowerCase() === ui
+  const programs = app === undefined ? [] : [...new Set([`app:${app}`, `app:${app.toLowerCase()}`])]
+  if (user !== undefined && user.method !== 'anonymous') {
+    const { username } = user
+    const key = toUserKey(username)
+    const names = key === username ? [username] : [username, key]
+    return { kind: 'user', name: username, key, names: [...names, ...programs], isUi }
+  }
+  if (user !== undefined && app !== undefined) {
+    return { kind: 'app', name: app, key: app, names: [app, user.username, ...programs], isUi }
+  }
+  const key = `anonymous-${networkOf(clientAddress)}`
+  return { kind: 'address', name: `anonymous-${clientAddress}`, key, names: ['anonymous', ...programs], isUi }
+}
+
+/** Names of programs are compared without regard to case, as Gate does. */
+function toListed(name: string): string {
+  return name.startsWith('app:') ? name.toLowerCase() : name
+}
+
+function appOf({ headers }: FastifyRequest): string | undefined {
+  const app = headers['x-ratelimit-app']
+  return typeof app === 'string' && app !== '' ? app : undefined
+}
+
+function firstOf(names: readonly string[], table: ReadonlyMap<string, number>): number | undefined {
+  if (table.size === 0) return undefined
+  const name = names.find((one) => table.has(one))
+  return name === undefined ? undefined : table.get(name)
+}
+
+/** Clients choose the name of their program, and a long one would cost memory. */
+function shorten(name: string): string {
+  return name.length <= maxNameLength ? name : hash('sha256', name, 'hex')
+}

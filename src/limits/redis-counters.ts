@@ -1,0 +1,107 @@
+/** Counts requests in Redis, for all replicas together: a hash per window, charged by one script. */
+import type { FastifyBaseLogger } from 'fastify'
+import { createRedisScript, type Redis } from '../redis/redis.ts'
+import { type Charge, type Charged, type Counters, costIn } from './counters.ts'
+import { withPatience } from './patience.ts'
+
+/** While Redis fails, one request in this time tries it again, and none waits for it. */
+const pauseMs = 1000
+
+export const limitKeyPrefix = 'fairlead:limit:'
+
+/** Length of the period, then name, cost and capacity of each count. Answers as `Charged`, milliseconds second. */
+const script = createRedisScript(`
+local remaining = redis.call('pttl', KEYS[1])
+local answer = {1, remaining}
+for i = 2, #ARGV, 3 do
+  local used = tonumber(redis.call('hget', KEYS[1], ARGV[i]) or 0)
+  if used + ARGV[i + 1] > tonumber(ARGV[i + 2]) then answer[1] = 0 end
+  answer[#answer + 1] = used
+end
+if answer[1] == 1 then
+  for i = 2, #ARGV, 3 do
+    local at = 3 + (i - 2) / 3
+    answer[at] = answer[at] + ARGV[i + 1]
+    redis.call('hset', KEYS[1], ARGV[i], answer[at])
+  end
+end
+if remaining < 0 then
+  redis.call('pexpire', KEYS[1], ARGV[1])
+  answer[2] = tonumber(ARGV[1])
+end
+return answer
+`)
+
+export interface RedisCountersOptions {
+  redis: Redis
+  log: FastifyBaseLogger
+  /** Counts while Redis is unavailable; without it, no request is limited then. */
+  fallback?: Counters | undefined
+  /** Told about every request that could not be counted in Redis. */
+  onUncounted: () => void
+}
+
+export class RedisCounters implements Counters {
+  readonly #options: RedisCountersOptions
+  #failing = false
+  /** On the monotonic clock. */
+  #pausedUntilMs = 0
+
+  constructor(options: RedisCountersOptions) {
+    this.#options = options
+  }
+
+  /** By itself when Redis does not answer in time, or has something else under the key. */
+  charge(charge: Charge): Promise<Charged | undefined> {
+    const { redis } = this.#options
+    const isGone = redis.wasReached() && !redis.isReachable()
+    if (isGone) this.#fail(new Error('Redis is not reachable'))
+    if (!isGone && !this.#failing) return this.#try(charge)
+    if (!isGone && performance.now() >= this.#pausedUntilMs) {
+      this.#pausedUntilMs = performance.now() + pauseMs
+      void this.#try({ ...charge, cost: 0 })
+    }
+    return this.#chargeWithout(charge)
+  }
+
+  async #try(charge: Charge): Promise<Charged | undefined> {
+    const { redis, log } = this.#options
+    try {
+      const charged = await withPatience(chargeIn(redis, limitKeyPrefix + charge.key, charge))
+      if (this.#failing) log.info('requests are counted again')
+      this.#failing = false
+      return charged
+    } catch (error) {
+      this.#fail(error as Error)
+      return charge.cost === 0 ? undefined : this.#chargeWithout(charge)
+    }
+  }
+
+  async #chargeWithout(charge: Charge): Promise<Charged | undefined> {
+    this.#options.onUncounted()
+    return this.#options.fallback?.charge(charge)
+  }
+
+  #fail(error: Error): void {
+    if (!this.#failing) {
+      const meanwhile = this.#options.fallback === undefined ? 'they are not limited' : 'each replica counts for itself'
+      this.#options.log.error({ err: error }, `Redis cannot count requests; ${meanwhile} until it can`)
+      this.#pausedUntilMs = performance.now() + pauseMs
+    }
+    this.#failing = true
+  }
+}
+
+/** @throws {Error} when Redis cannot be asked, or refuses */
+export async function chargeIn(redis: Redis, key: string, charge: Charge): Promise<Charged> {
+  return toCharged(await redis.run(script, key, ...toArguments(charge)))
+}
+
+function toArguments({ periodMs, cost, counts }: Charge): (string | number)[] {
+  return [periodMs, ...counts.flatMap((count) => [count.field, costIn(count, cost), count.capacity])]
+}
+
+function toCharged(answer: unknown): Charged {
+  const [fits, remainingMs, ...used] = answer as number[]
+  return { fits: fits === 1, remainingMs: Number(remainingMs), used: used.map(Number) }
+}

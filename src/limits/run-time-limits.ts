@@ -1,0 +1,182 @@
+/** Limits that operators change in Redis while the gateway runs, under the keys of Gate. */
+import type { FastifyBaseLogger } from 'fastify'
+import { BoundedMap } from '../bounded-map.ts'
+import { adviceFor } from '../redis/open-redis.ts'
+import { isWrongType, type Redis } from '../redis/redis.ts'
+import { withPatience } from './patience.ts'
+
+/** What is set there. Everything may be missing: the configuration counts then. */
+export interface RunTimeLimits {
+  /** Requests by user, client program (`app:name`) or `anonymous`. */
+  readonly capacities: ReadonlyMap<string, number>
+  readonly periodsMs: ReadonlyMap<string, number>
+  /** Callers in one of these two lists are not looked up in those of the configuration. */
+  readonly enforcing: ReadonlySet<string>
+  readonly ignoring: ReadonlySet<string>
+  readonly learning: boolean | undefined
+}
+
+export const noRunTimeLimits: RunTimeLimits = {
+  capacities: new Map(),
+  periodsMs: new Map(),
+  enforcing: new Set(),
+  ignoring: new Set(),
+  learning: undefined,
+}
+
+export const runTimeLimitKeys = {
+  capacity: 'rateLimit:capacity:',
+  rateSeconds: 'rateLimit:rateSeconds:',
+  enforcing: 'rateLimit:enforcing',
+  ignoring: 'rateLimit:ignoring',
+  learning: 'rateLimit:learning',
+}
+
+/** What was read counts so long. After a failure one request in this time asks again, and does not wait. */
+const freshMs = 5000
+/** Callers choose their names: beyond so many, all of them are read anew. */
+const maxRemembered = 10_000
+const maxNameLength = 200
+const maxComplaints = 1000
+const maxRateSeconds = 86_400
+
+export interface RunTimeLimitsOptions {
+  redis: Redis
+  log: FastifyBaseLogger
+  /** Milliseconds since the epoch. */
+  now: () => number
+}
+
+interface Remembered<T> {
+  readonly value: T
+  readonly atMs: number
+}
+
+interface OwnLimits {
+  readonly capacity: number | undefined
+  readonly periodMs: number | undefined
+}
+
+type Lists = Pick<RunTimeLimits, 'enforcing' | 'ignoring' | 'learning'>
+
+export class RunTimeLimitsReader {
+  readonly #options: RunTimeLimitsOptions
+  readonly #ofNames = new BoundedMap<string, Remembered<OwnLimits>>(maxRemembered)
+  readonly #bad = new BoundedMap<string, true>(maxComplaints)
+  #lists: Remembered<Lists> | undefined
+  #pausedUntilMs = -Infinity
+  #failing = false
+
+  constructor(options: RunTimeLimitsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * At once when what is remembered is fresh, or Redis cannot be asked: what was read last counts then.
+   *
+   * @param names Under which limits may be set, such as `alice` and `app:batch`
+   */
+  of(names: readonly string[]): RunTimeLimits | Promise<RunTimeLimits> {
+    const { redis, now } = this.#options
+    const nowMs = now()
+    const isFresh = (remembered: Remembered<unknown> | undefined) =>
+      remembered !== undefined && nowMs - remembered.atMs < freshMs && nowMs >= remembered.atMs
+    const stale = names.filter((name) => name.length <= maxNameLength && !isFresh(this.#ofNames.get(name)))
+    const isGone = redis.wasReached() && !redis.isReachable()
+    const isPaused = nowMs < this.#pausedUntilMs && this.#pausedUntilMs <= nowMs + freshMs
+    if (isGone || isPaused || (stale.length === 0 && isFresh(this.#lists))) return this.#known(names)
+    const read = this.#read(stale, nowMs)
+    if (!this.#failing) return read.then(() => this.#known(names))
+    this.#pausedUntilMs = nowMs + freshMs
+    return this.#known(names)
+  }
+
+  #known(names: readonly string[]): RunTimeLimits {
+    const capacities = new Map<string, number>()
+    const periodsMs = new Map<string, number>()
+    for (const name of names) {
+      const own = this.#ofNames.get(name)?.value
+      if (own?.capacity !== undefined) capacities.set(name, own.capacity)
+      if (own?.periodMs !== undefined) periodsMs.set(name, own.periodMs)
+    }
+    return { ...(this.#lists?.value ?? noRunTimeLimits), capacities, periodsMs }
+  }
+
+  async #read(names: readonly string[], nowMs: number): Promise<void> {
+    try {
+      const [lists, ...own] = await withPatience(
+        Promise.all([this.#readLists(), ...names.map((name) => this.#readOwn(name))] as const),
+      )
+      this.#lists = { value: lists, atMs: nowMs }
+      for (const [index, name] of names.entries()) this.#ofNames.set(name, { value: own[index] as OwnLimits, atMs: nowMs })
+      this.#failing = false
+      this.#pausedUntilMs = -Infinity
+    } catch (error) {
+      this.#pausedUntilMs = nowMs + freshMs
+      if (this.#failing) return
+      this.#failing = true
+      const advice = adviceFor(error as Error)
+      const what = 'limits that are set in Redis cannot be read; those that were read last count, else the configuration'
+      this.#options.log.error({ err: error }, advice === undefined ? what : `${what}: ${advice}`)
+    }
+  }
+
+  async #readLists(): Promise<Lists> {
+    const [enforcing, ignoring, learning] = await Promise.all([
+      this.#ask('smembers', runTimeLimitKeys.enforcing),
+      this.#ask('smembers', runTimeLimitKeys.ignoring),
+      this.#ask('get', runTimeLimitKeys.learning),
+    ])
+    return { enforcing: toSet(enforcing), ignoring: toSet(ignoring), learning: this.#toFlag(learning) }
+  }
+
+  async #readOwn(name: string): Promise<OwnLimits> {
+    const [capacity, seconds] = await Promise.all([
+      this.#ask('get', runTimeLimitKeys.capacity + name),
+      this.#ask('get', runTimeLimitKeys.rateSeconds + name),
+    ])
+    const periodSeconds = this.#toNumber(runTimeLimitKeys.rateSeconds + name, seconds, 1, maxRateSeconds)
+    return {
+      capacity: this.#toNumber(runTimeLimitKeys.capacity + name, capacity, 0, Number.MAX_SAFE_INTEGER),
+      periodMs: periodSeconds === undefined ? undefined : periodSeconds * 1000,
+    }
+  }
+
+  /** Something else under the key counts as nothing. */
+  async #ask(command: 'get' | 'smembers', key: string): Promise<unknown> {
+    try {
+      return await this.#options.redis.send(command, key)
+    } catch (error) {
+      if (!isWrongType(error)) throw error
+      this.#ignore(key, command === 'get' ? 'not a text' : 'not a set')
+      return undefined
+    }
+  }
+
+  #toNumber(key: string, value: unknown, least: number, most: number): number | undefined {
+    if (typeof value !== 'string') return undefined
+    const number = /^\d{1,15}$/.test(value.trim()) ? Number(value) : Number.NaN
+    if (number >= least && number <= most) return number
+    this.#ignore(key, value)
+    return undefined
+  }
+
+  #toFlag(value: unknown): boolean | undefined {
+    if (typeof value !== 'string') return undefined
+    const word = value.trim().toLowerCase()
+    if (word === 'true' || word === 'false') return word === 'true'
+    this.#ignore(runTimeLimitKeys.learning, value)
+    return undefined
+  }
+
+  #ignore(key: string, value: string): void {
+    const complaint = `${key} ${value}`
+    if (this.#bad.has(complaint)) return
+    this.#bad.set(complaint, true)
+    this.#options.log.warn({ key, value: value.slice(0, 100) }, 'a limit that is set in Redis is ignored, as it is not usable')
+  }
+}
+
+function toSet(members: unknown): ReadonlySet<string> {
+  return new Set(Array.isArray(members) ? members.map(String) : [])
+}

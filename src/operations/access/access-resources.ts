@@ -1,0 +1,88 @@
+/** The permissions of what a question about access names, as the services that own it declare them. */
+import { pathTo } from '../../http/encode-path.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
+import { foldName } from '../../permissions/fold-name.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import { readJson, type UpstreamAnswer } from '../../upstreams/upstreams.ts'
+import type { AccessSubject } from './judge-access.ts'
+
+export interface ResourcePermissions {
+  readonly kind: 'application' | 'account' | 'build service' | 'service account'
+  readonly name: string
+  /** Roles by authorization; of a service account, those that a user needs to use it. Without any it is unrestricted. */
+  readonly permissions: Record<string, string[]>
+}
+
+type Call = (service: ServiceName, call: { path: string; query?: Record<string, string> }) => Promise<UpstreamAnswer>
+
+/** What cannot be read is left out: the decision stands without it. */
+export async function loadResourcePermissions(call: Call, subject: AccessSubject): Promise<ResourcePermissions[]> {
+  const { application, account, buildService, serviceAccount } = subject
+  const found = await Promise.all([
+    application === undefined ? undefined : ofApplication(call, application),
+    account === undefined
+      ? undefined
+      : ofEntry(call, { kind: 'account', service: 'clouddriver', path: '/credentials', query: { expand: 'true' } }, account),
+    buildService === undefined
+      ? undefined
+      : ofEntry(call, { kind: 'build service', service: 'igor', path: '/buildServices' }, buildService),
+    serviceAccount === undefined
+      ? undefined
+      : ofEntry(call, { kind: 'service account', service: 'front50', path: '/serviceAccounts' }, serviceAccount),
+  ])
+  return found.filter((one) => one !== undefined)
+}
+
+/** Undefined when unknown. */
+export async function applicationExists(call: Call, application: string): Promise<boolean | undefined> {
+  try {
+    const { status } = await call('front50', { path: pathTo`/v2/applications/${application}` })
+    if (status === 404) return false
+    // One that may not be read is there.
+    return status < 300 || status === 403 ? true : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function ofApplication(call: Call, name: string): Promise<ResourcePermissions | undefined> {
+  const found = await read(call, 'front50', { path: pathTo`/permissions/applications/${name}` })
+  return isObject(found) ? { kind: 'application', name, permissions: permissionsIn(found) } : undefined
+}
+
+interface Place {
+  readonly kind: ResourcePermissions['kind']
+  readonly service: ServiceName
+  readonly path: string
+  readonly query?: Record<string, string>
+}
+
+async function ofEntry(call: Call, place: Place, wanted: string): Promise<ResourcePermissions | undefined> {
+  const entries = await read(call, place.service, { path: place.path, ...(place.query && { query: place.query }) })
+  const entry = (Array.isArray(entries) ? entries : [])
+    .filter(isObject)
+    .find(({ name }) => typeof name === 'string' && foldName(name) === foldName(wanted))
+  return entry && { kind: place.kind, name: String(entry['name']), permissions: permissionsIn(entry) }
+}
+
+async function read(call: Call, service: ServiceName, question: Parameters<Call>[1]): Promise<unknown> {
+  try {
+    return readJson(await call(service, question), service)
+  } catch {
+    return undefined
+  }
+}
+
+function permissionsIn(entry: JsonObject): ResourcePermissions['permissions'] {
+  const { permissions, memberOf, requiredGroupMembership } = entry
+  if (isObject(permissions) && Object.keys(permissions).length > 0) {
+    return Object.fromEntries(Object.entries(permissions).map(([authorization, roles]) => [authorization, texts(roles)]))
+  }
+  const groups = texts(requiredGroupMembership)
+  if (groups.length > 0) return { READ: groups, WRITE: groups }
+  return Array.isArray(memberOf) ? { USE: texts(memberOf) } : {}
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+}

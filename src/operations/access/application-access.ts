@@ -1,0 +1,122 @@
+/** What the caller may do on applications, for the few rules that no service behind the gateway enforces. */
+import type { RequestState } from '../../http/request-state.ts'
+import type { Need } from '../../permissions/decide.ts'
+import { permissionDenied, requireAll } from '../../permissions/permission-denied.ts'
+import { grantsOnApplication, isListed } from '../../permissions/permission-view.ts'
+import type { PermissionView } from '../../permissions/permissions.ts'
+import { permissionsUnavailable } from '../../permissions/permissions-unavailable.ts'
+import type { OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+
+/**
+ * What the caller may do, as the permission service says; undefined for an unknown user.
+ *
+ * @throws {GatewayError} PERMISSIONS_UNAVAILABLE when it cannot say
+ */
+export async function loadView(
+  { user }: Pick<RequestState, 'user'>,
+  { permissions }: Platform,
+): Promise<PermissionView | undefined> {
+  if (user === undefined) return undefined
+  const answer = await permissions.lookUp(user)
+  if (answer.kind === 'unavailable') throw permissionsUnavailable(answer.cause)
+  return answer.kind === 'view' ? answer.view : undefined
+}
+
+/**
+ * Says which applications the caller may read: all of them without logins or without a permission service.
+ *
+ * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
+ * @see operations contract, getAllApplicationsUsingGET; HTTP conventions, section 4.5
+ */
+export async function createReadFilter(request: OperationRequest, platform: Platform): Promise<(application: string) => boolean> {
+  if (!isDecided(platform)) return () => true
+  const view = await loadView(request.state, platform)
+  return (application) => view !== undefined && grantsOnApplication(view, application, 'READ')
+}
+
+/** Whether the caller's permissions limit the answer at all. */
+export function isDecided(platform: Platform): boolean {
+  return platform.login.active && platform.permissions.enabled
+}
+
+/**
+ * Requires of the user what the permission service says, and asks it whether a new application may be created. Nothing where
+ * nobody logs in, or no permission service decides.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+ */
+export async function requirePermissions(
+  state: Pick<RequestState, 'user'>,
+  platform: Platform,
+  needs: readonly Need[],
+): Promise<void> {
+  if (needs.length === 0 || !isDecided(platform)) return
+  const view = await loadView(state, platform)
+  for (const need of needs) {
+    if (need.kind !== 'application' || need.authorization !== 'CREATE') requireAll(view, [need])
+    else await requireCreation(state, platform, need.name, view)
+  }
+}
+
+/** An application that exists is changed by its creation; whether a new one may be created, the permission service says. */
+async function requireCreation(
+  { user }: Pick<RequestState, 'user'>,
+  { permissions }: Platform,
+  name: string,
+  view: PermissionView | undefined,
+): Promise<void> {
+  if (view === undefined || user === undefined || isListed(view, name)) {
+    return requireAll(view, [{ kind: 'application', name, authorization: 'WRITE' }])
+  }
+  if (view.admin || view.legacyFallback === true) return
+  if (await permissions.mayCreateApplication(user, name)) return
+  throw permissionDenied({ kind: 'application', name, authorization: 'CREATE' })
+}
+
+/**
+ * Rules for administrators apply once a login is required, under every `permissions.enforce`.
+ *
+ * @param withoutService Who counts as one while no permission service decides
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+ * @see authentication contract, section 4.3
+ */
+export async function requireAdministrator(
+  { user }: Pick<RequestState, 'user'>,
+  { login, permissions }: Platform,
+  withoutService: 'nobody' | 'everybody' = 'nobody',
+): Promise<void> {
+  if (!login.active || (!permissions.enabled && withoutService === 'everybody')) return
+  if (!(await permissions.isAdmin(user))) throw permissionDenied({ kind: 'admin' })
+}
+
+/**
+ * Starting a pipeline needs EXECUTE on its application, on every way in: the orchestrator does not check it. The token has been
+ * judged before.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+ */
+export function checkMayExecute({ state }: OperationRequest, platform: Platform, application: string): Promise<void> {
+  return requirePermissions(state, platform, [{ kind: 'application', name: application, authorization: 'EXECUTE' }])
+}
+
+/**
+ * For what an operation finds out on its way: WRITE on everything that is named, where the gateway decides.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+ */
+export async function checkMayWrite(
+  request: OperationRequest,
+  platform: Platform,
+  named: readonly { application?: unknown; account?: unknown }[],
+): Promise<void> {
+  if (platform.permissions.enforcement === 'services') return
+  await requirePermissions(request.state, platform, named.flatMap(toWriteNeeds))
+}
+
+function toWriteNeeds(named: { application?: unknown; account?: unknown }): Need[] {
+  return (['application', 'account'] as const).flatMap((kind) => {
+    const name = named[kind]
+    return typeof name === 'string' && name.trim() !== '' ? [{ kind, name, authorization: 'WRITE' }] : []
+  })
+}

@@ -1,0 +1,206 @@
+/** Explains whether a user may use an operation: the decision with its rules, who enforces it, and where the roles come from. */
+
+import { z } from 'zod'
+import type { User } from '../../http/request-state.ts'
+import type { Permissions, PermissionView } from '../../permissions/permissions.ts'
+import { toUserKey } from '../../user-name.ts'
+import { formatDemands, tellsWhoAsks } from '../demands.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { nonEmpty, text } from '../schemas.ts'
+import { applicationExists, loadResourcePermissions } from './access-resources.ts'
+import { isDecided, loadView, requireAdministrator } from './application-access.ts'
+import { type FoundOperation, findOperation } from './find-operation.ts'
+import { type AccessSubject, enforcementOf, type Judged, judgeAccess, type Reason } from './judge-access.ts'
+import { explainRoles } from './role-origins.ts'
+import { explainTokenLimits } from './token-limits.ts'
+
+const AccessExplanation = z
+  .object({
+    operation: z.string(),
+    request: z.string().describe('Method and path.'),
+    username: z.string(),
+    known: z.boolean().describe('Whether the permission service knows the user; users become known when they log in.'),
+    admin: z.boolean(),
+    roles: z.array(
+      z.object({
+        name: z.string(),
+        source: z.string().describe('As the permission service calls it: EXTERNAL, FILE, LDAP, GOOGLE_GROUPS, GITHUB_TEAMS.'),
+        from: z.string().describe('The same in words.'),
+      }),
+    ),
+    demands: z.string().describe('What the operation demands.'),
+    decision: z.enum(['allowed', 'denied', 'depends']).describe('`depends`: on what `open` lists.'),
+    reasons: z.array(z.object({ need: z.string(), allowed: z.boolean(), rule: z.string() })),
+    open: z.array(z.string()).describe('What to add to the question for a decision, as `name=VALUE: what it is`.'),
+    optional: z.array(z.string()).describe('What some requests of this operation need besides, in the same form.'),
+    enforcement: z
+      .object({ by: z.enum(['gateway', 'services', 'both']), note: z.string() })
+      .optional()
+      .describe('Who refuses what is denied: see `permissions.enforce`.'),
+    resources: z
+      .array(z.object({ kind: z.string(), name: z.string(), permissions: z.record(z.string(), z.array(z.string())) }))
+      .optional()
+      .describe('Roles by authorization of the requested objects; an object without any is unrestricted. For administrators.'),
+  })
+  .meta({ id: 'AccessExplanation' })
+export type AccessExplanation = z.infer<typeof AccessExplanation>
+
+/** @param operations What is served, this operation included once the list is complete */
+export function createAccessOperations(operations: () => readonly Operation[]): Operation[] {
+  return [
+    {
+      id: 'explainAccessUsingGET',
+      section: 'beyond',
+      method: 'GET',
+      path: '/auth/explain',
+      demands: tellsWhoAsks,
+      summary: 'Explain access to an operation',
+      description: 'Whether the caller may use an operation, and by which rule. Nothing of it is carried out.',
+      query: {
+        operation: nonEmpty.describe(
+          'Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.',
+        ),
+        application: text.optional().describe('The application that it would be about.'),
+        account: text.optional().describe('The account that it would be about.'),
+        buildService: text.optional().describe('The build service that it would be about.'),
+        serviceAccount: text.optional().describe('The service account that a trigger would run as.'),
+        username: text.optional().describe('Another user. For administrators.'),
+      },
+      handle: (request, platform) => explainAccess(request, platform, operations()),
+      answer: AccessExplanation,
+      errors: {
+        403: 'Only administrators may ask about others.',
+        404: 'There is no such operation; the nearest ones are named.',
+      },
+    },
+  ]
+}
+
+async function explainAccess(
+  request: OperationRequest,
+  platform: Platform,
+  operations: readonly Operation[],
+): Promise<AccessExplanation> {
+  const { query, state } = request
+  const own = state.user?.username ?? 'anonymous'
+  const username = textOf(query['username']) ?? own
+  const isOwn = toUserKey(username) === toUserKey(own)
+  if (!isOwn) await requireAdministrator(request.state, platform)
+  const found = findOperation(operations, String(query['operation']))
+  const { operation } = found
+  const known = {
+    operation: operation.id,
+    request: `${operation.method} ${operation.path}`,
+    username,
+    demands: formatDemands(operation.demands),
+  }
+  if (!isDecided(platform)) return { ...known, ...undecided, ...(lacksAdministrators(operation, platform) && noAdministrators) }
+  const subject = toSubject(found, query)
+  const user = isOwn && state.user !== undefined ? state.user : toUser(username)
+  const view = await loadView({ user }, platform)
+  const { call } = request
+  const mayCreate = await judgeCreation({ call, permissions: platform.permissions, operation, user, view, subject })
+  const judged = judgeAccess(operation, { view, subject, mayCreate })
+  const mayLook = isOwn ? view?.admin === true : true
+  return {
+    ...known,
+    known: view !== undefined,
+    admin: view?.admin === true,
+    roles: explainRoles(view, isOwn ? state.user?.method : await lastMethodOf(username, platform)),
+    ...(isOwn ? withTokenLimits(judged, operation, request, subject) : judged),
+    ...(mayLook && { resources: await loadResourcePermissions(call, subject) }),
+    ...enforcedBy(operation, platform),
+  }
+}
+
+const undecided = {
+  known: true,
+  admin: false,
+  roles: [],
+  decision: 'allowed' as const,
+  reasons: [
+    { need: 'nothing', allowed: true, rule: 'nothing to decide: no login is required, or there is no permission service' },
+  ],
+  open: [],
+  optional: [],
+}
+
+const noAdministrators = {
+  decision: 'denied' as const,
+  reasons: [{ need: 'an administrator', allowed: false, rule: 'there is no permission service, so no user is an administrator' }],
+}
+
+function lacksAdministrators({ demands }: Operation, { login }: Platform): boolean {
+  return login.active && demands.some((demand) => demand.kind === 'admin' && demand.withoutService === 'nobody')
+}
+
+/** What the question says wins over the path of a request that it names. */
+export function toSubject({ operation, path }: FoundOperation, query: Readonly<Record<string, unknown>>): AccessSubject {
+  const buildServices = operation.demands.flatMap((demand) => (demand.kind === 'build-service' ? [demand.parameter] : []))
+  return {
+    application: textOf(query['application']) ?? path['application'] ?? path['applicationName'],
+    account: textOf(query['account']) ?? path['account'] ?? path['accountName'],
+    buildService: textOf(query['buildService']) ?? buildServices.map((name) => path[name])[0],
+    serviceAccount: textOf(query['serviceAccount']),
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined
+}
+
+function toUser(username: string): User {
+  return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'explained' }
+}
+
+export interface CreationQuestion {
+  /** Asks a service. */
+  readonly call: OperationRequest['call']
+  readonly permissions: Permissions
+  readonly operation: Operation
+  readonly user: User
+  readonly view: PermissionView | undefined
+  readonly subject: AccessSubject
+}
+
+/** Undefined unless a job of the operation would create the application. @throws {GatewayError} PERMISSIONS_UNAVAILABLE */
+export async function judgeCreation(question: CreationQuestion): Promise<boolean | undefined> {
+  const { call, permissions, operation, user, view, subject } = question
+  const { application } = subject
+  if (application === undefined || view === undefined || !operation.demands.some(({ kind }) => kind === 'jobs')) return undefined
+  if ((await applicationExists(call, application)) !== false) return undefined
+  return view.admin || permissions.mayCreateApplication(user, application)
+}
+
+/** The login method of the session used last; undefined when there is none, or it is unknown. */
+async function lastMethodOf(username: string, { login }: Platform): Promise<string | undefined> {
+  const [last] = await login.sessionsOf(username).catch(() => [])
+  return last?.content.user?.method
+}
+
+function withTokenLimits(
+  judged: Judged,
+  operation: Operation,
+  { state }: OperationRequest,
+  { application }: AccessSubject,
+): Judged {
+  const { token } = state
+  if (token === undefined) return judged
+  const limits = explainTokenLimits(operation, token, application)
+  const need = 'an API token that is meant for it'
+  const reasons: Reason[] =
+    limits.length === 0
+      ? [{ need, allowed: true, rule: 'the token with which you ask is not limited in this respect' }]
+      : limits.map((limit) => ({ need, allowed: false, rule: `of the token with which you ask: ${limit}` }))
+  const decision = limits.length === 0 ? judged.decision : 'denied'
+  return { ...judged, decision, reasons: [...judged.reasons, ...reasons] }
+}
+
+function enforcedBy(operation: Operation, { permissions, upstreams }: Platform): Pick<AccessExplanation, 'enforcement'> {
+  const enforcement = enforcementOf(operation, {
+    enforcement: permissions.enforcement,
+    isEmbedded: (service) => upstreams.isEmbedded(service),
+  })
+  return enforcement === undefined ? {} : { enforcement }
+}

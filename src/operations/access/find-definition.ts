@@ -1,0 +1,48 @@
+/** Finds a pipeline definition by what a person calls it: its name within an application, or its id. */
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { readJson, type UpstreamAnswer, upstreamFailed } from '../../upstreams/upstreams.ts'
+import type { OperationRequest } from '../operation.ts'
+import { checkList, checkObject } from '../upstream-shape.ts'
+
+/**
+ * The definition whose name, or else whose id, is exactly `nameOrId`. An id may belong to another application.
+ *
+ * @throws {GatewayError} NOT_FOUND when neither lookup knows it, UPSTREAM_FAILED with the status of the definition store
+ * @see operations contract, getPipelineConfigUsingGET
+ */
+export async function findDefinition(request: OperationRequest, application: string, nameOrId: string): Promise<JsonObject> {
+  const byName = await request.call('front50', {
+    path: pathTo`/pipelines/${application}/name/${nameOrId}`,
+    query: { refresh: 'true' },
+  })
+  const named = unlessMissing(byName)
+  if (named?.['name'] === nameOrId) return named
+  const byId = await request.call('front50', { path: pathTo`/pipelines/${nameOrId}/get` })
+  const found = unlessMissing(byId)
+  if (found?.['id'] === nameOrId) return found
+  const said = found === undefined ? ` ${upstreamFailed('front50', 404, byId.text).message}` : ''
+  throw new GatewayError('NOT_FOUND', `Application ${application} has no pipeline with the name or id "${nameOrId}".${said}`)
+}
+
+/** All definitions of an application, past the cache of the store. */
+export async function listDefinitions(request: OperationRequest, application: string): Promise<JsonObject[]> {
+  const answer = await request.json('front50', { path: pathTo`/pipelines/${application}`, query: { refresh: 'true' } })
+  return checkList(answer, 'front50')
+}
+
+/** The definition of a stored name, regardless of case and surrounding blanks. */
+export function findByName(definitions: readonly JsonObject[], name: unknown): JsonObject | undefined {
+  const wanted = String(name).trim().toLowerCase()
+  return definitions.find(
+    (definition) =>
+      String(definition['name'] ?? '')
+        .trim()
+        .toLowerCase() === wanted,
+  )
+}
+
+function unlessMissing(answer: UpstreamAnswer): JsonObject | undefined {
+  return answer.status === 404 ? undefined : checkObject(readJson(answer, 'front50'), 'front50')
+}

@@ -1,0 +1,409 @@
+/**
+ * Checks, before anything is changed, that the user has what an operation demands, and that the token in use is meant for it; and
+ * filters what is listed. Both are judged by the same needs: the token by all of them, the user where the gateway decides.
+ */
+
+import { GatewayError } from '../../errors.ts'
+import { isObject, objectOf } from '../../json/values.ts'
+import { decide, type Need } from '../../permissions/decide.ts'
+import { permissionDenied } from '../../permissions/permission-denied.ts'
+import type { Authorization } from '../../permissions/permissions.ts'
+import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import { checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from '../demands.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { isDecided, loadView, requireAdministrator, requirePermissions } from './application-access.ts'
+import { checkCarriedDocuments } from './job-form.ts'
+import { joinNeeds, type Needs, needsOfCanaryConfig, Owners, onApplications, templateNeeds } from './owners.ts'
+import {
+  type Subject,
+  subjectsMentionedIn,
+  subjectsOfDefinition,
+  subjectsOfStart,
+  subjectsOfTask,
+  subjectsOfTrigger,
+  texts,
+} from './subjects.ts'
+import {
+  checkTokenNeeds,
+  checkTokenUse,
+  isAlwaysReached,
+  isLimitedToApplications,
+  isMetByToken,
+  isRead,
+  reachesWithoutApplication,
+  tokenLimited,
+} from './token-limits.ts'
+
+/** More than any real body is about. */
+const maxSubjects = 2000
+
+/** What has to be done for each request of an operation. */
+interface Plan {
+  /** Whether the gateway itself checks, as far as permissions decide at all; otherwise the service behind it does. */
+  readonly atGateway: boolean
+  /** Those that are known without the body. */
+  readonly ahead: readonly Demand[]
+  /** Of these, what the gateway checks in any case. */
+  readonly always: readonly Demand[]
+  readonly aboutBody: readonly Demand[]
+  readonly fields: readonly FilterField[]
+}
+
+export class Guard {
+  readonly #platform: Platform
+  readonly #owners = new Owners()
+  readonly #plans = new WeakMap<Operation, Plan>()
+  /** Requests of limited tokens of which the body has to say which application they are about. */
+  readonly #open = new WeakSet<OperationRequest['state']>()
+
+  constructor(platform: Platform) {
+    this.#platform = platform
+  }
+
+  /** Whether the body has to be read, because it says what is needed. */
+  readsBody(operation: Operation, { state }: OperationRequest): boolean {
+    return isLimitedToApplications(state) || (this.#planFor(operation).aboutBody.length > 0 && this.#checks(operation))
+  }
+
+  /**
+   * Everything but the body.
+   *
+   * @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
+   */
+  async check(operation: Operation, request: OperationRequest): Promise<void> {
+    const { state } = request
+    checkTokenUse(operation, state)
+    const { ahead, always } = this.#planFor(operation)
+    const judged = this.#checks(operation) ? ahead : always
+    const isLimited = isLimitedToApplications(state)
+    if (judged.length === 0 && !isLimited) return
+    const needs = new Map<Demand, Needs>()
+    for (const demand of isLimited ? ahead : judged) needs.set(demand, await this.#needsOf(demand, request))
+    if (isLimited) await this.#checkToken(operation, request, [...needs.values()])
+    for (const demand of judged) {
+      if (demand.kind === 'admin') await requireAdministrator(state, this.#platform, demand.withoutService)
+      else await requirePermissions(state, this.#platform, needs.get(demand)?.needs ?? [])
+    }
+    if (operation.method === 'DELETE') for (const id of valuesOf(request, ['id'])) this.#owners.forget(id)
+  }
+
+  /** @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE, BAD_ARGUMENT */
+  async checkBody(operation: Operation, request: OperationRequest, body: unknown): Promise<void> {
+    if (!this.readsBody(operation, request)) return
+    checkCarriedDocuments(body)
+    const { aboutBody } = this.#planFor(operation)
+    const subjects = aboutBody.flatMap((demand) => subjectsOfBody(demand, request, body))
+    checkCount(distinct(subjects))
+    if (isLimitedToApplications(request.state)) {
+      const mentioned = subjectsMentionedIn(body)
+      checkCount(distinct(mentioned))
+      await this.#checkTokenBody(request, subjects, mentioned)
+    }
+    if (!this.#checks(operation)) return
+    for (const subject of distinct(subjects)) {
+      if (subject.kind === 'hidden') throw new GatewayError('PERMISSION_DENIED', subject.problem)
+      const { needs } = await this.#needsOfSubject(subject, request)
+      await requirePermissions(request.state, this.#platform, needs)
+    }
+  }
+
+  /** A function that leaves out what the caller may not read; undefined when nothing has to be left out. */
+  async filterOf(operation: Operation, request: OperationRequest): Promise<((answer: unknown) => unknown) | undefined> {
+    const { fields } = this.#planFor(operation)
+    const { token } = request.state
+    if (fields.length === 0 || !(this.#checks(operation) || isLimitedToApplications(request.state))) return undefined
+    if (!this.#checks(operation)) return (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need))
+    const view = await loadView(request.state, this.#platform)
+    if (view?.admin === true && token?.applications === undefined) return undefined
+    return (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need) && decide(view, need).allowed)
+  }
+
+  /** Whether the gateway itself checks this operation; otherwise the service behind it does. */
+  #checks(operation: Operation): boolean {
+    return this.#planFor(operation).atGateway && isDecided(this.#platform)
+  }
+
+  #planFor(operation: Operation): Plan {
+    const known = this.#plans.get(operation)
+    if (known !== undefined) return known
+    const { permissions, upstreams } = this.#platform
+    const { demands } = operation
+    const isEmbedded = (service: ServiceName) => upstreams.isEmbedded(service)
+    const ahead = demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter' && demand.kind !== 'nothing')
+    const plan: Plan = {
+      atGateway: checksAtGateway(operation, { enforcement: permissions.enforcement, isEmbedded }),
+      ahead,
+      always: ahead.filter(isAlwaysDemanded),
+      aboutBody: demands.filter(isAboutBody),
+      fields: demands.flatMap((demand) => (demand.kind === 'filter' ? demand.by : [])),
+    }
+    this.#plans.set(operation, plan)
+    return plan
+  }
+
+  /** @throws {GatewayError} TOKEN_LIMITED when it is about another application, or about none */
+  async #checkToken(operation: Operation, request: OperationRequest, demanded: readonly Needs[]): Promise<void> {
+    const { needs, concerns, changesShared } = joinNeeds([
+      ...demanded,
+      onApplications(applicationsNamedIn(operation, request), 'READ'),
+      await this.#startedNeeds(operation, request),
+    ])
+    if (isAlwaysReached(operation)) return
+    if (changesShared) throw sharedChange()
+    checkTokenNeeds(request.state, needs)
+    if (concerns || reachesWithoutApplication(operation)) return
+    if (operation.body?.required !== true || !this.#planFor(operation).aboutBody.some(saysApplication)) throw withoutApplication()
+    this.#open.add(request.state)
+  }
+
+  /** @throws {GatewayError} TOKEN_LIMITED */
+  async #checkTokenBody(request: OperationRequest, demanded: readonly Subject[], mentioned: readonly Subject[]): Promise<void> {
+    let concerns = !this.#open.has(request.state)
+    for (const subject of distinct([...mentioned, ...demanded])) {
+      if (subject.kind === 'hidden') throw tokenLimited('an expression stands where an application or a pipeline is named')
+      const found = await this.#needsOfSubject(subject, request)
+      if (found.changesShared) throw sharedChange()
+      checkTokenNeeds(request.state, found.needs)
+      // Any field may bear the name of an application; only what is demanded makes the request about it.
+      concerns ||= found.concerns && demanded.includes(subject)
+    }
+    if (!concerns) throw withoutApplication()
+  }
+
+  /** Where a stored definition is started, its application is checked once it has been found; a token is judged before. */
+  async #startedNeeds({ demands }: Operation, request: OperationRequest): Promise<Needs> {
+    const started = demands.flatMap((demand) => (demand.kind === 'application' && demand.of === 'started' ? [demand] : []))
+    const ids = started.flatMap(({ parameter }) => (parameter === undefined ? [] : valuesOf(request, [parameter])))
+    const all = ids.map((id) =>
+      this.#owners.needsOf(request, { kind: 'owned', what: 'definition', id, authorization: 'EXECUTE', live: true }),
+    )
+    return joinNeeds(await Promise.all(all))
+  }
+
+  async #needsOf(demand: Demand, request: OperationRequest): Promise<Needs> {
+    switch (demand.kind) {
+      case 'account-manager':
+        return { needs: [{ kind: demand.kind }], concerns: false }
+      case 'named-application':
+        return onApplications([demand.application], demand.authorization)
+      case 'account':
+        return named(valuesOf(request, ['account', 'accountName']), 'account', demand.authorization)
+      case 'build-service':
+        return named(valuesOf(request, [demand.parameter]), 'build-service', demand.authorization)
+      case 'template':
+        return this.#ownedNeeds(request, 'template', templateIdsOf(demand, request), demand.authorization)
+      case 'application':
+        return this.#applicationNeeds(demand, request)
+      default:
+        return joinNeeds([])
+    }
+  }
+
+  #applicationNeeds(demand: Extract<Demand, { kind: 'application' }>, request: OperationRequest): Promise<Needs> | Needs {
+    const { of, authorization, parameter = 'id' } = demand
+    switch (of) {
+      case 'path':
+        return onApplications(
+          ['application', 'applicationName'].flatMap((name) => request.path[name] ?? []),
+          authorization,
+        )
+      case 'query':
+        return onApplications(valuesOf(request, ['application']), authorization)
+      case 'execution':
+      case 'task':
+      case 'definition':
+      case 'strategy':
+      case 'canary-config':
+        return this.#ownedNeeds(request, of, valuesOf(request, [parameter]), authorization)
+      default:
+        return joinNeeds([])
+    }
+  }
+
+  async #ownedNeeds(
+    request: OperationRequest,
+    what: Extract<Subject, { kind: 'owned' }>['what'],
+    ids: readonly string[],
+    authorization: Authorization,
+  ): Promise<Needs> {
+    const owned = ids.map((id) => this.#owners.needsOf(request, { kind: 'owned', what, id, authorization }))
+    return joinNeeds(await Promise.all(owned))
+  }
+
+  async #needsOfSubject(subject: Exclude<Subject, { kind: 'hidden' }>, request: OperationRequest): Promise<Needs> {
+    switch (subject.kind) {
+      case 'need':
+        return { needs: [subject.need], concerns: subject.need.kind === 'application' }
+      case 'owned':
+        return this.#owners.needsOf(request, subject)
+      case 'template':
+        return templateNeeds([subject.template], 'WRITE')
+      case 'canary-config':
+        return needsOfCanaryConfig(subject.config, 'WRITE')
+      case 'shared':
+        return { needs: [], concerns: true, changesShared: true }
+    }
+  }
+}
+
+function templateIdsOf({ of }: Extract<Demand, { kind: 'template' }>, request: OperationRequest): string[] {
+  if (of !== 'source') return valuesOf(request, ['id'])
+  return valuesOf(request, ['source']).flatMap((source) => storedTemplate(source)?.name ?? [])
+}
+
+function isAboutBody(demand: Demand): boolean {
+  if (['definitions', 'jobs', 'trigger', 'canary-config'].includes(demand.kind)) return true
+  if (demand.kind === 'account' || demand.kind === 'template') return demand.of === 'body'
+  return demand.kind === 'application' && (demand.of === 'body' || (demand.of === 'started' && demand.parameter === undefined))
+}
+
+/** Whether the body says which application a request is about. */
+function saysApplication({ kind }: Demand): boolean {
+  return kind !== 'account' && kind !== 'trigger'
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT */
+function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): Subject[] {
+  const fields = objectOf(body)
+  switch (demand.kind) {
+    case 'application':
+      return demand.of === 'started'
+        ? subjectsOfStart(fields)
+        : texts(fields[demand.parameter ?? 'application']).map((name) =>
+            toSubject({ kind: 'application', name, authorization: demand.authorization }),
+          )
+    case 'account':
+      return texts(fields['name'] ?? fields['account']).map((name) =>
+        toSubject({ kind: 'account', name, authorization: demand.authorization }),
+      )
+    case 'template':
+      return [
+        { kind: 'template', template: fields },
+        ...texts(fields['id']).map((id): Subject => ({ kind: 'owned', what: 'template', id, authorization: 'WRITE' })),
+      ]
+    case 'canary-config':
+      return [{ kind: 'canary-config', config: fields }]
+    case 'definitions':
+      return [
+        ...filedUnder(request),
+        ...changedByAddress(request),
+        ...(Array.isArray(body) ? body : [body]).filter(isObject).flatMap(subjectsOfDefinition),
+      ]
+    case 'trigger':
+      return [fields, fields['trigger']].flatMap(subjectsOfTrigger)
+    case 'jobs':
+      return subjectsOfTask(fields)
+    default:
+      return []
+  }
+}
+
+/** Many definitions are saved by a task under an application that the query may name. */
+function filedUnder(request: OperationRequest): Subject[] {
+  if (!request.search.has('application')) return []
+  return valuesOf(request, ['application']).map((name) =>
+    toSubject({ kind: 'application', name, authorization: 'WRITE', unlessUnknown: true }),
+  )
+}
+
+function changedByAddress(request: OperationRequest): Subject[] {
+  return valuesOf(request, ['id']).map((id) => ({ kind: 'owned', what: 'definition', id, authorization: 'WRITE', live: true }))
+}
+
+function toSubject(need: Need): Subject {
+  return { kind: 'need', need }
+}
+
+/** Each of them is looked up in a service, one after the other. @throws {GatewayError} BAD_ARGUMENT */
+function checkCount(subjects: readonly Subject[]): void {
+  if (subjects.length <= maxSubjects) return
+  const message = `The body is about more than ${maxSubjects} applications, accounts and definitions. Send it in several requests.`
+  throw new GatewayError('BAD_ARGUMENT', message)
+}
+
+/** A list may name the same thing over and over, and each is looked up. */
+function distinct(subjects: readonly Subject[]): Subject[] {
+  return [...new Map(subjects.map((subject) => [keyOf(subject), subject])).values()]
+}
+
+function keyOf(subject: Subject): unknown {
+  if (subject.kind === 'owned') return `${subject.what} ${subject.authorization} ${subject.live ?? false} ${subject.id}`
+  return subject.kind === 'need' ? JSON.stringify(subject.need) : subject
+}
+
+/** Applications that the address names. In a query they say what is read; a change may name there where its task is filed. */
+function applicationsNamedIn(operation: Operation, request: OperationRequest): string[] {
+  const inPath = ['application', 'applicationName'].flatMap((name) => request.path[name] ?? [])
+  return isRead(operation) ? [...inPath, ...valuesOf(request, ['application']), ...valuesOf(request, ['applications'])] : inPath
+}
+
+function named(names: readonly string[], kind: 'account' | 'build-service', authorization: Authorization): Needs {
+  return { needs: names.map((name) => ({ kind, name, authorization })), concerns: false }
+}
+
+/** Values of parameters of the path or the query, lists included, without blank ones. */
+function valuesOf({ path, query }: OperationRequest, names: readonly string[]): string[] {
+  return names
+    .flatMap((name) => path[name] ?? query[name] ?? [])
+    .map(String)
+    .filter((value) => value.trim() !== '')
+}
+
+function sharedChange(): GatewayError {
+  return tokenLimited('it changes what belongs to no single application')
+}
+
+function withoutApplication(): GatewayError {
+  return tokenLimited('nothing says which of its applications this is about')
+}
+
+type Allows = (need: Need) => boolean
+
+/**
+ * Pages of a search have their entries in `results`; a map has lists of them at any depth.
+ *
+ * @throws {GatewayError} PERMISSION_DENIED for a single resource instead of a map by account
+ */
+function filterAnswer(answer: unknown, fields: readonly FilterField[], allows: Allows): unknown {
+  if (fields.includes('key-account') && isObject(answer)) {
+    const { accountName } = answer
+    if (typeof accountName === 'string') {
+      const need: Need = { kind: 'account', name: accountName, authorization: 'READ' }
+      if (!allows(need)) throw permissionDenied(need)
+      return answer
+    }
+    return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(allows, 'account', account)))
+  }
+  if (fields.includes('scopes') && isObject(answer)) {
+    const lists = Object.entries(answer).map(([id, list]) => [id, filterAnswer(list, fields, allows)] as const)
+    return Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0))
+  }
+  if (fields.includes('application') && isObject(answer)) {
+    return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, filterAnswer(value, fields, allows)]))
+  }
+  if (!Array.isArray(answer)) return answer
+  return answer.flatMap((entry: unknown) => {
+    if (isObject(entry) && Array.isArray(entry['results'])) {
+      return [{ ...entry, results: filterAnswer(entry['results'], fields, allows) }]
+    }
+    return fields.every((field) => mayReadEntry(allows, field, entry)) ? [entry] : []
+  })
+}
+
+function mayReadEntry(allows: Allows, field: FilterField, entry: unknown): boolean {
+  if (field === 'build-service') {
+    const name = isObject(entry) ? entry['name'] : entry
+    return typeof name !== 'string' || mayRead(allows, field, name)
+  }
+  if (field === 'scopes') return !isObject(entry) || templateNeeds([entry], 'READ').needs.every(allows)
+  if (field === 'applications') return !isObject(entry) || needsOfCanaryConfig(entry, 'READ').needs.every(allows)
+  if (field === 'key-account' || !isObject(entry)) return true
+  const name = entry[field]
+  return typeof name !== 'string' || name === '' || mayRead(allows, field, name)
+}
+
+function mayRead(allows: Allows, kind: 'application' | 'account' | 'build-service', name: string): boolean {
+  return allows({ kind, name, authorization: 'READ' })
+}

@@ -1,0 +1,46 @@
+/** Learns the application of an execution or a task, so that the next call can name it in its identity header. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { readJson, type UpstreamAnswer } from '../../upstreams/upstreams.ts'
+import type { OperationRequest } from '../operation.ts'
+
+/** Pauses between the five tries for an execution; together they stay below two seconds. */
+const retryPausesMs = [100, 200, 400, 800]
+
+/**
+ * Best effort: a failure leaves the header as it is. An execution that the orchestrator fails to read is asked for again,
+ * unless it says 4xx or takes too long; a task is asked for once.
+ *
+ * @see operations contract, cancelPipelineUsingPUT1 and cancelTaskUsingPUT
+ */
+export async function learnApplication(request: OperationRequest, kind: 'pipelines' | 'tasks', id: string): Promise<void> {
+  const path = kind === 'pipelines' ? pathTo`/pipelines/${id}` : pathTo`/tasks/${id}`
+  const answer = await askRepeatedly(request, path, kind === 'pipelines' ? retryPausesMs : [])
+  if (answer === undefined) return
+  try {
+    const found = readJson(answer, 'orca') as { application?: unknown } | null | undefined
+    if (typeof found?.application === 'string') request.state.application = found.application
+  } catch {
+    // The call that follows tells the client what is wrong with the orchestrator.
+  }
+}
+
+async function askRepeatedly(
+  request: OperationRequest,
+  path: string,
+  pausesMs: readonly number[],
+): Promise<UpstreamAnswer | undefined> {
+  for (let attempt = 0; ; attempt++) {
+    const answer = await request.call('orca', { path }).catch(isFinal)
+    if (answer === true || (typeof answer === 'object' && answer.status < 500)) return answer === true ? undefined : answer
+    const pauseMs = pausesMs[attempt]
+    if (pauseMs === undefined) return undefined
+    await pause(pauseMs)
+  }
+}
+
+/** Waiting five times for a hanging service, or calling a disabled one, is useless. */
+function isFinal(error: unknown): boolean {
+  return (error as GatewayError).code !== 'UPSTREAM_UNREACHABLE'
+}

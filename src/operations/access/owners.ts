@@ -1,0 +1,192 @@
+/** Finds out to which applications something belongs that a request names by its id. */
+
+import { BoundedMap } from '../../bounded-map.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
+import type { Need } from '../../permissions/decide.ts'
+import { foldName } from '../../permissions/fold-name.ts'
+import type { Authorization } from '../../permissions/permissions.ts'
+import { undecorated } from '../../pipeline-templates/references.ts'
+import { jsonList, objectOrList } from '../../upstreams/answer-form.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import { readJson } from '../../upstreams/upstreams.ts'
+import type { OperationRequest } from '../operation.ts'
+import { checkList } from '../upstream-shape.ts'
+import { type OwnedKind, type Subject, scopesOf, texts } from './subjects.ts'
+
+const maxRemembered = 10_000
+
+/** Both kinds of templates are kept in one place, and this list has all of them. */
+const everyTemplate = '/pipelineTemplates'
+const everyStrategy = '/strategies'
+
+type Owned = Extract<Subject, { kind: 'owned' }>
+
+/** What a subject needs. */
+export interface Needs {
+  readonly needs: readonly Need[]
+  /** Whether it is known to belong to applications, or to all of them. */
+  readonly concerns: boolean
+  /** Something is changed that belongs to all applications. */
+  readonly changesShared?: true
+}
+
+const unknownToAll: Needs = { needs: [], concerns: false }
+
+export class Owners {
+  /** Applications of executions and tasks, which never move, by kind and id. */
+  readonly #remembered = new BoundedMap<string, string[]>(maxRemembered)
+  /** Whole lists that one request needs for each of its ids, by path. */
+  readonly #lists = new WeakMap<OperationRequest['state'], Map<string, Promise<JsonObject[]>>>()
+
+  /**
+   * What the service behind does not know belongs to nobody: it says 404 itself.
+   *
+   * @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE
+   */
+  async needsOf(request: OperationRequest, { what, id, authorization, live }: Owned): Promise<Needs> {
+    switch (what) {
+      case 'execution':
+      case 'task':
+        return onApplications(await this.#runOwners(request, what, id), authorization)
+      case 'definition':
+        return onApplications(await this.#definitionOwners(request, id, live === true), authorization)
+      case 'strategy':
+        return onApplications(await ownerAt(request, 'front50', pathTo`/strategies/${id}/history`), authorization)
+      case 'template':
+        return templateNeeds(versionsOf(await this.#list(request, everyTemplate), request, id, authorization), authorization)
+      case 'canary-config':
+        return canaryConfigNeeds(request, id, authorization)
+    }
+  }
+
+  /**
+   * In a definition that is given, an id may be that of a strategy as well. One that was moved or deleted a moment ago counts, so
+   * nothing is remembered; where the id stands in the address, a deleted one lives on in its history.
+   */
+  async #definitionOwners(request: OperationRequest, id: string, live: boolean): Promise<string[]> {
+    const pipeline = await ownerAt(request, 'front50', pathTo`/pipelines/${id}/get`)
+    if (!live) return pipeline.length > 0 ? pipeline : ownerAt(request, 'front50', pathTo`/pipelines/${id}/history`)
+    const wanted = foldName(id)
+    const strategies = (await this.#list(request, everyStrategy)).filter((one) => foldName(String(one['id'])) === wanted)
+    return [...pipeline, ...strategies.flatMap((one) => texts(one['application']))]
+  }
+
+  /** @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE */
+  #list(request: OperationRequest, path: string): Promise<JsonObject[]> {
+    const ofRequest = this.#lists.get(request.state) ?? new Map<string, Promise<JsonObject[]>>()
+    this.#lists.set(request.state, ofRequest)
+    const list = ofRequest.get(path) ?? loadList(request, path)
+    ofRequest.set(path, list)
+    return list
+  }
+
+  async #runOwners(request: OperationRequest, what: OwnedKind, id: string): Promise<string[]> {
+    const key = `${what} ${id}`
+    const known = this.#remembered.get(key)
+    if (known !== undefined) return known
+    const owners = await ownerAt(request, 'orca', what === 'task' ? pathTo`/tasks/${id}` : pathTo`/pipelines/${id}`)
+    if (owners.length > 0) this.#remembered.set(key, owners)
+    return owners
+  }
+
+  /** For a run that is deleted: what is remembered of it must not speak for another one under its id. */
+  forget(id: string): void {
+    for (const what of ['execution', 'task']) this.#remembered.delete(`${what} ${id}`)
+  }
+}
+
+/** What it needs to read templates, or to change them; shared ones are changed by administrators. */
+export function templateNeeds(templates: readonly JsonObject[], authorization: Authorization): Needs {
+  const all = templates.map((template): Needs => {
+    const { applications, isShared } = scopesOf(template)
+    if (authorization !== 'READ') return isShared ? withAdmin(applications) : onApplications(applications, authorization)
+    return isShared ? { needs: [], concerns: true } : anyOf(applications)
+  })
+  return joinNeeds(all)
+}
+
+export function joinNeeds(all: readonly Needs[]): Needs {
+  return {
+    needs: all.flatMap(({ needs }) => needs),
+    concerns: all.some(({ concerns }) => concerns),
+    ...(all.some(({ changesShared }) => changesShared) && { changesShared: true }),
+  }
+}
+
+/** An administrator for shared objects, and WRITE on the other named ones. */
+function withAdmin(applications: readonly string[]): Needs {
+  return { needs: [{ kind: 'admin' }, ...onApplications(applications, 'WRITE').needs], concerns: true, changesShared: true }
+}
+
+/** READ on one of the applications. */
+function anyOf(applications: readonly string[]): Needs {
+  const [first, ...others] = onApplications(applications, 'READ').needs
+  return first === undefined ? unknownToAll : { needs: [{ kind: 'one-of', needs: [first, ...others] }], concerns: true }
+}
+
+export function onApplications(names: readonly string[], authorization: Authorization): Needs {
+  return { needs: names.map((name) => ({ kind: 'application', name, authorization })), concerns: names.length > 0 }
+}
+
+async function ownerAt(request: OperationRequest, service: ServiceName, path: string): Promise<string[]> {
+  const entry = await loadAt(request, service, { path })
+  return texts(entry?.['application'])
+}
+
+async function loadAt(
+  request: OperationRequest,
+  service: ServiceName,
+  call: { path: string; query?: Record<string, string> },
+): Promise<JsonObject | undefined> {
+  const answer = await request.call(service, call)
+  if (answer.status === 404) return undefined
+  const body = readJson(answer, service, objectOrList)
+  const entry = Array.isArray(body) ? body[0] : body
+  return isObject(entry) ? entry : undefined
+}
+
+async function loadList(request: OperationRequest, path: string): Promise<JsonObject[]> {
+  const answer = await request.call('front50', { path })
+  return answer.status === 404 ? [] : checkList(readJson(answer, 'front50', jsonList), 'front50')
+}
+
+/**
+ * What is stored under an id. To be read: the version that the request asks for. To be changed: all but the copies that are
+ * kept for good under the digest of their content.
+ */
+function versionsOf(
+  templates: readonly JsonObject[],
+  request: OperationRequest,
+  id: string,
+  purpose: Authorization,
+): JsonObject[] {
+  const wanted = foldName(undecorated(id))
+  const versions = templates.filter((template) => foldName(undecorated(String(template['id'] ?? ''))) === wanted)
+  if (purpose !== 'READ') return versions.filter(({ digest }) => !digest)
+  const { tag, digest } = askedVersion(request, id)
+  return versions.filter((version) =>
+    digest === '' ? !version['digest'] && (version['tag'] ?? '') === tag : version['digest'] === digest,
+  )
+}
+
+/** The version of the query, or else of the id itself: `web:stable`, `web@sha256:…`. */
+function askedVersion({ query }: OperationRequest, id: string): { tag: string; digest: string } {
+  const [, kind = '', value = ''] = /^([:@])(?:sha256:)?(.*)$/i.exec(id.slice(undecorated(id).length)) ?? []
+  const own = { tag: kind === ':' ? value : '', digest: kind === '@' ? value : '' }
+  return { tag: String(query['tag'] ?? own.tag), digest: String(query['digest'] ?? own.digest) }
+}
+
+async function canaryConfigNeeds(request: OperationRequest, id: string, authorization: Authorization): Promise<Needs> {
+  const account = request.query['configurationAccountName']
+  const query = account === undefined ? {} : { query: { configurationAccountName: String(account) } }
+  const config = await loadAt(request, 'kayenta', { path: pathTo`/canaryConfig/${id}`, ...query })
+  return config === undefined ? unknownToAll : needsOfCanaryConfig(config, authorization)
+}
+
+/** A configuration of several applications is read for one of them, and changed for all; one of none is shared. */
+export function needsOfCanaryConfig({ applications }: JsonObject, authorization: Authorization): Needs {
+  const names = (Array.isArray(applications) ? applications : []).flatMap(texts)
+  if (names.length === 0) return authorization === 'READ' ? { needs: [], concerns: true } : withAdmin([])
+  return authorization === 'READ' ? anyOf(names) : onApplications(names, authorization)
+}

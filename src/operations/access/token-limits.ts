@@ -1,0 +1,78 @@
+/** What an API token may be used for: a filter on what operations need, independent of the permission checks of its user. */
+import { GatewayError } from '../../errors.ts'
+import type { PresentedToken, RequestState } from '../../http/request-state.ts'
+import type { Need } from '../../permissions/decide.ts'
+import { foldName } from '../../permissions/fold-name.ts'
+import type { Demand } from '../demands.ts'
+import type { Operation } from '../operation.ts'
+
+const readMethods: readonly string[] = ['GET', 'HEAD']
+
+/** For which of its limits a token is not meant for an operation, in words; empty when nothing speaks against it. */
+export function explainTokenLimits(operation: Operation, token: PresentedToken, application: string | undefined): string[] {
+  const limits: string[] = []
+  if (token.readOnly && !isRead(operation)) limits.push('it may only read')
+  if (isAlwaysReached(operation)) return limits
+  if (token.operations?.includes(operation.id) === false) limits.push(`it counts for ${token.operations.join(', ')} only`)
+  const isOther =
+    application !== undefined && !isMetByToken(token, { kind: 'application', name: application, authorization: 'READ' })
+  if (isOther) limits.push(`it counts for the applications ${token.applications?.join(', ')} only`)
+  return limits
+}
+
+/** @throws {GatewayError} TOKEN_LIMITED when the token of the request is not meant for the operation, whatever that is about */
+export function checkTokenUse(operation: Operation, { token }: Pick<RequestState, 'token'>): void {
+  if (token === undefined) return
+  if (token.readOnly && !isRead(operation)) throw tokenLimited('it may only read. Create one that is not read-only')
+  if (isAlwaysReached(operation) || token.operations?.includes(operation.id) !== false) return
+  throw tokenLimited(`the operation ${operation.id} is not among those that it was created for`)
+}
+
+/** Whether what a request is about has to be known for its token. */
+export function isLimitedToApplications({ token }: Pick<RequestState, 'token'>): boolean {
+  return token?.applications !== undefined
+}
+
+/** A token that is meant for some applications meets what is needed on them. Accounts and the like are for its user to meet. */
+export function isMetByToken(token: PresentedToken | undefined, need: Need): boolean {
+  if (token?.applications === undefined) return true
+  if (need.kind === 'one-of') return need.needs.some((one) => isMetByToken(token, one))
+  if (need.kind !== 'application') return true
+  const name = foldName(need.name)
+  return token.applications.some((application) => foldName(application) === name)
+}
+
+/** @throws {GatewayError} TOKEN_LIMITED naming the application for which the token is not meant */
+export function checkTokenNeeds({ token }: Pick<RequestState, 'token'>, needs: readonly Need[]): void {
+  for (const need of needs) {
+    if (isMetByToken(token, need)) continue
+    const [first] = need.kind === 'one-of' ? need.needs : [need]
+    throw tokenLimited(`it is not meant for the application ${first.kind === 'application' ? first.name : ''}`)
+  }
+}
+
+/** Whether a token for some applications may be used for an operation that is about none: to read what belongs to all. */
+export function reachesWithoutApplication(operation: Operation): boolean {
+  return operation.demands.every((demand) => isReached(demand, isRead(operation)))
+}
+
+function isReached(demand: Demand, reads: boolean): boolean {
+  if (demand.kind === 'account') return demand.shared === true && reads
+  if (demand.kind !== 'nothing') return false
+  return demand.limitedTokens === 'reads' ? reads : demand.limitedTokens !== 'never'
+}
+
+/** Whatever a token is limited to. */
+export function isAlwaysReached({ demands: [first] }: Operation): boolean {
+  return first.kind === 'nothing' && first.limitedTokens === 'always'
+}
+
+/** Evaluating an expression changes nothing, whatever the method; a GET that is passed on as something else does. */
+export function isRead({ method, path, forward }: Operation): boolean {
+  if (path.endsWith('/evaluateExpression')) return true
+  return readMethods.includes(method) && readMethods.includes(forward?.method ?? 'GET')
+}
+
+export function tokenLimited(problem: string): GatewayError {
+  return new GatewayError('TOKEN_LIMITED', `The API token does not allow this: ${problem}.`)
+}

@@ -1,0 +1,18 @@
+/** Who may create API tokens for oneself. */
+import type { RequestState } from '../../http/request-state.ts'
+import type { Platform } from '../platform.ts'
+
+/**
+ * Somebody who is logged in, holds one of the roles, or is an administrator. A token creates no other: it would outlive
+ * its own end and its own limits.
+ *
+ * @see authentication contract, section 2.8
+ */
+export async function mayMintTokens({ user, token }: RequestState, { login, permissions }: Platform): Promise<boolean> {
+  if (login.tokens === undefined || user === undefined || token !== undefined) return false
+  const { mintingRoles } = login.tokens.settings
+  if (mintingRoles === 'everybody') return true
+  const view = permissions.enabled ? await permissions.viewOf(user) : undefined
+  const roles = permissions.enabled ? (view?.roles.map(({ name }) => name) ?? []) : user.roles
+  return view?.admin === true || roles.some((role) => mintingRoles.includes(role.trim().toLowerCase()))
+}

@@ -1,0 +1,73 @@
+/** Last resorts of administrators against stuck executions, and who is one. */
+
+import { z } from 'zod'
+import { adminOfExecutions, ownAffair } from '../demands.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { AnyObject, flag, nonEmpty, nothing } from '../schemas.ts'
+import { callerOf } from './task-polling.ts'
+
+const refusals = { 403: 'The caller is not an administrator.' }
+
+const Hydration = z
+  .looseObject({
+    dryRun: z.boolean().optional(),
+    executions: z
+      .record(z.string(), z.looseObject({ canApply: z.boolean().nullish(), actions: z.array(AnyObject).nullish() }))
+      .optional()
+      .describe('By id: what is or would be created.'),
+  })
+  .meta({ id: 'Hydration' })
+
+export const adminOperations: Operation[] = [
+  {
+    id: 'getAdminUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/admin',
+    demands: ownAffair,
+    summary: 'Check for administrator',
+    description: 'Who is asking, and whether that is an administrator.',
+    handle: async (request, platform) => ({
+      username: callerOf(request),
+      isAdmin: await platform.permissions.isAdmin(request.state.user),
+    }),
+    answer: z.object({ username: z.string(), isAdmin: z.boolean() }),
+  },
+  {
+    id: 'forceCancelPipelineUsingPUT',
+    section: 'beyond',
+    method: 'PUT',
+    path: '/admin/executions/forceCancel',
+    demands: adminOfExecutions,
+    summary: 'Force-cancel an execution',
+    description: 'Marks an execution and its stages as cancelled without running anything.',
+    query: { executionId: nonEmpty, executionType: z.enum(['PIPELINE', 'ORCHESTRATION']).default('PIPELINE') },
+    handle: forceCancel,
+    answer: nothing,
+    errors: refusals,
+  },
+  {
+    id: 'hydrateQueueUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/admin/executions/hydrate',
+    demands: adminOfExecutions,
+    summary: 'Requeue an execution',
+    description: 'Creates the work of a running execution again, or with `dryRun` reports what would be created.',
+    query: { executionId: nonEmpty, dryRun: flag.default(true) },
+    handle: hydrate,
+    answer: Hydration,
+    errors: refusals,
+  },
+]
+
+async function forceCancel(request: OperationRequest): Promise<void> {
+  const { executionId, executionType } = request.query
+  const query = { executionId, executionType, canceledBy: callerOf(request) }
+  await request.json('orca', { method: 'PUT', path: '/admin/forceCancelExecution', query })
+}
+
+async function hydrate(request: OperationRequest): Promise<StreamedAnswer> {
+  const { executionId, dryRun } = request.query
+  return new StreamedAnswer('orca', { method: 'POST', path: '/admin/queue/hydrate', query: { executionId, dryRun } })
+}

@@ -1,0 +1,241 @@
+/** Who is logged in, and the ways in and out: the operations below `/auth`, and the entry page. */
+
+import { z } from 'zod'
+import { createPage, escapeHtml, type Site } from '../../http/page.ts'
+import { parseAccept } from '../../http/parse-accept.ts'
+import type { User } from '../../http/request-state.ts'
+import { createFarewellPage } from '../../login/login-page.ts'
+import { checkRedirectTarget } from '../../login/redirect-target.ts'
+import { mayMintTokens } from '../access/token-minting.ts'
+import { adminOnly, ownAffair, tellsWhoAsks } from '../demands.ts'
+import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { nothing, TextList, text } from '../schemas.ts'
+
+const nullableText = z.string().nullable()
+
+const Identity = z
+  .strictObject({
+    username: z.string(),
+    email: nullableText,
+    firstName: nullableText,
+    lastName: nullableText,
+    roles: z.array(z.string()).describe('Those of the permission service, or those learnt at login while it knows none.'),
+    allowedAccounts: z.array(z.string()).describe('Accounts that the user may write to, as of the login.'),
+    authorities: z.array(z.strictObject({ authority: z.string() })).describe('The roles once more.'),
+    enabled: z.literal(true),
+    accountNonExpired: z.literal(true),
+    accountNonLocked: z.literal(true),
+    credentialsNonExpired: z.literal(true),
+  })
+  .meta({ id: 'UserIdentity' })
+type Identity = z.infer<typeof Identity>
+
+const CurrentUser = Identity.extend({
+  isAdmin: z.boolean(),
+  canMintApiTokens: z.boolean(),
+  maxUserTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
+  maxServiceAccountTokenLifetimeDays: z.int().optional().describe('Present while there are API tokens.'),
+}).meta({ id: 'CurrentUser' })
+type CurrentUser = z.infer<typeof CurrentUser>
+
+const onlyAdmins = { 403: 'The caller is no administrator.' }
+
+export const authOperations: Operation[] = [
+  {
+    id: 'userUsingGET',
+    section: '4.3',
+    method: 'GET',
+    path: '/auth/user',
+    demands: tellsWhoAsks,
+    summary: 'Get the current user',
+    description: 'The logged-in user; without login an empty body. Needs no login.',
+    handle: currentUser,
+    answer: CurrentUser.optional(),
+  },
+  {
+    id: 'getServiceAccountsUsingGET',
+    section: '4.3',
+    method: 'GET',
+    path: '/auth/user/serviceAccounts',
+    demands: ownAffair,
+    summary: 'List usable service accounts',
+    description: 'Names of the service accounts that the caller may use.',
+    query: {
+      application: text.optional().describe('Only those that may use this application; all of them when none may.'),
+    },
+    handle: async ({ state, query }, { permissions }) =>
+      state.user === undefined ? [] : permissions.serviceAccountsOf(state.user, query['application'] as string | undefined),
+    answer: TextList,
+  },
+  {
+    id: 'loggedOutUsingGET',
+    section: '4.3',
+    method: 'GET',
+    path: '/auth/loggedOut',
+    demands: ownAffair,
+    summary: 'Show the logout page',
+    description: 'A farewell, shown after the logout. Needs no login.',
+    handle: async (request, platform) => sayFarewell(request, platform),
+    cost: 0,
+    answer: z.string(),
+  },
+  {
+    id: 'redirectUsingGET',
+    section: '4.3',
+    method: 'GET',
+    path: '/auth/redirect',
+    demands: ownAffair,
+    summary: 'Return to the web UI',
+    description: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
+    query: { to: text.describe('Absolute URL within the web UI; fragment included.') },
+    handle: async ({ search }, { settings }) =>
+      new DirectAnswer(302, undefined, { location: checkRedirectTarget(search.getAll('to'), settings) }),
+    success: 302,
+    answer: nothing,
+    errors: { 400: 'The address is not that of the web UI, `services.deck.baseUrl`.' },
+  },
+  {
+    id: 'syncUsingPOST',
+    section: '4.3',
+    method: 'POST',
+    path: '/auth/roles/sync',
+    demands: adminOnly,
+    summary: 'Synchronise roles',
+    description: 'Has the permission service read role memberships again. For administrators.',
+    handle: async (_request, platform) => platform.permissions.syncRoles(),
+    answer: nothing,
+    errors: onlyAdmins,
+  },
+  {
+    id: 'rawUser',
+    section: 'beyond',
+    method: 'GET',
+    path: '/auth/rawUser',
+    demands: ownAffair,
+    summary: 'Get the user without permissions',
+    description: 'The caller as stored at login, without asking the permission service.',
+    handle: async ({ state }) => (state.user === undefined ? undefined : toIdentity(state.user, state.user.roles)),
+    answer: Identity.optional(),
+  },
+  ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(logoutOperation),
+  {
+    id: 'deleteSessionCache',
+    section: 'beyond',
+    method: 'POST',
+    path: '/auth/deleteSessionCache',
+    demands: adminOnly,
+    summary: 'End all sessions',
+    description: 'Ends all sessions, the caller’s included. For administrators.',
+    handle: async (_request, platform) => {
+      await platform.login.endAllSessions()
+    },
+    answer: nothing,
+    errors: onlyAdmins,
+  },
+  {
+    id: 'root',
+    section: 'beyond',
+    method: 'GET',
+    path: '/',
+    demands: ownAffair,
+    summary: 'Open the web UI',
+    description: 'Redirects the browser to the web UI, or shows a start page while its address is not configured.',
+    handle: async ({ state, headers }, { settings, site }) => {
+      const wantsPage = String(headers.accept ?? '').includes('text/html')
+      if (settings.uiUnknown && wantsPage) return welcome(site, state.user?.username ?? 'anonymous', settings.uiUrl)
+      return new DirectAnswer(302, undefined, { location: settings.uiUrl === '' ? `${state.baseUrl}/auth/user` : settings.uiUrl })
+    },
+    success: 302,
+    answer: nothing,
+  },
+]
+
+/** What a browser finds after the first login to a platform that has no web UI yet. */
+function welcome({ brand }: Site, username: string, uiUrl: string): DirectAnswer {
+  const { html, headers } = createPage(
+    'Welcome',
+    `
+      <h1>Welcome, ${escapeHtml(username)}</h1>
+      <p>This is the API of your delivery platform; it has no web UI of its own.</p>
+      <p><a href="swagger-ui/index.html">Browse the API</a></p>
+      <p>Deck, Spinnaker's web UI, may run at <a href="${escapeHtml(uiUrl)}">${escapeHtml(uiUrl)}</a>; tell its address in
+      <code>services.deck.baseUrl</code>, and this page leads there.</p>
+      <p><a href="auth/logout">Sign out</a></p>`,
+    '',
+    brand,
+  )
+  return new DirectAnswer(200, html, headers)
+}
+
+function logoutOperation(method: Method): Operation {
+  return {
+    id: method === 'GET' ? 'logout' : `logoutUsing${method}`,
+    section: 'beyond',
+    method,
+    path: '/auth/logout',
+    demands: ownAffair,
+    summary: 'Log out',
+    description: 'Ends the session and leads to the farewell. Needs no login.',
+    async handle({ state, headers }, { login }) {
+      await login.logout(state, headers)
+      return new DirectAnswer(302, undefined, { location: `${state.baseUrl}/auth/loggedOut` })
+    },
+    success: 302,
+    cost: 0,
+    answer: nothing,
+  }
+}
+
+/** Without the permission service the caller is still told who he is; only rights need it. */
+async function currentUser({ state }: OperationRequest, platform: Platform): Promise<CurrentUser | undefined> {
+  const { permissions, login } = platform
+  const { user } = state
+  if (user === undefined) return undefined
+  const view = permissions.enabled ? await permissions.viewOf(user) : undefined
+  const roles = view?.roles.map(({ name }) => name) ?? []
+  return {
+    ...toIdentity(user, roles.length > 0 ? roles : user.roles),
+    isAdmin: view?.admin === true,
+    canMintApiTokens: await mayMintTokens(state, platform),
+    ...(login.tokens !== undefined && {
+      maxUserTokenLifetimeDays: login.tokens.settings.maxUserDays,
+      maxServiceAccountTokenLifetimeDays: login.tokens.settings.maxServiceAccountDays,
+    }),
+  }
+}
+
+/** @see authentication contract, section 1.2 */
+function toIdentity({ method, ...user }: User, roles: readonly string[]): Identity {
+  const named = roles.filter((role) => role.trim() !== '')
+  return {
+    ...user,
+    username: user.username,
+    email: user.email,
+    roles: [...roles],
+    authorities: named.map((authority) => ({ authority })),
+    enabled: true,
+    accountNonExpired: true,
+    accountNonLocked: true,
+    credentialsNonExpired: true,
+  }
+}
+
+const farewells = [
+  'Moored and secured. Come back soon.',
+  'The lines are cast off. Fair winds!',
+  'You are signed out. Your pipelines keep sailing.',
+  'Anchors aweigh, and goodbye.',
+  'The watch is over. Sleep well.',
+] as const
+
+/** A page for browsers, bare text for clients that prefer texts, and JSON for all others. */
+function sayFarewell({ headers }: OperationRequest, { site, settings }: Platform): unknown {
+  const said = farewells[Math.floor(Math.random() * farewells.length)] as string
+  if (parseAccept(headers.accept, ['json', 'yaml', 'text']) !== 'text') return said
+  if (!/\btext\/html\b/i.test(headers.accept ?? '')) {
+    return new DirectAnswer(200, said, { 'content-type': 'text/plain;charset=UTF-8' })
+  }
+  const page = createFarewellPage({ ...site, ui: settings }, said)
+  return new DirectAnswer(200, page.html, page.headers)
+}

@@ -1,0 +1,119 @@
+/** Delivery configurations of managed delivery (keel). */
+
+import { parseJson } from '../../json/json.ts'
+import { jsonObject, misfit } from '../../upstreams/answer-form.ts'
+import { checkDone, upstreamFailed } from '../../upstreams/upstreams.ts'
+import { application, decidedByService, writesApplicationInBody } from '../demands.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import { checkServicePresent } from '../optional-service.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, ObjectList } from '../schemas.ts'
+import { streamNamed } from './managed.ts'
+
+const configsPath = '/managed/delivery-configs'
+const configBody = { schema: AnyObject, required: true }
+const managed = { section: 'beyond', missingWhenDisabled: true } as const
+
+export const deliveryConfigOperations: Operation[] = [
+  {
+    id: 'getDeliveryConfigUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: `${configsPath}/{name}`,
+    demands: decidedByService,
+    summary: 'Get a delivery configuration',
+    description: 'A delivery configuration; as YAML when the name ends in `.yml`.',
+    handle: async ({ path }, platform) => streamNamed(platform, '/delivery-configs/', path['name'] as string),
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'getDeliveryConfigArtifactsUsingGET',
+    method: 'GET',
+    path: `${configsPath}/{name}/artifacts`,
+    demands: decidedByService,
+    summary: 'List artifacts of a delivery configuration',
+    description: 'Versions of the artifacts of a delivery configuration, and where they are.',
+    forward: { service: 'keel', path: '/delivery-configs/{name}/artifacts' },
+    answer: ObjectList,
+  },
+  {
+    ...managed,
+    id: 'upsertDeliveryConfigUsingPOST',
+    method: 'POST',
+    path: configsPath,
+    demands: writesApplicationInBody,
+    summary: 'Save a delivery configuration',
+    description: 'Creates or replaces a delivery configuration.',
+    body: configBody,
+    forward: { service: 'keel', path: '/delivery-configs' },
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'deleteDeliveryConfigUsingDELETE',
+    method: 'DELETE',
+    path: `${configsPath}/{name}`,
+    demands: decidedByService,
+    summary: 'Delete a delivery configuration by name',
+    description: 'Deletes a delivery configuration.',
+    forward: { service: 'keel', path: '/delivery-configs/{name}' },
+    answer: AnyObject.optional(),
+  },
+  {
+    id: 'validateDeliveryConfigUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: `${configsPath}/validate`,
+    demands: application('READ', 'body'),
+    summary: 'Validate a delivery configuration',
+    description: 'Checks a delivery configuration without storing it.',
+    body: configBody,
+    handle: validate,
+    answer: AnyObject,
+    errors: { 400: 'The configuration is not valid; the body says where.' },
+  },
+  {
+    ...managed,
+    id: 'diffDeliveryConfigUsingPOST',
+    method: 'POST',
+    path: `${configsPath}/diff`,
+    demands: application('READ', 'body'),
+    summary: 'Compare a delivery configuration',
+    description: 'Says what a delivery configuration would change.',
+    body: configBody,
+    forward: { service: 'keel', path: '/delivery-configs/diff' },
+    answer: ObjectList,
+  },
+  {
+    ...managed,
+    id: 'getDeliveryConfigSchemaUsingGET',
+    method: 'GET',
+    path: `${configsPath}/schema`,
+    demands: decidedByService,
+    summary: 'Get the delivery configuration schema',
+    description: 'JSON schema of delivery configurations. Open.',
+    forward: { service: 'keel', path: '/delivery-configs/schema' },
+    answer: AnyObject,
+  },
+]
+
+/** Errors that keel finds in a configuration are for its author, and forwarded unchanged. */
+async function validate(request: OperationRequest, platform: Platform): Promise<unknown> {
+  checkServicePresent(platform, 'keel')
+  const answer = await request.call('keel', { method: 'POST', path: '/delivery-configs/validate', body: request.body })
+  if (answer.status !== 400) checkDone(answer, 'keel')
+  const found = parseFindings(answer.text)
+  if (found === undefined && answer.status !== 400) throw misfit(jsonObject, 'keel', 'something that is not JSON')
+  if (found === undefined) throw upstreamFailed('keel', answer.status, answer.text)
+  return new DirectAnswer(answer.status, found)
+}
+
+function parseFindings(text: string): object | undefined {
+  try {
+    const parsed = text.trim() === '' ? {} : parseJson(text)
+    return typeof parsed === 'object' && parsed !== null ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}

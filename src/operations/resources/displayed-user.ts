@@ -1,0 +1,20 @@
+/** Who is shown as having started something. */
+import { isObject, type JsonObject } from '../../json/values.ts'
+import type { OperationRequest } from '../operation.ts'
+
+/**
+ * Who is shown as having started the pipeline: the caller, and a name of the client's choice only where nobody logs in.
+ *
+ * @see authentication contract, section 4.4
+ */
+export function displayedUser({ state: { user } }: OperationRequest, given: string | null | undefined): string {
+  if (user !== undefined && user.method !== 'anonymous') return user.username
+  return given || (user?.username ?? 'anonymous')
+}
+
+/** Without a user in the trigger the orchestrator takes the one of the identity header. */
+export function withDisplayedUser(request: OperationRequest, definition: JsonObject): JsonObject {
+  const { trigger } = definition
+  if (!isObject(trigger) || typeof trigger['user'] !== 'string') return definition
+  return { ...definition, trigger: { ...trigger, user: displayedUser(request, trigger['user']) } }
+}

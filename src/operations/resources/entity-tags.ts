@@ -1,0 +1,127 @@
+/** Tags on resources of the infrastructure, such as alerts on a server group. */
+
+import { z } from 'zod'
+import { encodeSegments } from '../../http/encode-path.ts'
+import { checkMayWrite } from '../access/application-access.ts'
+import { application, decidedByService, demandsNothing, filteredByAccount } from '../demands.ts'
+import { EntityTag, EntityTags } from '../models/infrastructure.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { flag, Ref, text } from '../schemas.ts'
+import { submitTask } from './task-polling.ts'
+
+export const entityTagOperations: Operation[] = [
+  {
+    id: 'listEntityTagsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/tags',
+    demands: filteredByAccount,
+    summary: 'List entity tags',
+    description: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
+    forward: { service: 'clouddriver', path: '/tags', otherQuery: true },
+    answer: z.array(EntityTags),
+  },
+  {
+    id: 'getEntityTagsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/tags/**',
+    demands: decidedByService,
+    summary: 'Get tags of an entity',
+    description: 'Tags of one entity. The id is the rest of the path: provider:type:id:account:region.',
+    handle: async ({ path }) => new StreamedAnswer('clouddriver', { path: tagsPath(path['rest'] as string) }),
+    answer: EntityTags,
+  },
+  {
+    id: 'upsertEntityTagsUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/tags',
+    demands: application('WRITE', 'query'),
+    summary: 'Tag an entity',
+    description: 'Submits tags for one entity.',
+    query: {
+      entityId: text,
+      entityType: text,
+      cloudProvider: text,
+      application: text.optional(),
+      account: text.optional(),
+      region: text.optional(),
+      isPartial: flag.default(true).describe('Keeps other tags of the entity.'),
+    },
+    body: { schema: z.array(EntityTag), required: true },
+    handle: addTags,
+    success: 202,
+    answer: Ref,
+  },
+  {
+    id: 'deleteEntityTagsUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/tags/{id}/{tag}',
+    demands: demandsNothing(
+      'what the entity belongs to is known when it has been read; then it needs WRITE there, and the service decides besides',
+    ),
+    summary: 'Remove tags from an entity',
+    description: 'Submits the removal of tags, comma-separated, from one entity.',
+    handle: removeTags,
+    success: 202,
+    answer: Ref,
+  },
+  {
+    id: 'bulkUpsertEntityTagsUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/batch/tags',
+    demands: application('WRITE', 'query'),
+    summary: 'Tag several entities',
+    description: 'Submits tags for many entities.',
+    query: { application: text.default('adhoc') },
+    body: { schema: z.array(EntityTags), required: true },
+    handle: addManyTags,
+    success: 202,
+    answer: Ref,
+  },
+]
+
+/** The infrastructure service keeps ids in lower case; slashes and colons belong to them. */
+function tagsPath(id: string): string {
+  return `/tags/${encodeSegments(id.toLowerCase())}`
+}
+
+async function addTags(request: OperationRequest, platform: Platform): Promise<unknown> {
+  const { isPartial, ...given } = request.query
+  const entityRef = { ...given }
+  await checkMayWrite(request, platform, [entityRef])
+  const application = (given['application'] as string | undefined) ?? 'spinnaker'
+  const description = `Update entity tags on ${given['entityId'] as string}`
+  const job = [{ type: 'upsertEntityTags', application, isPartial, entityRef, tags: request.body }]
+  return submitTask(request, { application, description, job })
+}
+
+/** An entity without tags is a 404 of the infrastructure service, and no task. */
+async function removeTags(request: OperationRequest, platform: Platform): Promise<unknown> {
+  const { id, tag } = request.path as { id: string; tag: string }
+  const stored = (await request.json('clouddriver', { path: tagsPath(id) })) as
+    | { id?: string; entityRef?: { application?: unknown; account?: unknown } }
+    | undefined
+  if (stored?.entityRef !== undefined) await checkMayWrite(request, platform, [stored.entityRef])
+  const named = stored?.entityRef?.application
+  const application = typeof named === 'string' ? named : 'spinnaker'
+  const tags = tag.split(',').filter((name) => name !== '')
+  const job = [{ type: 'deleteEntityTags', id: stored?.id ?? id.toLowerCase(), tags, application }]
+  return submitTask(request, { application, description: `Delete entity tags ${tags.join(', ')} of ${id}`, job })
+}
+
+async function addManyTags(request: OperationRequest, platform: Platform): Promise<unknown> {
+  const entities = request.body as z.infer<typeof EntityTags>[]
+  await checkMayWrite(
+    request,
+    platform,
+    entities.map(({ entityRef }) => entityRef),
+  )
+  const application = request.query['application'] as string
+  const job = [{ type: 'bulkUpsertEntityTags', application, entityTags: request.body }]
+  return submitTask(request, { application, description: 'Bulk update of entity tags', job })
+}

@@ -1,0 +1,238 @@
+/** Executions, the runs of pipelines: lists, one of them, and what can be done to it while it runs. */
+
+import { z } from 'zod'
+import { pathTo } from '../../http/encode-path.ts'
+import { checkDone, readJson } from '../../upstreams/upstreams.ts'
+import { findByName, listDefinitions } from '../access/find-definition.ts'
+import { learnApplication } from '../access/learn-application.ts'
+import { executesExecution, filteredByApplication, readsApplication, readsExecution, writesExecution } from '../demands.ts'
+import { Execution, StageUpdate } from '../models/executions.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyList, AnyObject, flag, integer, nothing, text } from '../schemas.ts'
+import { checkObject } from '../upstream-shape.ts'
+
+const statuses = text.optional().describe('Execution statuses, comma-separated; all unless given.')
+const unknownExecution = { 404: 'There is no execution with this id.' }
+const notFound = { message: ({ path }: OperationRequest) => `There is no execution with the id "${path['id']}".` }
+
+/** A body that the orchestrator expects and does not read. */
+const emptyText = ''
+
+const ActiveExecutions = z.looseObject({ overdue: z.boolean(), count: z.int() }).meta({ id: 'ActiveExecutions' })
+
+export const executionOperations: Operation[] = [
+  {
+    id: 'getPipelinesUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/pipelines',
+    demands: [...readsApplication, ...filteredByApplication],
+    summary: 'List executions of an application',
+    description: 'Recent executions of an application.',
+    query: {
+      limit: integer.optional().describe('Per pipeline definition, not in total; unless given, `gate.execution.fetch.limit`.'),
+      statuses,
+      expand: flag.optional().describe('False leaves the details of stages out.'),
+      pipelineNameFilter: text.optional().describe('Keep executions of pipelines whose name contains this.'),
+      pipelineLimit: integer.optional().describe('At most so many pipeline definitions.'),
+    },
+    handle: listOfApplication,
+    cost: 5,
+    answer: z.array(Execution),
+  },
+  {
+    id: 'getLatestExecutionsByConfigIdsUsingGET',
+    section: '4.8',
+    method: 'GET',
+    path: '/executions',
+    demands: filteredByApplication,
+    summary: 'List executions by ids',
+    description: 'Latest executions of given definitions, or given executions. Without either list of ids the result is `[]`.',
+    query: {
+      pipelineConfigIds: text.optional().describe('Ids of definitions, comma-separated or repeated.'),
+      executionIds: text
+        .optional()
+        .describe('Ids of executions, comma-separated or repeated; not together with `pipelineConfigIds`.'),
+      limit: integer.optional().describe('Per definition.'),
+      statuses,
+      expand: flag.default(true).describe('False leaves the details of stages out.'),
+    },
+    handle: listByIds,
+    cost: 5,
+    answer: z.array(Execution),
+  },
+  {
+    id: 'getActiveExecutionsByInstanceUsingGET',
+    section: '4.8',
+    method: 'GET',
+    path: '/executions/activeByInstance',
+    demands: filteredByApplication,
+    summary: 'Count executions by instance',
+    description: 'Active executions by instance of the orchestrator. Newer orchestrators return 404.',
+    forward: { service: 'orca', path: '/executions/activeByInstance' },
+    cost: 5,
+    answer: z.record(z.string(), ActiveExecutions),
+  },
+  {
+    id: 'getPipelineUsingGET',
+    section: '4.11',
+    method: 'GET',
+    path: '/pipelines/{id}',
+    demands: readsExecution,
+    summary: 'Get an execution',
+    forward: { service: 'orca', path: '/pipelines/{id}' },
+    on404: notFound,
+    answer: Execution,
+    errors: unknownExecution,
+  },
+  {
+    id: 'getPipelineLogsUsingGET',
+    section: '4.11',
+    method: 'GET',
+    path: '/pipelines/{id}/logs',
+    demands: readsExecution,
+    summary: 'Get logs of an execution',
+    description: 'Log entries of an execution. Newer orchestrators return 404.',
+    forward: { service: 'orca', path: '/pipelines/{id}/logs' },
+    on404: { message: ({ path }) => `There are no logs of an execution with the id "${path['id']}".` },
+    answer: AnyList,
+    errors: unknownExecution,
+  },
+  {
+    id: 'deletePipelineUsingDELETE1',
+    section: '4.11',
+    method: 'DELETE',
+    path: '/pipelines/{id}',
+    demands: writesExecution,
+    summary: 'Delete an execution',
+    description: 'Deletes the record of an execution that has ended.',
+    handle: (request) => change(request, 'DELETE', pathTo`/pipelines/${request.path['id'] as string}`),
+    answer: nothing,
+    errors: unknownExecution,
+  },
+  {
+    id: 'cancelPipelineUsingPUT1',
+    section: '4.11',
+    method: 'PUT',
+    path: '/pipelines/{id}/cancel',
+    demands: executesExecution,
+    summary: 'Cancel an execution',
+    description: 'Cancels an execution; it reaches CANCELED a little later.',
+    query: { reason: text.optional(), force: flag.default(false) },
+    handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/cancel`),
+    answer: nothing,
+    errors: unknownExecution,
+  },
+  {
+    id: 'cancelPipelineUsingPUT',
+    section: '4.2',
+    method: 'PUT',
+    path: '/applications/{application}/pipelines/{id}/cancel',
+    demands: executesExecution,
+    summary: 'Cancel an execution (older address)',
+    description:
+      'Cancels an execution; the older address. The application is not looked at, and may be the text `{application}`.',
+    query: { reason: text.optional() },
+    handle: cancelAtOlderAddress,
+    answer: nothing,
+    errors: unknownExecution,
+  },
+  {
+    id: 'pausePipelineUsingPUT',
+    section: '4.11',
+    method: 'PUT',
+    path: '/pipelines/{id}/pause',
+    demands: executesExecution,
+    summary: 'Pause an execution',
+    handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/pause`),
+    answer: nothing,
+    errors: unknownExecution,
+  },
+  {
+    id: 'resumePipelineUsingPUT',
+    section: '4.11',
+    method: 'PUT',
+    path: '/pipelines/{id}/resume',
+    demands: executesExecution,
+    summary: 'Resume an execution',
+    description: 'Resumes a paused execution.',
+    handle: (request) => change(request, 'PUT', pathTo`/pipelines/${request.path['id'] as string}/resume`),
+    answer: nothing,
+    errors: unknownExecution,
+  },
+  {
+    id: 'restartStageUsingPUT',
+    section: '4.11',
+    method: 'PUT',
+    path: '/pipelines/{id}/stages/{stageId}/restart',
+    demands: executesExecution,
+    summary: 'Restart a stage',
+    description: 'Restarts a stage. The stored definition of the pipeline takes the place of the body, if there still is one.',
+    body: { schema: AnyObject, required: true },
+    handle: restartStage,
+    answer: Execution,
+    errors: unknownExecution,
+  },
+  {
+    id: 'updateStageUsingPATCH',
+    section: '4.11',
+    method: 'PATCH',
+    path: '/pipelines/{id}/stages/{stageId}',
+    demands: executesExecution,
+    summary: 'Update or judge a stage',
+    description: 'Merges the body into the context of a stage: a judgment, or the wish to skip.',
+    body: { schema: AnyObject, shown: StageUpdate, required: true },
+    handle: updateStage,
+    answer: Execution,
+    errors: unknownExecution,
+  },
+]
+
+async function listOfApplication(request: OperationRequest, platform: Platform): Promise<StreamedAnswer> {
+  const path = pathTo`/v2/applications/${request.path['application'] as string}/pipelines`
+  // A limit of 0 counts as not given: it would ask for nothing.
+  return new StreamedAnswer('orca', {
+    path,
+    query: { ...request.query, limit: request.query['limit'] || platform.settings.executionLimit },
+  })
+}
+
+async function listByIds({ query }: OperationRequest): Promise<StreamedAnswer | []> {
+  const hasIds = [query['pipelineConfigIds'], query['executionIds']].some((ids) => String(ids ?? '').trim() !== '')
+  return hasIds ? new StreamedAnswer('orca', { path: '/pipelines', query }) : []
+}
+
+/** The orchestrator decides by the application in the header, so that is looked up first. */
+async function change(request: OperationRequest, method: 'PUT' | 'DELETE', path: string): Promise<void> {
+  await learnApplication(request, 'pipelines', request.path['id'] as string)
+  const body = method === 'PUT' ? emptyText : undefined
+  checkDone(await request.call('orca', { method, path, query: request.query, body }), 'orca')
+}
+
+async function cancelAtOlderAddress(request: OperationRequest): Promise<void> {
+  const answer = await request.call('orca', {
+    method: 'PUT',
+    path: pathTo`/pipelines/${request.path['id'] as string}/cancel`,
+    query: { reason: request.query['reason'], force: 'false' },
+    body: emptyText,
+  })
+  checkDone(answer, 'orca')
+}
+
+async function restartStage(request: OperationRequest): Promise<StreamedAnswer> {
+  const { id = '', stageId = '' } = request.path
+  const answer = await request.call('orca', { path: pathTo`/pipelines/${id}` })
+  const execution = checkObject(readJson(answer, 'orca'), 'orca')
+  const application = String(execution['application'])
+  const definition = findByName(await listDefinitions(request, application), execution['name'])
+  request.state.application = application
+  const path = pathTo`/pipelines/${id}/stages/${stageId}/restart`
+  return new StreamedAnswer('orca', { method: 'PUT', path, body: definition ?? request.body })
+}
+
+async function updateStage(request: OperationRequest): Promise<StreamedAnswer> {
+  const { id = '', stageId = '' } = request.path
+  await learnApplication(request, 'pipelines', id)
+  return new StreamedAnswer('orca', { method: 'PATCH', path: pathTo`/pipelines/${id}/stages/${stageId}`, body: request.body })
+}

@@ -1,0 +1,58 @@
+/** Links from a resource to other tools of the operator, filled in from the templates `insights.*`. */
+import type { InsightLink } from '../settings.ts'
+
+export interface InsightAction {
+  readonly url: string
+  readonly label: string
+}
+
+/** Sources of template variables; later ones win. */
+export type InsightVariables = readonly Readonly<Record<string, unknown>>[]
+
+/**
+ * One action per template; a template for another cloud provider is left out.
+ *
+ * @see HTTP conventions, section 4.2; infrastructure contract, section 1.1
+ */
+export function toInsightActions(links: readonly InsightLink[], variables: InsightVariables): InsightAction[] {
+  if (links.length === 0) return []
+  const values = new Map(variables.flatMap((source) => Object.entries(source)))
+  return links
+    .filter(({ cloudProvider }) => cloudProvider === undefined || cloudProvider === values.get('cloudProvider'))
+    .map(({ url, label }) => ({ url: fill(url, values), label }))
+}
+
+/** The fields of a resource that are texts; nested ones have no place in a link. */
+export function textFields(resource: Readonly<Record<string, unknown>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(resource).filter((field): field is [string, string] => typeof field[1] === 'string'))
+}
+
+/** The application and cluster that the name of a server group stands for: `app-stack-detail-v012`. */
+export function parseServerGroupName(name: string): { application: string; cluster: string } {
+  const cluster = name.replace(/-v\d{3,6}$/, '')
+  return { application: cluster.split('-', 1)[0] as string, cluster }
+}
+
+const placeholder = /\$\{\s*([A-Za-z_]\w*(?:\.\w+)*)\s*\}/g
+
+/** An unknown name becomes the text null; a template with anything but names between its braces stays as it is. */
+function fill(template: string, values: ReadonlyMap<string, unknown>): string {
+  if (template.replace(placeholder, '').includes('${')) return template
+  return template.replace(placeholder, (_match, path: string) => toText(find(path, values)))
+}
+
+function find(path: string, values: ReadonlyMap<string, unknown>): unknown {
+  const [first = '', ...rest] = path.split('.')
+  return rest.reduce<unknown>(
+    (value, name) =>
+      typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+        ? (value as Record<string, unknown>)[name]
+        : undefined,
+    values.get(first),
+  )
+}
+
+function toText(value: unknown): string {
+  if (value === undefined || value === null) return 'null'
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}

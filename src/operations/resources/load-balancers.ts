@@ -1,0 +1,85 @@
+/** Load balancers: of a cloud provider, of an application, and the details of one. */
+
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { demandsNothing, filteredByAccount, readsAccount, readsApplication } from '../demands.ts'
+import { LoadBalancer, LoadBalancerItem } from '../models/infrastructure.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { text } from '../schemas.ts'
+import { checkList } from '../upstream-shape.ts'
+import { textFields, toInsightActions } from './insights.ts'
+import { loadWithAccount } from './linked-resource.ts'
+
+const provider = text.default('aws')
+
+export const loadBalancerOperations: Operation[] = [
+  {
+    id: 'getAllUsingGET',
+    section: '4.10',
+    method: 'GET',
+    path: '/loadBalancers',
+    demands: filteredByAccount,
+    summary: 'List load balancers',
+    description: 'Load balancers of a cloud provider.',
+    query: { provider },
+    forward: { service: 'clouddriver', path: '/{provider}/loadBalancers' },
+    cost: 5,
+    answer: z.array(LoadBalancerItem),
+  },
+  {
+    id: 'getLoadBalancerUsingGET',
+    section: '4.10',
+    method: 'GET',
+    path: '/loadBalancers/{name}',
+    demands: demandsNothing('it is looked for in all accounts, by a name that the caller knows'),
+    summary: 'Find a load balancer by name',
+    description: 'One load balancer in all accounts and regions.',
+    query: { provider },
+    forward: { service: 'clouddriver', path: '/{provider}/loadBalancers/{name}' },
+    answer: LoadBalancerItem,
+  },
+  {
+    id: 'getLoadBalancerDetailsUsingGET',
+    section: '4.10',
+    method: 'GET',
+    path: '/loadBalancers/{account}/{region}/{name}',
+    demands: readsAccount,
+    summary: 'Get a load balancer',
+    description: 'Details of one load balancer, with the links of `insights.loadBalancer`. An unknown one is `[]`.',
+    query: { provider },
+    handle: loadDetails,
+    answer: z.array(LoadBalancer),
+  },
+  {
+    id: 'getApplicationLoadBalancersUsingGET',
+    section: '4.10',
+    method: 'GET',
+    path: '/applications/{application}/loadBalancers',
+    demands: readsApplication,
+    summary: 'List load balancers of an application',
+    forward: { service: 'clouddriver', path: '/applications/{application}/loadBalancers' },
+    answer: z.array(LoadBalancer),
+  },
+]
+
+async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<JsonObject[]> {
+  const { account = '', region = '', name = '' } = request.path
+  const path = pathTo`/${String(request.query['provider'])}/loadBalancers/${account}/${region}/${name}`
+  try {
+    const loaded = await loadWithAccount(request, { path })
+    return checkList(loaded.resource, 'clouddriver').map((loadBalancer) => ({
+      ...loadBalancer,
+      insightActions: toInsightActions(settings.insights.loadBalancer, [
+        { account, region },
+        textFields(loadBalancer),
+        loaded.account,
+      ]),
+    }))
+  } catch (error) {
+    if (error instanceof GatewayError && error.status === 404) return []
+    throw error
+  }
+}

@@ -1,0 +1,108 @@
+/** Lists login sessions and ends them: the caller's own, and for administrators those of others. */
+
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import type { UserSession } from '../../sessions/sessions.ts'
+import { toUserKey } from '../../user-name.ts'
+import { requireAdministrator } from '../access/application-access.ts'
+import { ownAffair } from '../demands.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { nothing, text } from '../schemas.ts'
+
+const LoginSession = z
+  .object({
+    id: z.string(),
+    current: z.boolean().describe('Whether this request belongs to it.'),
+    method: z.string().describe('How the user logged in.'),
+    createdAt: z.string().optional().describe('Moment of the login, ISO 8601, UTC.'),
+    lastUsedAt: z.string().describe('To about a minute.'),
+    address: z.string().optional().describe('Address from which the user logged in.'),
+    userAgent: z.string().optional().describe('Browser with which the user logged in.'),
+  })
+  .meta({ id: 'LoginSession' })
+type LoginSession = z.infer<typeof LoginSession>
+
+const query = { username: text.optional().describe('Another user. For administrators.') }
+const errors = { 403: 'Only administrators may ask about others.' }
+
+export const loginSessionOperations: Operation[] = [
+  {
+    id: 'listSessionsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/auth/sessions',
+    demands: ownAffair,
+    summary: 'List login sessions',
+    description: 'Sessions of the caller, the one used last first.',
+    query,
+    handle: async (request, platform) => {
+      const username = await whose(request, platform)
+      if (username === undefined) return []
+      const current = platform.login.sessionKeyOf(request.state)
+      return (await platform.login.sessionsOf(username)).map((session) => toLoginSession(session, current))
+    },
+    answer: z.array(LoginSession),
+    errors,
+  },
+  {
+    id: 'endOtherSessionsUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/auth/sessions',
+    demands: ownAffair,
+    summary: 'End other sessions',
+    description: 'Ends all other sessions of the caller; of another user, all.',
+    query,
+    handle: async (request, platform) => {
+      const username = await whose(request, platform)
+      const current = platform.login.sessionKeyOf(request.state)
+      if (username !== undefined) await platform.login.endSessionsOf(username, ({ key }) => key !== current)
+      return new DirectAnswer(204)
+    },
+    success: 204,
+    answer: nothing,
+    errors,
+  },
+  {
+    id: 'endSessionUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/auth/sessions/{id}',
+    demands: ownAffair,
+    summary: 'End a session',
+    query,
+    handle: async (request, platform) => {
+      const wanted = request.path['id']
+      const username = await whose(request, platform)
+      const ended = username === undefined ? 0 : await platform.login.endSessionsOf(username, ({ id }) => id === wanted)
+      if (ended === 0) throw new GatewayError('NOT_FOUND', 'There is no such session, or it has ended already.')
+      return new DirectAnswer(204)
+    },
+    success: 204,
+    answer: nothing,
+    errors: { ...errors, 404: 'There is no such session.' },
+  },
+]
+
+/** Whose sessions are meant; undefined while all callers are anonymous. @throws {GatewayError} PERMISSION_DENIED */
+async function whose(request: OperationRequest, platform: Platform): Promise<string | undefined> {
+  const own = request.state.user?.username
+  const wanted = request.query['username'] as string | undefined
+  if (!platform.login.active) return undefined
+  if (wanted !== undefined && toUserKey(wanted) !== toUserKey(own ?? '')) await requireAdministrator(request.state, platform)
+  return wanted ?? own
+}
+
+function toLoginSession({ id, key, content, lastUseMs }: UserSession, current: string | undefined): LoginSession {
+  const { user, loggedInAtMs, loginOrigin } = content
+  return {
+    id,
+    current: key === current,
+    method: user?.method ?? '',
+    ...(loggedInAtMs !== undefined && { createdAt: new Date(loggedInAtMs).toISOString() }),
+    lastUsedAt: new Date(lastUseMs).toISOString(),
+    ...(loginOrigin !== undefined && { address: loginOrigin.address }),
+    ...(loginOrigin?.userAgent !== undefined && { userAgent: loginOrigin.userAgent }),
+  }
+}

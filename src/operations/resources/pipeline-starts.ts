@@ -1,0 +1,182 @@
+/** Starts of pipelines that go straight to the orchestrator: of a stored definition, or of a complete one in the body. */
+
+import { z } from 'zod'
+import { describeIssue } from '../../describe-issue.ts'
+import { nearestFirst, shorten } from '../../edit-distance.ts'
+import { GatewayError } from '../../errors.ts'
+import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
+import { readJson, upstreamFailed } from '../../upstreams/upstreams.ts'
+import { checkMayExecute, isDecided } from '../access/application-access.ts'
+import { findDefinition } from '../access/find-definition.ts'
+import { startsGiven, startsStored } from '../demands.ts'
+import { StartRequest } from '../models/executions.ts'
+import { Pipeline } from '../models/pipelines.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, Ref, text } from '../schemas.ts'
+import { checkObject } from '../upstream-shape.ts'
+import { displayedUser, withDisplayedUser } from './displayed-user.ts'
+
+const Trigger = z.looseObject({
+  user: z.string().nullish(),
+  parameters: AnyObject.nullish(),
+  notifications: z.array(z.unknown()).nullish(),
+})
+type Trigger = z.infer<typeof Trigger>
+
+const startErrors = {
+  400: 'A required parameter of the pipeline has no value.',
+  403: 'The caller may not execute pipelines of the application.',
+  404: 'No definition has that name or id.',
+}
+
+export const pipelineStartOperations: Operation[] = [
+  {
+    id: 'invokePipelineConfigUsingPOST',
+    section: '4.2',
+    method: 'POST',
+    path: '/applications/{application}/pipelineConfigs/{pipelineName}',
+    demands: startsStored('pipelineName'),
+    summary: 'Start a pipeline (older address)',
+    description: 'Starts a stored pipeline by name or id; the older address of POST /pipelines/{application}/{pipelineNameOrId}.',
+    query: { user: text.optional().describe('Accepted and ignored.') },
+    body: { schema: AnyObject, shown: StartRequest, required: false },
+    handle: (request, platform) => startStored(request, platform, request.path['pipelineName'] as string),
+    success: 202,
+    answer: Ref,
+    errors: startErrors,
+  },
+  {
+    id: 'invokePipelineConfigUsingPOST1',
+    section: '4.11',
+    method: 'POST',
+    path: '/pipelines/{application}/{pipelineNameOrId}',
+    demands: startsStored('pipelineNameOrId'),
+    summary: 'Start a pipeline',
+    description: 'Starts a stored pipeline by name or id. The body is its trigger, or an object with the one field `trigger`.',
+    body: { schema: AnyObject, shown: StartRequest, required: false },
+    handle: (request, platform) => startStored(request, platform, request.path['pipelineNameOrId'] as string),
+    success: 202,
+    answer: Ref,
+    errors: startErrors,
+  },
+  {
+    id: 'startUsingPOST',
+    section: '4.11',
+    method: 'POST',
+    path: '/pipelines/start',
+    demands: startsGiven,
+    summary: 'Start a given definition',
+    description: 'Starts a pipeline from the complete definition in the body, its trigger included.',
+    body: { schema: AnyObject, shown: Pipeline, required: true },
+    handle: startGiven,
+    answer: Ref,
+    errors: { 403: startErrors[403] },
+  },
+]
+
+async function startStored(request: OperationRequest, platform: Platform, nameOrId: string): Promise<unknown> {
+  const application = request.path['application'] as string
+  request.state.application = application
+  const trigger = toTrigger(request)
+  const prefix = `Pipeline "${nameOrId}" of ${application} could not be started: `
+  const definition = await withPrefix(prefix, () => findDefinition(request, application, nameOrId))
+  await checkMayExecute(request, platform, String(definition['application'] ?? application))
+  checkParameters(definition, trigger)
+  return withPrefix(prefix, async () => {
+    const body = { ...definition, trigger, ...addNotifications(definition, trigger) }
+    return checkObject(
+      await request.json('orca', { method: 'POST', path: '/orchestrate', query: { user: trigger.user }, body }),
+      'orca',
+    )
+  })
+}
+
+function toTrigger(request: OperationRequest): Trigger & { user: string; notifications: unknown[] } {
+  const body = (request.body ?? {}) as JsonObject
+  const given = Object.keys(body).length === 1 && isObject(body['trigger']) ? body['trigger'] : body
+  const checked = Trigger.safeParse(given)
+  if (!checked.success) {
+    const [issue] = checked.error.issues as [z.core.$ZodIssue]
+    throw new GatewayError('UNREADABLE_BODY', `"${issue.path.join('.')}" of the trigger is not usable: ${describeIssue(issue)}.`)
+  }
+  const { user, notifications } = checked.data
+  return { ...given, user: displayedUser(request, user), notifications: notifications ?? [] }
+}
+
+function addNotifications(definition: JsonObject, trigger: { notifications: unknown[] }): JsonObject {
+  if (trigger.notifications.length === 0) return {}
+  const stored = definition['notifications']
+  return { notifications: [...(Array.isArray(stored) ? stored : []), ...trigger.notifications] }
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT naming the first required parameter without value and default */
+function checkParameters(definition: JsonObject, trigger: Trigger): void {
+  const declared = definition['parameterConfig']
+  if (!Array.isArray(declared)) return
+  for (const parameter of declared.filter(isObject)) {
+    const name = String(parameter['name'])
+    const isGiven = Object.hasOwn(trigger.parameters ?? {}, name) && (trigger.parameters?.[name] ?? undefined) !== undefined
+    if (parameter['required'] === true && (parameter['default'] ?? undefined) === undefined && !isGiven) {
+      const sent = Object.keys(trigger.parameters ?? {}).filter(
+        (key) => !declared.some((each) => isObject(each) && each['name'] === key),
+      )
+      const hint =
+        sent.length === 0 ? '' : ` There is no parameter "${shorten(nearestFirst(sent, name)[0] as string)}", which was sent.`
+      throw new GatewayError(
+        'BAD_ARGUMENT',
+        `The parameter "${name}" is required and has no default. Send it in "parameters".${hint}`,
+      )
+    }
+  }
+}
+
+async function withPrefix<T>(prefix: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    throw new GatewayError(error.code, prefix + error.message, { ...error.details, status: error.status })
+  }
+}
+
+async function startGiven(request: OperationRequest, platform: Platform): Promise<unknown> {
+  const definition = request.body as JsonObject
+  if (typeof definition['application'] === 'string') request.state.application = definition['application']
+  await checkMayStart(request, platform, definition)
+  const answer = await request.call('orca', {
+    method: 'POST',
+    path: '/orchestrate',
+    query: { user: request.state.user?.username ?? 'anonymous' },
+    body: withDisplayedUser(request, definition),
+  })
+  if (answer.status === 400 && definition['type'] === 'templatedPipeline') throw templateRefused(answer.text)
+  return checkObject(readJson(answer, 'orca'), 'orca')
+}
+
+/** A templated pipeline may name its application twice, and the inner one counts: both are checked. */
+async function checkMayStart(request: OperationRequest, platform: Platform, definition: JsonObject): Promise<void> {
+  if (!isDecided(platform)) return
+  const config = objectOf(definition['config'])
+  const inner = objectOf(config['pipeline'])
+  const applications = [definition['application'], inner['application']].filter((name) => name !== undefined && name !== null)
+  if (applications.length === 0) throw new GatewayError('BAD_ARGUMENT', 'Name the application of the pipeline in "application".')
+  for (const application of applications.map(String)) {
+    // The orchestrator would replace it after the check.
+    if (application.includes('${'))
+      throw new GatewayError('BAD_ARGUMENT', 'Name the application in plain text, without expressions.')
+    await checkMayExecute(request, platform, application)
+  }
+}
+
+/** Everything that the orchestrator says about a template is for its author, who reads it from the error itself. */
+function templateRefused(said: string): GatewayError {
+  const { code, message, details } = upstreamFailed('orca', 400, said)
+  let fields: unknown
+  try {
+    fields = JSON.parse(said)
+  } catch {
+    fields = undefined
+  }
+  return new GatewayError(code, message, isObject(fields) ? { ...details, fields } : details)
+}

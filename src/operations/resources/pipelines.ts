@@ -1,0 +1,164 @@
+/** Pipelines, the definitions: read from the definition store, changed by tasks of the orchestrator that are waited for. */
+
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { formatJson } from '../../json/json.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'
+import { application, readsApplication, writesApplication, writesApplicationInBody, writesDefinitions } from '../demands.ts'
+import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, flag, integer, nothing, text } from '../schemas.ts'
+import { runTask, type TaskSubmission } from './task-polling.ts'
+
+const Definition = z.looseObject({
+  application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
+})
+
+const taskFailed = { 400: 'The task that changes the definition failed or did not finish in time; the message says why.' }
+
+export const pipelineOperations: Operation[] = [
+  {
+    id: 'getPipelineConfigsForApplicationUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/pipelineConfigs',
+    demands: readsApplication,
+    summary: 'List pipelines of an application',
+    description: 'Pipeline definitions of an application, in their order.',
+    query: {
+      pipelineNameFilter: text.optional().describe('Keep pipelines whose name contains this.'),
+      pipelineLimit: integer.optional().describe('At most so many.'),
+    },
+    forward: {
+      service: 'front50',
+      path: '/pipelines/{application}',
+      constants: { refresh: 'true' },
+      query: ['pipelineNameFilter', 'pipelineLimit'],
+    },
+    answer: z.array(Pipeline),
+  },
+  {
+    id: 'getPipelineConfigUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/pipelineConfigs/{pipelineName}',
+    // An id may be that of a definition of another application.
+    demands: [...readsApplication, ...application('READ', 'definition', 'pipelineName')],
+    summary: 'Get a pipeline',
+    description: 'One pipeline definition, by its exact name or by its id.',
+    handle: (request) => findDefinition(request, request.path['application'] as string, request.path['pipelineName'] as string),
+    answer: Pipeline,
+    errors: { 404: 'No definition has that name or id.' },
+  },
+  {
+    id: 'savePipelineUsingPOST',
+    section: '4.11',
+    method: 'POST',
+    path: '/pipelines',
+    demands: writesDefinitions,
+    summary: 'Save a pipeline',
+    description: 'Creates or overwrites a pipeline definition. The new id is found in the list of definitions.',
+    query: { staleCheck: flag.default(false).describe('Refuse when the stored definition is newer than the one sent.') },
+    body: { schema: Definition, shown: Pipeline, required: true },
+    handle: saveDefinition,
+    answer: nothing,
+    errors: taskFailed,
+  },
+  {
+    id: 'updatePipelineUsingPUT',
+    section: '4.11',
+    method: 'PUT',
+    path: '/pipelines/{id}',
+    demands: writesDefinitions,
+    summary: 'Update a pipeline',
+    description: 'Updates a pipeline definition, including its name, and returns the stored one.',
+    body: { schema: Definition, shown: Pipeline, required: true },
+    handle: updateDefinition,
+    answer: Pipeline.optional(),
+    errors: { 400: `${taskFailed[400]} Or the body has another id than the path.` },
+  },
+  {
+    id: 'deletePipelineUsingDELETE',
+    section: '4.11',
+    method: 'DELETE',
+    path: '/pipelines/{application}/{pipelineName}',
+    demands: writesApplication,
+    summary: 'Delete a pipeline',
+    description: 'Deletes a pipeline definition, by its name without regard to case. One that does not exist is deleted already.',
+    handle: deleteDefinition,
+    answer: nothing,
+    errors: taskFailed,
+  },
+  {
+    id: 'renamePipelineUsingPOST',
+    section: '4.11',
+    method: 'POST',
+    path: '/pipelines/move',
+    demands: writesApplicationInBody,
+    summary: 'Rename a pipeline',
+    description:
+      'Renames a pipeline definition: `application`, `from`, `to`. Newer definition stores know PUT /pipelines/{id} only.',
+    body: { schema: AnyObject, shown: DefinitionMove, required: true },
+    forward: { service: 'front50', path: '/pipelines/move' },
+    answer: nothing,
+  },
+]
+
+async function saveDefinition(request: OperationRequest, platform: Platform): Promise<void> {
+  const { staleCheck } = request.query
+  await runTask(request, platform, toChange(request, 'save', request.body as JsonObject, { staleCheck }))
+}
+
+async function updateDefinition(request: OperationRequest, platform: Platform): Promise<JsonObject | undefined> {
+  const id = request.path['id'] as string
+  const definition = withId(request.body as JsonObject, id)
+  await runTask(request, platform, toChange(request, 'update', definition))
+  const stored = await listDefinitions(request, definition['application'] as string)
+  return stored.find((one) => one['id'] === id)
+}
+
+/** The id of the path decides what is updated; a body that names another one would update something else. */
+function withId(definition: JsonObject, id: string): JsonObject {
+  const given = definition['id'] ?? ''
+  if (given === '') return { ...definition, id }
+  if (given === id) return definition
+  throw new GatewayError(
+    'BAD_ARGUMENT',
+    `The body is the definition of pipeline "${String(given)}", the path names "${id}". Send the definition with its own id.`,
+  )
+}
+
+async function deleteDefinition(request: OperationRequest, platform: Platform): Promise<void> {
+  const { application = '', pipelineName } = request.path
+  const definition = findByName(await listDefinitions(request, application), pipelineName)
+  if (definition === undefined) return
+  await runTask(
+    request,
+    platform,
+    toChange(request, 'delete', { ...definition, application: definition['application'] ?? application }),
+  )
+}
+
+/** The definition travels as base64 of JSON text, exactly as the client wrote its values. */
+function toChange(
+  request: OperationRequest,
+  action: 'save' | 'update' | 'delete',
+  definition: JsonObject,
+  options: JsonObject = {},
+): TaskSubmission {
+  const title = `${action[0]?.toUpperCase()}${action.slice(1)} pipeline '${String(definition['name'] ?? 'unnamed')}'`
+  return {
+    application: String(definition['application']),
+    description: title,
+    job: [
+      {
+        type: `${action}Pipeline`,
+        pipeline: Buffer.from(formatJson(definition), 'utf8').toString('base64'),
+        user: request.state.user?.username ?? 'anonymous',
+        ...options,
+      },
+    ],
+  }
+}

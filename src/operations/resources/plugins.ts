@@ -1,0 +1,144 @@
+/** Plugins of the services: what is known about them, which are installed, and publishing one. */
+
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { pluginApplication } from '../../permissions/application-name.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import { checkDone, readJson } from '../../upstreams/upstreams.ts'
+import { aboutGateway, writesPlugins } from '../demands.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, nothing, ObjectList, Ref, text } from '../schemas.ts'
+import { callerOf, submitTask } from './task-polling.ts'
+
+const PluginInfo = z.looseObject({ id: z.string() }).meta({ id: 'PluginInfo' })
+const upsert = {
+  section: 'beyond',
+  path: '/plugins/info',
+  demands: writesPlugins,
+  summary: 'Save a plugin',
+  description: 'Submits what is known about a plugin.',
+  body: { schema: PluginInfo, required: true },
+  handle: upsertInfo,
+  success: 202,
+  answer: Ref,
+  errors: { 403: `The caller lacks WRITE on the application ${pluginApplication}.` },
+} as const
+
+export const pluginOperations: Operation[] = [
+  {
+    id: 'getAllPluginInfoUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/plugins/info',
+    demands: aboutGateway,
+    summary: 'List plugins',
+    description: 'What is known about plugins, of all services unless one is named.',
+    query: { service: text.optional() },
+    forward: { service: 'front50', path: '/pluginInfo', query: ['service'] },
+    answer: z.array(PluginInfo),
+  },
+  { ...upsert, id: 'persistPluginInfoUsingPOST', method: 'POST' },
+  { ...upsert, id: 'persistPluginInfoUsingPUT', method: 'PUT' },
+  {
+    id: 'deletePluginInfoUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/plugins/info/{id}',
+    demands: writesPlugins,
+    summary: 'Delete a plugin',
+    description: 'Submits the deletion of what is known about a plugin.',
+    handle: deleteInfo,
+    success: 202,
+    answer: Ref,
+    errors: { 403: `The caller lacks WRITE on the application ${pluginApplication}.` },
+  },
+  {
+    id: 'getInstalledPluginsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/plugins/installed',
+    demands: aboutGateway,
+    summary: 'List installed plugins',
+    description: 'Installed plugins by service. A service that cannot report them has none.',
+    query: { service: text.optional() },
+    handle: listInstalled,
+    answer: z.record(z.string(), ObjectList),
+  },
+  {
+    id: 'publishPluginUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/plugins/publish/{pluginId}/{pluginVersion}',
+    demands: writesPlugins,
+    summary: 'Publish a plugin',
+    description: 'Stores the file of a plugin, sent as the form field `plugin`.',
+    body: {
+      schema: AnyObject.describe('The archive of the plugin.'),
+      required: true,
+      raw: true,
+      mediaType: 'multipart/form-data',
+    },
+    handle: publish,
+    answer: nothing,
+    errors: { 400: 'The form has no file named plugin.', 403: `The caller lacks WRITE on the application ${pluginApplication}.` },
+  },
+]
+
+async function upsertInfo(request: OperationRequest): Promise<unknown> {
+  const pluginInfo = request.body as z.infer<typeof PluginInfo>
+  const job = [{ type: 'upsertPluginInfo', pluginInfo, user: callerOf(request) }]
+  return submitTask(request, { application: pluginApplication, description: `Upsert plugin info ${pluginInfo.id}`, job })
+}
+
+async function deleteInfo(request: OperationRequest): Promise<unknown> {
+  const id = request.path['id'] as string
+  const job = [{ type: 'deletePluginInfo', pluginInfoId: id, user: callerOf(request) }]
+  return submitTask(request, { application: pluginApplication, description: `Delete plugin info ${id}`, job })
+}
+
+async function listInstalled(request: OperationRequest, platform: Platform): Promise<Record<string, unknown>> {
+  const wanted = request.query['service']
+  const services = platform.upstreams.enabledServices().filter((service) => wanted === undefined || service === wanted)
+  const lists = await Promise.all(services.map(async (service) => [service, await installedIn(request, service)] as const))
+  return Object.fromEntries(wanted === undefined || wanted === 'gate' ? [['gate', []], ...lists] : lists)
+}
+
+async function installedIn(request: OperationRequest, service: ServiceName): Promise<unknown> {
+  try {
+    const installed = readJson(await request.call(service, { path: '/installedPlugins' }), service)
+    return Array.isArray(installed) ? installed : []
+  } catch {
+    // One service that is down must not hide the plugins of the others; its call is in the log.
+    return []
+  }
+}
+
+/** The store checks the file against its hash, which the form does not carry. */
+async function publish(request: OperationRequest): Promise<void> {
+  const { pluginId, pluginVersion } = request.path as { pluginId: string; pluginVersion: string }
+  const contentType = String(request.headers['content-type'] ?? '')
+  const sha512sum = createHash('sha512')
+    .update(await readFile(request.body as Buffer | undefined, contentType))
+    .digest('hex')
+  const answer = await request.call('front50', {
+    method: 'POST',
+    path: pathTo`/pluginBinaries/${pluginId}/${pluginVersion}`,
+    query: { sha512sum },
+    rawBody: request.body as Buffer,
+    headers: { 'content-type': contentType },
+  })
+  checkDone(answer, 'front50')
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT */
+async function readFile(body: Buffer | undefined, contentType: string): Promise<Buffer> {
+  const form = await new Response(body && new Uint8Array(body), { headers: { 'content-type': contentType } })
+    .formData()
+    .catch(() => undefined)
+  const file = form?.get('plugin')
+  if (file instanceof File) return Buffer.from(await file.arrayBuffer())
+  throw new GatewayError('BAD_ARGUMENT', 'Send multipart/form-data with the file of the plugin in the field "plugin".')
+}

@@ -1,0 +1,42 @@
+/** Search in the infrastructure. */
+import { z } from 'zod'
+import { SearchResultSet } from '../models/infrastructure.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { flag, integer, nonEmptyList, text } from '../schemas.ts'
+
+const minLength = 3
+
+export const searchOperations: Operation[] = [
+  {
+    id: 'searchUsingGET',
+    section: '4.12',
+    method: 'GET',
+    path: '/search',
+    demands: [{ kind: 'filter', by: ['application', 'account'] }],
+    summary: 'Search',
+    description: 'Searches resources of given types. Every other query parameter is a filter. A short query finds nothing: `[]`.',
+    query: {
+      q: text.optional().describe('At least three characters, unless `allowShortQuery`.'),
+      type: nonEmptyList.describe('Kinds of resources, repeated or comma-separated.'),
+      platform: text.optional(),
+      pageSize: integer.default(10_000),
+      page: integer.default(1),
+      allowShortQuery: flag.default(false),
+    },
+    handle: search,
+    cost: 5,
+    answer: z.array(SearchResultSet),
+  },
+]
+
+async function search({ query, otherQuery }: OperationRequest): Promise<StreamedAnswer | []> {
+  const { q, allowShortQuery, type, ...rest } = query
+  const wanted = String(q ?? '')
+  if (wanted.length < minLength && allowShortQuery !== true && !listsServices(q, type)) return []
+  return new StreamedAnswer('clouddriver', { path: '/search', query: { ...otherQuery, q: wanted, type, ...rest } })
+}
+
+/** The form of a stage that needs a service asks for all of them without naming anything. */
+function listsServices(q: unknown, type: unknown): boolean {
+  return q === undefined && Array.isArray(type) && type.includes('service')
+}

@@ -1,0 +1,90 @@
+/** Security groups: all, of an account, one by name, one by its id at the cloud provider. */
+
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
+import { readsAccount } from '../demands.ts'
+import { SecurityGroup, SecurityGroupSummary } from '../models/infrastructure.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { text } from '../schemas.ts'
+import { checkList } from '../upstream-shape.ts'
+
+const provider = text.default('aws')
+
+const SecurityGroupsByRegion = z.record(z.string(), z.array(SecurityGroupSummary))
+/** By account, cloud provider and region. */
+const SecurityGroupsByAccount = z.record(z.string(), z.record(z.string(), SecurityGroupsByRegion))
+
+export const securityGroupOperations: Operation[] = [
+  {
+    id: 'allUsingGET1',
+    section: '4.12',
+    method: 'GET',
+    path: '/securityGroups',
+    demands: [{ kind: 'filter', by: ['key-account'] }],
+    summary: 'List security groups',
+    description: 'Security groups by account, cloud provider and region; with `id`, the one that has this id.',
+    query: { id: text.optional() },
+    handle: listOrFind,
+    cost: 5,
+    answer: SecurityGroupsByAccount.or(SecurityGroup),
+    errors: { 404: 'No security group has this id.' },
+  },
+  {
+    id: 'allByAccountUsingGET',
+    section: '4.12',
+    method: 'GET',
+    path: '/securityGroups/{account}',
+    demands: readsAccount,
+    summary: 'List security groups of an account',
+    description: 'Security groups of an account by region; with `region`, a list.',
+    query: { provider, region: text.optional() },
+    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', query: ['region'] },
+    answer: SecurityGroupsByRegion.or(z.array(SecurityGroupSummary)),
+  },
+  {
+    id: 'getSecurityGroupUsingGET',
+    section: '4.12',
+    method: 'GET',
+    path: '/securityGroups/{account}/{region}/{name}',
+    demands: readsAccount,
+    summary: 'Get a security group',
+    query: { provider, vpcId: text.optional() },
+    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}/{region}/{name}', query: ['vpcId'] },
+    answer: SecurityGroup,
+  },
+]
+
+async function listOrFind(request: OperationRequest): Promise<StreamedAnswer> {
+  const id = String(request.query['id'] ?? '').trim()
+  if (id === '') return new StreamedAnswer('clouddriver', { path: '/securityGroups' })
+  const query = { q: id, type: 'securityGroups', pageSize: '10000', page: '1' }
+  const [first] = checkList((await request.json('clouddriver', { path: '/search', query })) ?? [], 'clouddriver')
+  const hits = Array.isArray(first?.['results']) ? first['results'] : []
+  const place = isObject(hits[0]) ? placeOf(hits[0]) : undefined
+  if (place === undefined) throw new GatewayError('NOT_FOUND', `There is no security group with the id "${id}".`)
+  return new StreamedAnswer('clouddriver', place)
+}
+
+/** A hit names its group by an address of the form `/securityGroups/{account}/{provider}/…/{name}?region={region}`. */
+function placeOf(hit: JsonObject): { path: string; query: { vpcId?: string } } | undefined {
+  const url = URL.parse(String(hit['url']), 'http://hit')
+  const [, account, cloudProvider, ...rest] = (url?.pathname ?? '').split('/').filter(Boolean).map(decode)
+  const name = rest.at(-1)
+  const region = url?.searchParams.get('region') ?? hit['region']
+  if (!account || !cloudProvider || !name || typeof region !== 'string' || region === '') return undefined
+  const vpcId = hit['vpcId']
+  return {
+    path: pathTo`/securityGroups/${account}/${cloudProvider}/${region}/${name}`,
+    query: typeof vpcId === 'string' && vpcId !== '' ? { vpcId } : {},
+  }
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

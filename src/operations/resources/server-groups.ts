@@ -1,0 +1,68 @@
+/** Server groups of an application, and the details of one. */
+
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { readsApplication, readsApplicationOnAccount } from '../demands.ts'
+import { ServerGroup } from '../models/infrastructure.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { text } from '../schemas.ts'
+import { checkObject } from '../upstream-shape.ts'
+import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
+import { loadWithAccount } from './linked-resource.ts'
+
+export const serverGroupOperations: Operation[] = [
+  {
+    id: 'getServerGroupsUsingGET2',
+    section: '4.6',
+    method: 'GET',
+    path: '/applications/{applicationName}/serverGroups',
+    demands: readsApplication,
+    summary: 'List server groups of an application',
+    query: {
+      expand: text.default('false'),
+      cloudProvider: text.optional(),
+      clusters: text.optional().describe('Pairs of account and cluster: `account:cluster`, comma-separated.'),
+    },
+    forward: {
+      service: 'clouddriver',
+      path: '/applications/{applicationName}/serverGroups',
+      query: ['expand', 'cloudProvider', 'clusters'],
+    },
+    answer: z.array(ServerGroup),
+  },
+  {
+    id: 'getServerGroupDetailsUsingGET',
+    section: '4.6',
+    method: 'GET',
+    path: '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
+    demands: readsApplicationOnAccount,
+    summary: 'Get a server group',
+    description: 'One server group in full, with the links of `insights.serverGroup`.',
+    query: { includeDetails: text.default('true') },
+    handle: loadDetails,
+    answer: ServerGroup,
+    errors: { 404: 'The account or the server group is unknown.' },
+  },
+]
+
+async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<JsonObject> {
+  const { applicationName: application = '', account = '', region = '', serverGroupName = '' } = request.path
+  const loaded = await loadWithAccount(request, {
+    path: pathTo`/applications/${application}/serverGroups/${account}/${region}/${serverGroupName}`,
+    query: { includeDetails: request.query['includeDetails'] },
+  }).catch((error) => {
+    if (!(error instanceof GatewayError) || error.status !== 404) throw error
+    throw new GatewayError('NOT_FOUND', `Server group not found (id: ${serverGroupName})`, error.details)
+  })
+  const serverGroup = checkObject(loaded.resource, 'clouddriver')
+  const { cluster } = parseServerGroupName(serverGroupName)
+  const insightActions = toInsightActions(settings.insights.serverGroup, [
+    { application, account, region, serverGroup: serverGroupName, cluster },
+    textFields(serverGroup),
+    loaded.account,
+  ])
+  return { ...serverGroup, insightActions }
+}

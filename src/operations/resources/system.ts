@@ -1,0 +1,172 @@
+/** The gateway about itself: health for balancers, metrics, the API document and its reference page, the version. */
+
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { parseAccept } from '../../http/parse-accept.ts'
+import { aboutGateway } from '../demands.ts'
+import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, flag, text } from '../schemas.ts'
+import { referencePage, referenceScript } from '../serving/reference-page.ts'
+
+const Status = z
+  .strictObject({
+    status: z.enum(['UP', 'DOWN']),
+    waitingFor: z.array(z.string()).optional().describe('What readiness waits for; for users.'),
+    troubles: z.array(z.string()).optional().describe('What is out of order although requests are served; for users.'),
+  })
+  .meta({ id: 'Health' })
+
+/** Open paths of probes and scrapers, which talk to an instance itself: they are answered without the context path, too. */
+export const probePaths: ReadonlySet<string> = new Set(['/health', '/livez', '/readyz', '/spectator/metrics'])
+
+export const systemOperations: Operation[] = [
+  {
+    id: 'healthUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/health',
+    demands: aboutGateway,
+    summary: 'Check health',
+    description: 'Health for load balancers, without login: 503 while the gateway or, on request, a service is down.',
+    query: {
+      downstreamServices: flag.default(false).describe('Counts the last known health of the services.'),
+      checkDownstreamServices: flag.default(false).describe('Has the services checked again in the next cycle.'),
+    },
+    cost: 0,
+    answer: Status,
+    errors: { 503: 'Down.' },
+    errorAnswers: { 503: Status },
+    handle: answerHealth,
+  },
+  // Below /health everything needs a login, as in Gate; probes, which cannot log in, have paths of their own.
+  ...['/livez', '/health/liveness'].map(
+    (path, index): Operation => ({
+      id: `livenessUsingGET${index === 0 ? '' : index}`,
+      section: 'beyond',
+      method: 'GET',
+      path,
+      demands: aboutGateway,
+      summary: index === 0 ? 'Check liveness' : 'Check liveness (older address)',
+      description: `Whether the process runs: always UP when it can answer.${index === 0 ? ' Without login.' : ''}`,
+      cost: 0,
+      answer: Status,
+      handle: async () => ({ status: 'UP' }),
+    }),
+  ),
+  ...['/readyz', '/health/readiness'].map(
+    (path, index): Operation => ({
+      id: `readinessUsingGET${index === 0 ? '' : index}`,
+      section: 'beyond',
+      method: 'GET',
+      path,
+      demands: aboutGateway,
+      summary: index === 0 ? 'Check readiness' : 'Check readiness (older address)',
+      description:
+        index === 0
+          ? 'Whether requests may be sent here: the status alone, without login.'
+          : 'Whether requests may be sent here, what is waited for if not, and what is out of order.',
+      cost: 0,
+      answer: Status,
+      errors: { 503: index === 0 ? 'Not ready.' : 'Not ready; `waitingFor` says why.' },
+      errorAnswers: { 503: Status },
+      handle: answerReadiness,
+    }),
+  ),
+  {
+    id: 'metricsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/spectator/metrics',
+    demands: aboutGateway,
+    summary: 'Get metrics without login',
+    description: 'Metrics in the text format of Prometheus, without login, where Gate has its own.',
+    cost: 0,
+    answer: z.string(),
+    answerType: 'text/plain',
+    handle: answerMetrics,
+  },
+  {
+    id: 'prometheusUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/metrics',
+    demands: aboutGateway,
+    summary: 'Get metrics',
+    description: 'The same metrics, for a logged-in user.',
+    answer: z.string(),
+    answerType: 'text/plain',
+    handle: answerMetrics,
+  },
+  ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map(
+    (path, index): Operation => ({
+      id: `apiDocumentUsingGET${index === 0 ? '' : index}`,
+      section: 'beyond',
+      method: 'GET',
+      path,
+      demands: aboutGateway,
+      summary: 'Get the API document',
+      description: 'This document: OpenAPI 3.1 of everything that is served.',
+      answer: AnyObject,
+      handle: answerApiDocument,
+    }),
+  ),
+  ...['/swagger-ui/index.html', '/swagger-ui.html', '/reference'].map(
+    (path, index): Operation => ({
+      id: `apiReferenceUsingGET${index === 0 ? '' : index}`,
+      section: 'beyond',
+      method: 'GET',
+      path,
+      demands: aboutGateway,
+      summary: 'Browse the API',
+      description: 'A page to browse the API.',
+      answer: z.string(),
+      answerType: 'text/html',
+      handle: async (request) => referencePage(request.state.baseUrl),
+    }),
+  ),
+  {
+    id: 'apiReferenceScriptUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/swagger-ui/{file}',
+    demands: aboutGateway,
+    summary: 'Get the reference script',
+    description: 'The script of the page to browse the API.',
+    answer: text,
+    answerType: 'text/javascript',
+    errors: { 404: 'There is no such file.' },
+    handle: async (request) => {
+      if (request.path['file'] === 'reference.js') return referenceScript()
+      throw new GatewayError('NOT_FOUND', 'There is no such file; the reference page is at /swagger-ui/index.html.')
+    },
+  },
+]
+
+async function answerHealth(request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
+  if (request.query['checkDownstreamServices']) platform.health.recheck()
+  const down = !platform.health.isUp() || (request.query['downstreamServices'] && platform.health.failingServices().length > 0)
+  return new DirectAnswer(down ? 503 : 200, { status: down ? 'DOWN' : 'UP' })
+}
+
+async function answerReadiness({ state }: OperationRequest, platform: Platform): Promise<DirectAnswer> {
+  const { health } = platform
+  const waitingFor = health.waitingFor()
+  const troubles = health.troubles()
+  const status = waitingFor.length === 0 ? 'UP' : 'DOWN'
+  // Strangers learn no more than from Gate: names of parts, or that the audit log fails, would help an attacker.
+  const details =
+    state.user === undefined ? {} : { ...(waitingFor.length > 0 && { waitingFor }), ...(troubles.length > 0 && { troubles }) }
+  return new DirectAnswer(status === 'UP' ? 200 : 503, { status, ...details })
+}
+
+async function answerApiDocument({ headers, state }: OperationRequest, { apiDocument }: Platform): Promise<DirectAnswer> {
+  const format = parseAccept(headers.accept, ['json', 'yaml']) === 'yaml' ? 'yaml' : 'json'
+  const contentType = format === 'yaml' ? 'application/x-yaml' : 'application/json'
+  return new DirectAnswer(200, await apiDocument.print(format, state.baseUrl), { 'content-type': contentType })
+}
+
+async function answerMetrics(_request: OperationRequest, platform: Platform): Promise<DirectAnswer> {
+  const { contentType, text: exposition } = await platform.metrics.print()
+  return new DirectAnswer(200, exposition, { 'content-type': contentType })
+}

@@ -1,0 +1,117 @@
+/** Changes of definitions, which the orchestrator carries out as a task: submits one and waits for its end. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { formatJson } from '../../json/json.ts'
+import type { JsonObject } from '../../json/values.ts'
+import type { OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { checkObject } from '../upstream-shape.ts'
+
+/** What is submitted; each job is one stage. */
+export interface TaskSubmission {
+  /** Owner of the task, also sent as application header; it need not exist. */
+  readonly application: string
+  /** Becomes the name of the task. */
+  readonly description: string
+  readonly job: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** The view that the orchestrator gives of a task; see orchestration contract, section 3.4. */
+export interface Task {
+  readonly id?: string
+  readonly status?: string
+  readonly variables?: readonly { readonly key: string; readonly value: unknown }[]
+  readonly [field: string]: unknown
+}
+
+/** The longest that a task is waited for is `polls` times `intervalMs`. */
+export interface PollLimits {
+  readonly polls: number
+  readonly intervalMs: number
+}
+
+/** The orchestrator's object form of POST /ops is chosen by this content type. */
+const submissionType = { 'content-type': 'application/context+json' }
+const firstPollMs = 50
+/** A timer may end so much early, which must not lead to one look more. */
+const timerSlackMs = 1
+const ended: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED_CONTINUE', 'SKIPPED', 'TERMINAL', 'CANCELED', 'STOPPED'])
+
+/** How jobs carry definitions and other documents: their JSON text, UTF-8, base64. */
+export function toBase64Json(value: unknown): string {
+  return Buffer.from(formatJson(value)).toString('base64')
+}
+
+/** The name that jobs carry as `user`. */
+export function callerOf(request: OperationRequest): string {
+  return request.state.user?.username ?? 'anonymous'
+}
+
+/** Submits a task without waiting. @throws {GatewayError} the orchestrator's refusal */
+export async function submitTask(request: OperationRequest, task: TaskSubmission): Promise<JsonObject> {
+  request.state.application = task.application
+  const answer = await request.json('orca', { method: 'POST', path: '/ops', body: task, headers: submissionType })
+  return checkObject(answer, 'orca')
+}
+
+/**
+ * Submits a task and waits until it has succeeded.
+ *
+ * @param limits Those of `task-service.*` unless given.
+ * @throws {GatewayError} TASK_FAILED with the first error text of the task, or naming its id and status.
+ */
+export async function runTask(
+  request: OperationRequest,
+  platform: Platform,
+  submission: TaskSubmission,
+  limits?: PollLimits,
+): Promise<Task> {
+  const task = await awaitTask(request, platform, submission, limits)
+  if (task.status !== 'SUCCEEDED') throw new GatewayError('TASK_FAILED', firstErrorOf(task) ?? describe(submission, task))
+  return task
+}
+
+/** Submits a task and waits for its end, good or bad; the last state seen when the time is over. */
+async function awaitTask(
+  request: OperationRequest,
+  platform: Platform,
+  submission: TaskSubmission,
+  limits: PollLimits = { polls: platform.settings.taskPolls, intervalMs: platform.settings.taskPollIntervalMs },
+): Promise<Task> {
+  const id = idOf(await submitTask(request, submission))
+  if (id === undefined) return {}
+  const deadlineMs = performance.now() + limits.polls * limits.intervalMs
+  // Most definition changes are over at once: the first looks come early, later ones at the configured distance.
+  for (let waitMs = Math.min(firstPollMs, limits.intervalMs); ; waitMs = Math.min(waitMs * 2, limits.intervalMs)) {
+    await pause(Math.max(0, Math.min(waitMs, deadlineMs - performance.now())))
+    const task = (await request.json('orca', { path: pathTo`/tasks/${id}` })) as Task | undefined
+    if (ended.has(task?.status) || performance.now() >= deadlineMs - timerSlackMs) return { ...task, id }
+  }
+}
+
+/** The last segment of `ref`, which is the path of the task. */
+function idOf({ ref }: JsonObject): string | undefined {
+  const id = typeof ref === 'string' ? ref.split('/').at(-1) : undefined
+  return id === '' ? undefined : id
+}
+
+/** The first text of `details.errors` in the variable `exception`, which is where the orchestrator keeps it. */
+function firstErrorOf(task: Task): string | undefined {
+  const exception = variableOf(task, 'exception') as { details?: { errors?: unknown } } | null | undefined
+  const errors = exception?.details?.errors
+  return Array.isArray(errors) && typeof errors[0] === 'string' ? errors[0] : undefined
+}
+
+/** The value of a variable of a task; undefined when it has none of that name. */
+export function variableOf(task: Task, key: string): unknown {
+  return Array.isArray(task.variables) ? task.variables.find((variable) => variable?.key === key)?.value : undefined
+}
+
+function describe(submission: TaskSubmission, task: Task): string {
+  if (task.id === undefined) return `"${submission.description}" was refused: the orchestrator named no task.`
+  const status = task.status ?? 'unknown'
+  return ended.has(status)
+    ? `"${submission.description}" failed: task ${task.id} ended as ${status}.`
+    : `"${submission.description}" did not finish in time: task ${task.id} is ${status}. Look at it again before repeating.`
+}

@@ -1,0 +1,218 @@
+/** Tasks: ad-hoc work of the orchestrator, under the address of an application and under their own. */
+
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
+import { findApplicationNameObjection, pluginApplication } from '../../permissions/application-name.ts'
+import { foldName } from '../../permissions/fold-name.ts'
+import { checkDone } from '../../upstreams/upstreams.ts'
+import { applicationExists } from '../access/access-resources.ts'
+import { requireAdministrator } from '../access/application-access.ts'
+import { learnApplication } from '../access/learn-application.ts'
+import { applicationsCreatedBy } from '../access/subjects.ts'
+import { application, executesTask, readsApplication, readsTask, submitsJobs, writesApplication, writesTask } from '../demands.ts'
+import { CloudOperation, Task, TaskRequest } from '../models/executions.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, integer, nonEmptyList, nothing, Ref, text } from '../schemas.ts'
+import { checkObject } from '../upstream-shape.ts'
+import { withDisplayedUser } from './displayed-user.ts'
+
+/** The orchestrator's object form of POST /ops is chosen by this content type. */
+const submissionType = { 'content-type': 'application/context+json' }
+/** About the time after which a task that changes an application has ended. */
+const applicationChangeMs = 1000
+const unknownTask = { 404: 'There is no task with this id.' }
+
+export const taskOperations: Operation[] = [
+  {
+    id: 'getTasksUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/tasks',
+    demands: readsApplication,
+    summary: 'List tasks of an application',
+    description: 'Tasks of an application, newest first.',
+    query: {
+      page: integer.optional().describe('From 1.'),
+      limit: integer.optional().describe('Size of a page.'),
+      statuses: text.optional().describe('Comma-separated; all unless given.'),
+    },
+    forward: { service: 'orca', path: '/applications/{application}/tasks', query: ['page', 'limit', 'statuses'] },
+    answer: z.array(Task),
+  },
+  {
+    id: 'taskUsingPOST',
+    section: '4.2',
+    method: 'POST',
+    path: '/applications/{application}/tasks',
+    demands: [...writesApplication, ...submitsJobs],
+    summary: 'Submit a task to an application',
+    description: 'Submits a task for an application, whatever application its body names.',
+    body: { schema: AnyObject, shown: TaskRequest, required: true },
+    handle: (request, platform) => {
+      const task = { ...(request.body as JsonObject), application: request.path['application'] }
+      return submit(request, platform, task)
+    },
+    answer: Ref,
+  },
+  {
+    id: 'getTaskUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/tasks/{id}',
+    demands: readsTask,
+    summary: 'Get a task (older address)',
+    description: 'One task; the older address. The application is not looked at.',
+    forward: { service: 'orca', path: '/tasks/{id}' },
+    answer: Task,
+    errors: unknownTask,
+  },
+  {
+    id: 'cancelTaskUsingPUT',
+    section: '4.2',
+    method: 'PUT',
+    path: '/applications/{application}/tasks/{id}/cancel',
+    demands: executesTask,
+    summary: 'Cancel a task (older address)',
+    description: 'Cancels a task; the older address.',
+    handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
+    answer: nothing,
+    errors: unknownTask,
+  },
+  {
+    id: 'getTaskDetailsUsingGET',
+    section: '4.2',
+    method: 'GET',
+    path: '/applications/{application}/tasks/{id}/details/{taskDetailsId}',
+    demands: readsTask,
+    summary: 'Get a cloud operation (older address)',
+    description: 'The cloud operation behind a step of a task; the older address.',
+    forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
+    answer: CloudOperation,
+  },
+  {
+    id: 'taskUsingPOST1',
+    section: '4.13',
+    method: 'POST',
+    path: '/tasks',
+    demands: submitsJobs,
+    summary: 'Submit a task',
+    description: 'Submits a task and does not wait for it. Applications and projects are created, changed and deleted this way.',
+    body: { schema: AnyObject, shown: TaskRequest, required: true },
+    handle: (request, platform) => {
+      const task = request.body as JsonObject
+      if (typeof task['application'] === 'string') request.state.application = task['application']
+      return submit(request, platform, task)
+    },
+    answer: Ref,
+  },
+  {
+    id: 'getTaskUsingGET1',
+    section: '4.13',
+    method: 'GET',
+    path: '/tasks/{id}',
+    demands: readsTask,
+    summary: 'Get a task',
+    forward: { service: 'orca', path: '/tasks/{id}' },
+    answer: Task,
+    errors: unknownTask,
+  },
+  {
+    id: 'deleteTaskUsingDELETE',
+    section: '4.13',
+    method: 'DELETE',
+    path: '/tasks/{id}',
+    demands: writesTask,
+    summary: 'Delete a task',
+    description: 'Deletes the record of a task that has ended.',
+    handle: (request) => change(request, 'DELETE', pathTo`/tasks/${request.path['id'] as string}`),
+    answer: nothing,
+    errors: unknownTask,
+  },
+  {
+    id: 'cancelTaskUsingPUT1',
+    section: '4.13',
+    method: 'PUT',
+    path: '/tasks/{id}/cancel',
+    demands: executesTask,
+    summary: 'Cancel a task',
+    description: 'Cancels a task; it reaches CANCELED a little later.',
+    handle: (request) => change(request, 'PUT', pathTo`/tasks/${request.path['id'] as string}/cancel`),
+    answer: nothing,
+    errors: unknownTask,
+  },
+  {
+    id: 'cancelTasksUsingPUT',
+    section: '4.13',
+    method: 'PUT',
+    path: '/tasks/cancel',
+    demands: application('EXECUTE', 'task', 'ids'),
+    summary: 'Cancel several tasks',
+    description: 'Cancels several tasks. Those that the caller may not cancel are skipped.',
+    query: { ids: nonEmptyList },
+    handle: cancelSeveral,
+    answer: nothing,
+  },
+  {
+    id: 'getTaskDetailsUsingGET1',
+    section: '4.13',
+    method: 'GET',
+    path: '/tasks/{id}/details/{taskDetailsId}',
+    demands: readsTask,
+    summary: 'Get a cloud operation',
+    description: 'The cloud operation behind a step of a task.',
+    forward: { service: 'clouddriver', path: '/task/{taskDetailsId}' },
+    answer: CloudOperation,
+  },
+]
+
+async function submit(request: OperationRequest, platform: Platform, task: JsonObject): Promise<JsonObject> {
+  for (const name of applicationsCreatedBy(task)) await checkNewName(request, platform, name)
+  const body = withDisplayedUser(request, task)
+  const answer = await request.json('orca', { method: 'POST', path: '/ops', body, headers: submissionType })
+  if (changesApplication(task)) {
+    // Who created an application looks for it in the list as soon as the task has ended.
+    setTimeout(() => void platform.applications.refresh(), applicationChangeMs).unref()
+  }
+  return checkObject(answer, 'orca')
+}
+
+/**
+ * Applications that exist may keep their names. The one of plugins gives rights on all of them to its first owner.
+ *
+ * @throws {GatewayError} BAD_ARGUMENT, PERMISSION_DENIED
+ */
+async function checkNewName(request: OperationRequest, platform: Platform, name: string): Promise<void> {
+  const objection = findApplicationNameObjection(name)
+  const isReserved = foldName(name) === pluginApplication
+  if ((objection === undefined && !isReserved) || (await applicationExists(request.call, name)) === true) return
+  if (objection !== undefined) {
+    const message = `The application name ${JSON.stringify(name)} ${objection}. Choose letters, digits, hyphens and underscores.`
+    throw new GatewayError('BAD_ARGUMENT', message)
+  }
+  await requireAdministrator(request.state, platform, 'everybody')
+}
+
+function changesApplication({ job }: JsonObject): boolean {
+  return (
+    Array.isArray(job) &&
+    job.some((one) => isObject(one) && /^(create|update|upsert|delete)Application$/.test(String(one['type'])))
+  )
+}
+
+/** The orchestrator decides by the application in the header, so that is looked up first. */
+async function change(request: OperationRequest, method: 'PUT' | 'DELETE', path: string): Promise<void> {
+  await learnApplication(request, 'tasks', request.path['id'] as string)
+  const body = method === 'PUT' ? '' : undefined
+  checkDone(await request.call('orca', { method, path, body }), 'orca')
+}
+
+async function cancelSeveral(request: OperationRequest): Promise<void> {
+  const ids = (request.query['ids'] as string[]).filter((id) => id.trim() !== '')
+  const [first] = ids
+  if (first === undefined) throw new GatewayError('MISSING_PARAMETER', 'The query parameter "ids" names no task.')
+  await learnApplication(request, 'tasks', first)
+  checkDone(await request.call('orca', { method: 'PUT', path: '/tasks/cancel', body: ids }), 'orca')
+}

@@ -1,0 +1,289 @@
+/** Pipeline templates of both versions: read from the definition store, changed by tasks of the orchestrator. */
+
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import {
+  application,
+  createsTemplate,
+  deletesTemplate,
+  filteredByApplication,
+  filteredByScopes,
+  readsDefinition,
+  readsTemplate,
+  readsTemplateSource,
+  updatesTemplate,
+} from '../demands.ts'
+import { Task } from '../models/executions.ts'
+import { Pipeline, PipelineTemplate } from '../models/pipelines.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, flag, list, nonEmpty, Ref, text } from '../schemas.ts'
+import { callerOf, type Task as FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from './task-polling.ts'
+
+type Template = z.infer<typeof PipelineTemplate>
+
+const Dependents = z.array(z.object({ application: z.unknown(), pipelineConfigId: z.unknown(), pipelineName: z.unknown() }))
+
+const PlannedPipeline = Pipeline.partial().meta({ id: 'PlannedPipeline', description: 'The definition that would run.' })
+
+const templateBody = { schema: PipelineTemplate, required: true }
+const scopes = list.optional().describe('Applications, or `global`; all templates unless given.')
+const tag = text.optional().describe('latest, stable, unstable, experimental, test or canary.')
+const digest = text.optional().describe('SHA-256 of one saved state; not together with `tag`.')
+const skipPlanDependents = flag.default(false).describe('Saves without checking that the pipelines built on it still work.')
+const taskFailures = { 400: 'The task that makes the change failed or did not finish in time.' }
+
+/** Version 1: changes are submitted, and the caller follows the task. */
+const firstVersion: Operation[] = [
+  {
+    id: 'listPipelineTemplatesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineTemplates',
+    demands: filteredByScopes,
+    summary: 'List version-1 templates',
+    query: { scopes },
+    forward: { service: 'front50', path: '/pipelineTemplates', query: ['scopes'] },
+    answer: z.array(PipelineTemplate),
+  },
+  {
+    id: 'createPipelineTemplateUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/pipelineTemplates',
+    demands: createsTemplate,
+    summary: 'Create a version-1 template',
+    description: 'Submits the creation of a version-1 template.',
+    body: templateBody,
+    handle: (request) => submitTask(request, createTemplate(request, 'createPipelineTemplate')),
+    success: 202,
+    answer: Ref,
+  },
+  {
+    id: 'resolveTemplatesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineTemplates/resolve',
+    demands: [...readsTemplateSource, ...application('READ', 'execution', 'executionId'), ...readsDefinition],
+    summary: 'Resolve a template',
+    description: 'The template that a source names, with what it takes from those that it extends.',
+    query: {
+      source: nonEmpty.describe('`spinnaker://web`, also with a tag or digest: `spinnaker://web:stable`.'),
+      executionId: text.optional(),
+      pipelineConfigId: text.optional(),
+    },
+    forward: { service: 'orca', path: '/pipelineTemplate', query: ['source', 'executionId', 'pipelineConfigId'] },
+    answer: PipelineTemplate,
+  },
+  {
+    id: 'getPipelineTemplateUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineTemplates/{id}',
+    demands: readsTemplate,
+    summary: 'Get a version-1 template',
+    forward: { service: 'front50', path: '/pipelineTemplates/{id}' },
+    answer: PipelineTemplate,
+  },
+  {
+    id: 'updatePipelineTemplateUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/pipelineTemplates/{id}',
+    demands: updatesTemplate,
+    summary: 'Update a version-1 template',
+    description: 'Submits a change of a version-1 template.',
+    query: { skipPlanDependents },
+    body: templateBody,
+    handle: (request) => submitTask(request, updateTemplate(request, 'updatePipelineTemplate')),
+    success: 202,
+    answer: Ref,
+  },
+  {
+    id: 'deletePipelineTemplateUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/pipelineTemplates/{id}',
+    demands: deletesTemplate,
+    summary: 'Delete a version-1 template',
+    description: 'Submits the deletion of a version-1 template.',
+    query: { application: text.default('spinnaker') },
+    handle: (request) => submitTask(request, deleteTemplate(request, 'deletePipelineTemplate')),
+    success: 202,
+    answer: Ref,
+  },
+  {
+    id: 'listPipelineTemplateDependentsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineTemplates/{id}/dependents',
+    demands: [...readsTemplate, ...filteredByApplication],
+    summary: 'List pipelines of a version-1 template',
+    query: { recursive: flag.default(false).describe('Also those built on templates that are built on it.') },
+    forward: { service: 'front50', path: '/pipelineTemplates/{id}/dependentPipelines', query: ['recursive'] },
+    pick: toDependents,
+    answer: Dependents,
+  },
+]
+
+/** Version 2: changes are awaited, and the finished task is the answer. */
+const secondVersion: Operation[] = [
+  {
+    id: 'listV2PipelineTemplatesUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/pipelineTemplates',
+    demands: filteredByScopes,
+    summary: 'List templates',
+    description: 'Version-2 templates.',
+    query: { scopes },
+    forward: { service: 'front50', path: '/v2/pipelineTemplates', query: ['scopes'] },
+    answer: z.array(PipelineTemplate),
+  },
+  {
+    id: 'listV2PipelineTemplateVersionsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/pipelineTemplates/versions',
+    demands: filteredByScopes,
+    summary: 'List versions of templates',
+    description: 'Version-2 templates by id, each with all its saved versions.',
+    query: { scopes },
+    forward: { service: 'front50', path: '/v2/pipelineTemplates/versions', query: ['scopes'] },
+    answer: z.record(z.string(), z.array(PipelineTemplate)),
+  },
+  {
+    id: 'planV2PipelineTemplateUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/v2/pipelineTemplates/plan',
+    demands: application('READ', 'body'),
+    summary: 'Plan a templated pipeline',
+    description: 'The pipeline that a templated definition becomes, without starting it.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'orca', path: '/v2/pipelineTemplates/plan' },
+    answer: PlannedPipeline,
+  },
+  {
+    id: 'createV2PipelineTemplateUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/v2/pipelineTemplates/create',
+    demands: createsTemplate,
+    summary: 'Create a template',
+    description: 'Creates a version-2 template, and returns when it is stored.',
+    query: { tag },
+    body: templateBody,
+    handle: (request, platform) => changeTemplate(request, platform, createTemplate(request, 'createV2PipelineTemplate')),
+    success: 202,
+    answer: Task,
+    errors: taskFailures,
+  },
+  {
+    id: 'updateV2PipelineTemplateUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/v2/pipelineTemplates/update/{id}',
+    demands: updatesTemplate,
+    summary: 'Update a template',
+    description: 'Changes a version-2 template, and returns when it is stored.',
+    query: { tag, skipPlanDependents },
+    body: templateBody,
+    handle: (request, platform) => changeTemplate(request, platform, updateTemplate(request, 'updateV2PipelineTemplate')),
+    success: 202,
+    answer: Task,
+    errors: taskFailures,
+  },
+  {
+    id: 'getV2PipelineTemplateUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/pipelineTemplates/{id}',
+    demands: readsTemplate,
+    summary: 'Get a template',
+    description: 'One version-2 template, as it is now or as it was under a tag or digest.',
+    query: { tag, digest },
+    forward: { service: 'front50', path: '/v2/pipelineTemplates/{id}', query: ['tag', 'digest'] },
+    answer: PipelineTemplate,
+  },
+  {
+    id: 'deleteV2PipelineTemplateUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/v2/pipelineTemplates/{id}',
+    demands: deletesTemplate,
+    summary: 'Delete a template',
+    description: 'Deletes a version-2 template or one of its versions, and returns when it is deleted.',
+    query: { tag, digest, application: text.default('spinnaker') },
+    handle: (request, platform) => runTask(request, platform, deleteTemplate(request, 'deleteV2PipelineTemplate')),
+    success: 202,
+    answer: Task,
+    errors: taskFailures,
+  },
+  {
+    id: 'listV2PipelineTemplateDependentsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v2/pipelineTemplates/{id}/dependents',
+    demands: [...readsTemplate, ...filteredByApplication],
+    summary: 'List pipelines of a template',
+    forward: { service: 'front50', path: '/v2/pipelineTemplates/{id}/dependentPipelines' },
+    pick: toDependents,
+    answer: Dependents,
+  },
+]
+
+export const templateOperations: Operation[] = [...firstVersion, ...secondVersion]
+
+/** @throws {GatewayError} BAD_ARGUMENT when the template is of another version */
+function changeTemplate(request: OperationRequest, platform: Platform, submission: TaskSubmission): Promise<FinishedTask> {
+  const { schema = 'v2' } = request.body as Template
+  if (schema !== 'v2') {
+    throw new GatewayError(
+      'BAD_ARGUMENT',
+      `"schema" of the template is "${schema}"; this operation stores templates of schema "v2".`,
+    )
+  }
+  return runTask(request, platform, submission)
+}
+
+function createTemplate(request: OperationRequest, type: string): TaskSubmission {
+  return submissionFor(request, 'Create', { type })
+}
+
+function updateTemplate(request: OperationRequest, type: string): TaskSubmission {
+  const id = request.path['id'] as string
+  return submissionFor(request, 'Update', { type, id, skipPlanDependents: request.query['skipPlanDependents'] })
+}
+
+function submissionFor(request: OperationRequest, verb: string, job: Record<string, unknown>): TaskSubmission {
+  const isSecondVersion = String(job['type']).includes('V2')
+  const template = isSecondVersion ? { schema: 'v2', ...(request.body as Template) } : (request.body as Template)
+  const name = template.metadata?.name ?? template.id ?? request.path['id'] ?? 'without a name'
+  return {
+    application: applicationOf(template),
+    description: `${verb} pipeline template '${name}'`,
+    job: [{ ...job, pipelineTemplate: toBase64Json(template), tag: request.query['tag'], user: callerOf(request) }],
+  }
+}
+
+/** A template that belongs to one application is changed in its name. */
+function applicationOf({ metadata }: Template): string {
+  const [only, ...others] = metadata?.scopes ?? []
+  return only === undefined || others.length > 0 || only === 'global' ? 'spinnaker' : only
+}
+
+function deleteTemplate(request: OperationRequest, type: string): TaskSubmission {
+  const id = request.path['id'] as string
+  const { application, tag, digest } = request.query as { application: string; tag?: string; digest?: string }
+  return {
+    application,
+    description: `Delete pipeline template '${id}'`,
+    job: [{ type, id, pipelineTemplateId: id, tag, digest, user: callerOf(request) }],
+  }
+}
+
+function toDependents(body: unknown): z.infer<typeof Dependents> {
+  const pipelines = Array.isArray(body) ? (body as { application?: unknown; id?: unknown; name?: unknown }[]) : []
+  return pipelines.map(({ application, id, name }) => ({ application, pipelineConfigId: id, pipelineName: name }))
+}

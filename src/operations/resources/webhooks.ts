@@ -1,0 +1,145 @@
+/** Events that other systems report over HTTP, and the stage types that configuration adds. */
+
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { isObject } from '../../json/values.ts'
+import { provedBySender, sharedKnowledge } from '../demands.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { AnyObject } from '../schemas.ts'
+
+const WebhookAnswer = z
+  .looseObject({
+    eventProcessed: z.boolean().describe('The event was accepted; whether it starts a pipeline is decided afterwards.'),
+    eventId: z.string().nullable(),
+  })
+  .meta({ id: 'WebhookAnswer' })
+
+const PreconfiguredStage = z
+  .looseObject({
+    type: z.string(),
+    label: z.string().nullish(),
+    description: z.string().nullish(),
+    waitForCompletion: z.boolean().nullish(),
+    noUserConfigurableFields: z.boolean().nullish(),
+    parameters: z.array(AnyObject).nullish(),
+  })
+  .meta({ id: 'PreconfiguredStage' })
+
+/** Signatures are made over the bytes of the body, so that these reach the event service unchanged. */
+const rawBody = { schema: z.unknown().describe('A JSON document; none counts as `{}`.'), required: false, raw: true }
+
+/** Headers that say what kind of event it is and who signed it. */
+const eventHeaders = [
+  'x-hub-signature',
+  'x-hub-signature-256',
+  'x-github-event',
+  'x-event-key',
+  'x-gitlab-event',
+  'x-gitlab-token',
+]
+
+/** The missing user is intended. */
+const withoutUser = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', 'content-type': 'application/json; charset=UTF-8' }
+
+export const webhookOperations: Operation[] = [
+  {
+    id: 'webhooksUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/webhooks/{type}/{source}',
+    demands: provedBySender,
+    summary: 'Receive a webhook',
+    description: 'Receives an event from outside, which may start pipelines. Open unless `security.webhooks` closes it.',
+    body: rawBody,
+    handle: receiveWebhook,
+    answer: WebhookAnswer,
+    errors: {
+      400: 'The body is not JSON, or the source is not known.',
+      422: 'Matching the event with the patterns of all triggers takes too long.',
+    },
+  },
+  {
+    id: 'webhooksUsingPOST1',
+    section: 'beyond',
+    method: 'POST',
+    path: '/webhooks/cdevents/{source}',
+    demands: provedBySender,
+    summary: 'Receive a CloudEvent',
+    description: 'Receives a CloudEvent, with its attributes in headers or in the body.',
+    body: rawBody,
+    handle: receiveCloudEvent,
+    answer: WebhookAnswer,
+    errors: { 400: 'The body is not JSON, or holds no event.' },
+  },
+  {
+    id: 'preconfiguredWebhooksUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/webhooks/preconfigured',
+    demands: sharedKnowledge,
+    summary: 'List preconfigured webhook stages',
+    description: 'Webhook stages that the orchestrator offers by configuration.',
+    forward: { service: 'orca', path: '/webhooks/preconfigured' },
+    answer: z.array(PreconfiguredStage),
+  },
+  {
+    id: 'preconfiguredJobsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/jobs/preconfigured',
+    demands: sharedKnowledge,
+    summary: 'List preconfigured job stages',
+    description: 'Job stages that the orchestrator offers by configuration.',
+    forward: { service: 'orca', path: '/jobs/preconfigured' },
+    answer: z.array(PreconfiguredStage),
+  },
+]
+
+/** @see Events contract, section 7.1 */
+async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer> {
+  const { type, source } = request.path as { type: string; source: string }
+  const headers: Record<string, string> = { ...withoutUser }
+  for (const name of eventHeaders) {
+    const value = request.headers[name]
+    if (typeof value === 'string') headers[name] = value
+  }
+  return new StreamedAnswer('echo', {
+    method: 'POST',
+    path: pathTo`/webhooks/${type}/${source}`,
+    rawBody: (request.body as Buffer | undefined) ?? '{}',
+    headers,
+  })
+}
+
+/** The event service takes the attributes of a CloudEvent from headers, and its data from the header `Ce-Data`. */
+async function receiveCloudEvent(request: OperationRequest): Promise<StreamedAnswer> {
+  const { source } = request.path as { source: string }
+  const body = parseEvent(request.body as Buffer | undefined)
+  const isWhole = /^application\/cloudevents\+json\b/i.test(String(request.headers['content-type'] ?? ''))
+  const { data = {}, ...attributes } = isWhole ? body : { data: body }
+  const headers: Record<string, string> = { ...withoutUser, 'Ce-Data': toAscii(formatJson(data)) }
+  for (const name of ['id', 'specversion', 'type', 'source', 'subject'] as const) {
+    const value = (attributes as Record<string, unknown>)[name] ?? request.headers[`ce-${name}`]
+    if (typeof value === 'string') headers[`Ce-${name[0]?.toUpperCase()}${name.slice(1)}`] = toAscii(value)
+  }
+  return new StreamedAnswer('echo', { method: 'POST', path: pathTo`/webhooks/cdevents/${source}`, body: data, headers })
+}
+
+/** @throws {GatewayError} UNREADABLE_BODY */
+function parseEvent(bytes: Buffer | undefined): Record<string, unknown> {
+  if (bytes === undefined) return {}
+  try {
+    const event = parseJson(bytes.toString('utf8'), { keepsNumerals: true })
+    if (isObject(event)) return event
+  } catch (cause) {
+    throw new GatewayError('UNREADABLE_BODY', `The event is not usable JSON: ${(cause as Error).message}`, { cause })
+  }
+  throw new GatewayError('UNREADABLE_BODY', 'The event must be a JSON object.')
+}
+
+/** Header values are ASCII; the escapes mean the same inside JSON. */
+function toAscii(value: string): string {
+  return value.replace(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

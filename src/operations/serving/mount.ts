@@ -1,0 +1,343 @@
+/** Turns the list of operations into routes. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { describeIssue } from '../../describe-issue.ts'
+import { GatewayError } from '../../errors.ts'
+import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../../http/answer.ts'
+import { codingOf } from '../../http/content-coding.ts'
+import type { QueryValue } from '../../http/encode-path.ts'
+import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
+import { type BodyBounds, bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../../http/read-body.ts'
+import { formatJson, isRawNumber, JsonScan } from '../../json/json.ts'
+import type { AnswerForm } from '../../upstreams/answer-form.ts'
+import { identityOf } from '../../upstreams/identity.ts'
+import { passOn } from '../../upstreams/pass-on.ts'
+import type { ServiceName } from '../../upstreams/services.ts'
+import { checkDone, readJson, type UpstreamCall } from '../../upstreams/upstreams.ts'
+import { Guard } from '../access/guard.ts'
+import { provedBySender } from '../demands.ts'
+import { DirectAnswer, type Forward, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { checkServicePresent } from '../optional-service.ts'
+import { fillPath, toRoute } from '../path-pattern.ts'
+import type { Platform } from '../platform.ts'
+import { nothing } from '../schemas.ts'
+import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
+import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
+
+export interface MountSettings {
+  echoedHeaders: EchoedHeaders
+}
+
+/** Adds a route for every operation, and HEAD for every GET. */
+export function mountOperations(
+  server: FastifyInstance,
+  operations: readonly Operation[],
+  platform: Platform,
+  settings: MountSettings,
+): void {
+  const guard = new Guard(platform)
+  const own = new Set(operations.filter(({ method }) => method === 'HEAD').map(({ path }) => toRoute(path)))
+  for (const operation of operations) {
+    const url = toRoute(operation.path)
+    const rules = createQueryRules(operation.query)
+    const form = answerFormOf(operation.answer)
+    const handler = (request: FastifyRequest, reply: FastifyReply) =>
+      answer({ operation, rules, form, request, reply, platform, settings, guard })
+    const method = operation.method === 'GET' && !own.has(url) ? ['GET', 'HEAD'] : operation.method
+    server.route({ method, url, handler, config: { cost: operation.cost ?? 1, operation: operation.id } })
+  }
+}
+
+interface Asked {
+  operation: Operation
+  rules: readonly QueryRule[]
+  form: AnswerForm
+  request: FastifyRequest
+  reply: FastifyReply
+  platform: Platform
+  settings: MountSettings
+  guard: Guard
+}
+
+async function answer(asked: Asked): Promise<FastifyReply> {
+  const { operation, rules, request, platform, guard } = asked
+  request.state.operation = operation.id
+  checkAcceptable(asked)
+  const mark = request.url.indexOf('?')
+  const search = new URLSearchParams(mark === -1 ? '' : request.url.slice(mark))
+  const operationRequest = createOperationRequest(asked, { ...parseQuery(rules, search), search })
+
+  await guard.check(operation, operationRequest)
+
+  if (operation.forward !== undefined) {
+    await platform.audited?.begin(request, undefined)
+    return answerForward(asked, operation.forward, operationRequest)
+  }
+  if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
+  const body = operation.body === undefined ? undefined : await readDeclaredBody(asked)
+  await guard.checkBody(operation, operationRequest, body)
+  await platform.audited?.begin(request, body)
+  const value = await operation.handle({ ...operationRequest, body }, platform)
+  return answerValue(asked, value, await guard.filterOf(operation, operationRequest))
+}
+
+/**
+ * Refuses a client that cannot read the answer before anything is done. A change whose sender names texts only is made, as by
+ * Gate, and answered with JSON.
+ *
+ * @throws {GatewayError} NOT_ACCEPTABLE
+ */
+function checkAcceptable({ operation, form, request }: Asked): void {
+  if (form.kind === 'no-page') return
+  const isDocument = form.kind === 'json' && operation.method === 'GET'
+  if (parseAccept(request.headers.accept, isDocument ? ['json', 'yaml'] : ['json', 'yaml', 'text']) !== undefined) return
+  throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
+}
+
+function createOperationRequest(asked: Asked, queries: ParsedQuery & { search: URLSearchParams }): OperationRequest {
+  const { request } = asked
+  const { '*': rest, ...path } = request.params as Record<string, string>
+  const call = (service: ServiceName, upstreamCall: UpstreamCall) => callAs(asked, service, upstreamCall)
+  return {
+    path: rest === undefined ? path : { ...path, rest },
+    ...queries,
+    body: undefined,
+    headers: request.headers,
+    state: request.state,
+    call,
+    json: async (service, upstreamCall) => readJson(await call(service, upstreamCall), service),
+  }
+}
+
+function callAs({ request, reply, platform }: Asked, service: ServiceName, call: UpstreamCall) {
+  const record = recordCall(request, service)
+  return platform.upstreams
+    .call(service, isRead(call) ? { ...call, signal: goneSignal(reply) } : call, identityOf(request.state, request.headers))
+    .then((answered) => {
+      record.status = answered.status
+      return answered
+    })
+    .finally(() => record.end())
+}
+
+/** Enters a call to a service into the access line of the request; its status is set once there is one. */
+function recordCall({ state }: FastifyRequest, service: ServiceName) {
+  const startedAtMs = performance.now()
+  const call = { service, status: undefined as number | undefined, durationMs: 0 }
+  state.upstreamCalls.push(call)
+  return {
+    set status(status: number | undefined) {
+      call.status = status
+    },
+    end: () => {
+      call.durationMs = Math.round(performance.now() - startedAtMs)
+    },
+  }
+}
+
+function isRead({ method = 'GET' }: UpstreamCall): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+const goneSignals = new WeakMap<FastifyReply, AbortSignal>()
+
+/** Fires when the client goes away. Reads end then; what changes something is carried through. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const known = goneSignals.get(reply)
+  if (known !== undefined) return known
+  const gone = new AbortController()
+  if (reply.raw.destroyed) gone.abort()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort()
+  })
+  goneSignals.set(reply, gone.signal)
+  return gone.signal
+}
+
+/** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
+async function readDeclaredBody(asked: Asked): Promise<unknown> {
+  const { operation, request } = asked
+  const rule = operation.body
+  const bounds = boundsFor(asked)
+  if (rule?.raw) {
+    const bytes = await readBytes(request.raw, bounds, rule.mediaType === undefined ? new JsonScan(bounds) : undefined)
+    return bytes.length === 0 ? undefined : bytes
+  }
+  const body = await readBody(request.raw, bounds, { text: rule?.text })
+  if (body === undefined || body === null) {
+    if (rule?.required) throw missingBody()
+    return undefined
+  }
+  const checked = rule?.schema.safeParse(isRawNumber(body) ? Number(body) : body)
+  if (checked !== undefined && !checked.success) {
+    const [issue] = checked.error.issues
+    const where = issue === undefined || issue.path.length === 0 ? 'The body' : `"${issue.path.join('.')}" in the body`
+    throw new GatewayError(
+      'UNREADABLE_BODY',
+      `${where} is not usable: ${issue === undefined ? 'wrong shape' : describeIssue(issue)}.`,
+    )
+  }
+  return body
+}
+
+/** Requests on open paths without login may send less, even if no login is required. */
+function boundsFor({ operation, request, reply }: Asked): BodyBounds {
+  const { user } = request.state
+  const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === provedBySender)
+  return request.server.boundsOf(isStranger ? 'open' : 'known', reply.raw)
+}
+
+function missingBody(): GatewayError {
+  return new GatewayError('MISSING_BODY', 'This operation needs a body. Send a JSON or YAML document.')
+}
+
+async function answerForward(asked: Asked, forward: Forward, operationRequest: OperationRequest): Promise<FastifyReply> {
+  const { operation, request, reply, platform, guard } = asked
+  if (operation.missingWhenDisabled) checkServicePresent(platform, forward.service)
+  if ('whenDisabled' in operation && !platform.upstreams.isEnabled(forward.service))
+    return sendValue(request, reply, 200, operation.whenDisabled)
+  const call = toCall(operation, forward, operationRequest)
+  const filter = await guard.filterOf(operation, operationRequest)
+  const looksInto = filter !== undefined || operation.pick !== undefined || operation.answer === nothing || wantsYaml(request)
+  const readsBody = looksInto || guard.readsBody(operation, operationRequest)
+  if (operation.body !== undefined) await attachBody(asked, call, readsBody, operationRequest)
+  try {
+    return looksInto
+      ? await answerParsed(asked, { service: forward.service, call, filter }, operationRequest)
+      : await stream(asked, forward.service, call)
+  } catch (error) {
+    const { on404 } = operation
+    if (on404 === undefined || !(error instanceof GatewayError) || error.details.upstream?.status !== 404) throw error
+    if ('answer' in on404) return sendValue(request, reply, 200, on404.answer)
+    throw new GatewayError('NOT_FOUND', on404.message(operationRequest), { upstream: error.details.upstream })
+  }
+}
+
+function wantsYaml(request: FastifyRequest): boolean {
+  return parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
+}
+
+/** Leaves out of an answer what the caller may not read. */
+type Filter = (answer: unknown) => unknown
+
+function asItIs(answer: unknown): unknown {
+  return answer
+}
+
+async function answerParsed(
+  { operation, form, request, reply }: Asked,
+  { service, call, filter = asItIs }: { service: ServiceName; call: UpstreamCall; filter: Filter | undefined },
+  operationRequest: OperationRequest,
+): Promise<FastifyReply> {
+  const answered = await operationRequest.call(service, call)
+  if (operation.answer === nothing && operation.pick === undefined) {
+    checkDone(answered, service)
+    return sendValue(request, reply, operation.success ?? 200, undefined)
+  }
+  const body = filter(readJson(answered, service, operation.pick === undefined ? form : undefined))
+  return sendValue(
+    request,
+    reply,
+    operation.success ?? 200,
+    operation.pick === undefined ? body : operation.pick(body, operationRequest),
+  )
+}
+
+function toCall(operation: Operation, forward: Forward, { path, query, otherQuery }: OperationRequest): UpstreamCall {
+  const sent: Record<string, QueryValue> = { ...forward.constants }
+  for (const name of forward.query ?? []) sent[name] = query[name] ?? path[name]
+  if (forward.otherQuery) {
+    for (const [name, value] of Object.entries(otherQuery)) sent[name] ??= value
+  }
+  const method = forward.method ?? operation.method
+  return {
+    method: method === 'OPTIONS' ? 'GET' : method,
+    path: fillPath(forward.path, (name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))),
+    query: sent,
+  }
+}
+
+/** A JSON body goes on as a stream of bytes; YAML is read and rewritten. */
+async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, operationRequest: OperationRequest): Promise<void> {
+  const { operation, request } = asked
+  const bounds = boundsFor(asked)
+  const type = bodyTypeOf(request.headers['content-type'])
+  if (!hasBody(request.raw)) {
+    if (operation.body?.required) throw missingBody()
+    return
+  }
+  if (type === 'other') throw unsupported(request.headers['content-type'])
+  const length = request.headers['content-length']
+  // Without a length the limit could only be noticed halfway through the call.
+  if (
+    read ||
+    type !== 'json' ||
+    codingOf(request.raw) !== undefined ||
+    length === undefined ||
+    Number(length) > bounds.maxBytes
+  ) {
+    const body = await readDeclaredBody(asked)
+    await asked.guard.checkBody(operation, operationRequest, body)
+    call.rawBody = formatJson(body)
+    call.headers = { 'content-type': 'application/json' }
+    return
+  }
+  call.rawBody = streamBody(request.raw, bounds)
+  call.headers = { 'content-type': 'application/json', 'content-length': length }
+}
+
+/** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */
+async function stream(
+  { operation, form, request, reply, platform, settings }: Asked,
+  service: ServiceName,
+  call: UpstreamCall,
+): Promise<FastifyReply> {
+  const record = recordCall(request, service)
+  try {
+    await passOn(platform.upstreams, {
+      service,
+      call: { ...call, method: call.method === 'HEAD' ? 'GET' : call.method },
+      identity: identityOf(request.state, request.headers),
+      form: formOfCall(form, call),
+      client: reply.raw,
+      beforeAnswer: (status) => platform.audited?.beforeStream(request, operation.success ?? status),
+      begin: () => {
+        reply.hijack()
+        return commonHeaders(request, settings.echoedHeaders)
+      },
+      status: operation.success,
+      gzip: acceptsGzip(request.headers['accept-encoding']),
+      headersOnly: request.method === 'HEAD',
+      progress: (status, bytes) => {
+        record.status = status
+        request.state.streamedBytes = bytes
+      },
+    })
+  } catch (error) {
+    record.status = (error as Partial<GatewayError>).details?.upstream?.status
+    throw error
+  } finally {
+    record.end()
+  }
+  return reply
+}
+
+async function answerValue(asked: Asked, value: unknown, filter?: Filter): Promise<FastifyReply> {
+  const { operation, form, request, reply } = asked
+  if (value instanceof StreamedAnswer) {
+    if (filter === undefined && !wantsYaml(request)) return stream(asked, value.service, value.call)
+    const answered = await callAs(asked, value.service, value.call)
+    const body = readJson(answered, value.service, formOfCall(form, value.call))
+    return sendValue(request, reply, operation.success ?? 200, filter === undefined ? body : filter(body))
+  }
+  if (!(value instanceof DirectAnswer)) {
+    checkValue(form, value, request.state.upstreamCalls.at(-1)?.service as ServiceName | undefined)
+    return sendValue(request, reply, operation.success ?? 200, filter === undefined ? value : filter(value))
+  }
+  reply.headers(value.headers)
+  const contentType = value.headers['content-type']
+  if (contentType !== undefined && (typeof value.body === 'string' || Buffer.isBuffer(value.body))) {
+    const bytes = typeof value.body === 'string' ? Buffer.from(value.body) : value.body
+    return sendBytes(request, reply, value.status, bytes, contentType)
+  }
+  return sendValue(request, reply, value.status, value.body)
+}

@@ -1,0 +1,34 @@
+/** Which pipeline template a pipeline is an instance of, in the forms of both template schemas. */
+
+import { fieldOf, type JsonObject } from '../json/values.ts'
+
+const storePrefix = 'spinnaker://'
+
+/** The stored template that a pipeline refers to, such as `web`, `web:stable` or `web@sha256:…`; undefined when none. */
+export function templateOf(pipeline: JsonObject): string | undefined {
+  if (pipeline['type'] !== 'templatedPipeline') return undefined
+  // The second schema refers by an artifact, the first by a source inside its configuration.
+  const reference = at(pipeline, 'template', 'reference') ?? at(pipeline, 'config', 'pipeline', 'template', 'source')
+  return idInStore(reference)
+}
+
+/** The template that another template extends. */
+export function parentOf(template: JsonObject): string | undefined {
+  return idInStore(template['source'])
+}
+
+/** The id without the tag or digest that a reference may carry. */
+export function undecorated(id: string): string {
+  return id.replace(/@sha256:[0-9a-f]+$/i, '').replace(/:(?:latest|stable|unstable|experimental|test|canary)$/i, '')
+}
+
+function idInStore(reference: unknown): string | undefined {
+  if (typeof reference !== 'string' || !reference.toLowerCase().startsWith(storePrefix)) return undefined
+  return reference.slice(storePrefix.length)
+}
+
+function at(value: unknown, ...path: string[]): unknown {
+  let found = value
+  for (const key of path) found = fieldOf(found, key)
+  return found
+}

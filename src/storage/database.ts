@@ -1,0 +1,35 @@
+/** Opens the SQLite file of the embedded back ends so that what was committed survives a crash of process or machine. */
+import type { DatabaseSync } from 'node:sqlite'
+import { explainDatabaseFault } from './database-fault.ts'
+import { openPrivateDatabase } from './private-files.ts'
+
+/** @throws {Error} when the file cannot be used; the message names it and says what to do */
+export function openDatabase(file: string): DatabaseSync {
+  let db: DatabaseSync | undefined
+  try {
+    db = openPrivateDatabase(file)
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000')
+    return db
+  } catch (error) {
+    db?.close()
+    throw explainDatabaseFault(error, file)
+  }
+}
+
+/** Runs `work` in one transaction; it is rolled back when `work` throws. Not for nesting. */
+export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    db.exec('COMMIT')
+    return result
+  } catch (error) {
+    rollBack(db)
+    throw error
+  }
+}
+
+/** A full disk has already ended the transaction. */
+function rollBack(db: DatabaseSync): void {
+  if (db.isTransaction) db.exec('ROLLBACK')
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join, resolve } from 'node:path'
+import { test } from 'node:test'
+import { listAuditFiles } from '../../src/audit/file-sink.ts'
+import { linesOf } from '../../src/audit/lines.ts'
+import { openAuditSink } from '../../src/audit/open-sink.ts'
+import { readAuditFile } from '../../src/audit/sqlite-sink.ts'
+import { verifyChain } from '../../src/audit/verify.ts'
+import { eventsOf, temporaryFolder } from './support.ts'
+
+async function* linesOfAll(file: string): AsyncGenerator<string> {
+  for (const one of listAuditFiles(file)) yield* linesOf(one)
+}
+
+for (const [kind, read] of [
+  ['sqlite', readAuditFile],
+  ['file', linesOfAll],
+] as const) {
+  test(`a process that is killed while it writes (${kind}) leaves a sound chain with every confirmed record, which goes on`, async (t) => {
+    const file = join(temporaryFolder(t), 'audit.log')
+    let confirmed = 0
+    for (let round = 0; round < 3; round++) {
+      confirmed += await writeUntilKilled(kind, file, 20 + round * 7)
+      const { breaks, records } = await verifyChain(read(file))
+      assert.deepEqual(breaks, [])
+      assert.ok(records >= confirmed, `${records} of ${confirmed}`)
+      confirmed = records
+    }
+    const sink = await openAuditSink(
+      kind === 'sqlite' ? { kind, file } : { kind, file, maxBytes: 20_000, maxAgeMs: 3_600_000 },
+      undefined,
+    )
+    await sink.append(eventsOf(1))
+    await sink.close()
+    const { breaks, incomplete, last } = await verifyChain(read(file))
+    assert.deepEqual([breaks, incomplete], [[], false])
+    assert.ok((last?.sequence ?? 0) > confirmed)
+  })
+}
+
+/** @returns how many records were confirmed */
+async function writeUntilKilled(kind: string, file: string, least: number): Promise<number> {
+  const child = spawn(process.execPath, [resolve(import.meta.dirname, 'writer.ts'), kind, file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+    if (countOf(output) >= least) child.kill('SIGKILL')
+  })
+  await ended
+  return countOf(output)
+}
+
+function countOf(output: string): number {
+  return Number(output.slice(0, output.lastIndexOf('\n')).split('\n').at(-1) ?? 0)
+}

@@ -1,0 +1,120 @@
+/** Changes whose process dies before their end is recorded, and clients that do not wait for it. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { AuditSink } from '../../src/audit/audit-sink.ts'
+import type { AuditEvent, AuditRecord } from '../../src/audit/event.ts'
+import { findInterrupted } from '../../src/audit/interrupted.ts'
+import { openSqliteSink, readAuditFile } from '../../src/audit/sqlite-sink.ts'
+import { verifyChain } from '../../src/audit/verify.ts'
+import { runGateway } from '../support/gateway.ts'
+import { createHome, startServe } from '../support/serve.ts'
+import { Reply, silence, startUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { askEvents, temporaryFolder } from './support.ts'
+
+const minuteMs = 60_000
+
+function recordsIn(dataDir: string): AuditRecord[] {
+  return [...readAuditFile(join(dataDir, 'audit.db'))].map((line) => JSON.parse(line) as AuditRecord)
+}
+
+/** Kills a gateway while a service works on a change, and starts another on its data. @returns what the log holds then */
+async function killDuringChange(t: TestContext, required: boolean): Promise<{ records: AuditRecord[]; url: string }> {
+  const orca = await startUpstream(t, ({ method }) => (method === 'PUT' ? silence : {}))
+  const settings = { audit: { required }, services: { orca: { baseUrl: orca.url } } }
+  const home = createHome(t)
+  const first = startServe(t, settings, { home })
+  const asked = fetch(`${await first.listening}/pipelines/p1/cancel`, { method: 'PUT' }).catch((error: unknown) => error)
+  await waitUntil(() => orca.requests.some(({ method }) => method === 'PUT'), 'the change')
+  first.signal('SIGKILL')
+  await first.exited
+  assert.ok((await asked) instanceof Error)
+
+  const url = await startServe(t, settings, { home }).listening
+  const dataDir = join(home, 'data')
+  if (required) await waitUntil(() => recordsIn(dataDir).length > 1, 'the record of the interruption')
+  assert.deepEqual((await verifyChain(readAuditFile(join(dataDir, 'audit.db')))).breaks, [])
+  return { records: recordsIn(dataDir), url }
+}
+
+test('with audit.required, a change during which the process is killed is told as interrupted by the next one', async (t) => {
+  const { records, url } = await killDuringChange(t, true)
+  const [begun, interrupted] = records
+  assert.deepEqual([begun?.decision, interrupted?.decision, records.length], ['begun', 'interrupted', 2])
+  for (const name of ['change', 'requestId', 'operation', 'user', 'address'] as const)
+    assert.equal(interrupted?.[name], begun?.[name])
+  assert.equal(interrupted?.reason, `begun at ${begun?.at}, and its end was not recorded`)
+  const { events } = await askEvents(url, 'decision=interrupted')
+  assert.deepEqual(events, [interrupted])
+})
+
+test('without it, a change during which the process is killed leaves nothing, as nobody was told that it is done', async (t) => {
+  const { records } = await killDuringChange(t, false)
+  assert.deepEqual(records, [])
+})
+
+test('a change is told as interrupted once, however often the gateway starts', async (t) => {
+  const file = join(temporaryFolder(t), 'audit.db')
+  const sink = openSqliteSink(file)
+  t.after(() => sink.close())
+  const begun: AuditEvent = { kind: 'change', decision: 'begun', atMs: 1000, change: 'other-1', user: 'alice' }
+  await sink.append([begun, { ...begun, change: 'other-2' }, { ...begun, decision: 'allowed', change: 'other-2' }])
+  await sink.append([
+    { ...begun, change: 'own-1' },
+    { kind: 'change', decision: 'allowed', atMs: 2000 },
+  ])
+
+  const found = await findInterrupted(sink, { process: 'own', nowMs: 5000 })
+  assert.deepEqual(
+    found.map(({ change, decision, atMs }) => [change, decision, atMs]),
+    [['other-1', 'interrupted', 5000]],
+  )
+  await sink.append(found)
+  assert.deepEqual(await findInterrupted(sink, { process: 'own', nowMs: 6000 }), [])
+})
+
+test('where replicas share the log, a change has a quarter of an hour before it counts as interrupted', async () => {
+  const at = new Date(0).toISOString()
+  const begun: AuditRecord = { kind: 'change', decision: 'begun', change: 'other-1', at, sequence: 1, previous: '', hash: '' }
+  const shared: Pick<AuditSink, 'find' | 'since' | 'isShared'> = {
+    find: async () => ({ records: [begun] }),
+    since: async function* () {
+      yield begun
+    },
+    isShared: true,
+  }
+  const search = (nowMs: number) => findInterrupted(shared as AuditSink, { process: 'own', nowMs })
+  assert.deepEqual(await search(14 * minuteMs), [])
+  assert.equal((await search(16 * minuteMs)).length, 1)
+})
+
+for (const required of [false, true]) {
+  test(`a change whose client goes away is recorded when it is done${required ? ', and is not left as begun' : ''}`, async (t) => {
+    const orca = await startUpstream(t, ({ method }) => (method === 'GET' ? {} : silence))
+    const keel = await startUpstream(t, ({ method }) => (method === 'GET' ? {} : silence))
+    const gateway = await runGateway(t, {
+      audit: { required },
+      services: { orca: { baseUrl: orca.url }, keel: { enabled: true, baseUrl: keel.url } },
+    })
+    for (const [path, method, upstream] of [
+      ['/pipelines/p1/cancel', 'PUT', orca],
+      ['/managed/graphql', 'POST', keel],
+    ] as const) {
+      const client = new AbortController()
+      const headers = { 'content-type': 'application/json' }
+      const asked = fetch(gateway.url + path, { method, headers, body: '{}', signal: client.signal }).catch(() => undefined)
+      await waitUntil(() => upstream.requests.some((request) => request.method === method), 'the change')
+      client.abort()
+      await asked
+      upstream.release(new Reply(200, {}))
+    }
+    const ends = () => recordsIn(gateway.dataDir).filter(({ decision }) => decision !== 'begun')
+    await waitUntil(() => ends().length === 2, 'the records')
+    assert.deepEqual(
+      ends().map(({ kind }) => kind),
+      ['change', 'change'],
+    )
+    if (required) assert.ok(ends().every(({ change }) => change !== undefined))
+  })
+}

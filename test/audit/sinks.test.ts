@@ -1,0 +1,230 @@
+/** What holds for every sink, and what for files alone: rotation, and lines that a crash has cut off. */
+import assert from 'node:assert/strict'
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { PassThrough } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import pino from 'pino'
+import type { AuditSink } from '../../src/audit/audit-sink.ts'
+import { formatCanonical } from '../../src/audit/chain.ts'
+import { listAuditFiles, openFileSink } from '../../src/audit/file-sink.ts'
+import { linesOf } from '../../src/audit/lines.ts'
+import { createOutputSink } from '../../src/audit/output-sink.ts'
+import { createRedisSink } from '../../src/audit/redis-sink.ts'
+import { openSqliteSink, readAuditFile } from '../../src/audit/sqlite-sink.ts'
+import { verifyChain } from '../../src/audit/verify.ts'
+import { openRedis } from '../../src/redis/open-redis.ts'
+import { startRedis } from '../support/redis.ts'
+import { startServe } from '../support/serve.ts'
+import { eventsOf, temporaryFolder } from './support.ts'
+
+interface Place {
+  open(): Promise<AuditSink>
+  lines(): AsyncIterable<string> | Iterable<string>
+}
+
+const hourMs = 3_600_000
+const silent = pino({ level: 'silent' })
+
+function fileOptions(folder: string, maxBytes = 1500) {
+  return { file: join(folder, 'audit.log'), maxBytes, maxAgeMs: 24 * hourMs }
+}
+
+async function* linesOfAll(file: string): AsyncGenerator<string> {
+  for (const one of listAuditFiles(file)) yield* linesOf(one)
+}
+
+const places: Record<string, (t: TestContext) => Promise<Place | undefined>> = {
+  SQLite: async (t) => {
+    const file = join(temporaryFolder(t), 'audit.db')
+    return { open: async () => openSqliteSink(file), lines: () => readAuditFile(file) }
+  },
+  files: async (t) => {
+    const options = fileOptions(temporaryFolder(t))
+    return { open: () => openFileSink(options), lines: () => linesOfAll(options.file) }
+  },
+  Redis: async (t) => {
+    const server = await startRedis(t)
+    if (server === undefined) return undefined
+    const place = { kind: 'server', host: '127.0.0.1', port: server.port } as const
+    const none = { username: undefined, password: undefined, database: 0, tls: undefined }
+    const redis = await openRedis({ ...none, place, timeoutMs: 2000, relaxedHealth: true }, silent)
+    t.after(() => redis.close())
+    return {
+      open: async () => createRedisSink(redis),
+      async *lines() {
+        for (const [, fields] of (await server.ask('xrange', 'fairlead:audit', '-', '+')) as [string, string[]][]) {
+          yield fields[3] as string
+        }
+      },
+    }
+  },
+}
+
+for (const [name, openPlace] of Object.entries(places)) {
+  test(`${name}: the chain runs through a restart, and pages lead from the newest record to the oldest`, async (t) => {
+    const place = await openPlace(t)
+    if (place === undefined) return
+    const first = await place.open()
+    for (const event of eventsOf(4)) await first.append([event])
+    await first.close()
+    const sink = await place.open()
+    t.after(() => sink.close())
+    await sink.append(eventsOf(8, 'bob', 100_000))
+
+    assert.deepEqual((await verifyChain(place.lines())).breaks, [])
+    const seen: number[] = []
+    for (let before: number | undefined; ; ) {
+      const page = await sink.find?.({ limit: 5, before })
+      seen.push(...(page?.records ?? []).map(({ sequence }) => sequence))
+      before = page?.next
+      if (before === undefined) break
+    }
+    assert.deepEqual(seen, [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
+    const found = async (query: object) => (await sink.find?.({ limit: 50, ...query }))?.records.map(({ sequence }) => sequence)
+    assert.deepEqual(
+      [await found({ user: 'alice' }), await found({ user: 'ALICE' })],
+      [
+        [4, 3, 2, 1],
+        [4, 3, 2, 1],
+      ],
+    )
+    assert.deepEqual(await found({ user: 'älice' }), [])
+    assert.deepEqual(await found({ operation: 'operation1', application: 'web' }), [8, 4])
+    assert.deepEqual(await found({ decision: 'refused' }), [9, 5, 1])
+    assert.deepEqual(await found({ fromMs: 1000, toMs: 101_000 }), [5, 4, 3, 2])
+    assert.deepEqual(await found({ kind: 'change', user: 'bob' }), [12, 11, 10, 9, 8, 7, 6, 5])
+    assert.deepEqual([await found({ kind: 'login' }), await found({ address: '10.0.0.1' })], [[], []])
+    assert.deepEqual(await found({ user: "x' OR 1=1 --" }), [])
+  })
+
+  test(`${name}: what is old enough is removed, the end of the chain never`, async (t) => {
+    const place = await openPlace(t)
+    if (place === undefined) return
+    const sink = await place.open()
+    t.after(() => sink.close())
+    for (const event of eventsOf(30)) await sink.append([event])
+    await sink.removeBefore(10_000)
+    const kept = (await sink.find?.({ limit: 100 }))?.records.map(({ sequence }) => sequence) ?? []
+    assert.ok((kept.at(-1) ?? 0) > 1 && (kept.at(-1) ?? 0) <= 11, String(kept))
+    await sink.removeBefore(1_000_000)
+    await sink.append(eventsOf(1))
+    const { breaks, last } = await verifyChain(place.lines())
+    assert.deepEqual([breaks, last?.sequence], [[], 31])
+  })
+}
+
+for (const [name, openPlace] of Object.entries(places)) {
+  test(`${name}: a log that is too large loses its oldest records, and the chain stays sound`, async (t) => {
+    const place = await openPlace(t)
+    if (place === undefined) return
+    const sink = await place.open()
+    t.after(() => sink.close())
+    for (let batch = 0; batch < 10; batch++) await sink.append(eventsOf(100, 'alice', batch * 100_000))
+    assert.equal(await sink.removeBeyond(100_000_000), false)
+    const bytes = 200_000
+    assert.equal(await sink.removeBeyond(bytes), true)
+    const lines: string[] = []
+    for await (const line of place.lines()) lines.push(line)
+    const kept = lines.reduce((sum, line) => sum + line.length, 0)
+    assert.ok(kept < bytes && kept > bytes / 4, `${kept} bytes`)
+    await sink.append(eventsOf(1))
+    const { breaks, last } = await verifyChain(place.lines())
+    assert.deepEqual([breaks, last?.sequence], [[], 1001])
+    assert.equal(await sink.removeBeyond(bytes), false)
+  })
+
+  test(`${name}: records since a moment are read back`, async (t) => {
+    const place = await openPlace(t)
+    if (place === undefined) return
+    const sink = await place.open()
+    t.after(() => sink.close())
+    for (const event of eventsOf(20)) await sink.append([event])
+    const found: number[] = []
+    for await (const { sequence } of sink.since?.(15_000) ?? []) found.push(sequence)
+    assert.deepEqual(found.sort(), [16, 17, 18, 19, 20])
+  })
+}
+
+test('Redis: replicas that write at once write one chain', async (t) => {
+  const place = await places['Redis']?.(t)
+  if (place === undefined) return
+  const sinks = [await place.open(), await place.open(), await place.open()]
+  await Promise.all(
+    sinks.map(async (sink, index) => {
+      for (const event of eventsOf(20, `user${index}`)) await sink.append([event, event])
+    }),
+  )
+  const { breaks, records } = await verifyChain(place.lines())
+  assert.deepEqual([breaks, records], [[], 120])
+})
+
+test('SQLite: a column that says something else than its record shows, so that the search cannot be deceived', async (t) => {
+  const file = join(temporaryFolder(t), 'audit.db')
+  const sink = openSqliteSink(file)
+  await sink.append(eventsOf(3))
+  await sink.close()
+  const db = new DatabaseSync(file)
+  db.exec("UPDATE events_1 SET user = 'nobody' WHERE sequence = 2")
+  db.close()
+  const [first] = (await verifyChain(readAuditFile(file))).breaks
+  assert.equal(first?.line, 2)
+  assert.match(first?.problem ?? '', /^was altered/)
+})
+
+test('SQLite: a file that is no database is refused with what to do, and stays', async (t) => {
+  const file = join(temporaryFolder(t), 'audit.db')
+  appendFileSync(file, 'no database, although long enough to look like one. '.repeat(30))
+  assert.throws(() => openSqliteSink(file), /audit\.db cannot be used: .*Move it away/)
+  assert.match(readFileSync(file, 'utf8'), /^no database/)
+})
+
+test('files: another is begun by size and by age, and the chain runs through all', async (t) => {
+  const folder = temporaryFolder(t)
+  const sink = await openFileSink(fileOptions(folder))
+  t.after(() => sink.close())
+  for (const event of eventsOf(8)) await sink.append([event])
+  const bySize = readdirSync(folder).length
+  assert.ok(bySize >= 2, String(bySize))
+  await sink.append(eventsOf(1, 'alice', 25 * hourMs))
+  assert.equal(readdirSync(folder).length, bySize + 1)
+  assert.deepEqual((await verifyChain(linesOfAll(join(folder, 'audit.log')))).breaks, [])
+})
+
+test('files: a record that a crash has cut off is dropped, and the chain goes on behind the last complete one', async (t) => {
+  const options = fileOptions(temporaryFolder(t), 1_000_000)
+  const first = await openFileSink(options)
+  await first.append(eventsOf(3))
+  await first.close()
+  appendFileSync(options.file, readFileSync(options.file, 'utf8').slice(0, 77))
+  const sink = await openFileSink(options)
+  t.after(() => sink.close())
+  await sink.append(eventsOf(1))
+  const { breaks, records } = await verifyChain(linesOf(options.file))
+  assert.deepEqual([breaks, records], [[], 4])
+})
+
+test('standard output: the lines of the audit log stand whole among those of the log', async (t) => {
+  const gateway = startServe(t, { audit: { sink: 'stdout' } })
+  const url = await gateway.listening
+  const ask = async () => (await fetch(`${url}/auth/deleteSessionCache`, { method: 'POST' })).arrayBuffer()
+  for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 20 }, ask))
+  gateway.signal('SIGTERM')
+  await gateway.exited
+  const lines = gateway.log().filter((line) => 'sequence' in line)
+  const { breaks, records } = await verifyChain(lines.map(formatCanonical))
+  assert.deepEqual([breaks, records], [[], 200])
+})
+
+test('standard output: each record is a line of the chain', async () => {
+  const output = new PassThrough()
+  let text = ''
+  output.on('data', (chunk) => (text += String(chunk)))
+  const sink = createOutputSink(output)
+  await sink.append(eventsOf(2))
+  await sink.append(eventsOf(1))
+  const lines = text.trimEnd().split('\n')
+  const { breaks, records } = await verifyChain(lines)
+  assert.deepEqual([breaks, records], [[], 3])
+})

@@ -1,0 +1,249 @@
+/** Sinks in trouble, in a whole gateway: what is refused, what goes on, what is told, and that all is well again by itself. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import type { AuditRecord } from '../../src/audit/event.ts'
+import { listAuditFiles } from '../../src/audit/file-sink.ts'
+import { linesOf } from '../../src/audit/lines.ts'
+import { readAuditFile } from '../../src/audit/sqlite-sink.ts'
+import { verifyChain } from '../../src/audit/verify.ts'
+import { basic, startGuarded } from '../login/support.ts'
+import { documentedUser, type RedisServer, startRedis } from '../support/redis.ts'
+import { Reply, startUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { temporaryFolder } from './support.ts'
+
+const admin = basic('admin', 'secret')
+
+interface Place {
+  readonly settings: Record<string, unknown>
+  break(): Promise<void> | void
+  repair(): Promise<void> | void
+  lines(): AsyncIterable<string> | Iterable<string>
+}
+
+async function* linesOfAll(file: string): AsyncGenerator<string> {
+  for (const one of listAuditFiles(file)) yield* linesOf(one)
+}
+
+function filePlace(t: TestContext): Place & { file: string } {
+  const file = join(temporaryFolder(t), 'log', 'audit.log')
+  const folder = dirname(file)
+  return {
+    file,
+    settings: { audit: { sink: 'file', file } },
+    // Nobody can write below what is no directory, not even root.
+    break: () => {
+      renameSync(folder, `${folder}.away`)
+      writeFileSync(folder, '')
+    },
+    repair: () => {
+      rmSync(folder)
+      renameSync(`${folder}.away`, folder)
+    },
+    lines: () => linesOfAll(file),
+  }
+}
+
+async function redisPlace(
+  t: TestContext,
+  trouble: { break(redis: RedisServer): Promise<unknown> | unknown; repair(redis: RedisServer): Promise<unknown> | unknown },
+): Promise<Place | undefined> {
+  const redis = await startRedis(t, { users: [documentedUser()] })
+  if (redis === undefined) return undefined
+  return {
+    settings: {
+      audit: { sink: 'redis' },
+      redis: { connection: redis.url.replace('//', '//fairlead@'), password: 'secret', timeout: 3000 },
+    },
+    break: async () => void (await trouble.break(redis)),
+    repair: async () => void (await trouble.repair(redis)),
+    async *lines() {
+      for (const [, fields] of (await redis.ask('xrange', 'fairlead:audit', '-', '+')) as [string, string[]][]) {
+        yield fields[3] as string
+      }
+    },
+  }
+}
+
+const places: Record<string, (t: TestContext) => Promise<Place | undefined> | Place> = {
+  'the folder of the file is gone and cannot be made': (t) => filePlace(t),
+  'Redis is gone': (t) => redisPlace(t, { break: (redis) => redis.kill(), repair: (redis) => redis.start() }),
+  'Redis is silent': (t) =>
+    redisPlace(t, { break: (redis) => redis.signal('SIGSTOP'), repair: (redis) => redis.signal('SIGCONT') }),
+  'Redis has become a replica, which may not be written': (t) =>
+    redisPlace(t, {
+      break: (redis) => redis.ask('replicaof', '127.0.0.1', '1'),
+      repair: (redis) => redis.ask('replicaof', 'no', 'one'),
+    }),
+  'Redis has no memory left': (t) =>
+    redisPlace(t, {
+      break: (redis) => redis.ask('config', 'set', 'maxmemory', '1'),
+      repair: (redis) => redis.ask('config', 'set', 'maxmemory', '0'),
+    }),
+  'the user of Redis has lost a right': (t) =>
+    redisPlace(t, {
+      break: (redis) => redis.ask('acl', 'setuser', 'fairlead', '-xadd'),
+      repair: (redis) => redis.ask('acl', 'setuser', 'fairlead', '+xadd'),
+    }),
+}
+
+async function startIn(t: TestContext, { settings }: Place, required: boolean) {
+  const lines: Record<string, unknown>[] = []
+  const known = { name: 'admin', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
+  const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
+  const orca = await startUpstream(t, ({ method }) => (method === 'PUT' ? new Reply(200) : {}))
+  const services = { fiat: { enabled: true, baseUrl: fiat.url }, orca: { baseUrl: orca.url } }
+  const audit = { ...(settings['audit'] as object), required }
+  const gateway = await startGuarded(t, { ...settings, services, audit }, { log: (line) => lines.push(line) })
+  const ask = async (path: string, method = 'GET') => {
+    const answer = await fetch(gateway.url + path, { method, headers: admin })
+    return { status: answer.status, text: await answer.text(), headers: answer.headers }
+  }
+  return {
+    ...gateway,
+    lines,
+    ask,
+    cancel: () => ask('/pipelines/p1/cancel', 'PUT'),
+    cancelled: () => orca.requests.filter(({ method }) => method === 'PUT').length,
+    told: (level: number) => lines.filter((line) => line['level'] === level && /audit log/.test(String(line['msg']))).length,
+  }
+}
+
+for (const [what, openPlace] of Object.entries(places)) {
+  test(`${what}: with audit.required changes are refused, reads go on, and both are well again by themselves`, async (t) => {
+    const place = await openPlace(t)
+    if (place === undefined) return
+    const gateway = await startIn(t, place, true)
+    assert.equal((await gateway.cancel()).status, 200)
+    await place.break()
+
+    for (let time = 0; time < 3; time++) {
+      const { status, text, headers } = await gateway.cancel()
+      assert.deepEqual([status, headers.get('retry-after')], [503, '10'], text)
+      const { code, message } = JSON.parse(text) as { code: string; message: string }
+      assert.equal(code, 'AUDIT_UNAVAILABLE')
+      assert.match(message, /nothing was changed\. Try again later/)
+    }
+    assert.equal(gateway.cancelled(), 1)
+    assert.equal((await gateway.ask('/version')).status, 200)
+    await place.repair()
+    await waitUntil(async () => (await gateway.cancel()).status === 200, 'the audit log')
+    assert.deepEqual((await verifyChain(place.lines())).breaks, [])
+  })
+
+  test(`${what}: without audit.required changes are made, the trouble is told once, and the log says what is missing`, async (t) => {
+    const place = await openPlace(t)
+    if (place === undefined) return
+    const gateway = await startIn(t, place, false)
+    assert.equal((await gateway.cancel()).status, 200)
+    await place.break()
+
+    for (let time = 0; time < 3; time++) assert.equal((await gateway.cancel()).status, 200)
+    assert.equal(gateway.cancelled(), 4)
+    assert.equal(gateway.told(50), 1)
+    assert.match((await gateway.ask('/metrics')).text, /^fairlead_audit_failures_total [1-9]/m)
+    const { troubles } = JSON.parse((await gateway.ask('/health/readiness')).text) as { troubles: string[] }
+    assert.match(troubles[0] ?? '', /^the audit log cannot be written: \d+ events are missing so far$/)
+    assert.deepEqual(JSON.parse(await (await fetch(`${gateway.url}/readyz`)).text()), { status: 'UP' })
+
+    await place.repair()
+    await waitUntil(async () => {
+      await gateway.cancel()
+      return gateway.told(40) === 1
+    }, 'the audit log')
+    assert.deepEqual(JSON.parse((await gateway.ask('/health/readiness')).text), { status: 'UP' })
+    const records: AuditRecord[] = []
+    for await (const line of place.lines()) records.push(JSON.parse(line) as AuditRecord)
+    const missing = records.reduce((sum, { lost = 0 }) => sum + lost, 0)
+    assert.ok(missing >= 3, `${missing} are told to be missing`)
+    assert.deepEqual((await verifyChain(place.lines())).breaks, [])
+  })
+}
+
+for (const [what, take] of [
+  ['removed with its folder', (file: string) => rmSync(dirname(file), { recursive: true })],
+  ['moved away by another program', (file: string) => renameSync(file, `${file}.1`)],
+  ['cut off by another program', (file: string) => writeFileSync(file, '')],
+] as const) {
+  test(`a file that is ${what} is begun anew, and the chain shows what was in it`, async (t) => {
+    const place = filePlace(t)
+    const gateway = await startIn(t, place, true)
+    assert.equal((await gateway.cancel()).status, 200)
+    take(place.file)
+    assert.equal((await gateway.cancel()).status, 200)
+
+    const records = readFileSync(place.file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as AuditRecord)
+    assert.deepEqual(
+      records.map(({ kind, sequence }) => [kind, sequence]),
+      [
+        ['audit', 3],
+        ['change', 4],
+        ['change', 5],
+      ],
+    )
+    assert.match(records[0]?.reason ?? '', /moved, removed or truncated/)
+    assert.equal((await verifyChain(linesOf(place.file))).first, 3)
+  })
+}
+
+test('a file that may not grow any further keeps its complete records', async (t) => {
+  const file = join(temporaryFolder(t), 'audit.log')
+  const writer = resolve(import.meta.dirname, 'limited-writer.ts')
+  const { stdout } = await promisify(execFile)('prlimit', ['--fsize=20000', process.execPath, writer, file]).catch(
+    (error: unknown) => {
+      if ((error as { code?: unknown }).code === 'ENOENT') return { stdout: '' }
+      throw error
+    },
+  )
+  if (stdout === '') return t.skip('prlimit is not installed')
+  assert.match(stdout, /EFBIG/)
+  const written = Number(/(\d+) written/.exec(stdout)?.[1])
+  const { breaks, records, incomplete } = await verifyChain(linesOf(file))
+  assert.deepEqual([breaks, records, incomplete], [[], written, false])
+})
+
+test('a path that is no regular file is refused at the start, with what to do', async (t) => {
+  const place = filePlace(t)
+  mkdirSync(place.file, { recursive: true })
+  await assert.rejects(startIn(t, place, false), /audit\.log cannot be used: it is no regular file\. Set audit\.file/)
+  await assert.rejects(
+    startIn(t, { ...place, settings: { audit: { sink: 'file', file: '/dev/full' } } }, false),
+    /no regular file|cannot be used/,
+  )
+})
+
+test('two gateways do not write one file: the second is told to take another', async (t) => {
+  const place = filePlace(t)
+  const first = await startIn(t, place, false)
+  await assert.rejects(startIn(t, place, false), /another process holds .*\.lock\. Set audit\.file to another one/)
+  await first.stop()
+  await startIn(t, place, false)
+})
+
+test('a database that somebody blocks is told and waited for no longer than a moment', async (t) => {
+  const place: Place = { settings: { audit: {} }, break: () => {}, repair: () => {}, lines: () => [] }
+  const gateway = await startIn(t, place, false)
+  const file = join(gateway.dataDir, 'audit.db')
+  const blocker = new DatabaseSync(file)
+  blocker.exec('BEGIN IMMEDIATE')
+  assert.equal((await gateway.cancel()).status, 200)
+  blocker.exec('ROLLBACK')
+  blocker.close()
+  assert.equal((await gateway.cancel()).status, 200)
+  const records = [...readAuditFile(file)].map((line) => JSON.parse(line) as AuditRecord)
+  assert.deepEqual(
+    records.map(({ kind, lost }) => [kind, lost]),
+    [
+      ['audit', 1],
+      ['change', undefined],
+    ],
+  )
+})

@@ -1,0 +1,100 @@
+/** `fairlead audit verify` over several files and over Redis: what is missing is told with the file and line. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import pino from 'pino'
+import { listAuditFiles, openFileSink } from '../../src/audit/file-sink.ts'
+import { createRedisSink } from '../../src/audit/redis-sink.ts'
+import { openRedis } from '../../src/redis/open-redis.ts'
+import { program } from '../support/program.ts'
+import { documentedUser, startRedis } from '../support/redis.ts'
+import { eventsOf, temporaryFolder } from './support.ts'
+
+async function verify(args: readonly string[], home?: string): Promise<{ status: number; text: string }> {
+  try {
+    const options = home === undefined ? {} : { cwd: home, env: { PATH: process.env['PATH'], HOME: home } }
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'audit', 'verify', ...args], options)
+    return { status: 0, text: stdout }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { status: code, text: stdout + stderr }
+  }
+}
+
+/** Three files or more, with twelve records, of which three tell of a lost event. */
+async function writeFiles(t: TestContext): Promise<string[]> {
+  const file = join(temporaryFolder(t), 'audit.log')
+  const sink = await openFileSink({ file, maxBytes: 1500, maxAgeMs: 3_600_000 })
+  for (const event of eventsOf(12)) await sink.append([{ ...event, ...(event.decision === 'refused' && { lost: 1 }) }])
+  await sink.close()
+  const files = listAuditFiles(file)
+  assert.ok(files.length >= 3, String(files.length))
+  return files
+}
+
+test('all files of a log are sound, also when the last line was cut off by the end of the process', async (t) => {
+  const files = await writeFiles(t)
+  appendFileSync(files.at(-1) as string, '{"at":"2026-07-01T12:0')
+  const { status, text } = await verify(files)
+  assert.equal(status, 0, text)
+  assert.match(text, /^12 records, none altered or missing/)
+  assert.match(text, /^3 events could not be written, as the records say themselves$/m)
+  assert.match(text, /^the last line is incomplete/m)
+})
+
+test('a file that is missing between two others is told with what was in it', async (t) => {
+  const files = await writeFiles(t)
+  const [first = '', second = '', third = ''] = files
+  const inFirst = readFileSync(first, 'utf8').trimEnd().split('\n').length
+  const inSecond = readFileSync(second, 'utf8').trimEnd().split('\n').length
+  rmSync(second)
+  const { status, text } = await verify(files.filter((file) => file !== second))
+  assert.equal(status, 1)
+  const missing = `records ${inFirst + 1} to ${inFirst + inSecond} are missing`
+  assert.ok(text.startsWith(`${third}, line 1, comes after a gap: ${missing}\n`), text)
+})
+
+test('a line that was altered is told with its file', async (t) => {
+  const files = await writeFiles(t)
+  const [, second = ''] = files
+  writeFileSync(second, readFileSync(second, 'utf8').replace('"user":"alice"', '"user":"mallory"'))
+  const { status, text } = await verify(files)
+  assert.equal(status, 1)
+  assert.ok(text.startsWith(`${join(dirname(second), basename(second))}, line 1, was altered`), text)
+})
+
+test('the stream in Redis is examined with the rights that are documented, and what was altered there shows', async (t) => {
+  const server = await startRedis(t, { users: [documentedUser()] })
+  if (server === undefined) return
+  const place = { kind: 'server', host: '127.0.0.1', port: server.port } as const
+  const settings = {
+    place,
+    username: 'fairlead',
+    password: 'secret',
+    database: 0,
+    tls: undefined,
+    timeoutMs: 2000,
+    relaxedHealth: true,
+  }
+  const redis = await openRedis(settings, pino({ level: 'silent' }))
+  t.after(() => redis.close())
+  const sink = createRedisSink(redis)
+  await sink.append(eventsOf(700))
+  const home = temporaryFolder(t)
+  const file = join(home, 'gate.yml')
+  const connection = server.url.replace('//', '//fairlead@')
+  writeFileSync(file, JSON.stringify({ redis: { connection, password: 'secret' }, audit: { sink: 'redis' } }))
+
+  const sound = await verify(['--redis', '--config', file], home)
+  assert.equal(sound.status, 0, sound.text)
+  assert.match(sound.text, /^700 records, none altered or missing/)
+
+  await server.ask('xdel', 'fairlead:audit', '600-1')
+  const shortened = await verify(['--redis', '--config', file], home)
+  assert.equal(shortened.status, 1)
+  assert.match(shortened.text, /^line 600 comes after a gap: record 600 is missing/)
+  assert.equal((await verify(['--redis', '--sqlite'])).status, 2)
+})

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+
+const root = resolve(import.meta.dirname, '../src')
+
+/** Folders of `src/`, each of which may import from those after it. `docs/architecture.md` explains them. */
+const layers = [
+  'gateway.ts',
+  'doctor',
+  'config',
+  'backends/(root)',
+  'operations',
+  'operations/resources',
+  'operations/serving',
+  'operations/access',
+  'operations/models',
+  'operations/(root)',
+  'login',
+  'banners',
+  'sessions',
+  'permissions',
+  'pipeline-templates',
+  'upstreams',
+  'directory',
+  'limits',
+  'http',
+  'audit',
+  'telemetry',
+  'redis',
+  'storage',
+  'json',
+  '(root)',
+]
+
+/** Embedded back ends; what they share lies beside them, so all of them may import from `backends/`. */
+const backendLayers = ['definitions', 'events', 'orchestration', 'infrastructure', 'builds', 'bakery', 'permissions', 'regex']
+
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+function readImports(): Import[] {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  return files.flatMap((from) => {
+    const text = readFileSync(join(root, from), 'utf8')
+    return [...text.matchAll(/(?:\bfrom |\bimport\(|^import )'(\.{1,2}\/[^']+\.ts)'/gm)].map(([, path = '']) => ({
+      from,
+      to: relative(root, resolve(root, dirname(from), path)),
+    }))
+  })
+}
+
+function layerOf(file: string): string {
+  const [first = '', second = '', ...rest] = file.split('/')
+  if (second === '') return first === 'gateway.ts' ? first : '(root)'
+  if (first === 'backends') return 'backends/(root)'
+  if (first !== 'operations') return first
+  if (rest.length > 0) return `operations/${second}`
+  return second === 'all.ts' ? 'operations' : 'operations/(root)'
+}
+
+const imports = readImports()
+
+test('imports point down the layers', () => {
+  assert.ok(imports.length > 1_000, 'the imports of src/ are read')
+  for (const { from, to } of imports) {
+    assert.ok(layers.includes(layerOf(from)), `the layer of ${from} is declared`)
+    assert.ok(layers.indexOf(layerOf(from)) <= layers.indexOf(layerOf(to)), `${from} imports ${to}, which lies above it`)
+  }
+})
+
+test('back ends import those after them only', () => {
+  for (const { from, to } of imports) {
+    const [source, target] = [from, to].map((file) => /^backends\/([^/]+)\//.exec(file)?.[1])
+    if (source === undefined || target === undefined) continue
+    assert.ok(backendLayers.includes(source), `the layer of ${from} is declared`)
+    assert.ok(backendLayers.indexOf(source) <= backendLayers.indexOf(target), `${from} imports ${to}, which lies above it`)
+  }
+})
+
+test('files do not import each other in a circle', () => {
+  const targets = Map.groupBy(imports, ({ from }) => from)
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    assert.ok(!path.includes(file), `circle: ${[...path.slice(path.indexOf(file)), file].join(' → ')}`)
+    if (done.has(file)) return
+    for (const { to } of targets.get(file) ?? []) visit(to, [...path, file])
+    done.add(file)
+  }
+  for (const file of targets.keys()) visit(file, [])
+})
