@@ -26,6 +26,7 @@ const layers = [
   'directory',
   'limits',
   'http',
+  'agent',
   'audit',
   'telemetry',
   'redis',

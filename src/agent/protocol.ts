@@ -1,0 +1,175 @@
+/** The agent's interface: the desired state that Fairlead sends over a Unix socket, and the observed state that it reads. */
+
+/** Raised with every change that an older agent or an older Fairlead would misread. */
+export const agentProtocol = 1
+
+/** Everything the agent shall run. A document replaces the one before it as a whole. */
+export interface DesiredState {
+  /** Grows with every change; the agent ignores a document that is older than the one it has. */
+  readonly revision: number
+  readonly instances: readonly DesiredInstance[]
+  readonly loadBalancers: readonly DesiredLoadBalancer[]
+}
+
+/** A process that keeps running, or a command that runs once. An instance that is no longer listed is stopped and removed. */
+export interface DesiredInstance {
+  /** Never used again for another instance; letters, digits and hyphens, so it can name a folder. */
+  readonly id: string
+  /** A greater number restarts the process in place, with the same id. */
+  readonly generation: number
+  /** `once`: a job or a command; its end is reported and it is not started again. */
+  readonly restart: 'always' | 'once'
+  readonly program: Program
+  /** Undefined: ready as soon as it runs. */
+  readonly readiness: Probe | undefined
+  /** Milliseconds between SIGTERM and SIGKILL when it is stopped. */
+  readonly stopGraceMs: number
+  /** Milliseconds after which a command is ended; undefined: none. */
+  readonly timeLimitMs: number | undefined
+}
+
+export interface Program {
+  /** Program and arguments; relative programs are looked up in the working directory, then in `PATH`. */
+  readonly command: readonly string[]
+  /** Folder whose content the working directory starts with, such as an unpacked image; undefined: an empty one. */
+  readonly content: string | undefined
+  /** Complete environment: nothing of the agent's own reaches the process but `PATH`, `HOME` and `LANG` where absent here. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Undefined: the agent's own user. */
+  readonly user: { readonly uid: number; readonly gid: number } | undefined
+  readonly limits: ProgramLimits
+}
+
+/** Undefined: no limit. */
+export interface ProgramLimits {
+  readonly memoryBytes: number | undefined
+  readonly processes: number | undefined
+  readonly openFiles: number | undefined
+  /** Bytes of the working directory. */
+  readonly diskBytes: number | undefined
+  /** Bytes of console output that are kept. */
+  readonly consoleBytes: number
+}
+
+export type Probe = { readonly host: string; readonly port: number; readonly intervalMs: number; readonly timeoutMs: number } & (
+  | { readonly kind: 'tcp' }
+  /** Ready while the answer's status is below 400. */
+  | { readonly kind: 'http'; readonly path: string }
+)
+
+export interface DesiredLoadBalancer {
+  /** Unique, for example `dev:east:shop-front`. */
+  readonly id: string
+  readonly listeners: readonly DesiredListener[]
+  readonly healthCheck: HealthCheck
+  readonly members: readonly DesiredMember[]
+}
+
+export interface DesiredListener {
+  /** `tcp` passes bytes on; the others speak HTTP/1.1, upgrades included. */
+  readonly protocol: 'http' | 'https' | 'tcp'
+  readonly host: string
+  readonly port: number
+  /** PEM files; set where the protocol is `https`. They are read again when they change. */
+  readonly certificate: { readonly certificateFile: string; readonly keyFile: string } | undefined
+  /** Networks in CIDR notation that may connect; undefined: all. */
+  readonly allowedSources: readonly string[] | undefined
+}
+
+export interface HealthCheck {
+  readonly kind: 'http' | 'tcp'
+  /** Of HTTP checks; an answer with a status below 400 is healthy. */
+  readonly path: string
+  readonly intervalMs: number
+  readonly timeoutMs: number
+  /** Consecutive results that change the state. A member that was never healthy needs one success only. */
+  readonly healthyThreshold: number
+  readonly unhealthyThreshold: number
+}
+
+export interface DesiredMember {
+  readonly instanceId: string
+  readonly host: string
+  readonly port: number
+  /** False: no new requests; running ones end. */
+  readonly inService: boolean
+}
+
+/** Answer of `GET /observed`. */
+export interface ObservedState {
+  readonly protocol: number
+  /** Version of the package that the agent was started from. */
+  readonly version: string
+  readonly pid: number
+  /** Grows whenever anything below changes. */
+  readonly sequence: number
+  /** Revision of the desired state that the agent works on; 0 before the first. */
+  readonly revision: number
+  readonly instances: readonly ObservedInstance[]
+  readonly loadBalancers: readonly ObservedLoadBalancer[]
+}
+
+export type InstancePhase =
+  /** The process runs and was not ready yet. */
+  | 'starting'
+  | 'ready'
+  /** It was ready and its probe fails. */
+  | 'unready'
+  /** It ended and is started again after a pause. */
+  | 'waiting'
+  /** SIGTERM was sent. */
+  | 'stopping'
+  /** A command that has ended. */
+  | 'ended'
+  /** It cannot be started, for a reason that repeating does not change. */
+  | 'failed'
+
+export interface ObservedInstance {
+  readonly id: string
+  readonly generation: number
+  readonly phase: InstancePhase
+  /** Process id; undefined while none runs. */
+  readonly pid: number | undefined
+  /** Start of the process that runs, or ran last, in milliseconds since the epoch. */
+  readonly startedAt: number | undefined
+  readonly endedAt: number | undefined
+  readonly exitCode: number | undefined
+  readonly signal: string | undefined
+  /** How often it was started again by itself. */
+  readonly restarts: number
+  /** Why it is in this phase, for people; undefined where the phase says everything. */
+  readonly reason: string | undefined
+  /** How its limits are enforced: by control groups, by `prlimit`, or by the agent's own measurements. */
+  readonly enforcement: Readonly<Record<'memory' | 'processes' | 'openFiles' | 'disk', 'cgroup' | 'prlimit' | 'watched' | 'none'>>
+  /** The latest ones, oldest first. */
+  readonly events: readonly InstanceEvent[]
+}
+
+export interface InstanceEvent {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly text: string
+}
+
+export interface ObservedLoadBalancer {
+  readonly id: string
+  readonly listeners: readonly ObservedListener[]
+  readonly members: readonly ObservedMember[]
+}
+
+export interface ObservedListener {
+  readonly port: number
+  readonly open: boolean
+  /** Why it is not open. */
+  readonly reason: string | undefined
+}
+
+export interface ObservedMember {
+  readonly instanceId: string
+  /** `starting`: registered, and never healthy since. */
+  readonly health: 'starting' | 'up' | 'down'
+  readonly inService: boolean
+  /** Requests or connections that run. */
+  readonly inFlight: number
+  readonly reason: string | undefined
+}
