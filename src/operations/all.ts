@@ -11,24 +11,19 @@ import { auditOperations } from './resources/audit.ts'
 import { authOperations } from './resources/auth.ts'
 import { bakeryOperations } from './resources/bakery.ts'
 import { bannerOperations } from './resources/banners.ts'
-import { buildOperations as buildOperationsV3 } from './resources/build-queries.ts'
 import { buildOperations } from './resources/builds.ts'
 import { canaryOperations } from './resources/canaries.ts'
 import { capabilityOperations } from './resources/capabilities.ts'
 import { chartOperations } from './resources/charts.ts'
 import { cleanupOperations } from './resources/cleanup.ts'
 import { clusterOperations } from './resources/clusters.ts'
-import { credentialOperations } from './resources/credentials.ts'
 import { cronOperations } from './resources/cron.ts'
-import { definitionOperations } from './resources/definitions.ts'
+import { orderOperations } from './resources/definition-order.ts'
 import { deliveryConfigOperations } from './resources/delivery-configs.ts'
 import { ecsOperations } from './resources/ecs.ts'
 import { entityTagOperations } from './resources/entity-tags.ts'
-import { executionOperations as executionSearchOperations } from './resources/execution-search.ts'
 import { executionOperations } from './resources/executions.ts'
 import { expressionOperations } from './resources/expressions.ts'
-import { firewallOperations } from './resources/firewalls.ts'
-import { firstCanaryOperations } from './resources/first-canaries.ts'
 import { imageOperations } from './resources/images.ts'
 import { infrastructureOperations } from './resources/infrastructure.ts'
 import { instanceOperations } from './resources/instances.ts'
@@ -37,13 +32,13 @@ import { jobOperations } from './resources/jobs.ts'
 import { loadBalancerOperations } from './resources/load-balancers.ts'
 import { loginSessionOperations } from './resources/login-sessions.ts'
 import { managedOperations } from './resources/managed.ts'
+import { managedApplicationOperations } from './resources/managed-applications.ts'
+import { managedResourceOperations } from './resources/managed-resources.ts'
 import { networkOperations } from './resources/networks.ts'
 import { notificationOperations } from './resources/notifications.ts'
 import { pipelineStartOperations } from './resources/pipeline-starts.ts'
 import { pipelineOperations } from './resources/pipelines.ts'
-import { pipelineV2Operations } from './resources/pipelines-v2.ts'
 import { pluginOperations } from './resources/plugins.ts'
-import { projectOperations as storedProjectOperations } from './resources/project-definitions.ts'
 import { projectOperations } from './resources/projects.ts'
 import { quietOperations } from './resources/quiet.ts'
 import { searchOperations } from './resources/search.ts'
@@ -55,7 +50,6 @@ import { strategyOperations } from './resources/strategies.ts'
 import { systemOperations } from './resources/system.ts'
 import { taskOperations } from './resources/tasks.ts'
 import { templateOperations } from './resources/templates.ts'
-import { versionOperations } from './resources/version.ts'
 import { webhookOperations } from './resources/webhooks.ts'
 
 export const subjects: readonly Subject[] = [
@@ -67,18 +61,12 @@ export const subjects: readonly Subject[] = [
   {
     name: 'Pipelines',
     description: 'Definitions of pipelines and of deployment strategies, with their revisions.',
-    operations: [...pipelineOperations, ...strategyOperations, ...definitionOperations],
+    operations: [...pipelineOperations, ...strategyOperations, ...orderOperations],
   },
   {
     name: 'Executions',
     description: 'Runs of pipelines: start, follow, cancel, judge, and evaluate expressions against them.',
-    operations: [
-      ...pipelineStartOperations,
-      ...pipelineV2Operations,
-      ...executionOperations,
-      ...expressionOperations,
-      ...executionSearchOperations,
-    ],
+    operations: [...pipelineStartOperations, ...executionOperations, ...expressionOperations],
   },
   {
     name: 'Tasks',
@@ -88,7 +76,7 @@ export const subjects: readonly Subject[] = [
   {
     name: 'Projects',
     description: 'Applications that are shown together, with their clusters and pipelines.',
-    operations: [...projectOperations, ...storedProjectOperations],
+    operations: projectOperations,
   },
   {
     name: 'Server groups',
@@ -108,7 +96,7 @@ export const subjects: readonly Subject[] = [
   {
     name: 'Security groups',
     description: 'Security groups, also under their newer name of firewalls.',
-    operations: [...securityGroupOperations, ...firewallOperations],
+    operations: securityGroupOperations,
   },
   {
     name: 'Networks',
@@ -123,7 +111,7 @@ export const subjects: readonly Subject[] = [
   {
     name: 'Builds',
     description: 'Build servers, their jobs and builds.',
-    operations: [...buildOperations, ...buildOperationsV3, ...integrationOperations],
+    operations: [...buildOperations, ...integrationOperations],
   },
   {
     name: 'Artifacts',
@@ -133,7 +121,7 @@ export const subjects: readonly Subject[] = [
   {
     name: 'Accounts',
     description: 'Accounts of cloud providers, and the definitions of those that can be changed at run time.',
-    operations: [...credentialOperations, ...accountOperations],
+    operations: accountOperations,
   },
   {
     name: 'Search',
@@ -179,12 +167,18 @@ export const subjects: readonly Subject[] = [
   {
     name: 'Canaries',
     description: 'Canary configurations and analyses.',
-    operations: [...canaryOperations, ...firstCanaryOperations],
+    operations: canaryOperations,
   },
   {
     name: 'Managed delivery',
     description: 'Delivery configurations, environments and managed resources, and the clean-up of unused resources.',
-    operations: [...managedOperations, ...deliveryConfigOperations, ...cleanupOperations],
+    operations: [
+      ...managedApplicationOperations,
+      ...managedResourceOperations,
+      ...managedOperations,
+      ...deliveryConfigOperations,
+      ...cleanupOperations,
+    ],
   },
   {
     name: 'Cloud extras',
@@ -195,7 +189,7 @@ export const subjects: readonly Subject[] = [
     name: 'Gateway',
     description:
       'Fairlead itself: version, health, metrics, the API document, plugins, and what the web UI asks for at its start.',
-    operations: [...versionOperations, ...systemOperations, ...pluginOperations, ...bannerOperations, ...quietOperations],
+    operations: [...systemOperations, ...pluginOperations, ...bannerOperations, ...quietOperations],
   },
 ]
 

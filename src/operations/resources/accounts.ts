@@ -1,15 +1,50 @@
-/** Accounts that are kept in the infrastructure service's own store and may change while it runs. */
+/** Cloud accounts, and the definitions of those that may change at run time. */
 
 import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
+import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
 import type { UpstreamCall } from '../../upstreams/upstreams.ts'
-import { filteredByAccount, managesAccounts } from '../demands.ts'
-import { AccountDefinition } from '../models/infrastructure.ts'
+import type { Account as AccountRecord } from '../account-cache.ts'
+import { demandsNothing, filteredByAccount, managesAccounts } from '../demands.ts'
+import { Account, AccountDefinition } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { integer, nothing, text } from '../schemas.ts'
+import { flag, integer, nothing, text } from '../schemas.ts'
 
-export const accountOperations: Operation[] = [
+const listsAccounts = demandsNothing('all users may list accounts, each with whether the caller may write to it', 'reads')
+
+/** Each with a flag that says whether the caller may write to it. Nothing is hidden. */
+const accounts: Operation[] = [
+  {
+    id: 'getAccountsUsingGET',
+    section: '4.7',
+    method: 'GET',
+    path: '/credentials',
+    demands: listsAccounts,
+    summary: 'List accounts',
+    description: 'All accounts, with `authorized`. Served from a list that is refreshed every half minute.',
+    query: { expand: flag.default(false).describe('All fields of each account.') },
+    handle: listAccounts,
+    answer: z.array(Account),
+  },
+  {
+    id: 'getAccountUsingGET',
+    section: '4.7',
+    method: 'GET',
+    path: '/credentials/{account}',
+    demands: listsAccounts,
+    summary: 'Get an account',
+    description: 'One account with all its fields and `authorized`.',
+    handle: findAccount,
+    answer: Account,
+    errors: { 404: 'There is no account of that name.' },
+  },
+]
+
+/** Account definitions in the store of the infrastructure service, which may change while it runs. */
+const definitions: Operation[] = [
   {
     id: 'getAccountsByTypeUsingGET',
     section: 'beyond',
@@ -59,6 +94,65 @@ export const accountOperations: Operation[] = [
     answer: nothing,
   },
 ]
+
+export const accountOperations: Operation[] = [...accounts, ...definitions]
+
+async function listAccounts(request: OperationRequest, platform: Platform): Promise<JsonObject[]> {
+  const mayWrite = await createWriteCheck(request, platform)
+  const toView = request.query['expand'] === true ? toFullView : toShortView
+  return platform.accounts.list().map((account) => toView(account, mayWrite(account)))
+}
+
+async function findAccount(request: OperationRequest, platform: Platform): Promise<JsonObject> {
+  const name = request.path['account'] as string
+  const account = platform.accounts.list().find((one) => one.name === name)
+  if (account === undefined) throw new GatewayError('NOT_FOUND', `There is no account "${name}".`)
+  const mayWrite = await createWriteCheck(request, platform)
+  return toFullView(account, mayWrite(account))
+}
+
+/** Decided by the permission service; while there is none, by roles against the permissions of each account. */
+async function createWriteCheck(
+  request: OperationRequest,
+  { accounts, permissions }: Platform,
+): Promise<(account: AccountRecord) => boolean> {
+  const { user } = request.state
+  if (user === undefined) return () => false
+  const view = permissions.enabled ? await permissions.viewOf(user) : 'off'
+  const writable = new Set(allowedAccounts(view, accounts.list(), user.roles).map((name) => name.toLowerCase()))
+  return (account) => writable.has(account.name.toLowerCase())
+}
+
+/** Role names by authorization, lower case; the older list of groups stands for READ and WRITE. */
+function permissionsOf(account: AccountRecord): Record<string, string[]> {
+  const given = account['permissions']
+  const permissions = isObject(given)
+    ? Object.fromEntries(Object.entries(given).map(([authorization, roles]) => [authorization, toRoles(roles)]))
+    : {}
+  if (Object.keys(permissions).length > 0) return permissions
+  const groups = toRoles(account['requiredGroupMembership'])
+  return groups.length === 0 ? {} : { READ: groups, WRITE: groups }
+}
+
+function toRoles(roles: unknown): string[] {
+  return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string').map((role) => role.toLowerCase()) : []
+}
+
+const shortFields = ['name', 'accountId', 'type', 'requiredGroupMembership'] as const
+
+function toShortView(account: AccountRecord, authorized: boolean): JsonObject {
+  const fields = shortFields.map((field) => [field, account[field]])
+  return withoutNulls({ ...Object.fromEntries(fields), permissions: permissionsOf(account), authorized })
+}
+
+function toFullView(account: AccountRecord, authorized: boolean): JsonObject {
+  return withoutNulls({ ...account, permissions: permissionsOf(account), authorized })
+}
+
+/** Clients read accounts into types that know no null. */
+function withoutNulls(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
+}
 
 /** The list of accounts is read again at once, so that the author of the change sees it. */
 async function change(request: OperationRequest, platform: Platform, call: UpstreamCall): Promise<unknown> {

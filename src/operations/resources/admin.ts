@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { adminOfExecutions, ownAffair } from '../demands.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, flag, nonEmpty, nothing } from '../schemas.ts'
-import { callerOf } from './task-polling.ts'
+import { usernameOf } from './caller.ts'
 
 const refusals = { 403: 'The caller is not an administrator.' }
 
@@ -28,7 +28,7 @@ export const adminOperations: Operation[] = [
     summary: 'Check for administrator',
     description: 'Who is asking, and whether that is an administrator.',
     handle: async (request, platform) => ({
-      username: callerOf(request),
+      username: usernameOf(request),
       isAdmin: await platform.permissions.isAdmin(request.state.user),
     }),
     answer: z.object({ username: z.string(), isAdmin: z.boolean() }),
@@ -63,7 +63,7 @@ export const adminOperations: Operation[] = [
 
 async function forceCancel(request: OperationRequest): Promise<void> {
   const { executionId, executionType } = request.query
-  const query = { executionId, executionType, canceledBy: callerOf(request) }
+  const query = { executionId, executionType, canceledBy: usernameOf(request) }
   await request.json('orca', { method: 'PUT', path: '/admin/forceCancelExecution', query })
 }
 

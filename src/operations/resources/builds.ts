@@ -1,4 +1,5 @@
-/** Builds of continuous-integration servers. Job names may hold slashes and are the rest of the path. */
+/** Builds of continuous-integration servers, with the job in the path (v2) or in the query (v3). */
+
 import { z } from 'zod'
 import { filteredByBuildService, readsBuildService } from '../demands.ts'
 import { Build, BuildJob } from '../models/builds.ts'
@@ -7,7 +8,15 @@ import { TextList, text } from '../schemas.ts'
 
 const unknownJob = { 404: 'The server, the job or the build is unknown.' }
 
-export const buildOperations: Operation[] = [
+const job = text.describe('Name of the job, with slashes as they are.')
+
+const missing = (what: string) => ({
+  message: ({ path, query }: OperationRequest) =>
+    `${what} ${[...Object.values(path), query['job']].filter(Boolean).join(', ')} is not known to the build service.`,
+})
+
+/** The job is the rest of the path, slashes included. */
+const byPath: Operation[] = [
   {
     id: 'getBuildMastersUsingGET',
     section: '4.5',
@@ -77,6 +86,76 @@ export const buildOperations: Operation[] = [
     errors: unknownJob,
   },
 ]
+
+/** The job is a query parameter. */
+const byQuery: Operation[] = [
+  {
+    id: 'getBuildMastersUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds',
+    demands: filteredByBuildService,
+    summary: 'List build hosts',
+    query: { type: text.optional().describe('Provider: jenkins, travis, concourse, …; all unless given.') },
+    forward: { service: 'igor', path: '/masters', query: ['type'] },
+    whenDisabled: [],
+    answer: TextList,
+  },
+  {
+    id: 'getJobsForBuildMasterUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds/{buildMaster}/jobs',
+    demands: readsBuildService('buildMaster'),
+    summary: 'List jobs of a build host',
+    forward: { service: 'igor', path: '/jobs/{buildMaster}' },
+    whenDisabled: [],
+    on404: missing('The build host'),
+    answer: TextList,
+  },
+  {
+    id: 'getJobConfigUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds/{buildMaster}/job',
+    demands: readsBuildService('buildMaster'),
+    summary: 'Get a build job',
+    query: { job },
+    forward: { service: 'igor', path: '/jobs/{buildMaster}/{+job}' },
+    whenDisabled: {},
+    on404: missing('The job'),
+    answer: BuildJob,
+  },
+  {
+    id: 'getBuildsUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds/{buildMaster}/builds',
+    demands: readsBuildService('buildMaster'),
+    summary: 'List builds of a job',
+    description: 'Builds of a job, newest first.',
+    query: { job },
+    forward: { service: 'igor', path: '/builds/all/{buildMaster}/{+job}' },
+    whenDisabled: [],
+    on404: missing('The job'),
+    answer: z.array(Build),
+  },
+  {
+    id: 'getBuildUsingGET1',
+    section: 'beyond',
+    method: 'GET',
+    path: '/v3/builds/{buildMaster}/build/{number}',
+    demands: readsBuildService('buildMaster'),
+    summary: 'Get a build',
+    query: { job },
+    forward: { service: 'igor', path: '/builds/status/{number}/{buildMaster}/{+job}' },
+    whenDisabled: {},
+    on404: missing('The build'),
+    answer: Build,
+  },
+]
+
+export const buildOperations: Operation[] = [...byPath, ...byQuery]
 
 function jobOf({ path }: OperationRequest): string {
   return `job "${path['rest']}" on the build server "${path['buildMaster']}"`

@@ -1,4 +1,4 @@
-/** Canary analysis (kayenta). While it is switched off there are no configurations, and the rest does not exist. */
+/** Canary analysis (kayenta, and mine before it). While a service is off there are no configurations. */
 
 import { z } from 'zod'
 import {
@@ -12,7 +12,7 @@ import {
   updatesCanaryConfig,
 } from '../demands.ts'
 import type { Operation } from '../operation.ts'
-import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
+import { AnyObject, integer, nonEmpty, nothing, ObjectList, TextList, text } from '../schemas.ts'
 
 const CanaryConfig = z
   .looseObject({
@@ -246,4 +246,84 @@ const runs: Operation[] = [
   },
 ]
 
-export const canaryOperations: Operation[] = [...configurations, ...surroundings, ...runs]
+const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHistory'
+
+/** Canary analysis of the first generation (mine). */
+const firstGeneration: Operation[] = [
+  {
+    id: 'showCanaryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/canaries/{id}',
+    demands: decidedByService,
+    summary: 'Get a first-generation canary',
+    forward: { service: 'mine', path: '/canaries/{id}' },
+    missingWhenDisabled: true,
+    answer: AnyObject,
+  },
+  {
+    id: 'generateCanaryResultUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/canaries/{id}/generateCanaryResult',
+    demands: decidedByService,
+    summary: 'Compute the result of a canary',
+    description: 'Has the result of a canary computed now.',
+    body: { schema: AnyObject, required: false },
+    forward: { service: 'mine', path: '/canaries/{id}/generateCanaryResult' },
+    missingWhenDisabled: true,
+    success: 201,
+    answer: nothing,
+  },
+  {
+    id: 'endCanaryUsingPUT',
+    section: 'beyond',
+    method: 'PUT',
+    path: '/canaries/{id}/end',
+    demands: decidedByService,
+    summary: 'End a canary',
+    body: { schema: AnyObject.describe('`result` and `reason`.'), required: false },
+    forward: { service: 'mine', path: '/canaries/{id}/end' },
+    missingWhenDisabled: true,
+    answer: AnyObject.optional(),
+  },
+  {
+    id: 'showCanaryAnalysisHistoryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: historyPath,
+    demands: decidedByService,
+    summary: 'List analyses of a canary deployment',
+    description: 'Analyses of one deployment of a canary.',
+    forward: { service: 'mine', path: historyPath },
+    missingWhenDisabled: true,
+    answer: ObjectList,
+  },
+  {
+    id: 'canaryConfigNamesForApplicationUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/canaryConfig/names',
+    demands: application('READ', 'query'),
+    summary: 'List names of canary configurations',
+    description: 'Names of the canary configurations of an application.',
+    query: { application: nonEmpty },
+    forward: { service: 'mine', path: '/canaryConfig/names', query: ['application'] },
+    whenDisabled: [],
+    answer: TextList,
+  },
+  {
+    id: 'canaryConfigsForApplicationUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/canaryConfigs/{application}',
+    demands: readsApplication,
+    summary: 'List first-generation canary configurations',
+    description: 'Canary configurations of an application.',
+    forward: { service: 'mine', path: '/canaryConfigs', query: ['application'] },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+]
+
+export const canaryOperations: Operation[] = [...configurations, ...surroundings, ...runs, ...firstGeneration]

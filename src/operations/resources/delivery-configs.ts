@@ -8,11 +8,10 @@ import { DirectAnswer, type Operation, type OperationRequest } from '../operatio
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, ObjectList } from '../schemas.ts'
-import { streamNamed } from './managed.ts'
+import { managed, streamNamed } from './managed.ts'
 
 const configsPath = '/managed/delivery-configs'
 const configBody = { schema: AnyObject, required: true }
-const managed = { section: 'beyond', missingWhenDisabled: true } as const
 
 export const deliveryConfigOperations: Operation[] = [
   {

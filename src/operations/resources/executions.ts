@@ -1,15 +1,22 @@
-/** Executions, the runs of pipelines: lists, one of them, and what can be done to it while it runs. */
+/** Executions, the runs of pipelines: lists, searches, single ones, and changes of them while they run. */
 
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
 import { checkDone, readJson } from '../../upstreams/upstreams.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { learnApplication } from '../access/learn-application.ts'
-import { executesExecution, filteredByApplication, readsApplication, readsExecution, writesExecution } from '../demands.ts'
-import { Execution, StageUpdate } from '../models/executions.ts'
+import {
+  application,
+  executesExecution,
+  filteredByApplication,
+  readsApplication,
+  readsExecution,
+  writesExecution,
+} from '../demands.ts'
+import { Execution, FailedStage, StageUpdate } from '../models/executions.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyList, AnyObject, flag, integer, nothing, text } from '../schemas.ts'
+import { AnyList, AnyObject, flag, integer, nonEmpty, nothing, text } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 
 const statuses = text.optional().describe('Execution statuses, comma-separated; all unless given.')
@@ -20,6 +27,23 @@ const notFound = { message: ({ path }: OperationRequest) => `There is no executi
 const emptyText = ''
 
 const ActiveExecutions = z.looseObject({ overdue: z.boolean(), count: z.int() }).meta({ id: 'ActiveExecutions' })
+
+/** Milliseconds since the epoch; larger than `integer` allows. */
+const moment = z.string().regex(/^\d{1,19}$/, 'it must be a moment in milliseconds since the epoch')
+
+const searchQuery = {
+  triggerTypes: text.optional().describe('Comma-separated; all types unless given.'),
+  pipelineName: text.optional(),
+  eventId: text.optional(),
+  trigger: text.optional().describe('Base64 of a JSON object that the trigger must contain.'),
+  triggerTimeStartBoundary: moment.optional().describe('Submitted at or after this moment, milliseconds since the epoch.'),
+  triggerTimeEndBoundary: moment.optional().describe('Submitted at or before this moment, milliseconds since the epoch.'),
+  statuses: text.optional().describe('Comma-separated; all unless given.'),
+  startIndex: integer.default(0),
+  size: integer.default(10),
+  reverse: flag.default(false).describe('Oldest first.'),
+  expand: flag.default(false).describe('With contexts, outputs and tasks of the stages.'),
+}
 
 export const executionOperations: Operation[] = [
   {
@@ -186,6 +210,40 @@ export const executionOperations: Operation[] = [
     handle: updateStage,
     answer: Execution,
     errors: unknownExecution,
+  },
+  {
+    id: 'searchForPipelineExecutionsByTriggerUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/applications/{application}/executions/search',
+    demands: [...readsApplication, ...filteredByApplication],
+    summary: 'Search executions',
+    description:
+      'Executions of an application by trigger, time and status, newest first. `*` searches all that the caller may read.',
+    query: searchQuery,
+    forward: {
+      service: 'orca',
+      path: '/applications/{application}/pipelines/search',
+      query: Object.keys(searchQuery),
+    },
+    cost: 5,
+    answer: z.array(Execution),
+  },
+  {
+    id: 'getFailedStagesForPipelineExecutionUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/executions/failedStages',
+    demands: application('READ', 'execution', 'executionId'),
+    summary: 'List failed stages',
+    description: 'The stages that made an execution fail, looked for in the pipelines that it started, too.',
+    query: {
+      executionId: nonEmpty,
+      deckOrigin: text.optional().describe('Address of the web UI, for links.'),
+      limit: integer.default(1),
+    },
+    forward: { service: 'orca', path: '/pipelines/failedStages', query: ['executionId', 'deckOrigin', 'limit'] },
+    answer: z.array(FailedStage),
   },
 ]
 

@@ -1,13 +1,20 @@
-/** Evaluates an expression against an execution. The specification lists the address under seven methods; all evaluate. */
+/** Evaluates expressions and variables against executions. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject } from '../../json/values.ts'
-import { readsExecution } from '../demands.ts'
+import { application, readsExecution } from '../demands.ts'
 import { Evaluation } from '../models/executions.ts'
-import { DirectAnswer, type Method, type Operation, type OperationRequest } from '../operation.ts'
+import { DirectAnswer, type Method, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { AnyObject, text } from '../schemas.ts'
+
+const Variable = z
+  .looseObject({ key: z.string(), value: z.unknown(), description: z.string().optional() })
+  .meta({ id: 'Variable' })
+const VariablesEvaluation = z
+  .looseObject({ result: z.array(Variable).optional(), detail: AnyObject.nullish() })
+  .meta({ id: 'VariablesEvaluation' })
 
 const path = '/pipelines/{id}/evaluateExpression'
 const methods: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -22,7 +29,8 @@ const shared = {
   errors: { 404: 'There is no execution with this id.' },
 } satisfies Partial<Operation>
 
-export const expressionOperations: Operation[] = methods.map((method) => {
+/** The specification lists the address under seven methods; all evaluate. */
+const ofExecution: Operation[] = methods.map((method) => {
   const id = `evaluateExpressionForExecutionUsing${method}`
   switch (method) {
     case 'POST':
@@ -62,6 +70,41 @@ export const expressionOperations: Operation[] = methods.map((method) => {
   }
 })
 
+const ofStages: Operation[] = [
+  {
+    id: 'evaluateExpressionForExecutionAtStageUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelines/{id}/{stageId}/evaluateExpression',
+    demands: readsExecution,
+    summary: 'Evaluate an expression at a stage',
+    description: 'The value that an expression has at a stage. A failed evaluation is a result: see `detail`.',
+    query: { expression: text },
+    forward: { service: 'orca', path: '/pipelines/{id}/{stageId}/evaluateExpression', query: ['expression'] },
+    on404: { message: ({ path }) => `There is no stage ${path['stageId']} in an execution ${path['id']}.` },
+    answer: Evaluation,
+  },
+  {
+    id: 'evaluateVariablesUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/pipelines/{id}/evaluateVariables',
+    demands: [...readsExecution, ...application('READ', 'execution', 'executionId')],
+    summary: 'Evaluate variables',
+    description: 'The values that variables would have after given stages of an execution. Nothing is stored.',
+    query: {
+      executionId: text.optional().describe('Takes precedence over the id in the path.'),
+      requisiteStageRefIds: text.optional().describe('Stages whose outputs may be used, comma-separated.'),
+      spelVersion: text.optional().describe('v3 or v4'),
+    },
+    body: { schema: z.array(Variable), required: true },
+    handle: evaluateVariables,
+    answer: VariablesEvaluation,
+  },
+]
+
+export const expressionOperations: Operation[] = [...ofExecution, ...ofStages]
+
 async function evaluate(request: OperationRequest, wanted: unknown): Promise<unknown> {
   if (typeof wanted !== 'string') {
     throw new GatewayError('MISSING_PARAMETER', 'Name the expression: as the body, in the field "expression", or in the query.')
@@ -83,4 +126,16 @@ function expressionOf({ body, search }: OperationRequest): unknown {
 
 function unknownExecution(request: OperationRequest): string {
   return `There is no execution with the id "${request.path['id']}".`
+}
+
+/** Older clients name the execution in the query only, and write anything into the path. */
+async function evaluateVariables({ path, query, body }: OperationRequest): Promise<StreamedAnswer> {
+  const id = (query['executionId'] ?? path['id']) as string
+  const { requisiteStageRefIds, spelVersion } = query
+  return new StreamedAnswer('orca', {
+    method: 'POST',
+    path: pathTo`/pipelines/${id}/evaluateVariables`,
+    query: { requisiteStageRefIds, spelVersion },
+    body,
+  })
 }

@@ -1,21 +1,23 @@
-/** Starts of pipelines that go straight to the orchestrator: of a stored definition, or of a complete one in the body. */
+/** Starts of pipelines: of a stored definition, of a complete one in the body, or by way of the event service. */
 
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'
 import { nearestFirst, shorten } from '../../edit-distance.ts'
 import { GatewayError } from '../../errors.ts'
 import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
+import { createUlid } from '../../storage/ulid.ts'
 import { readJson, upstreamFailed } from '../../upstreams/upstreams.ts'
 import { checkMayExecute, isDecided } from '../access/application-access.ts'
 import { findDefinition } from '../access/find-definition.ts'
-import { startsGiven, startsStored } from '../demands.ts'
+import { startsByEvent, startsGiven, startsStored } from '../demands.ts'
 import { StartRequest } from '../models/executions.ts'
 import { Pipeline } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, Ref, text } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
-import { displayedUser, withDisplayedUser } from './displayed-user.ts'
+import { displayedUser, usernameOf, withDisplayedUser } from './caller.ts'
 
 const Trigger = z.looseObject({
   user: z.string().nullish(),
@@ -72,6 +74,20 @@ export const pipelineStartOperations: Operation[] = [
     handle: startGiven,
     answer: Ref,
     errors: { 403: startErrors[403] },
+  },
+  {
+    id: 'invokePipelineConfigViaEchoUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/pipelines/v2/{application}/{pipelineNameOrId}',
+    demands: startsByEvent,
+    summary: 'Start a pipeline in the background',
+    description: 'Starts a stored pipeline in the background. The execution appears under the id in `ref` shortly after.',
+    body: { schema: AnyObject, shown: StartRequest, required: false },
+    handle: startByEvent,
+    success: 202,
+    answer: z.object({ eventId: z.uuid(), ref: z.string().describe('/pipelines/{execution id}') }),
+    errors: { 403: 'The caller lacks EXECUTE on the application.' },
   },
 ]
 
@@ -147,7 +163,7 @@ async function startGiven(request: OperationRequest, platform: Platform): Promis
   const answer = await request.call('orca', {
     method: 'POST',
     path: '/orchestrate',
-    query: { user: request.state.user?.username ?? 'anonymous' },
+    query: { user: usernameOf(request) },
     body: withDisplayedUser(request, definition),
   })
   if (answer.status === 400 && definition['type'] === 'templatedPipeline') throw templateRefused(answer.text)
@@ -179,4 +195,20 @@ function templateRefused(said: string): GatewayError {
     fields = undefined
   }
   return new GatewayError(code, message, isObject(fields) ? { ...details, fields } : details)
+}
+
+/**
+ * Whether the pipeline exists is not asked: the event service finds it, and reports nothing if it does not.
+ *
+ * @see Events contract, section 4.1
+ */
+async function startByEvent(request: OperationRequest): Promise<{ eventId: string; ref: string }> {
+  const { application, pipelineNameOrId } = request.path as { application: string; pipelineNameOrId: string }
+  const eventId = randomUUID()
+  const executionId = createUlid(Date.now())
+  request.state.application = application
+  const trigger = { ...(request.body as object | undefined), eventId, executionId }
+  const content = { application, pipelineNameOrId, user: usernameOf(request), trigger }
+  await request.json('echo', { method: 'POST', path: '/', body: { details: { type: 'manual' }, eventId, content } })
+  return { eventId, ref: `/pipelines/${executionId}` }
 }

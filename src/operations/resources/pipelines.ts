@@ -2,20 +2,43 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
+import { pathTo } from '../../http/encode-path.ts'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { misfit, noPage } from '../../upstreams/answer-form.ts'
+import { checkDone, readJson } from '../../upstreams/upstreams.ts'
 import { findByName, findDefinition, listDefinitions } from '../access/find-definition.ts'
-import { application, readsApplication, writesApplication, writesApplicationInBody, writesDefinitions } from '../demands.ts'
+import {
+  application,
+  filteredByApplication,
+  readsApplication,
+  readsDefinition,
+  writesApplication,
+  writesApplicationInBody,
+  writesDefinitions,
+} from '../demands.ts'
 import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { AnyObject, flag, integer, nothing, text } from '../schemas.ts'
-import { runTask, type TaskSubmission } from './task-polling.ts'
+import { AnyObject, flag, integer, nothing, ObjectList, text } from '../schemas.ts'
+import { checkObject } from '../upstream-shape.ts'
+import { usernameOf } from './caller.ts'
+import { runTask, type TaskSubmission, toBase64Json, variableOf } from './task-polling.ts'
 
 const Definition = z.looseObject({
   application: z.string().trim().min(1).describe('The application that the pipeline belongs to.'),
 })
 
+const BulkSaveResult = z
+  .looseObject({
+    successful_pipelines_count: z.int().optional(),
+    successful_pipelines: z.array(z.string()).optional(),
+    failed_pipelines_count: z.int().optional(),
+    failed_pipelines: z.array(AnyObject).optional().describe('Each with its `errorMsg`.'),
+  })
+  .meta({ id: 'BulkSaveResult' })
+
+const bulkFailed = { 400: 'The task that makes the change failed or did not finish in time.' }
 const taskFailed = { 400: 'The task that changes the definition failed or did not finish in time; the message says why.' }
 
 export const pipelineOperations: Operation[] = [
@@ -104,6 +127,57 @@ export const pipelineOperations: Operation[] = [
     forward: { service: 'front50', path: '/pipelines/move' },
     answer: nothing,
   },
+  {
+    id: 'getAllPipelineConfigsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineConfigs',
+    demands: filteredByApplication,
+    summary: 'List all pipelines',
+    description: 'Pipeline definitions of all applications that the caller may read.',
+    forward: { service: 'front50', path: '/pipelines' },
+    answer: z.array(Pipeline),
+  },
+  {
+    id: 'getPipelineConfigHistoryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineConfigs/{pipelineConfigId}/history',
+    demands: readsDefinition,
+    summary: 'List revisions of a pipeline',
+    description: 'Revisions of a pipeline definition, newest first. An unknown definition has none.',
+    query: { limit: integer.default(20) },
+    forward: { service: 'front50', path: '/pipelines/{pipelineConfigId}/history', query: ['limit'] },
+    // Asked for one revision, the store says 404 where it otherwise lists none; Terraform takes the empty list for "gone".
+    on404: { answer: [] },
+    answer: z.array(Pipeline),
+  },
+  {
+    id: 'convertPipelineConfigToPipelineTemplateUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/pipelineConfigs/{pipelineConfigId}/convertToTemplate',
+    demands: readsDefinition,
+    summary: 'Convert a pipeline to a template',
+    description: 'A pipeline definition, rewritten as the text of a template.',
+    handle: convertToTemplate,
+    answer: z.string(),
+    errors: { 404: 'There is no such definition.' },
+  },
+  {
+    id: 'bulksavePipelineUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/pipelines/bulksave',
+    demands: writesDefinitions,
+    summary: 'Save several pipelines',
+    description: 'Saves many pipeline definitions at once, and reports which of them were refused.',
+    query: { application: text.default('bulk_save_placeholder_app') },
+    body: { schema: ObjectList, shown: z.array(Pipeline), required: true },
+    handle: savePipelines,
+    answer: BulkSaveResult,
+    errors: bulkFailed,
+  },
 ]
 
 async function saveDefinition(request: OperationRequest, platform: Platform): Promise<void> {
@@ -156,9 +230,43 @@ function toChange(
       {
         type: `${action}Pipeline`,
         pipeline: Buffer.from(formatJson(definition), 'utf8').toString('base64'),
-        user: request.state.user?.username ?? 'anonymous',
+        user: usernameOf(request),
         ...options,
       },
     ],
   }
+}
+
+async function savePipelines(request: OperationRequest, platform: Platform): Promise<unknown> {
+  const { bulkSavePolls, bulkSavePollIntervalMs } = platform.settings
+  const job = {
+    type: 'savePipeline',
+    pipelines: toBase64Json(request.body),
+    isBulkSavingPipelines: true,
+    user: usernameOf(request),
+  }
+  const task = await runTask(
+    request,
+    platform,
+    { application: request.query['application'] as string, description: 'Bulk save pipelines', job: [job] },
+    { polls: bulkSavePolls, intervalMs: bulkSavePollIntervalMs },
+  )
+  return variableOf(task, 'bulksave') ?? {}
+}
+
+/** @throws {GatewayError} NOT_FOUND */
+async function convertToTemplate(request: OperationRequest): Promise<string> {
+  const id = request.path['pipelineConfigId'] as string
+  const stored = await request.call('front50', { path: pathTo`/pipelines/${id}/get` })
+  if (stored.status === 404) throw new GatewayError('NOT_FOUND', `There is no pipeline definition with the id ${id}.`)
+  checkObject(readJson(stored, 'front50'), 'front50')
+  const converted = await request.call('orca', {
+    method: 'POST',
+    path: '/convertPipelineToTemplate',
+    rawBody: stored.text,
+    headers: { 'content-type': 'application/json; charset=UTF-8' },
+  })
+  checkDone(converted, 'orca')
+  if (converted.text === '') throw misfit(noPage, 'orca', 'nothing')
+  return converted.text
 }

@@ -11,7 +11,8 @@ import { aboutGateway, writesPlugins } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, nothing, ObjectList, Ref, text } from '../schemas.ts'
-import { callerOf, submitTask } from './task-polling.ts'
+import { usernameOf } from './caller.ts'
+import { submitTask } from './task-polling.ts'
 
 const PluginInfo = z.looseObject({ id: z.string() }).meta({ id: 'PluginInfo' })
 const upsert = {
@@ -89,13 +90,13 @@ export const pluginOperations: Operation[] = [
 
 async function upsertInfo(request: OperationRequest): Promise<unknown> {
   const pluginInfo = request.body as z.infer<typeof PluginInfo>
-  const job = [{ type: 'upsertPluginInfo', pluginInfo, user: callerOf(request) }]
+  const job = [{ type: 'upsertPluginInfo', pluginInfo, user: usernameOf(request) }]
   return submitTask(request, { application: pluginApplication, description: `Upsert plugin info ${pluginInfo.id}`, job })
 }
 
 async function deleteInfo(request: OperationRequest): Promise<unknown> {
   const id = request.path['id'] as string
-  const job = [{ type: 'deletePluginInfo', pluginInfoId: id, user: callerOf(request) }]
+  const job = [{ type: 'deletePluginInfo', pluginInfoId: id, user: usernameOf(request) }]
   return submitTask(request, { application: pluginApplication, description: `Delete plugin info ${id}`, job })
 }
 

@@ -1,4 +1,4 @@
-/** Security groups: all, of an account, one by name, one by its id at the cloud provider. */
+/** Security groups, also as firewalls: all, of an account, by name, by their id at the cloud provider. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
@@ -16,7 +16,7 @@ const SecurityGroupsByRegion = z.record(z.string(), z.array(SecurityGroupSummary
 /** By account, cloud provider and region. */
 const SecurityGroupsByAccount = z.record(z.string(), z.record(z.string(), SecurityGroupsByRegion))
 
-export const securityGroupOperations: Operation[] = [
+const securityGroups: Operation[] = [
   {
     id: 'allUsingGET1',
     section: '4.12',
@@ -55,6 +55,36 @@ export const securityGroupOperations: Operation[] = [
     answer: SecurityGroup,
   },
 ]
+
+/** Security groups under their newer name, and the list that only the newer name has. */
+const firewallIds: Readonly<Record<string, string>> = {
+  allUsingGET1: 'allFirewallsUsingGET',
+  allByAccountUsingGET: 'allFirewallsByAccountUsingGET',
+  getSecurityGroupUsingGET: 'getFirewallUsingGET',
+}
+
+const firewalls: Operation[] = [
+  ...securityGroups.map((operation) => ({
+    ...operation,
+    id: firewallIds[operation.id] ?? `${operation.id}Firewall`,
+    section: 'beyond',
+    path: operation.path.replace('/securityGroups', '/firewalls'),
+  })),
+  {
+    id: 'allFirewallsByAccountAndRegionUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/firewalls/{account}/{region}',
+    demands: readsAccount,
+    summary: 'List firewalls of a region',
+    description: 'Security groups of a region.',
+    query: { provider },
+    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', query: ['region'] },
+    answer: z.array(SecurityGroupSummary),
+  },
+]
+
+export const securityGroupOperations: Operation[] = [...securityGroups, ...firewalls]
 
 async function listOrFind(request: OperationRequest): Promise<StreamedAnswer> {
   const id = String(request.query['id'] ?? '').trim()

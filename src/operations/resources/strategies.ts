@@ -3,10 +3,20 @@
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { readsApplication } from '../demands.ts'
-import { Pipeline } from '../models/pipelines.ts'
+import {
+  filteredByApplication,
+  readsApplication,
+  readsStrategy,
+  writesApplication,
+  writesApplicationInBody,
+  writesDefinitions,
+} from '../demands.ts'
+import { DefinitionMove, Pipeline } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
+import { AnyObject, integer, nothing } from '../schemas.ts'
 import { checkList } from '../upstream-shape.ts'
+
+const Move = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
 
 export const strategyOperations: Operation[] = [
   {
@@ -31,6 +41,74 @@ export const strategyOperations: Operation[] = [
     pick: pickStrategy,
     answer: Pipeline,
     errors: { 404: 'The application has no strategy of that name.' },
+  },
+  {
+    id: 'getAllStrategyConfigsUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/strategyConfigs',
+    demands: filteredByApplication,
+    summary: 'List all strategies',
+    description: 'Deployment strategies of all applications that the caller may read.',
+    forward: { service: 'front50', path: '/strategies' },
+    answer: z.array(Pipeline),
+  },
+  {
+    id: 'getStrategyConfigHistoryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/strategyConfigs/{strategyConfigId}/history',
+    demands: readsStrategy,
+    summary: 'List revisions of a strategy',
+    description: 'Revisions of a deployment strategy, newest first. An unknown strategy has none.',
+    query: { limit: integer.default(20) },
+    forward: { service: 'front50', path: '/strategies/{strategyConfigId}/history', query: ['limit'] },
+    on404: { answer: [] },
+    answer: z.array(Pipeline),
+  },
+  {
+    id: 'saveStrategyUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/strategies',
+    demands: writesDefinitions,
+    summary: 'Save a strategy',
+    description: 'Creates a deployment strategy, or replaces the one with the same id.',
+    body: { schema: AnyObject, shown: Pipeline, required: true },
+    forward: { service: 'front50', path: '/strategies' },
+    answer: nothing,
+  },
+  {
+    id: 'moveStrategyUsingPOST',
+    section: 'beyond',
+    method: 'POST',
+    path: '/strategies/move',
+    demands: writesApplicationInBody,
+    summary: 'Rename a strategy',
+    body: { schema: Move, shown: DefinitionMove, required: true },
+    forward: { service: 'front50', path: '/strategies/move' },
+    answer: nothing,
+  },
+  {
+    id: 'updateStrategyUsingPUT',
+    section: 'beyond',
+    method: 'PUT',
+    path: '/strategies/{id}',
+    demands: writesDefinitions,
+    summary: 'Update a strategy',
+    body: { schema: AnyObject, shown: Pipeline, required: true },
+    forward: { service: 'front50', path: '/strategies/{id}' },
+    answer: Pipeline,
+  },
+  {
+    id: 'deleteStrategyUsingDELETE',
+    section: 'beyond',
+    method: 'DELETE',
+    path: '/strategies/{application}/{strategyName}',
+    demands: writesApplication,
+    summary: 'Delete a strategy',
+    forward: { service: 'front50', path: '/strategies/{application}/{strategyName}' },
+    answer: nothing,
   },
 ]
 

@@ -1,9 +1,9 @@
-/** The gateway about itself: health for balancers, metrics, the API document and its reference page, the version. */
+/** The gateway about itself: version, health, metrics, the API document and its reference page. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import { parseAccept } from '../../http/parse-accept.ts'
-import { aboutGateway } from '../demands.ts'
+import { aboutGateway, tellsWhoAsks } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flag, text } from '../schemas.ts'
@@ -21,6 +21,17 @@ const Status = z
 export const probePaths: ReadonlySet<string> = new Set(['/health', '/livez', '/readyz', '/spectator/metrics'])
 
 export const systemOperations: Operation[] = [
+  {
+    id: 'getVersionUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/version',
+    demands: tellsWhoAsks,
+    summary: 'Get the version',
+    description: 'The version of this gateway.',
+    handle: async (_request, platform) => ({ version: platform.version }),
+    answer: z.object({ version: z.string() }),
+  },
   {
     id: 'healthUsingGET',
     section: 'beyond',

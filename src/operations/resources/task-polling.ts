@@ -43,11 +43,6 @@ export function toBase64Json(value: unknown): string {
   return Buffer.from(formatJson(value)).toString('base64')
 }
 
-/** The name that jobs carry as `user`. */
-export function callerOf(request: OperationRequest): string {
-  return request.state.user?.username ?? 'anonymous'
-}
-
 /** Submits a task without waiting. @throws {GatewayError} the orchestrator's refusal */
 export async function submitTask(request: OperationRequest, task: TaskSubmission): Promise<JsonObject> {
   request.state.application = task.application

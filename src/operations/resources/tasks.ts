@@ -17,7 +17,7 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, integer, nonEmptyList, nothing, Ref, text } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
-import { withDisplayedUser } from './displayed-user.ts'
+import { withDisplayedUser } from './caller.ts'
 
 /** The orchestrator's object form of POST /ops is chosen by this content type. */
 const submissionType = { 'content-type': 'application/context+json' }

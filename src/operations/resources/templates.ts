@@ -18,7 +18,8 @@ import { Pipeline, PipelineTemplate } from '../models/pipelines.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { AnyObject, flag, list, nonEmpty, Ref, text } from '../schemas.ts'
-import { callerOf, type Task as FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from './task-polling.ts'
+import { usernameOf } from './caller.ts'
+import { type Task as FinishedTask, runTask, submitTask, type TaskSubmission, toBase64Json } from './task-polling.ts'
 
 type Template = z.infer<typeof PipelineTemplate>
 
@@ -263,7 +264,7 @@ function submissionFor(request: OperationRequest, verb: string, job: Record<stri
   return {
     application: applicationOf(template),
     description: `${verb} pipeline template '${name}'`,
-    job: [{ ...job, pipelineTemplate: toBase64Json(template), tag: request.query['tag'], user: callerOf(request) }],
+    job: [{ ...job, pipelineTemplate: toBase64Json(template), tag: request.query['tag'], user: usernameOf(request) }],
   }
 }
 
@@ -279,7 +280,7 @@ function deleteTemplate(request: OperationRequest, type: string): TaskSubmission
   return {
     application,
     description: `Delete pipeline template '${id}'`,
-    job: [{ type, id, pipelineTemplateId: id, tag, digest, user: callerOf(request) }],
+    job: [{ type, id, pipelineTemplateId: id, tag, digest, user: usernameOf(request) }],
   }
 }
 

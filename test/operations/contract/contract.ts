@@ -1,4 +1,4 @@
-/** What the contract tests share: one sample per operation, and a gateway in front of services that record and answer. */
+/** One sample per operation, and a gateway in front of services that record and answer. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type GatewaySettings, startGateway } from '../../support/gateway.ts'
@@ -128,7 +128,8 @@ function fromTable(answers: ServiceAnswers): (request: RecordedRequest) => unkno
   }
 }
 
-function parse(text: string): unknown {
+/** JSON; undefined when empty; text that is no JSON as it is. */
+export function parse(text: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text)
   } catch {

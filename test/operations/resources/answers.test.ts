@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { Reply } from '../../support/upstream.ts'
-import { startBeyond } from './beyond.ts'
+import { startPlatform } from './platform.ts'
 
 test('the version is what the package says', async (t) => {
-  const beyond = await startBeyond(t)
-  const { status, body } = await beyond.ask('GET /version')
+  const platform = await startPlatform(t)
+  const { status, body } = await platform.ask('GET /version')
   assert.deepEqual([status, body], [200, { version: '0.0.0-test' }])
 })
 
@@ -22,10 +22,10 @@ const missing = [
 ] as const
 
 test('what does not exist is named in the 404', async (t) => {
-  const beyond = await startBeyond(t)
+  const platform = await startPlatform(t)
   for (const [line, fragment] of missing) {
     await t.test(line, async () => {
-      const { status, body } = await beyond.ask(line)
+      const { status, body } = await platform.ask(line)
       assert.equal(status, 404)
       assert.match((body as { message: string }).message, fragment)
     })
@@ -42,10 +42,10 @@ const absent = [
 ]
 
 test('a list is empty when the service has nothing of the kind', async (t) => {
-  const beyond = await startBeyond(t)
+  const platform = await startPlatform(t)
   for (const line of absent) {
     await t.test(line, async () => {
-      const { status, body } = await beyond.ask(line)
+      const { status, body } = await platform.ask(line)
       assert.deepEqual([status, body], [200, []])
     })
   }
@@ -68,19 +68,19 @@ const refused = [
 ]
 
 test('unusable requests are refused without a call', async (t) => {
-  const beyond = await startBeyond(t)
+  const platform = await startPlatform(t)
   for (const line of refused) {
     await t.test(line, async () => {
-      assert.equal((await beyond.ask(line)).status, 400)
-      assert.deepEqual(beyond.calls(), [])
+      assert.equal((await platform.ask(line)).status, 400)
+      assert.deepEqual(platform.calls(), [])
     })
   }
 })
 
 test('variables are evaluated for the execution that the query names, else for that of the path', async (t) => {
-  const beyond = await startBeyond(t)
-  await beyond.ask('POST /pipelines/anything/evaluateVariables?executionId=e2', [])
-  assert.deepEqual(beyond.calls(), ['orca POST /pipelines/e2/evaluateVariables'])
+  const platform = await startPlatform(t)
+  await platform.ask('POST /pipelines/anything/evaluateVariables?executionId=e2', [])
+  assert.deepEqual(platform.calls(), ['orca POST /pipelines/e2/evaluateVariables'])
 })
 
 for (const [line, method, path] of [
@@ -90,7 +90,7 @@ for (const [line, method, path] of [
 ] as const) {
   test(`${line} is passed on, and the list of accounts shows it at once`, async (t) => {
     let accounts = [{ name: 'old', type: 'kubernetes' }]
-    const beyond = await startBeyond(t, {
+    const platform = await startPlatform(t, {
       answers: (request) => {
         if (request.path === '/clouddriver/credentials' && request.method === 'GET') return accounts
         if (request.method === method && request.path === `/clouddriver${path}`) {
@@ -102,10 +102,10 @@ for (const [line, method, path] of [
     })
     const definition = method === 'DELETE' ? undefined : { name: 'new', type: 'kubernetes' }
 
-    const { status } = await beyond.ask(line, definition)
+    const { status } = await platform.ask(line, definition)
 
     assert.equal(status, 200)
-    const listed = (await beyond.ask('GET /credentials')).body as { name: string }[]
+    const listed = (await platform.ask('GET /credentials')).body as { name: string }[]
     assert.deepEqual(
       listed.map(({ name }) => name),
       ['new'],
@@ -115,75 +115,75 @@ for (const [line, method, path] of [
 
 test('what managed delivery finds wrong with a configuration is passed on whole', async (t) => {
   const findings = { message: 'bad', details: { path: 'environments' } }
-  const beyond = await startBeyond(t, { answers: { 'POST /keel/delivery-configs/validate': new Reply(400, findings) } })
-  const { status, body } = await beyond.ask('POST /managed/delivery-configs/validate', {})
+  const platform = await startPlatform(t, { answers: { 'POST /keel/delivery-configs/validate': new Reply(400, findings) } })
+  const { status, body } = await platform.ask('POST /managed/delivery-configs/validate', {})
   assert.deepEqual([status, body], [400, findings])
 })
 
 test('a managed resource whose name ends in .yml is asked for as YAML', async (t) => {
   const yaml = new Reply(200, 'kind: cluster\n', { 'content-type': 'application/x-yaml' })
-  const beyond = await startBeyond(t, { answers: { 'GET /keel/resources/r1.yml': yaml } })
-  const { status, body, headers } = await beyond.ask('GET /managed/resources/r1.yml')
+  const platform = await startPlatform(t, { answers: { 'GET /keel/resources/r1.yml': yaml } })
+  const { status, body, headers } = await platform.ask('GET /managed/resources/r1.yml')
   assert.deepEqual([status, body, headers.get('content-type')], [200, 'kind: cluster\n', 'application/x-yaml'])
-  assert.equal(beyond.requests()[0]?.headers.accept, 'application/x-yaml')
+  assert.equal(platform.requests()[0]?.headers.accept, 'application/x-yaml')
 })
 
 test('a report in HTML is served as text', async (t) => {
   const html = new Reply(200, '<script>alert(1)</script>', { 'content-type': 'text/html' })
-  const beyond = await startBeyond(t, { answers: { 'GET /keel/reports/adoption': html } })
-  const { headers } = await beyond.ask('GET /managed/reports/adoption')
+  const platform = await startPlatform(t, { answers: { 'GET /keel/reports/adoption': html } })
+  const { headers } = await platform.ask('GET /managed/reports/adoption')
   assert.match(String(headers.get('content-type')), /^text\/plain/)
 })
 
 test('installed plugins are listed by service, and a service that fails has none', async (t) => {
-  const beyond = await startBeyond(t, {
+  const platform = await startPlatform(t, {
     off: ['fiat', 'igor', 'kayenta', 'keel', 'mine', 'swabbie', 'rosco', 'clouddriver', 'flex', 'mahe'],
     answers: ({ path }) => {
       if (path === '/orca/installedPlugins') return [{ id: 'acme.plugin' }]
       return path === '/echo/installedPlugins' ? new Reply(500) : []
     },
   })
-  const { status, body } = await beyond.ask('GET /plugins/installed')
+  const { status, body } = await platform.ask('GET /plugins/installed')
   assert.deepEqual([status, body], [200, { echo: [], front50: [], gate: [], orca: [{ id: 'acme.plugin' }] }])
-  assert.deepEqual((await beyond.ask('GET /plugins/installed?service=orca')).body, { orca: [{ id: 'acme.plugin' }] })
+  assert.deepEqual((await platform.ask('GET /plugins/installed?service=orca')).body, { orca: [{ id: 'acme.plugin' }] })
 })
 
 test('a plugin is published with the hash of its file', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /front50/pluginBinaries/acme.plugin/1.0.0': new Reply(200) } })
+  const platform = await startPlatform(t, { answers: { 'POST /front50/pluginBinaries/acme.plugin/1.0.0': new Reply(200) } })
   const form = new FormData()
   form.set('plugin', new File(['the bytes'], 'plugin.zip'))
 
-  const { status } = await beyond.ask('POST /plugins/publish/acme.plugin/1.0.0', form)
+  const { status } = await platform.ask('POST /plugins/publish/acme.plugin/1.0.0', form)
 
   assert.equal(status, 200)
   const hash = createHash('sha512').update('the bytes').digest('hex')
-  assert.deepEqual(beyond.calls(), [`front50 POST /pluginBinaries/acme.plugin/1.0.0?sha512sum=${hash}`])
-  assert.match(beyond.requests()[0]?.body ?? '', /the bytes/)
+  assert.deepEqual(platform.calls(), [`front50 POST /pluginBinaries/acme.plugin/1.0.0?sha512sum=${hash}`])
+  assert.match(platform.requests()[0]?.body ?? '', /the bytes/)
 })
 
 test('a plugin without a file is refused', async (t) => {
-  const beyond = await startBeyond(t)
+  const platform = await startPlatform(t)
   const form = new FormData()
   form.set('other', 'x')
-  assert.equal((await beyond.ask('POST /plugins/publish/acme.plugin/1.0.0', form)).status, 400)
-  assert.equal((await beyond.ask('POST /plugins/publish/acme.plugin/1.0.0', {})).status, 400)
-  assert.equal((await beyond.ask('POST /plugins/publish/acme.plugin/1.0.0')).status, 400)
-  assert.deepEqual(beyond.calls(), [])
+  assert.equal((await platform.ask('POST /plugins/publish/acme.plugin/1.0.0', form)).status, 400)
+  assert.equal((await platform.ask('POST /plugins/publish/acme.plugin/1.0.0', {})).status, 400)
+  assert.equal((await platform.ask('POST /plugins/publish/acme.plugin/1.0.0')).status, 400)
+  assert.deepEqual(platform.calls(), [])
 })
 
 test('a firewall is found by its id, as a security group is', async (t) => {
   const found = [{ results: [{ url: '/securityGroups/prod/aws/web?region=eu' }] }]
-  const beyond = await startBeyond(t, {
+  const platform = await startPlatform(t, {
     answers: { 'GET /clouddriver/search': found, 'GET /clouddriver/securityGroups/prod/aws/eu/web': { id: 'sg-1' } },
   })
-  const { status, body } = await beyond.ask('GET /firewalls?id=sg-1')
+  const { status, body } = await platform.ask('GET /firewalls?id=sg-1')
   assert.deepEqual([status, body], [200, { id: 'sg-1' }])
 })
 
 test('HEAD works where GET does', async (t) => {
-  const beyond = await startBeyond(t)
+  const platform = await startPlatform(t)
   for (const path of ['/version', '/banners', '/projects']) {
-    const { status, body } = await beyond.ask(`HEAD ${path}`)
+    const { status, body } = await platform.ask(`HEAD ${path}`)
     assert.deepEqual([status, body], [200, undefined])
   }
 })

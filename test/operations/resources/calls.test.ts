@@ -1,11 +1,11 @@
 /** Each operation that is one call asks the right service the right thing, and passes the answer on. */
 import { test } from 'node:test'
-import { checkRow, type Row, startBeyond } from './beyond.ts'
+import { checkRow, type Row, startPlatform } from './platform.ts'
 import * as tables from './rows.ts'
 
 for (const [family, rows] of Object.entries(tables) as [string, Row[]][]) {
   test(`operations of ${family} become one call each`, async (t) => {
-    const beyond = await startBeyond(t)
-    for (const row of rows) await t.test(`${row.ask} asks ${row.call}`, () => checkRow(beyond, row))
+    const platform = await startPlatform(t)
+    for (const row of rows) await t.test(`${row.ask} asks ${row.call}`, () => checkRow(platform, row))
   })
 }

@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { Reply } from '../../support/upstream.ts'
-import { startBeyond } from './beyond.ts'
+import { startPlatform } from './platform.ts'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const ulid = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
 test('events-scenario 1: a pipeline started by name is an event, under ids that the answer names', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /echo/': new Reply(200) } })
+  const platform = await startPlatform(t, { answers: { 'POST /echo/': new Reply(200) } })
 
-  const answer = await beyond.ask('POST /pipelines/v2/demo/build', { type: 'manual', parameters: { a: '1' } })
+  const answer = await platform.ask('POST /pipelines/v2/demo/build', { type: 'manual', parameters: { a: '1' } })
 
   const { eventId, ref } = answer.body as { eventId: string; ref: string }
   assert.equal(answer.status, 202)
@@ -19,8 +19,8 @@ test('events-scenario 1: a pipeline started by name is an event, under ids that 
   assert.match(ref, /^\/pipelines\/[^/]+$/)
   const executionId = ref.slice('/pipelines/'.length)
   assert.match(executionId, ulid)
-  const [sent] = beyond.requests()
-  assert.deepEqual(beyond.calls(), ['echo POST /'])
+  const [sent] = platform.requests()
+  assert.deepEqual(platform.calls(), ['echo POST /'])
   assert.equal(sent?.headers['x-spinnaker-application'], 'demo')
   assert.deepEqual(JSON.parse(sent?.body ?? ''), {
     details: { type: 'manual' },
@@ -35,49 +35,49 @@ test('events-scenario 1: a pipeline started by name is an event, under ids that 
 })
 
 test('a pipeline is started without a body, and its name may hold spaces and dots', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /echo/': new Reply(200) } })
-  const answer = await beyond.ask('POST /pipelines/v2/demo/build%20v1.0')
+  const platform = await startPlatform(t, { answers: { 'POST /echo/': new Reply(200) } })
+  const answer = await platform.ask('POST /pipelines/v2/demo/build%20v1.0')
   assert.equal(answer.status, 202)
-  const sent = JSON.parse(beyond.requests()[0]?.body ?? '') as { content: { pipelineNameOrId: string } }
+  const sent = JSON.parse(platform.requests()[0]?.body ?? '') as { content: { pipelineNameOrId: string } }
   assert.equal(sent.content.pipelineNameOrId, 'build v1.0')
 })
 
 test('ids that a client sends in the trigger are replaced', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /echo/': new Reply(200) } })
-  await beyond.ask('POST /pipelines/v2/demo/build', { executionId: 'chosen', eventId: 'chosen' })
-  assert.doesNotMatch(beyond.requests()[0]?.body ?? '', /chosen/)
+  const platform = await startPlatform(t, { answers: { 'POST /echo/': new Reply(200) } })
+  await platform.ask('POST /pipelines/v2/demo/build', { executionId: 'chosen', eventId: 'chosen' })
+  assert.doesNotMatch(platform.requests()[0]?.body ?? '', /chosen/)
 })
 
 test('a start that the event service refuses keeps its status', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /echo/': new Reply(503, { message: 'later' }) } })
-  assert.equal((await beyond.ask('POST /pipelines/v2/demo/build', {})).status, 503)
+  const platform = await startPlatform(t, { answers: { 'POST /echo/': new Reply(503, { message: 'later' }) } })
+  assert.equal((await platform.ask('POST /pipelines/v2/demo/build', {})).status, 503)
 })
 
 for (const body of ['[]', '"text"', '{']) {
   test(`a start with the body ${body} is refused without a call`, async (t) => {
-    const beyond = await startBeyond(t)
-    assert.equal((await beyond.ask('POST /pipelines/v2/demo/build', body)).status, 400)
-    assert.deepEqual(beyond.calls(), [])
+    const platform = await startPlatform(t)
+    assert.equal((await platform.ask('POST /pipelines/v2/demo/build', body)).status, 400)
+    assert.deepEqual(platform.calls(), [])
   })
 }
 
 const webhookAnswer = { eventProcessed: true, eventId: 'e1' }
 
 test('events-scenario 12: a webhook without a body is an empty object', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer } })
+  const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer } })
 
-  const answer = await beyond.ask('POST /webhooks/webhook/ci')
+  const answer = await platform.ask('POST /webhooks/webhook/ci')
 
   assert.deepEqual([answer.status, answer.body], [200, webhookAnswer])
-  assert.equal(beyond.requests()[0]?.body, '{}')
+  assert.equal(platform.requests()[0]?.body, '{}')
 })
 
 test('events-scenario 15: a webhook reaches the event service byte for byte, with its signature', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /echo/webhooks/git/github': webhookAnswer } })
+  const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/git/github': webhookAnswer } })
   const body = '{ "z": 1.10,\n "a": 12345678901234567890, "é": "\\u00e9" }'
   const signature = `sha1=${createHmac('sha1', 's').update(body).digest('hex')}`
 
-  const answer = await beyond.ask('POST /webhooks/git/github', body, {
+  const answer = await platform.ask('POST /webhooks/git/github', body, {
     'x-hub-signature': signature,
     'x-github-event': 'push',
     'x-event-key': 'repo:push',
@@ -86,7 +86,7 @@ test('events-scenario 15: a webhook reaches the event service byte for byte, wit
   })
 
   assert.equal(answer.status, 200)
-  const [sent] = beyond.requests()
+  const [sent] = platform.requests()
   assert.equal(sent?.body, body)
   const { headers } = sent
   assert.equal(headers['x-hub-signature'], signature)
@@ -97,17 +97,17 @@ test('events-scenario 15: a webhook reaches the event service byte for byte, wit
 })
 
 test('a webhook that curl calls a form is passed on all the same', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer } })
+  const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/webhook/ci': webhookAnswer } })
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  assert.equal((await beyond.ask('POST /webhooks/webhook/ci', '{"parameters":{}}', headers)).status, 200)
-  assert.equal(beyond.requests()[0]?.headers['content-type'], 'application/json; charset=UTF-8')
+  assert.equal((await platform.ask('POST /webhooks/webhook/ci', '{"parameters":{}}', headers)).status, 200)
+  assert.equal(platform.requests()[0]?.headers['content-type'], 'application/json; charset=UTF-8')
 })
 
 test('what the event service says of an unknown source keeps its status', async (t) => {
-  const beyond = await startBeyond(t, {
+  const platform = await startPlatform(t, {
     answers: { 'POST /echo/webhooks/git/svn': new Reply(400, { message: 'svn is unknown' }) },
   })
-  const answer = await beyond.ask('POST /webhooks/git/svn', {})
+  const answer = await platform.ask('POST /webhooks/git/svn', {})
   assert.equal(answer.status, 400)
   assert.match((answer.body as { message: string }).message, /svn is unknown/)
 })
@@ -120,12 +120,12 @@ for (const [form, body, headers] of [
   ['binary', data, { 'ce-id': '1', 'ce-specversion': '1.0', 'ce-type': 'dev.cdevents.x', 'ce-source': '/ci' }],
 ] as const) {
   test(`a CloudEvent in ${form} form reaches the event service as attributes and data`, async (t) => {
-    const beyond = await startBeyond(t, { answers: { 'POST /echo/webhooks/cdevents/ci': webhookAnswer } })
+    const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/cdevents/ci': webhookAnswer } })
 
-    const answer = await beyond.ask('POST /webhooks/cdevents/ci', body, headers)
+    const answer = await platform.ask('POST /webhooks/cdevents/ci', body, headers)
 
     assert.equal(answer.status, 200)
-    const [sent] = beyond.requests()
+    const [sent] = platform.requests()
     assert.deepEqual(JSON.parse(String(sent?.headers['ce-data'])), data)
     assert.deepEqual([sent?.headers['ce-type'], sent?.headers['ce-source']], ['dev.cdevents.x', '/ci'])
     assert.deepEqual(JSON.parse(sent?.body ?? ''), data)
@@ -133,9 +133,9 @@ for (const [form, body, headers] of [
 }
 
 test('an event that is not a JSON object is refused', async (t) => {
-  const beyond = await startBeyond(t)
-  for (const body of ['{', '[1]', 'null']) assert.equal((await beyond.ask('POST /webhooks/cdevents/ci', body)).status, 400)
-  assert.deepEqual(beyond.calls(), [])
+  const platform = await startPlatform(t)
+  for (const body of ['{', '[1]', 'null']) assert.equal((await platform.ask('POST /webhooks/cdevents/ci', body)).status, 400)
+  assert.deepEqual(platform.calls(), [])
 })
 
 for (const [service, line, path] of [
@@ -143,7 +143,7 @@ for (const [service, line, path] of [
   ['keel', 'POST /managed/notifications/callbacks/slack', '/slack/notifications/callbacks'],
 ] as const) {
   test(`${line} relays body and headers, but no credentials`, async (t) => {
-    const beyond = await startBeyond(t, { answers: { [`POST /${service}${path}`]: { ok: true } } })
+    const platform = await startPlatform(t, { answers: { [`POST /${service}${path}`]: { ok: true } } })
     const headers = {
       'content-type': 'application/x-www-form-urlencoded',
       'x-slack-signature': 'v0=abc',
@@ -152,10 +152,10 @@ for (const [service, line, path] of [
       'x-spinnaker-user': 'admin',
     }
 
-    const answer = await beyond.ask(line, 'payload=%7B%7D', headers)
+    const answer = await platform.ask(line, 'payload=%7B%7D', headers)
 
     assert.deepEqual([answer.status, answer.body], [200, { ok: true }])
-    const [sent] = beyond.requests()
+    const [sent] = platform.requests()
     assert.equal(sent?.body, 'payload=%7B%7D')
     assert.equal(sent?.headers['content-type'], 'application/x-www-form-urlencoded')
     assert.equal(sent?.headers['x-slack-signature'], 'v0=abc')
@@ -165,29 +165,29 @@ for (const [service, line, path] of [
 
 test('a valid timer expression is described', async (t) => {
   const answers = { 'GET /echo/validateCronExpression': { response: 'valid', description: 'at noon' } }
-  const beyond = await startBeyond(t, { answers })
-  const answer = await beyond.ask('GET /cron/validate?expression=0%200%2012%20*%20*%20%3F')
+  const platform = await startPlatform(t, { answers })
+  const answer = await platform.ask('GET /cron/validate?expression=0%200%2012%20*%20*%20%3F')
   assert.deepEqual([answer.status, answer.body], [200, { valid: true, response: 'valid', description: 'at noon' }])
-  assert.deepEqual(beyond.calls(), ['echo GET /validateCronExpression?cronExpression=0%200%2012%20*%20*%20%3F'])
+  assert.deepEqual(platform.calls(), ['echo GET /validateCronExpression?cronExpression=0%200%2012%20*%20*%20%3F'])
 })
 
 test('a wrong timer expression is an answer that says what is wrong', async (t) => {
   const answers = { 'GET /echo/validateCronExpression': new Reply(400, { message: 'x is no minute' }) }
-  const beyond = await startBeyond(t, { answers })
-  const answer = await beyond.ask('GET /cron/validate?expression=x')
+  const platform = await startPlatform(t, { answers })
+  const answer = await platform.ask('GET /cron/validate?expression=x')
   assert.deepEqual([answer.status, answer.body], [200, { valid: false, message: 'x is no minute' }])
 })
 
 test('a cleared timer expression is an answer, too', async (t) => {
   const answers = { 'GET /echo/validateCronExpression': new Reply(400, { message: 'it is empty' }) }
-  const beyond = await startBeyond(t, { answers })
-  const answer = await beyond.ask('GET /cron/validate?expression=')
+  const platform = await startPlatform(t, { answers })
+  const answer = await platform.ask('GET /cron/validate?expression=')
   assert.deepEqual([answer.status, answer.body], [200, { valid: false, message: 'it is empty' }])
-  assert.deepEqual(beyond.calls(), ['echo GET /validateCronExpression?cronExpression='])
+  assert.deepEqual(platform.calls(), ['echo GET /validateCronExpression?cronExpression='])
 })
 
 test('a timer expression must be given, and a broken event service is an error', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'GET /echo/validateCronExpression': new Reply(500) } })
-  assert.equal((await beyond.ask('GET /cron/validate')).status, 400)
-  assert.equal((await beyond.ask('GET /cron/validate?expression=x')).status, 500)
+  const platform = await startPlatform(t, { answers: { 'GET /echo/validateCronExpression': new Reply(500) } })
+  assert.equal((await platform.ask('GET /cron/validate')).status, 400)
+  assert.equal((await platform.ask('GET /cron/validate?expression=x')).status, 500)
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { allOperations } from '../../../src/operations/all.ts'
 import type { ServiceName } from '../../../src/upstreams/services.ts'
 import { Reply } from '../../support/upstream.ts'
-import { type Beyond, startBeyond } from './beyond.ts'
+import { type Platform, startPlatform } from './platform.ts'
 
 const nothingGranted = { name: 'ann', admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [] }
 
@@ -13,9 +13,13 @@ function viewWith(application: string, ...authorizations: string[]) {
 }
 
 /** A gateway whose one user is ann, and whose permission service says what the test says. */
-function startGuarded(t: Parameters<typeof startBeyond>[0], view: unknown, off: readonly ServiceName[] = []): Promise<Beyond> {
+function startGuarded(
+  t: Parameters<typeof startPlatform>[0],
+  view: unknown,
+  off: readonly ServiceName[] = [],
+): Promise<Platform> {
   const accepted = { ref: '/tasks/t1' }
-  return startBeyond(t, {
+  return startPlatform(t, {
     off,
     settings: {
       security: { basicform: { enabled: true } },
@@ -31,8 +35,8 @@ function startGuarded(t: Parameters<typeof startBeyond>[0], view: unknown, off: 
 
 const asAnn = { authorization: `Basic ${Buffer.from('ann:correct horse battery').toString('base64')}` }
 
-function callsBut(beyond: Beyond, service: string): string[] {
-  return beyond.calls().filter((call) => !call.startsWith(service))
+function callsBut(platform: Platform, service: string): string[] {
+  return platform.calls().filter((call) => !call.startsWith(service))
 }
 
 const guarded: readonly [line: string, body: unknown, needs: unknown][] = [
@@ -46,72 +50,72 @@ const guarded: readonly [line: string, body: unknown, needs: unknown][] = [
 
 for (const [line, body, needs] of guarded) {
   test(`${line} is refused to a user without the right, before anything is asked`, async (t) => {
-    const beyond = await startGuarded(t, viewWith('web', 'READ', 'WRITE'))
-    const answer = await beyond.ask(line, body, asAnn)
+    const platform = await startGuarded(t, viewWith('web', 'READ', 'WRITE'))
+    const answer = await platform.ask(line, body, asAnn)
     assert.equal(answer.status, 403)
-    assert.deepEqual(callsBut(beyond, 'fiat'), [])
+    assert.deepEqual(callsBut(platform, 'fiat'), [])
   })
 
   test(`${line} is granted to a user with the right`, async (t) => {
-    const beyond = await startGuarded(t, needs)
-    const answer = await beyond.ask(line, body, asAnn)
+    const platform = await startGuarded(t, needs)
+    const answer = await platform.ask(line, body, asAnn)
     assert.ok(answer.status < 300, `answered ${answer.status}: ${JSON.stringify(answer.body)}`)
-    const [sent] = beyond.requests().filter(({ path }) => !path.startsWith('/fiat'))
+    const [sent] = platform.requests().filter(({ path }) => !path.startsWith('/fiat'))
     assert.equal(sent?.headers['x-spinnaker-user'], 'ann')
   })
 }
 
 test('a pipeline is not started for a user whom the permission service does not know', async (t) => {
-  const beyond = await startGuarded(t, new Reply(404))
-  const answer = await beyond.ask('POST /pipelines/v2/web/build', {}, asAnn)
+  const platform = await startGuarded(t, new Reply(404))
+  const answer = await platform.ask('POST /pipelines/v2/web/build', {}, asAnn)
   assert.equal(answer.status, 401)
   assert.match((answer.body as { message: string }).message, /The permission service does not know the user ann\./)
-  assert.deepEqual(callsBut(beyond, 'fiat'), [])
+  assert.deepEqual(callsBut(platform, 'fiat'), [])
 })
 
 test('auth-scenario 223: who may read an application but not execute in it starts nothing through the event service', async (t) => {
-  const beyond = await startGuarded(t, viewWith('WEB', 'READ'))
-  const answer = await beyond.ask('POST /pipelines/v2/web/build', {}, asAnn)
+  const platform = await startGuarded(t, viewWith('WEB', 'READ'))
+  const answer = await platform.ask('POST /pipelines/v2/web/build', {}, asAnn)
   assert.equal(answer.status, 403)
   const { message } = answer.body as { message: string }
   assert.match(message, /web/i)
   assert.match(message, /EXECUTE/)
-  assert.deepEqual(callsBut(beyond, 'fiat'), [])
+  assert.deepEqual(callsBut(platform, 'fiat'), [])
 })
 
 test('what is for administrators is for them alone, whoever checks permissions otherwise', async (t) => {
-  const beyond = await startGuarded(t, { ...nothingGranted, applications: viewWith('web', 'WRITE').applications })
+  const platform = await startGuarded(t, { ...nothingGranted, applications: viewWith('web', 'WRITE').applications })
   const administrative = allOperations.filter(({ demands }) => demands.some(({ kind }) => kind === 'admin'))
   assert.ok(administrative.length >= 7)
   for (const { method, path } of administrative) {
-    const answer = await beyond.ask(`${method} ${path}?executionId=e1`, undefined, asAnn)
+    const answer = await platform.ask(`${method} ${path}?executionId=e1`, undefined, asAnn)
     assert.equal(answer.status, 403, path)
   }
-  assert.deepEqual(callsBut(beyond, 'fiat'), [])
+  assert.deepEqual(callsBut(platform, 'fiat'), [])
 })
 
 test('without a permission service nobody administers the gateway, and everybody the executions', async (t) => {
-  const beyond = await startGuarded(t, nothingGranted, ['fiat'])
+  const platform = await startGuarded(t, nothingGranted, ['fiat'])
   for (const line of ['POST /auth/roles/sync', 'POST /auth/deleteSessionCache', 'GET /audit/events']) {
-    assert.equal((await beyond.ask(line, undefined, asAnn)).status, 403, line)
+    assert.equal((await platform.ask(line, undefined, asAnn)).status, 403, line)
   }
-  assert.equal((await beyond.ask('PUT /admin/executions/forceCancel?executionId=e1', undefined, asAnn)).status, 200)
-  const explained = await beyond.ask('GET /auth/explain?operation=syncUsingPOST', undefined, asAnn)
+  assert.equal((await platform.ask('PUT /admin/executions/forceCancel?executionId=e1', undefined, asAnn)).status, 200)
+  const explained = await platform.ask('GET /auth/explain?operation=syncUsingPOST', undefined, asAnn)
   assert.equal((explained.body as { decision: string }).decision, 'denied')
 })
 
 test('an execution is cancelled in the name of the administrator', async (t) => {
-  const beyond = await startGuarded(t, { ...nothingGranted, admin: true })
-  await beyond.ask('PUT /admin/executions/forceCancel?executionId=e1&executionType=ORCHESTRATION', undefined, asAnn)
-  assert.deepEqual(callsBut(beyond, 'fiat'), [
+  const platform = await startGuarded(t, { ...nothingGranted, admin: true })
+  await platform.ask('PUT /admin/executions/forceCancel?executionId=e1&executionType=ORCHESTRATION', undefined, asAnn)
+  assert.deepEqual(callsBut(platform, 'fiat'), [
     'orca PUT /admin/forceCancelExecution?executionId=e1&executionType=ORCHESTRATION&canceledBy=ann',
   ])
 })
 
 for (const admin of [true, false]) {
   test(`GET /admin says ${admin} of ${admin ? 'an administrator' : 'anybody else'}`, async (t) => {
-    const beyond = await startGuarded(t, { ...nothingGranted, admin })
-    assert.deepEqual((await beyond.ask('GET /admin', undefined, asAnn)).body, { username: 'ann', isAdmin: admin })
+    const platform = await startGuarded(t, { ...nothingGranted, admin })
+    assert.deepEqual((await platform.ask('GET /admin', undefined, asAnn)).body, { username: 'ann', isAdmin: admin })
   })
 }
 
@@ -134,17 +138,17 @@ const closed = [
 ]
 
 test('what other systems and the start page need is open, and everything else is not', async (t) => {
-  const beyond = await startGuarded(t, nothingGranted)
-  beyond.upstream.answer(() => ({}))
+  const platform = await startGuarded(t, nothingGranted)
+  platform.upstream.answer(() => ({}))
   for (const line of open) {
-    await t.test(`${line} needs no login`, async () => assert.equal((await beyond.ask(line)).status, 200))
+    await t.test(`${line} needs no login`, async () => assert.equal((await platform.ask(line)).status, 200))
   }
   for (const line of closed) {
     await t.test(`${line} needs a login`, async () => {
-      beyond.upstream.answer({})
-      const { status } = await beyond.ask(line)
+      platform.upstream.answer({})
+      const { status } = await platform.ask(line)
       assert.ok(status === 302 || status === 401, `answered ${status}`)
-      assert.deepEqual(beyond.calls(), [])
+      assert.deepEqual(platform.calls(), [])
     })
   }
 })

@@ -1,5 +1,5 @@
 /** Operations that become one call: what is asked of the gateway, and what it asks of the service. */
-import type { Row } from './beyond.ts'
+import type { Row } from './platform.ts'
 
 const list: unknown[] = [{ name: 'one' }]
 const names = ['one', 'two']

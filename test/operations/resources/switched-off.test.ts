@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { allOperations } from '../../../src/operations/all.ts'
 import type { ServiceName } from '../../../src/upstreams/services.ts'
 import { serviceNames } from '../../../src/upstreams/services.ts'
-import { startBeyond } from './beyond.ts'
+import { startPlatform } from './platform.ts'
 import * as tables from './rows.ts'
 
 const optional: readonly string[] = ['kayenta', 'keel', 'mine', 'swabbie', 'igor', 'echo']
@@ -20,12 +20,12 @@ const particular: Readonly<Record<string, unknown>> = {
 }
 
 test('every operation of a service that is off answers an empty list, or 404 with the setting', async (t) => {
-  const beyond = await startBeyond(t, { off: serviceNames })
+  const platform = await startPlatform(t, { off: serviceNames })
   for (const row of rows) {
     const service = row.call.split(' ')[0] as ServiceName
     if (!optional.includes(service)) continue
     await t.test(`${row.ask} without ${service}`, async () => {
-      const { status, body } = await beyond.ask(row.ask, row.body)
+      const { status, body } = await platform.ask(row.ask, row.body)
       if (row.id in particular) assert.deepEqual([status, body], [200, particular[row.id]])
       else if (status === 404) assert.match((body as { message: string }).message, new RegExp(`services\\.${service}\\.baseUrl`))
       else assert.deepEqual([status, body], [200, []])
@@ -34,10 +34,10 @@ test('every operation of a service that is off answers an empty list, or 404 wit
 })
 
 test('an operation of a service that no installation lacks answers 503 while it is off', async (t) => {
-  const beyond = await startBeyond(t, { off: serviceNames })
+  const platform = await startPlatform(t, { off: serviceNames })
   for (const line of ['GET /pipelineConfigs', 'POST /pipelines/v2/web/build', 'POST /webhooks/webhook/ci', 'GET /keyPairs']) {
     await t.test(line, async () => {
-      const { status, body } = await beyond.ask(line)
+      const { status, body } = await platform.ask(line)
       assert.equal(status, 503)
       assert.match((body as { message: string }).message, /is switched off. Set services\./)
     })
@@ -45,14 +45,14 @@ test('an operation of a service that no installation lacks answers 503 while it 
 })
 
 test('a timer expression cannot be checked without the event service, which is an answer', async (t) => {
-  const beyond = await startBeyond(t, { off: ['fiat', 'echo'] })
-  const { status, body } = await beyond.ask('GET /cron/validate?expression=x')
+  const platform = await startPlatform(t, { off: ['fiat', 'echo'] })
+  const { status, body } = await platform.ask('GET /cron/validate?expression=x')
   assert.equal(status, 200)
   assert.equal((body as { valid: boolean }).valid, false)
 })
 
 test('callbacks, resources and checks of managed delivery do not exist without it', async (t) => {
-  const beyond = await startBeyond(t, { off: ['fiat', 'keel'] })
+  const platform = await startPlatform(t, { off: ['fiat', 'keel'] })
   const lines = [
     'POST /managed/notifications/callbacks/slack',
     'GET /managed/resources/r1',
@@ -60,9 +60,9 @@ test('callbacks, resources and checks of managed delivery do not exist without i
     'GET /managed/delivery-configs/web',
     'GET /managed/reports/adoption',
   ]
-  for (const line of lines) assert.equal((await beyond.ask(line)).status, 404, line)
-  assert.equal((await beyond.ask('POST /managed/delivery-configs/validate', {})).status, 404)
-  assert.deepEqual(beyond.calls(), [])
+  for (const line of lines) assert.equal((await platform.ask(line)).status, 404, line)
+  assert.equal((await platform.ask('POST /managed/delivery-configs/validate', {})).status, 404)
+  assert.deepEqual(platform.calls(), [])
 })
 
 const quiet = [
@@ -77,24 +77,24 @@ const quiet = [
 ]
 
 test('a query about managed delivery says which service is missing, where clients of GraphQL look', async (t) => {
-  const beyond = await startBeyond(t, { off: ['fiat', 'keel'] })
-  const { status, body } = await beyond.ask('POST /managed/graphql', { query: '{ application { name } }' })
+  const platform = await startPlatform(t, { off: ['fiat', 'keel'] })
+  const { status, body } = await platform.ask('POST /managed/graphql', { query: '{ application { name } }' })
   const { message, errors } = body as { message: string; errors: { message: string }[] }
   assert.match(message, /^Managed delivery needs the service keel, which is switched off\. Set services\.keel\.baseUrl/)
   assert.deepEqual([status, errors], [404, [{ message }]])
 })
 
 test('what this gateway has none of is an empty list', async (t) => {
-  const beyond = await startBeyond(t)
+  const platform = await startPlatform(t)
   for (const line of quiet) {
     await t.test(line, async () => {
-      const { status, body, headers } = await beyond.ask(line)
+      const { status, body, headers } = await platform.ask(line)
       assert.deepEqual([status, body], [200, []])
       assert.equal(headers.get('content-type'), 'application/json')
     })
   }
-  assert.equal((await beyond.ask('GET /plugins/deck/acme/1.0/index.js')).status, 404)
-  assert.deepEqual(beyond.calls(), [])
+  assert.equal((await platform.ask('GET /plugins/deck/acme/1.0/index.js')).status, 404)
+  assert.deepEqual(platform.calls(), [])
 })
 
 test('operation ids and addresses are unique', () => {

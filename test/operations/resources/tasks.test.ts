@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InTurn, Reply } from '../../support/upstream.ts'
-import { type Beyond, startBeyond } from './beyond.ts'
+import { type Platform, startPlatform } from './platform.ts'
 
 const accepted = { ref: '/tasks/t1' }
 const quickPolls = { 'task-service': { maxNumberOfPolls: 3, defaultIntervalBetweenPolls: 20 } }
@@ -13,8 +13,8 @@ interface Submission {
   job: Record<string, unknown>[]
 }
 
-function submitted(beyond: Beyond): Submission {
-  const request = beyond.requests().find(({ path }) => path === '/orca/ops')
+function submitted(platform: Platform): Submission {
+  const request = platform.requests().find(({ path }) => path === '/orca/ops')
   assert.equal(request?.headers['content-type'], 'application/context+json')
   return JSON.parse(request.body) as Submission
 }
@@ -29,13 +29,13 @@ for (const [kind, isStrategy] of [
     const finished = { id: 't1', status: 'SUCCEEDED', variables: [] }
     const running = { id: 't1', status: 'RUNNING' }
     const answers = { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': new InTurn(running, finished) }
-    const beyond = await startBeyond(t, { answers })
+    const platform = await startPlatform(t, { answers })
 
-    const answer = await beyond.ask(`POST /actions/${kind}/reorder`, { application: 'web', idsToIndices: { a: 1, b: 0 } })
+    const answer = await platform.ask(`POST /actions/${kind}/reorder`, { application: 'web', idsToIndices: { a: 1, b: 0 } })
 
     assert.deepEqual([answer.status, answer.body], [200, finished])
-    assert.deepEqual(beyond.calls(), ['orca POST /ops', 'orca GET /tasks/t1', 'orca GET /tasks/t1'])
-    const { application, job } = submitted(beyond)
+    assert.deepEqual(platform.calls(), ['orca POST /ops', 'orca GET /tasks/t1', 'orca GET /tasks/t1'])
+    const { application, job } = submitted(platform)
     assert.equal(application, 'web')
     const [{ type, user, ...fields } = {}] = job
     assert.deepEqual([type, user], ['reorderPipelines', 'anonymous'])
@@ -44,25 +44,25 @@ for (const [kind, isStrategy] of [
       idsToIndices: { a: 1, b: 0 },
       isStrategy,
     })
-    assert.equal(beyond.requests()[0]?.headers['x-spinnaker-application'], 'web')
+    assert.equal(platform.requests()[0]?.headers['x-spinnaker-application'], 'web')
   })
 }
 
 for (const body of [{ application: 'web' }, { idsToIndices: {} }, { application: '', idsToIndices: {} }, []]) {
   test(`a new order of ${JSON.stringify(body)} is refused without a call`, async (t) => {
-    const beyond = await startBeyond(t)
-    const answer = await beyond.ask('POST /actions/pipelines/reorder', body)
+    const platform = await startPlatform(t)
+    const answer = await platform.ask('POST /actions/pipelines/reorder', body)
     assert.equal(answer.status, 400)
-    assert.deepEqual(beyond.calls(), [])
+    assert.deepEqual(platform.calls(), [])
   })
 }
 
 test('the first error text of a failed task is the message of a 400', async (t) => {
   const exception = { details: { error: 'Unexpected', errors: ['the name is taken', 'and more'] } }
   const task = { id: 't1', status: 'TERMINAL', variables: [{ key: 'exception', value: exception }] }
-  const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': task } })
+  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': task } })
 
-  const answer = await beyond.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+  const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
 
   assert.equal(answer.status, 400)
   assert.equal((answer.body as { message: string }).message, 'the name is taken')
@@ -70,49 +70,49 @@ test('the first error text of a failed task is the message of a 400', async (t) 
 
 for (const status of ['TERMINAL', 'CANCELED', 'STOPPED', 'SKIPPED', 'FAILED_CONTINUE']) {
   test(`a task that ends as ${status} is not asked again, and the 400 names it`, async (t) => {
-    const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': { status } } })
+    const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': { status } } })
 
-    const answer = await beyond.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+    const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
 
     assert.equal(answer.status, 400)
     assert.match((answer.body as { message: string }).message, new RegExp(`t1 ended as ${status}`))
-    assert.equal(beyond.calls().length, 2)
+    assert.equal(platform.calls().length, 2)
   })
 }
 
 test('a task that does not end is given up after the configured time', async (t) => {
   const answers = { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': { status: 'RUNNING' } }
-  const beyond = await startBeyond(t, { answers, settings: quickPolls })
+  const platform = await startPlatform(t, { answers, settings: quickPolls })
 
-  const answer = await beyond.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+  const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
 
   assert.equal(answer.status, 400)
   assert.match((answer.body as { message: string }).message, /did not finish in time: task t1 is RUNNING/)
-  assert.ok(beyond.calls().includes('orca GET /tasks/t1'), 'it was asked for')
+  assert.ok(platform.calls().includes('orca GET /tasks/t1'), 'it was asked for')
 })
 
 test('a submission that names no task is a failure, and nothing is asked for', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': {} } })
-  const answer = await beyond.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': {} } })
+  const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
   assert.equal(answer.status, 400)
-  assert.deepEqual(beyond.calls(), ['orca POST /ops'])
+  assert.deepEqual(platform.calls(), ['orca POST /ops'])
 })
 
 test('a refused submission keeps the status of the orchestrator', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': new Reply(403, { message: 'not yours' }) } })
-  const answer = await beyond.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
+  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': new Reply(403, { message: 'not yours' }) } })
+  const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
   assert.equal(answer.status, 403)
 })
 
 test('saving many pipelines answers with the report that the task left', async (t) => {
   const bulksave = { successful_pipelines_count: 1, failed_pipelines_count: 0 }
   const task = { status: 'SUCCEEDED', variables: [{ key: 'bulksave', value: bulksave }] }
-  const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': task } })
+  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': task } })
 
-  const answer = await beyond.ask('POST /pipelines/bulksave', [{ application: 'web', name: 'é' }])
+  const answer = await platform.ask('POST /pipelines/bulksave', [{ application: 'web', name: 'é' }])
 
   assert.deepEqual([answer.status, answer.body], [200, bulksave])
-  const { application, job } = submitted(beyond)
+  const { application, job } = submitted(platform)
   assert.equal(application, 'bulk_save_placeholder_app')
   assert.equal(job[0]?.['type'], 'savePipeline')
   assert.equal(job[0]?.['isBulkSavingPipelines'], true)
@@ -124,20 +124,20 @@ test('a definition becomes the text of a template', async (t) => {
     'GET /front50/pipelines/p1/get': '{"id":"p1"}',
     'POST /orca/convertPipelineToTemplate': new Reply(200, 'schema: "1"'),
   }
-  const beyond = await startBeyond(t, { answers })
+  const platform = await startPlatform(t, { answers })
 
-  const answer = await beyond.ask('GET /pipelineConfigs/p1/convertToTemplate')
+  const answer = await platform.ask('GET /pipelineConfigs/p1/convertToTemplate')
 
   assert.deepEqual([answer.status, answer.body], [200, 'schema: "1"'])
-  assert.equal(beyond.requests()[1]?.body, '{"id":"p1"}')
-  const unknown = await beyond.ask('GET /pipelineConfigs/p2/convertToTemplate')
+  assert.equal(platform.requests()[1]?.body, '{"id":"p1"}')
+  const unknown = await platform.ask('GET /pipelineConfigs/p2/convertToTemplate')
   assert.equal(unknown.status, 404)
 })
 
 const template = { id: 't1', metadata: { name: 'Canary', scopes: ['web'] } }
 
 test('a version-1 template is submitted, and the task is the answer', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': accepted } })
+  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted } })
   const rows = [
     ['POST /pipelineTemplates', template, { type: 'createPipelineTemplate' }, 'web'],
     [
@@ -150,10 +150,10 @@ test('a version-1 template is submitted, and the task is the answer', async (t) 
   ] as const
   for (const [line, body, wanted, owner] of rows) {
     await t.test(line, async () => {
-      beyond.upstream.answer({ 'POST /orca/ops': accepted })
-      const answer = await beyond.ask(line, body)
+      platform.upstream.answer({ 'POST /orca/ops': accepted })
+      const answer = await platform.ask(line, body)
       assert.deepEqual([answer.status, answer.body], [202, accepted])
-      const { application, job } = submitted(beyond)
+      const { application, job } = submitted(platform)
       assert.equal(application, owner)
       assert.partialDeepStrictEqual(job[0], wanted)
       if (body !== undefined) assert.deepEqual(fromBase64(job[0]?.['pipelineTemplate']), template)
@@ -164,7 +164,7 @@ test('a version-1 template is submitted, and the task is the answer', async (t) 
 test('a change of a version-2 template is waited for, and answered with 202 and the finished task', async (t) => {
   const finished = { id: 't1', status: 'SUCCEEDED' }
   const answers = { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': finished }
-  const beyond = await startBeyond(t)
+  const platform = await startPlatform(t)
   const rows = [
     ['POST /v2/pipelineTemplates/create?tag=stable', template, { type: 'createV2PipelineTemplate', tag: 'stable' }],
     ['POST /v2/pipelineTemplates/update/t1', template, { type: 'updateV2PipelineTemplate', id: 't1', skipPlanDependents: false }],
@@ -176,10 +176,10 @@ test('a change of a version-2 template is waited for, and answered with 202 and 
   ] as const
   for (const [line, body, wanted] of rows) {
     await t.test(line, async () => {
-      beyond.upstream.answer(answers)
-      const answer = await beyond.ask(line, body)
+      platform.upstream.answer(answers)
+      const answer = await platform.ask(line, body)
       assert.deepEqual([answer.status, answer.body], [202, finished])
-      const { job } = submitted(beyond)
+      const { job } = submitted(platform)
       assert.partialDeepStrictEqual(job[0], wanted)
       if (body !== undefined) assert.deepEqual(fromBase64(job[0]?.['pipelineTemplate']), { schema: 'v2', ...template })
     })
@@ -187,20 +187,20 @@ test('a change of a version-2 template is waited for, and answered with 202 and 
 })
 
 test('a template of another schema is not stored as version 2', async (t) => {
-  const beyond = await startBeyond(t)
-  const answer = await beyond.ask('POST /v2/pipelineTemplates/create', { ...template, schema: '1' })
+  const platform = await startPlatform(t)
+  const answer = await platform.ask('POST /v2/pipelineTemplates/create', { ...template, schema: '1' })
   assert.equal(answer.status, 400)
-  assert.deepEqual(beyond.calls(), [])
+  assert.deepEqual(platform.calls(), [])
 })
 
 test('entity tags are submitted with the entity that the query names', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': accepted } })
+  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted } })
   const tags = [{ name: 'alert', value: 'x' }]
 
-  const answer = await beyond.ask('POST /tags?entityId=web-v001&entityType=servergroup&cloudProvider=aws&account=prod', tags)
+  const answer = await platform.ask('POST /tags?entityId=web-v001&entityType=servergroup&cloudProvider=aws&account=prod', tags)
 
   assert.deepEqual([answer.status, answer.body], [202, accepted])
-  const { job } = submitted(beyond)
+  const { job } = submitted(platform)
   const entityRef = { entityId: 'web-v001', entityType: 'servergroup', cloudProvider: 'aws', account: 'prod' }
   assert.partialDeepStrictEqual(job[0], { type: 'upsertEntityTags', isPartial: true, entityRef, tags })
 })
@@ -211,39 +211,39 @@ test('tags are removed from the entity that has them, in the name of its applica
     'GET /clouddriver/tags/aws%3Aservergroup%3Aweb-v001%3A1%3Aeu': stored,
     'POST /orca/ops': accepted,
   }
-  const beyond = await startBeyond(t, { answers })
+  const platform = await startPlatform(t, { answers })
 
-  const answer = await beyond.ask('DELETE /tags/aws:serverGroup:web-v001:1:eu/a,b')
+  const answer = await platform.ask('DELETE /tags/aws:serverGroup:web-v001:1:eu/a,b')
 
   assert.equal(answer.status, 202)
-  const { application, job } = submitted(beyond)
+  const { application, job } = submitted(platform)
   assert.equal(application, 'web')
   assert.partialDeepStrictEqual(job[0], { type: 'deleteEntityTags', id: stored.id, tags: ['a', 'b'] })
-  assert.equal((await beyond.ask('DELETE /tags/unknown/a')).status, 404)
+  assert.equal((await platform.ask('DELETE /tags/unknown/a')).status, 404)
 })
 
 test('tags of many entities are one submission', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': accepted } })
+  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted } })
   const entityTags = [{ entityRef: { entityId: 'x' }, tags: [] }]
-  const answer = await beyond.ask('POST /batch/tags', entityTags)
+  const answer = await platform.ask('POST /batch/tags', entityTags)
   assert.equal(answer.status, 202)
-  const { application, job } = submitted(beyond)
+  const { application, job } = submitted(platform)
   assert.equal(application, 'adhoc')
   assert.partialDeepStrictEqual(job[0], { type: 'bulkUpsertEntityTags', entityTags })
 })
 
 for (const method of ['POST', 'PUT']) {
   test(`${method} /plugins/info submits what is known about a plugin`, async (t) => {
-    const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': accepted } })
-    const answer = await beyond.ask(`${method} /plugins/info`, { id: 'acme.plugin' })
+    const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted } })
+    const answer = await platform.ask(`${method} /plugins/info`, { id: 'acme.plugin' })
     assert.deepEqual([answer.status, answer.body], [202, accepted])
-    assert.partialDeepStrictEqual(submitted(beyond).job[0], { type: 'upsertPluginInfo', pluginInfo: { id: 'acme.plugin' } })
+    assert.partialDeepStrictEqual(submitted(platform).job[0], { type: 'upsertPluginInfo', pluginInfo: { id: 'acme.plugin' } })
   })
 }
 
 test('DELETE /plugins/info submits the deletion', async (t) => {
-  const beyond = await startBeyond(t, { answers: { 'POST /orca/ops': accepted } })
-  const answer = await beyond.ask('DELETE /plugins/info/acme.plugin')
+  const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted } })
+  const answer = await platform.ask('DELETE /plugins/info/acme.plugin')
   assert.equal(answer.status, 202)
-  assert.partialDeepStrictEqual(submitted(beyond).job[0], { type: 'deletePluginInfo', pluginInfoId: 'acme.plugin' })
+  assert.partialDeepStrictEqual(submitted(platform).job[0], { type: 'deletePluginInfo', pluginInfoId: 'acme.plugin' })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { openChromium } from '../support/chromium.ts'
-import { startGateway } from '../support/gateway.ts'
+import { openChromium } from '../../support/chromium.ts'
+import { startGateway } from '../../support/gateway.ts'
 
 interface Visited {
   page: Page

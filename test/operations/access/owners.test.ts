@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Owners } from '../../src/operations/access/owners.ts'
-import type { OperationRequest } from '../../src/operations/operation.ts'
+import { Owners } from '../../../src/operations/access/owners.ts'
+import type { OperationRequest } from '../../../src/operations/operation.ts'
 
 test('the owner of a run is remembered until the run is deleted', async () => {
   let application = 'web'

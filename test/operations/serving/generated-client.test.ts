@@ -4,13 +4,13 @@ import { copyFileSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { findOperation } from '../../src/operations/access/find-operation.ts'
-import { allOperations, subjects } from '../../src/operations/all.ts'
-import { formatOpenApi } from '../../src/operations/serving/openapi.ts'
-import { startGateway } from '../support/gateway.ts'
-import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import { findOperation } from '../../../src/operations/access/find-operation.ts'
+import { allOperations, subjects } from '../../../src/operations/all.ts'
+import { formatOpenApi } from '../../../src/operations/serving/openapi.ts'
+import { startGateway } from '../../support/gateway.ts'
+import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 
-const root = resolve(import.meta.dirname, '../..')
+const root = resolve(import.meta.dirname, '../../..')
 const password = 'all-hands-on-deck'
 
 /** What the calls are given; they are compiled here and not with the project. */

@@ -1,8 +1,8 @@
 /** A wrong value of an enumeration is answered with the right ones, whichever operation it is sent to. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startGateway } from '../support/gateway.ts'
-import { waitFor, waitUntil } from '../support/wait-until.ts'
+import { startGateway } from '../../support/gateway.ts'
+import { waitFor, waitUntil } from '../../support/wait-until.ts'
 
 type Fields = Record<string, unknown>
 

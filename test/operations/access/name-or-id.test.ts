@@ -1,7 +1,7 @@
 /** Definitions found by name or by id, through the gateway, with the embedded store behind it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startGateway } from '../support/gateway.ts'
+import { startGateway } from '../../support/gateway.ts'
 
 test('definitions-scenario 30: a definition is found by its name and by its id, and anything else is 404', async (t) => {
   const gateway = await startGateway(t, {}, { embedded: true })

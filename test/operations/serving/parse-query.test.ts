@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { allOperations } from '../../src/operations/all.ts'
-import { createQueryRules, parseQuery } from '../../src/operations/serving/parse-query.ts'
+import { allOperations } from '../../../src/operations/all.ts'
+import { createQueryRules, parseQuery } from '../../../src/operations/serving/parse-query.ts'
 
 /** What names the thing that the request is about; an empty name would be about nothing. */
 const refusedWhenEmpty = [

@@ -1,18 +1,19 @@
-/** What the tests of operations beyond the specification share: a gateway in front of one server that plays every service. */
+/** A gateway in front of one server that plays every service. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type ServiceName, serviceNames } from '../../../src/upstreams/services.ts'
 import { type GatewayOptions, type GatewaySettings, startGateway } from '../../support/gateway.ts'
 import { type Answers, type RecordedRequest, startUpstream, type Upstream } from '../../support/upstream.ts'
+import { type Asked, parse, toCall } from '../contract/contract.ts'
 
-export interface BeyondOptions extends GatewayOptions {
+export interface PlatformOptions extends GatewayOptions {
   /** Services that are switched off; by default only the permission service is. */
   off?: readonly ServiceName[]
   answers?: Answers
   settings?: GatewaySettings
 }
 
-export interface Beyond {
+export interface Platform {
   readonly url: string
   readonly upstream: Upstream
   /** What the services were asked because of the client's requests, as `service METHOD /path?query`. */
@@ -20,14 +21,7 @@ export interface Beyond {
   /** The same requests, as they came. */
   requests(): RecordedRequest[]
   /** Sends `METHOD /path`, with a body as JSON. */
-  ask(line: string, body?: unknown, headers?: Record<string, string>): Promise<Answered>
-}
-
-export interface Answered {
-  status: number
-  headers: Headers
-  /** Parsed JSON; undefined when empty; text that is no JSON as it is. */
-  body: unknown
+  ask(line: string, body?: unknown, headers?: Record<string, string>): Promise<Asked>
 }
 
 /** The refreshes of the gateway's own lists. */
@@ -37,7 +31,7 @@ const refreshes = [
   'clouddriver GET /credentials?expand=true',
 ]
 
-export async function startBeyond(t: TestContext, options: BeyondOptions = {}): Promise<Beyond> {
+export async function startPlatform(t: TestContext, options: PlatformOptions = {}): Promise<Platform> {
   const { off = ['fiat'], answers = {}, settings = {}, ...rest } = options
   const upstream = await startUpstream(t, answers)
   const services = Object.fromEntries(
@@ -54,13 +48,7 @@ export async function startBeyond(t: TestContext, options: BeyondOptions = {}): 
   return { url, upstream, requests, calls: () => requests().map(toCall), ask: (...asked) => ask(url, ...asked) }
 }
 
-/** `service METHOD /path?query` of a recorded request. */
-export function toCall({ method, path, query }: RecordedRequest): string {
-  const [, service, ...rest] = path.split('/')
-  return `${service} ${method} /${rest.join('/')}${query === '' ? '' : `?${query}`}`
-}
-
-async function ask(url: string, line: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answered> {
+async function ask(url: string, line: string, body?: unknown, headers: Record<string, string> = {}): Promise<Asked> {
   const [method, path] = line.split(' ') as [string, string]
   const answer = await fetch(url + path, {
     method,
@@ -69,14 +57,6 @@ async function ask(url: string, line: string, body?: unknown, headers: Record<st
     headers: body === undefined || body instanceof FormData ? headers : { 'content-type': 'application/json', ...headers },
   })
   return { status: answer.status, headers: answer.headers, body: parse(await answer.text()) }
-}
-
-function parse(text: string): unknown {
-  try {
-    return text === '' ? undefined : JSON.parse(text)
-  } catch {
-    return text
-  }
 }
 
 /** One operation that becomes one call to a service, and the answer that comes back. */
@@ -95,17 +75,17 @@ export interface Row {
 }
 
 /** Asks for one row, and checks the call, the body that was passed on, and the answer. */
-export async function checkRow(beyond: Beyond, row: Row): Promise<void> {
+export async function checkRow(platform: Platform, row: Row): Promise<void> {
   const gives = row.gives ?? { from: row.call.split(' ')[0] }
   const [service, method, target] = row.call.split(' ') as [string, string, string]
-  beyond.upstream.answer({ [`${method} /${service}${target.split('?')[0]}`]: gives })
+  platform.upstream.answer({ [`${method} /${service}${target.split('?')[0]}`]: gives })
 
-  const answer = await beyond.ask(row.ask, row.body)
+  const answer = await platform.ask(row.ask, row.body)
 
-  assert.deepEqual(beyond.calls(), [row.call])
+  assert.deepEqual(platform.calls(), [row.call])
   assert.equal(answer.status, row.status ?? 200, JSON.stringify(answer.body))
   assert.deepEqual(answer.body, row.answer === null ? undefined : (row.answer ?? gives))
-  const [sent] = beyond.requests()
+  const [sent] = platform.requests()
   if (row.body !== undefined) assert.deepEqual(JSON.parse(sent?.body ?? ''), row.body)
   if (row.answer === null) assert.equal(answer.headers.get('content-type'), null)
 }

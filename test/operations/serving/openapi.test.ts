@@ -6,12 +6,12 @@ import { validate } from '@readme/openapi-parser'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { parse } from 'yaml'
 import type { z } from 'zod'
-import { allOperations, subjects } from '../../src/operations/all.ts'
-import { answerFormOf } from '../../src/operations/serving/answer-form.ts'
-import { examples } from '../../src/operations/serving/examples.ts'
-import { ApiDocument, formatOpenApi } from '../../src/operations/serving/openapi.ts'
-import { jsonObject } from '../../src/upstreams/answer-form.ts'
-import { startGateway } from '../support/gateway.ts'
+import { allOperations, subjects } from '../../../src/operations/all.ts'
+import { answerFormOf } from '../../../src/operations/serving/answer-form.ts'
+import { examples } from '../../../src/operations/serving/examples.ts'
+import { ApiDocument, formatOpenApi } from '../../../src/operations/serving/openapi.ts'
+import { jsonObject } from '../../../src/upstreams/answer-form.ts'
+import { startGateway } from '../../support/gateway.ts'
 
 interface Schema {
   $ref?: string
@@ -46,7 +46,7 @@ interface ApiContent {
   security: Record<string, unknown>[]
 }
 
-const root = resolve(import.meta.dirname, '../..')
+const root = resolve(import.meta.dirname, '../../..')
 const document = formatOpenApi(subjects, {
   version: '1.2.3',
   serverUrl: 'https://gate.example.com',

@@ -1,9 +1,9 @@
 /** What bodies are about, as far as an orchestrator of one's own would read them otherwise than they look. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { GatewayError } from '../../src/errors.ts'
-import { parseJson } from '../../src/json/json.ts'
-import { checkCarriedDocuments } from '../../src/operations/access/job-form.ts'
+import type { GatewayError } from '../../../src/errors.ts'
+import { parseJson } from '../../../src/json/json.ts'
+import { checkCarriedDocuments } from '../../../src/operations/access/job-form.ts'
 import {
   type Subject,
   subjectsMentionedIn,
@@ -11,7 +11,7 @@ import {
   subjectsOfJobs,
   subjectsOfStart,
   subjectsOfTask,
-} from '../../src/operations/access/subjects.ts'
+} from '../../../src/operations/access/subjects.ts'
 
 const refusal = (code: string) => (error: GatewayError) => error.code === code
 const isHidden = (subjects: Subject[]) => subjects.some(({ kind }) => kind === 'hidden')

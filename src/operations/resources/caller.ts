@@ -1,6 +1,12 @@
-/** Who is shown as having started something. */
+/** Names of the caller: for jobs, and for display beside what the caller started. */
+
 import { isObject, type JsonObject } from '../../json/values.ts'
 import type { OperationRequest } from '../operation.ts'
+
+/** The name that jobs carry as `user`. */
+export function usernameOf({ state: { user } }: OperationRequest): string {
+  return user?.username ?? 'anonymous'
+}
 
 /**
  * Who is shown as having started the pipeline: the caller, and a name of the client's choice only where nobody logs in.

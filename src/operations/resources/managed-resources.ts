@@ -1,0 +1,119 @@
+/** Resources that managed delivery (keel) keeps as they are defined. */
+
+import { z } from 'zod'
+import { pathTo } from '../../http/encode-path.ts'
+import { misfit, noPage } from '../../upstreams/answer-form.ts'
+import { checkDone } from '../../upstreams/upstreams.ts'
+import { decidedByService } from '../demands.ts'
+import type { Operation, OperationRequest } from '../operation.ts'
+import { checkServicePresent } from '../optional-service.ts'
+import type { Platform } from '../platform.ts'
+import { AnyObject, integer, nothing, ObjectList, text } from '../schemas.ts'
+import { managed, streamNamed } from './managed.ts'
+
+const exportPath = '/export/{cloudProvider}/{account}/{type}/{name}'
+
+export const managedResourceOperations: Operation[] = [
+  {
+    id: 'getResourceUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/managed/resources/{resourceId}',
+    demands: decidedByService,
+    summary: 'Get a managed resource',
+    description: 'A managed resource; as YAML when the id ends in `.yml`.',
+    handle: async ({ path }, platform) => streamNamed(platform, '/resources/', path['resourceId'] as string),
+    answer: AnyObject,
+  },
+  {
+    id: 'getResourceStatusUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/managed/resources/{resourceId}/status',
+    demands: decidedByService,
+    summary: 'Get the state of a resource',
+    description: 'State of a managed resource.',
+    handle: resourceStatus,
+    answer: z.object({ status: z.string() }),
+  },
+  {
+    ...managed,
+    id: 'pauseResourceUsingPOST',
+    method: 'POST',
+    path: '/managed/resources/{resourceId}/pause',
+    demands: decidedByService,
+    summary: 'Pause management of a resource',
+    description: 'Stops managing a resource.',
+    forward: { service: 'keel', path: '/resources/{resourceId}/pause' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'resumeResourceUsingDELETE',
+    method: 'DELETE',
+    path: '/managed/resources/{resourceId}/pause',
+    demands: decidedByService,
+    summary: 'Resume management of a resource',
+    description: 'Goes on managing a resource.',
+    forward: { service: 'keel', path: '/resources/{resourceId}/pause' },
+    answer: nothing,
+  },
+  {
+    ...managed,
+    id: 'diffResourceUsingPOST',
+    method: 'POST',
+    path: '/managed/resources/diff',
+    demands: decidedByService,
+    summary: 'Compare a managed resource',
+    description: 'Checks a resource, and reports what would change.',
+    body: { schema: AnyObject, required: true },
+    forward: { service: 'keel', path: '/resources/diff' },
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'exportResourceUsingGET',
+    method: 'GET',
+    path: '/managed/resources/export/{cloudProvider}/{account}/{type}/{name}',
+    demands: decidedByService,
+    summary: 'Export a running resource',
+    description: 'A running resource, as the definition that would manage it.',
+    query: { serviceAccount: text },
+    forward: { service: 'keel', path: exportPath, query: ['serviceAccount'] },
+    answer: AnyObject,
+  },
+  {
+    ...managed,
+    id: 'exportArtifactUsingGET',
+    method: 'GET',
+    path: '/managed/resources/export/artifact/{cloudProvider}/{account}/{clusterName}',
+    demands: decidedByService,
+    summary: 'Export the artifact of a cluster',
+    description: 'The artifact that a cluster runs, as a definition.',
+    forward: { service: 'keel', path: '/export/artifact/{cloudProvider}/{account}/{clusterName}' },
+    answer: AnyObject,
+  },
+  {
+    id: 'getResourceHistoryUsingGET',
+    section: 'beyond',
+    method: 'GET',
+    path: '/history/{name}',
+    demands: decidedByService,
+    summary: 'List events of a resource',
+    description: 'Events of a managed resource, newest first.',
+    query: { limit: integer.optional() },
+    forward: { service: 'keel', path: '/resources/events/{name}', query: ['limit'] },
+    whenDisabled: [],
+    answer: ObjectList,
+  },
+]
+
+/** Keel answers with the bare word. */
+async function resourceStatus(request: OperationRequest, platform: Platform): Promise<{ status: string }> {
+  checkServicePresent(platform, 'keel')
+  const answer = await request.call('keel', { path: pathTo`/resources/${request.path['resourceId'] as string}/status` })
+  checkDone(answer, 'keel')
+  const status = answer.text.trim().replace(/^"(.*)"$/, '$1')
+  if (status === '') throw misfit(noPage, 'keel', 'nothing')
+  return { status }
+}
