@@ -51,7 +51,7 @@ export async function prepareDependents(
 
 async function loadDependents({ options }: EngineParts, parent: Execution, word: string): Promise<EffectivePipeline[]> {
   const path = `/pipelines/triggeredBy/${encodeURIComponent(parent.pipelineConfigId as string)}/${word}?restricted=false`
-  const answer = await options.call('front50', { method: 'GET', path, headers: identityHeaders(parent) })
+  const answer = await options.call('front50', { method: 'GET', path, headers: identityHeaders({ execution: parent }) })
   if (answer.status === 404) return []
   if (answer.status >= 400) throw new Error(`front50 answered ${answer.status} when asked for dependent pipelines.`)
   return options.pipelines.complete(objectsOf(answer.body))
@@ -109,7 +109,7 @@ async function starterOf(
   trigger: JsonObject,
 ): Promise<Starter | undefined> {
   const { judges, accessOf, log } = engine.options
-  const headers = identityHeaders(parent)
+  const headers = identityHeaders({ execution: parent })
   if (!judges) return { user: parent.trigger.user, headers }
   const application = String(definition['application'] ?? '')
   const isOwn = foldName(application) === foldName(parent.application)

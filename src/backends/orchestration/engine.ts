@@ -13,9 +13,9 @@ import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { runFollowUp } from './follow-ups.ts'
 import { advance } from './machine/advance.ts'
 import { StageError } from './machine/failure.ts'
-import { findStage } from './machine/graph.ts'
-import { applyFailure, applyResult, giveUp, isWanted, nextDue, stepOf, type TaskRun, takeDueTasks } from './machine/run-task.ts'
-import { isSpent, type Turn } from './machine/turn.ts'
+import { graphOf } from './machine/graph.ts'
+import { applyFailure, applyResult, giveUp, isWanted, nextDue, stepOf, takeDueTasks } from './machine/run-task.ts'
+import { isSpent, type StepRun, type Turn } from './machine/turn.ts'
 import type { Execution, ExecutionType, FollowUp } from './model.ts'
 import type { TaskResult } from './stages/stage-type.ts'
 import { isComplete } from './statuses.ts'
@@ -215,11 +215,11 @@ export class Engine implements EngineParts {
   }
 
   /** Moves the execution on until it waits for something, or others should have their turn. Returns what has to be handed out. */
-  #drive(execution: Execution, unit: UnitOfWork, until: number): TaskRun[] {
+  #drive(execution: Execution, unit: UnitOfWork, until: number): StepRun[] {
     const { turn } = unit
     const taken = new Set<string>()
     const isTaken = (run: string) => taken.has(run) || this.#inFlight.has(run)
-    const calling: TaskRun[] = []
+    const calling: StepRun[] = []
     if (execution.engine.unfinishedAt !== undefined && !isComplete(execution.status)) advance(execution, turn)
     for (let isOver = false; !isOver; isOver = isSpent(turn) || performance.now() > until) {
       const runs = isComplete(execution.status) ? [] : takeDueTasks(execution, turn, isTaken)
@@ -235,33 +235,33 @@ export class Engine implements EngineParts {
     return calling.filter(isWanted)
   }
 
-  #decide(run: TaskRun, unit: UnitOfWork): void {
+  #decide(run: StepRun, unit: UnitOfWork): void {
     const { step } = run
     if (!('decide' in step)) return
-    const context = createTaskContext(this, run.execution, run.stage)
+    const context = createTaskContext(this, run)
     let outcome: () => void
     try {
       const result = step.decide(context)
       outcome = () => this.#apply(run, result, unit)
     } catch (error) {
-      outcome = () => applyFailure(run, error, unit.turn)
+      outcome = () => applyFailure(run, error)
     }
     unit.turn.expressionSteps += context.meter.spent
     outcome()
   }
 
-  #launch(run: TaskRun): void {
+  #launch(run: StepRun): void {
     const { step } = run
     if (!('execute' in step)) return
     this.#inFlight.add(run.run)
-    Promise.try(() => step.execute(createTaskContext(this, run.execution, run.stage))).then(
+    Promise.try(() => step.execute(createTaskContext(this, run))).then(
       (result) => this.#land(run, (fresh, unit) => this.#apply(fresh, result, unit)),
-      (error: unknown) => this.#land(run, (fresh, unit) => applyFailure(fresh, error, unit.turn)),
+      (error: unknown) => this.#land(run, (fresh) => applyFailure(fresh, error)),
     )
   }
 
   /** The result of a call has come back; it is kept until the store takes it. */
-  #land(run: TaskRun, apply: (fresh: TaskRun, unit: UnitOfWork) => void): void {
+  #land(run: StepRun, apply: (fresh: StepRun, unit: UnitOfWork) => void): void {
     if (!this.#isRunning) return
     const { id } = run.execution
     this.#inFlight.delete(run.run)
@@ -281,21 +281,21 @@ export class Engine implements EngineParts {
   }
 
   /** Applies an outcome to the execution as it is now, unless that start of the task was abandoned meanwhile. */
-  #record(run: TaskRun, apply: (fresh: TaskRun, unit: UnitOfWork) => void): void {
+  #record(run: StepRun, apply: (fresh: StepRun, unit: UnitOfWork) => void): void {
     this.transact((unit) => {
       const execution = unit.load(run.execution.id)
-      const stage = execution === undefined ? undefined : findStage(execution, run.stage.id)
+      const stage = execution === undefined ? undefined : graphOf(execution).find(run.stage.id)
       const task = stage?.tasks.find((each) => each.engine.run === run.run)
       if (execution === undefined || stage === undefined || task === undefined) return
-      const step = stepOf(stage, task, unit.turn) ?? run.step
-      apply({ execution, stage, task, run: run.run, step }, unit)
+      const fresh = { execution, stage, task, turn: unit.turn }
+      apply({ ...fresh, run: run.run, step: stepOf(fresh) ?? run.step }, unit)
     })
   }
 
   /** A child execution begins in the transaction that records that it was started, so there is never one without the other. */
-  #apply(run: TaskRun, result: TaskResult, unit: UnitOfWork): void {
+  #apply(run: StepRun, result: TaskResult, unit: UnitOfWork): void {
     if (result.start === undefined) {
-      applyResult(run, result, unit.turn)
+      applyResult(run, result)
       return
     }
     let child: Execution
@@ -303,11 +303,11 @@ export class Engine implements EngineParts {
       child = unit.submit(result.start)
     } catch (error) {
       if (!(error instanceof BackendError)) throw error
-      applyFailure(run, new StageError([error.message]), unit.turn)
+      applyFailure(run, new StageError([error.message]))
       return
     }
     const context = { ...result.context, executionId: child.id, executionName: child.name }
-    applyResult(run, { ...result, context }, unit.turn)
+    applyResult(run, { ...result, context })
   }
 
   #launchFollowUp(execution: Execution, followUp: FollowUp): void {

@@ -1,8 +1,8 @@
 /** The failed leaves of an execution and of the child pipelines that it ran (orchestration contract, E19). */
 import type { JsonObject } from '../../json/values.ts'
 import { errorTexts } from './machine/failure.ts'
-import { childrenOf } from './machine/graph.ts'
-import type { Execution, Stage } from './model.ts'
+import { graphOf } from './machine/graph.ts'
+import type { Execution, Stage, StagePlace } from './model.ts'
 import { isTopLevel } from './model.ts'
 import { typeNameOf } from './stages/stage-type.ts'
 import { isStartedBy } from './started-by.ts'
@@ -35,8 +35,8 @@ export function failedLeaves(root: Execution, options: FailedLeavesOptions): Jso
   const open = [visitOf(root)]
   for (let visit = open.shift(); visit !== undefined; visit = open.shift()) {
     for (const stage of visit.execution.stages) {
-      if (!failedStatuses.includes(stage.status) || hasFailedChild(visit.execution, stage)) continue
-      const child = childOf(visit.execution, stage, options)
+      if (!failedStatuses.includes(stage.status) || hasFailedChild({ execution: visit.execution, stage })) continue
+      const child = childOf({ execution: visit.execution, stage }, options)
       if (child !== undefined && !seen.has(child.id) && hasFailedStage(child)) {
         seen.add(child.id)
         open.push(visitOf(child, visit.execution))
@@ -51,14 +51,16 @@ function hasFailedStage(execution: Execution): boolean {
   return execution.stages.some((stage) => failedStatuses.includes(stage.status))
 }
 
-function hasFailedChild(execution: Execution, stage: Stage): boolean {
-  return childrenOf(execution, stage).some((each) => failedStatuses.includes(each.status))
+function hasFailedChild({ execution, stage }: StagePlace): boolean {
+  return graphOf(execution)
+    .childrenOf(stage)
+    .some((each) => failedStatuses.includes(each.status))
 }
 
-function childOf(execution: Execution, stage: Stage, options: FailedLeavesOptions): Execution | undefined {
-  const { executionId } = stage.context
-  const child = typeNameOf(stage) === 'pipeline' && typeof executionId === 'string' ? options.find(executionId) : undefined
-  return child !== undefined && isStartedBy(child, execution, stage) ? child : undefined
+function childOf(place: StagePlace, options: FailedLeavesOptions): Execution | undefined {
+  const { executionId } = place.stage.context
+  const child = typeNameOf(place.stage) === 'pipeline' && typeof executionId === 'string' ? options.find(executionId) : undefined
+  return child !== undefined && isStartedBy(child, place) ? child : undefined
 }
 
 function leaf(

@@ -40,7 +40,7 @@ async function startDependents(engine: EngineParts, parent: Execution, followUp:
 async function cancelStageEffects(engine: EngineParts, execution: Execution, followUp: FollowUp): Promise<void> {
   const stage = execution.stages.find((each) => each.id === followUp.stageId)
   if (stage === undefined) return settle(engine, execution.id, followUp.id, 'done')
-  await stageTypeOf(engine.options.stageTypes, stage)?.onCancel?.(createTaskContext(engine, execution, stage))
+  await stageTypeOf(engine.options.stageTypes, stage)?.onCancel?.(createTaskContext(engine, { execution, stage }))
   settle(engine, execution.id, followUp.id, 'done')
 }
 

@@ -1,7 +1,7 @@
-/** In whose name a stage acts (orchestration contract, 1.2). */
+/** User in whose name a stage acts (orchestration contract, 1.2). */
 import { isTrue } from '../../json/values.ts'
-import { ancestorsOf, parentOf } from './machine/graph.ts'
-import type { Execution, Stage } from './model.ts'
+import { graphOf } from './machine/graph.ts'
+import type { ExecutionPlace } from './model.ts'
 import { typeNameOf } from './stages/stage-type.ts'
 
 export interface Identity {
@@ -13,19 +13,21 @@ export interface Identity {
  * The user of the execution, or of the nearest judgment before the stage that hands its own over. Whoever changed what a stage
  * does is who it acts for: with the rights of another, a change would be a way to borrow them.
  */
-export function identityOf(execution: Execution, stage: Stage | undefined): Identity {
-  const changed = changerOf(execution, stage)
+export function identityOf({ execution, stage }: ExecutionPlace): Identity {
+  const changed = changerOf({ execution, stage })
   if (changed !== undefined) return changed
   const judgment =
     stage === undefined
       ? undefined
-      : ancestorsOf(execution, stage).find(
-          (each) =>
-            typeNameOf(each) === 'manualJudgment' &&
-            each.status === 'SUCCEEDED' &&
-            each.lastModified !== undefined &&
-            isTrue(each.context['propagateAuthenticationContext']),
-        )
+      : graphOf(execution)
+          .ancestorsOf(stage)
+          .find(
+            (each) =>
+              typeNameOf(each) === 'manualJudgment' &&
+              each.status === 'SUCCEEDED' &&
+              each.lastModified !== undefined &&
+              isTrue(each.context['propagateAuthenticationContext']),
+          )
   if (judgment?.lastModified !== undefined) {
     return { user: judgment.lastModified.user, allowedAccounts: judgment.lastModified.allowedAccounts }
   }
@@ -33,15 +35,17 @@ export function identityOf(execution: Execution, stage: Stage | undefined): Iden
 }
 
 /** Synthetic stages follow the stage that they belong to. */
-function changerOf(execution: Execution, stage: Stage | undefined): Identity | undefined {
-  for (let each = stage; each !== undefined; each = parentOf(execution, each)) {
+function changerOf({ execution, stage }: ExecutionPlace): Identity | undefined {
+  const graph = graphOf(execution)
+  for (let each = stage; each !== undefined; each = graph.parentOf(each)) {
     if (each.engine.changedBy !== undefined) return each.engine.changedBy
   }
   return undefined
 }
 
-export function identityHeaders(execution: Execution, stage?: Stage): Record<string, string> {
-  const { user, allowedAccounts } = identityOf(execution, stage)
+export function identityHeaders(place: ExecutionPlace): Record<string, string> {
+  const { execution } = place
+  const { user, allowedAccounts } = identityOf(place)
   const headers: Record<string, string> = {
     ...execution.engine.headers,
     'x-spinnaker-accounts': allowedAccounts.join(','),

@@ -88,7 +88,7 @@ export function createLifeCyclePublisher(
 async function post(event: LifeCycleEvent, call: CallService, viewInStage: (execution: Execution) => JsonObject): Promise<void> {
   const { execution, stage, phase } = event
   const kind = stage !== undefined ? 'stage' : execution.type.toLowerCase()
-  const headers = identityHeaders(execution, stage)
+  const headers = identityHeaders(event)
   const content = stage === undefined ? await executionContent(event, call, headers) : stageContent(event, viewInStage(execution))
   const details = { source: 'orca', type: `orca:${kind}:${phase}`, application: execution.application }
   await call('echo', { method: 'POST', path: '/', body: { details, content }, headers })

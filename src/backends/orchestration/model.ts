@@ -42,7 +42,7 @@ export interface Execution {
   origin: string
   authentication: { user?: string; allowedAccounts: string[] }
   trigger: Trigger
-  /** Changed by `insertStages` and `removeStages` of `machine/graph.ts` only, which keep an index of it. */
+  /** Changed by `insert` and `remove` of `machine/graph.ts` only, which keep an index of it. */
   stages: readonly Stage[]
   notifications: unknown[]
   initialConfig: JsonObject
@@ -97,6 +97,17 @@ export interface Task {
   loopEnd: boolean
   taskExceptionDetails: JsonObject
   engine: TaskNotes
+}
+
+/** An execution, or one of its stages: where expressions are evaluated and calls are made. */
+export interface ExecutionPlace {
+  readonly execution: Execution
+  readonly stage?: Stage
+}
+
+/** A stage within its execution. */
+export interface StagePlace extends ExecutionPlace {
+  readonly stage: Stage
 }
 
 export interface ExecutionNotes {

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { startOrPark } from './concurrency.ts'
 import { advance } from './machine/advance.ts'
-import { findStage, topLevelOf } from './machine/graph.ts'
+import { graphOf } from './machine/graph.ts'
 import { mayRestart, replacePreconditions, resetForRestart } from './machine/restart.ts'
 import type { Execution, Stage } from './model.ts'
 import { isComplete } from './statuses.ts'
@@ -19,10 +19,10 @@ export interface RestartRequest {
 
 export function restartStage(unit: UnitOfWork, request: RestartRequest): void {
   const { execution } = request
-  const stage = topLevelOf(execution, request.stage)
+  const stage = graphOf(execution).topLevelOf(request.stage)
   if (!mayRestart(stage)) return
   if (request.definition !== undefined) replacePreconditions(execution, request.definition)
-  resetForRestart(execution, stage, request.restartedBy, unit.turn)
+  resetForRestart({ execution, stage, turn: unit.turn }, request.restartedBy)
   execution.engine.followUps = execution.engine.followUps.filter((each) => each.stageId !== stage.id)
   if (execution.status === 'RUNNING' || execution.status === 'PAUSED') {
     execution.startTime = unit.turn.now
@@ -43,12 +43,12 @@ function restartParent(unit: UnitOfWork, child: Execution, restartedBy: string):
   const { parentExecution, parentPipelineStageId } = child.trigger
   if (!isObject(parentExecution) || typeof parentPipelineStageId !== 'string') return
   const parent = unit.load(String(parentExecution['id']))
-  const stage = parent === undefined ? undefined : findStage(parent, parentPipelineStageId)
+  const stage = parent === undefined ? undefined : graphOf(parent).find(parentPipelineStageId)
   // A trigger may be made up: only a stage that watches this very run is meant.
   if (stage?.context['executionId'] !== child.id) return
   if (parent === undefined || stage === undefined || !isComplete(parent.status) || !isComplete(stage.status)) return
   const { executionId, executionName } = stage.context
-  resetForRestart(parent, stage, restartedBy, unit.turn)
+  resetForRestart({ execution: parent, stage, turn: unit.turn }, restartedBy)
   stage.context = { ...stage.context, executionId, executionName }
   parent.engine.restartStageId = stage.id
   parent.canceled = false

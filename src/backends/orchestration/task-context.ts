@@ -7,16 +7,16 @@ import { createExpressionMeter } from './expressions/evaluator.ts'
 import { evaluateForStage } from './expressions/stage-evaluation.ts'
 import { identityHeaders } from './identity.ts'
 import { RetryableError, StageError } from './machine/failure.ts'
-import { readKey } from './machine/graph.ts'
+import { graphOf } from './machine/graph.ts'
 import { cancelExecution } from './machine/operations.ts'
-import type { Execution, Stage } from './model.ts'
+import type { StagePlace } from './model.ts'
 import type { CollaboratorRequest, TaskContext } from './stages/stage-type.ts'
 
-export function createTaskContext(engine: EngineParts, execution: Execution, stage: Stage): TaskContext {
+export function createTaskContext(engine: EngineParts, { execution, stage }: StagePlace): TaskContext {
   const { options } = engine
   let known: Record<string, string> | undefined
   const headersOf = () => {
-    known ??= identityHeaders(execution, stage)
+    known ??= identityHeaders({ execution, stage })
     return known
   }
   const place = { execution, stage, now: options.now(), meter: createExpressionMeter() }
@@ -24,7 +24,7 @@ export function createTaskContext(engine: EngineParts, execution: Execution, sta
     ...place,
     newId: options.nextId,
     timeZone: options.timeZone,
-    read: (key) => readKey(execution, stage, key),
+    read: (key) => graphOf(execution).readKey(stage, key),
     evaluate: (text) => evaluateForStage(place, text),
     require: (authorization, application) => requireRight(engine, headersOf()['x-spinnaker-user'], authorization, application),
     findExecution: (id) => options.store.load(id),

@@ -9,7 +9,7 @@ import { defaultPipelineLimits } from '../../../src/backends/limits.ts'
 import { executionView } from '../../../src/backends/orchestration/execution-view.ts'
 import { failedLeaves } from '../../../src/backends/orchestration/failed-stages.ts'
 import { startExecution } from '../../../src/backends/orchestration/machine/advance.ts'
-import { ancestorsOf, downstreamOf, hasHaltedUpstream, readKey } from '../../../src/backends/orchestration/machine/graph.ts'
+import { graphOf } from '../../../src/backends/orchestration/machine/graph.ts'
 import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
 import { cancelExecution } from '../../../src/backends/orchestration/machine/operations.ts'
 import { resetForRestart } from '../../../src/backends/orchestration/machine/restart.ts'
@@ -76,16 +76,24 @@ const questions: { name: string; status: Stage['status']; type?: string; ask: (e
     {
       name: 'reading a key that no ancestor has',
       status: 'SUCCEEDED',
-      ask: (execution) => readKey(execution, execution.stages.at(-1)!, 'nothing'),
+      ask: (execution) => graphOf(execution).readKey(execution.stages.at(-1)!, 'nothing'),
     },
-    { name: 'finding ancestors', status: 'SUCCEEDED', ask: (execution) => ancestorsOf(execution, execution.stages.at(-1)!) },
-    { name: 'finding what follows', status: 'NOT_STARTED', ask: (execution) => downstreamOf(execution, execution.stages[0]!) },
+    {
+      name: 'finding ancestors',
+      status: 'SUCCEEDED',
+      ask: (execution) => graphOf(execution).ancestorsOf(execution.stages.at(-1)!),
+    },
+    {
+      name: 'finding what follows',
+      status: 'NOT_STARTED',
+      ask: (execution) => graphOf(execution).downstreamOf(execution.stages[0]!),
+    },
     {
       name: 'looking for a halted stage upstream',
       status: 'NOT_STARTED',
       ask(execution) {
         execution.stages[0]!.status = 'STOPPED'
-        return hasHaltedUpstream(execution, execution.stages)
+        return graphOf(execution).hasHaltedUpstream(execution.stages)
       },
     },
     { name: 'starting', status: 'NOT_STARTED', ask: (execution, turn) => startExecution(execution, turn) },
@@ -104,7 +112,7 @@ const questions: { name: string; status: Stage['status']; type?: string; ask: (e
     {
       name: 'restarting the first stage',
       status: 'SUCCEEDED',
-      ask: (execution, turn) => resetForRestart(execution, execution.stages[0]!, 'ann', turn),
+      ask: (execution, turn) => resetForRestart({ execution, stage: execution.stages[0]!, turn }, 'ann'),
     },
     { name: 'showing the record', status: 'RUNNING', ask: (execution) => executionView(execution) },
     {
@@ -130,10 +138,10 @@ for (const { name, status, type, ask } of questions) {
 test('reading many keys looks at the graph once', () => {
   const { execution, reads } = counted(lattice(400, 'SUCCEEDED'))
   const last = execution.stages.at(-1)!
-  readKey(execution, last, 'first')
+  graphOf(execution).readKey(last, 'first')
   const before = reads()
 
-  for (let round = 0; round < 10; round++) readKey(execution, last, `key ${round}`)
+  for (let round = 0; round < 10; round++) graphOf(execution).readKey(last, `key ${round}`)
 
   assert.ok(reads() - before <= 10 * 2 * 400, String(reads() - before))
 })

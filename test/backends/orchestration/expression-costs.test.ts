@@ -7,7 +7,7 @@ import { methods } from '../../../src/backends/orchestration/expressions/methods
 import { parseExpression } from '../../../src/backends/orchestration/expressions/parser.ts'
 import { evaluateTree } from '../../../src/backends/orchestration/expressions/template.ts'
 import { occurrences } from '../../../src/backends/orchestration/expressions/text-search.ts'
-import { findStage } from '../../../src/backends/orchestration/machine/graph.ts'
+import { graphOf } from '../../../src/backends/orchestration/machine/graph.ts'
 import { createStage } from '../../../src/backends/orchestration/machine/new-stage.ts'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
 import { matchesWhole } from '../../../src/backends/regex/bounded-regex.ts'
@@ -96,7 +96,7 @@ const execution = {
 } as unknown as Execution
 
 // The index of its stages is made once.
-findStage(execution, '')
+graphOf(execution).find('')
 
 const scope: Scope = {
   has: (name) => Object.hasOwn(values, name),

@@ -5,27 +5,20 @@ import { isObject, type JsonObject } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { executionView, stageView } from '../execution-view.ts'
 import { identityOf } from '../identity.ts'
-import { stagesByRef } from '../machine/graph.ts'
-import type { Execution, Stage } from '../model.ts'
+import { graphOf } from '../machine/graph.ts'
+import type { Execution, ExecutionPlace, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
 import { checkLength } from './arithmetic.ts'
 import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
 import { ExpressionError } from './lexer.ts'
 import { describe, isList, isNull, Real, toJsonValue, toText, Unevaluated } from './values.ts'
 
-/** Where an expression stands. */
-export interface ExpressionPlace {
-  execution: Execution
-  /** The stage being processed, if any. */
-  stage?: Stage
-}
-
 export interface ExpressionFunction {
   readonly name: string
   readonly description: string
   readonly parameters: readonly FunctionParameter[]
   /** Arguments have been weighed, and so will be the result; what a function does beyond it counts. */
-  call(place: ExpressionPlace, args: readonly unknown[], meter: Meter): unknown
+  call(place: ExecutionPlace, args: readonly unknown[], meter: Meter): unknown
 }
 
 export interface FunctionParameter {
@@ -52,7 +45,7 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     description: 'The stage with a reference.',
     parameters: [text('refId', 'Reference of the stage')],
     call: ({ execution }, [refId], meter) => {
-      const stage = stagesByRef(execution, toText(refId, meter))[0]
+      const stage = graphOf(execution).withRef(toText(refId, meter))[0]
       if (stage === undefined) throw new ExpressionError(`There is no stage with the reference ${describe(refId)}.`)
       return stageObject(stage, meter)
     },
@@ -76,9 +69,9 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
     name: 'currentUser',
     description: 'The user in whose name the stage runs.',
     parameters: [],
-    call: ({ execution, stage }, _args, meter) => {
-      meter.spend(execution.stages.length)
-      return identityOf(execution, stage).user ?? 'anonymous'
+    call: (place, _args, meter) => {
+      meter.spend(place.execution.stages.length)
+      return identityOf(place).user ?? 'anonymous'
     },
   },
   {
@@ -216,7 +209,7 @@ function stageNamed(execution: Execution, nameOrId: unknown, meter: Meter): Stag
   return stage
 }
 
-function judgmentInput({ execution }: ExpressionPlace, [name]: readonly unknown[], meter: Meter): unknown {
+function judgmentInput({ execution }: ExecutionPlace, [name]: readonly unknown[], meter: Meter): unknown {
   meter.spend(execution.stages.length)
   const stage = execution.stages.find(
     (each) => typeNameOf(each) === 'manualJudgment' && each.name === name && !isNull(each.context['judgmentInput']),

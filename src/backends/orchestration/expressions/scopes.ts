@@ -2,11 +2,11 @@
 
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
-import { visibleOutputs } from '../machine/graph.ts'
-import type { Execution, Stage } from '../model.ts'
+import { graphOf } from '../machine/graph.ts'
+import type { ExecutionPlace } from '../model.ts'
 import { deployedServerGroups } from './deployments.ts'
 import type { Scope } from './evaluator.ts'
-import { type ExpressionPlace, executionObject, expressionFunctions } from './functions.ts'
+import { executionObject, expressionFunctions } from './functions.ts'
 
 /** At submission: only what is known then, and unknown names are errors. */
 export function submissionScope(trigger: JsonObject, templateVariables: JsonObject | undefined): Scope {
@@ -37,7 +37,8 @@ export function objectScope(members: JsonObject): Scope {
 }
 
 /** The execution as a whole, and what a stage sees when one is given. Ad-hoc tasks see neither their execution nor a trigger. */
-export function executionScope(execution: Execution, stage?: Stage): Scope {
+export function executionScope(place: ExecutionPlace): Scope {
+  const { execution, stage } = place
   const names = new Map<string, () => unknown>()
   if (execution.type === 'PIPELINE') {
     names.set(
@@ -45,15 +46,15 @@ export function executionScope(execution: Execution, stage?: Stage): Scope {
       once(() => executionObject(execution)),
     )
     names.set('trigger', () => execution.trigger)
-    names.set('parameters', () => parametersOf(execution, stage))
+    names.set('parameters', () => parametersOf(place))
     names.set(
       'deployedServerGroups',
       once(() => deployedServerGroups(execution, [])),
     )
-    names.set('scmInfo', () => scmInfo(execution, stage))
+    names.set('scmInfo', () => scmInfo(place))
     if (execution.templateVariables !== undefined) names.set('templateVariables', () => execution.templateVariables)
   }
-  const outputs = once(() => (stage === undefined ? new Map<string, unknown>() : visibleOutputs(execution, stage)))
+  const outputs = once(() => (stage === undefined ? new Map<string, unknown>() : graphOf(execution).visibleOutputs(stage)))
   const own = stage?.context ?? {}
   const read = (name: string) => (Object.hasOwn(own, name) ? own[name] : outputs().get(name))
   return {
@@ -64,7 +65,7 @@ export function executionScope(execution: Execution, stage?: Stage): Scope {
       ...own,
       ...Object.fromEntries([...names].map(([name, value]) => [name, value()])),
     })),
-    functions: functionsAt({ execution, stage }),
+    functions: functionsAt(place),
     strict: false,
   }
 }
@@ -78,7 +79,7 @@ function once<T>(find: () => T): () => T {
   }
 }
 
-function functionsAt(place: ExpressionPlace): Scope['functions'] {
+function functionsAt(place: ExecutionPlace): Scope['functions'] {
   return new Map(expressionFunctions.map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(place, args, meter)]))
 }
 
@@ -93,7 +94,7 @@ const functionsWithoutPlace: Scope['functions'] = new Map(
     .map((each) => [each.name, (args: unknown[], meter: Meter) => each.call(undefined as never, args, meter)]),
 )
 
-function parametersOf(execution: Execution, stage: Stage | undefined): JsonObject {
+function parametersOf({ execution, stage }: ExecutionPlace): JsonObject {
   const { parameters } = execution.trigger
   if (Object.keys(parameters).length > 0) return parameters
   const own = stage?.context['parameters']
@@ -101,7 +102,7 @@ function parametersOf(execution: Execution, stage: Stage | undefined): JsonObjec
 }
 
 /** Of several entries the first whose branch is not a main one. */
-function scmInfo(execution: Execution, stage: Stage | undefined): unknown {
+function scmInfo({ execution, stage }: ExecutionPlace): unknown {
   const sources = [stage?.context['buildInfo'], execution.trigger['buildInfo']]
   const found = sources.map((source) => (isObject(source) ? source['scm'] : undefined)).find(Array.isArray)
   if (found === undefined || found.length === 0) return null

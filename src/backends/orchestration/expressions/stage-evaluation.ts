@@ -2,8 +2,8 @@
 
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
-import type { Turn } from '../machine/turn.ts'
-import type { Execution, Stage } from '../model.ts'
+import type { StageRun } from '../machine/turn.ts'
+import type { Stage, StagePlace } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { createExpressionMeter } from './evaluator.ts'
 import { executionScope } from './scopes.ts'
@@ -12,12 +12,13 @@ import { type ExpressionSummary, evaluateTree } from './template.ts'
 const summaryKey = 'expressionEvaluationSummary'
 
 /** Evaluates the whole context and stores the results in it. Failed expressions stay as they were and are in the summary. */
-export function evaluateStageContext(execution: Execution, stage: Stage, turn: Turn): void {
+export function evaluateStageContext(run: StageRun): void {
+  const { execution, stage, turn } = run
   if (!hasExpression(stage.context)) return
   const own = stageTypeOf(turn.stageTypes, stage)?.unevaluatedKeys?.(stage, execution) ?? []
   const meter = createExpressionMeter()
   const { value, summary, succeeded } = evaluateTree(stage.context, {
-    scope: executionScope(execution, stage),
+    scope: executionScope(run),
     now: turn.now,
     meter,
     skip: [...own, summaryKey, 'exception', 'stageEnabled'],
@@ -51,14 +52,15 @@ export function withSummary(stage: Stage, summary: ExpressionSummary): JsonObjec
  * Whether `stageEnabled` lets the stage run (section 4.5): true runs it, anything else, an error included, skips it; a blank
  * expression or another type of condition runs it.
  */
-export function isStageEnabled(execution: Execution, stage: Stage, turn: Turn): boolean {
+export function isStageEnabled(run: StageRun): boolean {
+  const { execution, stage, turn } = run
   const condition = stage.context['stageEnabled']
   if (execution.type !== 'PIPELINE' || !isObject(condition) || condition['type'] !== 'expression') return true
   const { expression } = condition
   if (typeof expression === 'boolean') return expression
   if (typeof expression !== 'string' || expression.trim() === '') return true
   const meter = createExpressionMeter()
-  const options = { scope: executionScope(execution, stage), now: turn.now, meter }
+  const options = { scope: executionScope(run), now: turn.now, meter }
   const inner = evaluateTree<unknown>(expression, options).value
   const value = typeof inner === 'string' ? evaluateTree<unknown>(`\${${inner}}`, options).value : inner === true
   turn.expressionSteps += meter.spent
@@ -66,14 +68,12 @@ export function isStageEnabled(execution: Execution, stage: Stage, turn: Turn): 
 }
 
 /** Evaluates one text as the stage sees it; a text that fails comes back as it was. */
-export function evaluateForStage({ execution, stage, now, meter }: EvaluationPlace, text: string): unknown {
-  return evaluateTree<unknown>(text, { scope: executionScope(execution, stage), now, meter }).value
+export function evaluateForStage(place: EvaluationPlace, text: string): unknown {
+  return evaluateTree<unknown>(text, { scope: executionScope(place), now: place.now, meter: place.meter }).value
 }
 
 /** Where expressions are evaluated, and what they may take together. */
-export interface EvaluationPlace {
-  readonly execution: Execution
-  readonly stage: Stage
+export interface EvaluationPlace extends StagePlace {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly meter: Meter

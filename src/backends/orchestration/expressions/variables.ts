@@ -14,14 +14,14 @@ export interface Variable extends JsonObject {
 
 export function evaluateVariables(
   variables: readonly Variable[],
-  { execution, stage, now, meter }: EvaluationPlace,
+  place: EvaluationPlace,
 ): { result: Variable[]; summary: ExpressionSummary } {
-  const outer = executionScope(execution, stage)
+  const outer = executionScope(place)
   const known = new Map<string, unknown>()
   const summary: ExpressionSummary = Object.create(null) as ExpressionSummary
   const scope = withVariables(outer, known)
   const result = variables.map((variable): Variable => {
-    const { value, summary: failed } = evaluateTree({ value: variable.value }, { scope, now, meter })
+    const { value, summary: failed } = evaluateTree({ value: variable.value }, { scope, now: place.now, meter: place.meter })
     Object.assign(summary, failed)
     if (typeof variable.key === 'string') known.set(variable.key, value.value)
     return { ...variable, value: value.value, sourceValue: variable.value }

@@ -1,32 +1,92 @@
-/** When an execution is over, and with which result (orchestration contract, 4.2, "completion check"). */
-import { isTrue } from '../../../json/values.ts'
-import type { Execution, Stage } from '../model.ts'
+/** Ends of stages and executions: when they are over, and with which result (orchestration contract, 4.2 and 4.3). */
+import { isObject, isTrue } from '../../../json/values.ts'
+import type { Execution, Stage, StagePlace } from '../model.ts'
 import { isTopLevel } from '../model.ts'
+import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isFine, isHalt, type Status } from '../statuses.ts'
-import { cancelStage } from './cancel-stage.ts'
-import { areRequisitesFine, hasHaltedUpstream, successorsOf, topLevelStages } from './graph.ts'
-import { recordEvent, type Turn } from './turn.ts'
+import { appendErrors, errorTexts, failureStatus } from './failure.ts'
+import { graphOf } from './graph.ts'
+import { recordEvent, type StageRun, type Turn } from './turn.ts'
+
+/** @param status Given when the result does not follow from children and tasks. */
+export function completeStage(run: StageRun, status?: Status): void {
+  const { execution, stage, turn } = run
+  const graph = graphOf(execution)
+  keepErrors(stage)
+  const isRefused = isTrue(stage.context['failOnFailedExpressions']) && failedExpressions(stage).length > 0
+  stage.status = isRefused ? 'TERMINAL' : (status ?? stageResult(run))
+  stage.endTime = turn.now
+  graph.noteEnd(stage)
+  for (const child of graph.descendantsOf(stage)) cancelStage({ execution, stage: child, turn })
+  recordEvent(turn, { phase: isHalt(stage.status) ? 'failed' : 'complete', execution, stage })
+  checkCompletion(run)
+}
+
+/** Section 4.3, "stage result". */
+function stageResult({ execution, stage }: StagePlace): Status {
+  const found = [...graphOf(execution).childrenOf(stage), ...stage.tasks].map((each) => each.status)
+  if (found.length === 0) return 'SKIPPED'
+  if (found.includes('TERMINAL')) return failureStatus(stage)
+  for (const status of ['STOPPED', 'CANCELED', 'FAILED_CONTINUE'] as const) if (found.includes(status)) return status
+  return 'SUCCEEDED'
+}
+
+/** Section 7.5: failed expressions are in the error record, even when the stage succeeds. */
+function keepErrors(stage: Stage): void {
+  const texts = stage.tasks
+    .filter((task) => task.status === 'FAILED_CONTINUE')
+    .flatMap((task) => errorTexts(task.taskExceptionDetails['exception']))
+  texts.push(...failedExpressions(stage))
+  if (texts.length > 0) appendErrors(stage, texts)
+}
+
+function failedExpressions(stage: Stage): string[] {
+  const summary = stage.context['expressionEvaluationSummary']
+  if (!isObject(summary)) return []
+  return Object.values(summary)
+    .flat()
+    .flatMap((entry) => (isObject(entry) && typeof entry['description'] === 'string' ? [entry['description']] : []))
+}
+
+/** Ends an active stage and its tasks as CANCELED; its type undoes afterwards what it started elsewhere. */
+function cancelStage({ execution, stage, turn }: StageRun): void {
+  if (!isActive(stage.status)) return
+  stage.status = 'CANCELED'
+  stage.endTime = turn.now
+  graphOf(execution).noteEnd(stage)
+  for (const task of stage.tasks) {
+    if (!isActive(task.status)) continue
+    task.status = 'CANCELED'
+    task.endTime = turn.now
+    task.engine = {}
+  }
+  recordEvent(turn, { phase: 'failed', execution, stage })
+  if (stageTypeOf(turn.stageTypes, stage)?.onCancel === undefined) return
+  execution.engine.followUps.push({ id: turn.nextId(), kind: 'cancel-stage', stageId: stage.id, dueAt: turn.now, attempts: 0 })
+}
 
 /**
- * Looks whether the execution is over now that `stage` is complete. Only the end of a branch is a reason to look: after a
+ * Looks whether the execution is over now that its stage is complete. Only the end of a branch is a reason to look: after a
  * restart, another branch that was left CANCELED must not end the execution while the restarted one still has stages to run.
  */
-export function checkCompletion(execution: Execution, stage: Stage, turn: Turn): void {
+export function checkCompletion({ execution, stage, turn }: StageRun): void {
   if (!isTopLevel(stage)) return
-  const successors = successorsOf(execution, stage)
-  const isEndOfBranch = isHalt(stage.status) || successors.length === 0 || hasHaltedUpstream(execution, successors)
+  const graph = graphOf(execution)
+  const successors = graph.successorsOf(stage)
+  const isEndOfBranch = isHalt(stage.status) || successors.length === 0 || graph.hasHaltedUpstream(successors)
   const result = isEndOfBranch ? executionResult(execution) : undefined
   if (result !== undefined) completeExecution(execution, result, turn)
 }
 
 function executionResult(execution: Execution): Status | undefined {
-  const stages = topLevelStages(execution)
+  const stages = execution.stages.filter(isTopLevel)
   if (stages.every((stage) => isFine(stage.status))) return 'SUCCEEDED'
   if (stages.some((stage) => stage.status === 'TERMINAL')) return 'TERMINAL'
   if (stages.some((stage) => stage.status === 'CANCELED')) return 'CANCELED'
   const stopped = stages.filter((stage) => stage.status === 'STOPPED')
+  const graph = graphOf(execution)
   const canStillMove = stages.some(
-    (stage) => isActive(stage.status) || (stage.status === 'NOT_STARTED' && areRequisitesFine(execution, stage)),
+    (stage) => isActive(stage.status) || (stage.status === 'NOT_STARTED' && graph.areRequisitesFine(stage)),
   )
   if (stopped.length === 0 || canStillMove) return undefined
   return stopped.some((stage) => isTrue(stage.context['completeOtherBranchesThenFail'])) ? 'TERMINAL' : 'SUCCEEDED'
@@ -36,7 +96,7 @@ function executionResult(execution: Execution): Status | undefined {
 export function completeExecution(execution: Execution, result: Status, turn: Turn): void {
   execution.status = result
   execution.endTime = turn.now
-  for (const stage of execution.stages) cancelStage(execution, stage, turn)
+  for (const stage of execution.stages) cancelStage({ execution, stage, turn })
   announceCompletion(execution, turn)
 }
 

@@ -1,11 +1,11 @@
-/** Makes the records of stages and tasks. */
+/** Records of new stages and tasks. */
 import type { JsonObject } from '../../../json/values.ts'
 import { executionFactor } from '../../limits.ts'
-import type { Execution, Stage, Task } from '../model.ts'
+import type { Stage, Task } from '../model.ts'
 import type { NewStage, Step } from '../stages/stage-type.ts'
 import { StageError } from './failure.ts'
-import { insertStages } from './graph.ts'
-import type { Turn } from './turn.ts'
+import { graphOf } from './graph.ts'
+import type { StageRun } from './turn.ts'
 
 export interface StageParts {
   id: string
@@ -35,13 +35,11 @@ export function createStage(parts: StageParts): Stage {
  * @throws {StageError} when the execution would have too many
  */
 export function injectStages(
-  execution: Execution,
-  parent: Stage,
+  { execution, stage: parent, turn: { nextId, limits } }: StageRun,
   owner: 'STAGE_BEFORE' | 'STAGE_AFTER',
   added: readonly NewStage[],
-  { nextId, limits }: Turn,
   firstNumber = 1,
-): Stage[] {
+): void {
   const most = executionFactor * limits.stages
   if (execution.stages.length + added.length > most) {
     throw new StageError([
@@ -62,8 +60,7 @@ export function injectStages(
     parentStageId: parent.id,
     syntheticStageOwner: owner,
   }))
-  insertStages(execution, owner === 'STAGE_BEFORE' ? 'before' : 'after', parent, stages)
-  return stages
+  graphOf(execution).insert(owner === 'STAGE_BEFORE' ? 'before' : 'after', parent, stages)
 }
 
 export function createTasks(stageType: string, steps: readonly Step[]): Task[] {

@@ -1,4 +1,4 @@
-/** What people do to a running execution: cancel, pause, resume, change a stage, skip one (orchestration contract, 4.7). */
+/** Operations of users on a running execution: cancel, pause, resume, change or skip a stage (orchestration contract, 4.7). */
 import type { JsonObject } from '../../../json/values.ts'
 import { isTrue } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
@@ -6,9 +6,9 @@ import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
 import { announceCompletion, checkCompletion, completeExecution } from './completion.ts'
-import { descendantsOf, topLevelOf } from './graph.ts'
+import { graphOf } from './graph.ts'
 import { pauseTask, wakeTasks } from './run-task.ts'
-import { recordEvent, type Turn } from './turn.ts'
+import { recordEvent, type StageRun, type Turn } from './turn.ts'
 
 /** A complete execution keeps its status, and who ended it is not overwritten. */
 export function cancelExecution(execution: Execution, canceledBy: string, reason: string | undefined, turn: Turn): void {
@@ -31,7 +31,7 @@ export function pauseExecution(execution: Execution, pausedBy: string, turn: Tur
   execution.paused = { pausedBy, pauseTime: turn.now, paused: true, pausedMs: 0 }
   for (const stage of execution.stages) {
     for (const task of stage.tasks) {
-      if (task.status === 'RUNNING' && !isInFlight(task.engine.run ?? '')) pauseTask(execution, stage, task)
+      if (task.status === 'RUNNING' && !isInFlight(task.engine.run ?? '')) pauseTask({ execution, stage, task, turn })
     }
   }
 }
@@ -70,7 +70,8 @@ const steeringKeys = new Set([
 ])
 
 /** Merges keys into the stage's context, and wakes every running task so that the change takes effect at once. */
-export function patchStage(execution: Execution, stage: Stage, changes: JsonObject, modifier: Modifier, turn: Turn): void {
+export function patchStage(run: StageRun, changes: JsonObject, modifier: Modifier): void {
+  const { execution, stage, turn } = run
   const finalKeys = isComplete(stage.status) ? (stageTypeOf(turn.stageTypes, stage)?.finalKeys ?? []) : []
   const allowed = Object.fromEntries(Object.entries(changes).filter(([key]) => !finalKeys.includes(key)))
   stage.context = { ...stage.context, ...allowed, lastModifiedBy: modifier.user }
@@ -79,8 +80,7 @@ export function patchStage(execution: Execution, stage: Stage, changes: JsonObje
     const isOwn = modifier.user === execution.authentication.user && stage.engine.changedBy === undefined
     if (!isOwn) stage.engine.changedBy = { ...modifier }
   }
-  if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status))
-    skipManually(execution, stage, turn)
+  if (isTrue(changes['manualSkip']) && !isComplete(stage.status) && !isComplete(execution.status)) skipManually(run)
   else wakeTasks(execution, turn.now)
 }
 
@@ -88,9 +88,10 @@ export function maySkipManually(stage: Stage): boolean {
   return isTrue(stage.context['canManuallySkip'])
 }
 
-function skipManually(execution: Execution, stage: Stage, turn: Turn): void {
-  const top = topLevelOf(execution, stage)
-  for (const each of [top, ...descendantsOf(execution, top)]) {
+function skipManually({ execution, stage, turn }: StageRun): void {
+  const graph = graphOf(execution)
+  const top = graph.topLevelOf(stage)
+  for (const each of [top, ...graph.descendantsOf(top)]) {
     if (['SUCCEEDED', 'TERMINAL', 'FAILED_CONTINUE'].includes(each.status)) continue
     each.status = 'SKIPPED'
     each.endTime = turn.now
@@ -102,7 +103,7 @@ function skipManually(execution: Execution, stage: Stage, turn: Turn): void {
     }
     recordEvent(turn, { phase: 'skipped', execution, stage: each })
   }
-  checkCompletion(execution, top, turn)
+  checkCompletion({ execution, stage: top, turn })
   advance(execution, turn)
 }
 

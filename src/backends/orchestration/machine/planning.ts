@@ -1,16 +1,59 @@
-/** Which stages are injected ahead of a stage: the execution window first, then what its type asks for. */
+/** Plan of a stage: the stages ahead of its tasks, the tasks, and the stages behind them. */
 import { isTrue } from '../../../json/values.ts'
-import type { Execution, Stage } from '../model.ts'
+import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import { isTopLevel } from '../model.ts'
-import type { NewStage, StageType } from '../stages/stage-type.ts'
+import { type NewStage, type StageType, stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
+import { describeMissingType } from '../stages/unknown-types.ts'
+import type { Status } from '../statuses.ts'
+import { completeStage } from './completion.ts'
+import { errorRecord, failureStatus, StageError } from './failure.ts'
+import { createTasks, injectStages } from './new-stage.ts'
+import type { StageRun } from './turn.ts'
 
-export interface PlannedStages {
+/** A plan that fails gives the stage its failure status; an unknown type is terminal whatever the failure options say. */
+export function planStage(run: StageRun): void {
+  const { execution, stage, turn } = run
+  const name = typeNameOf(stage)
+  const type = stageTypeOf(turn.stageTypes, stage)
+  try {
+    evaluateStageContext(run)
+    if (type === undefined) throw new StageError([describeMissingType(name, turn.stageTypes)])
+    const steps = type.chooseSteps?.(stage, execution) ?? type.steps
+    const before = plannedBeforeStages(run, type)
+    stage.tasks = createTasks(name, steps)
+    if (type.isSkippable?.(stage)) stage.context['canManuallySkip'] = true
+    injectStages(run, 'STAGE_BEFORE', before.stages, before.firstNumber)
+  } catch (error) {
+    failPlan(run, 'beforeStagePlanningFailed', error, type === undefined ? 'TERMINAL' : failureStatus(stage))
+  }
+}
+
+export function planAfterStages(run: StageRun): void {
+  const { execution, stage, turn } = run
+  stage.engine.afterStagesPlanned = true
+  try {
+    const after = stageTypeOf(turn.stageTypes, stage)?.afterStages?.(stage, execution) ?? []
+    injectStages(run, 'STAGE_AFTER', after)
+  } catch (error) {
+    failPlan(run, 'afterStagePlanningFailed', error, failureStatus(stage))
+  }
+}
+
+function failPlan(run: StageRun, key: string, error: unknown, status: Status): void {
+  const { stage, turn } = run
+  stage.context['exception'] = errorRecord(error, stage.name, turn.now)
+  stage.context[key] = true
+  stage.engine.planningFailed = true
+  completeStage(run, status)
+}
+
+/** Stages to inject, and the number of the first one in references: 0 when it is the execution window. */
+interface PlannedStages {
   stages: NewStage[]
-  /** Number of the first one in references: 0 when it is the execution window. */
   firstNumber: number
 }
 
-export function plannedBeforeStages(execution: Execution, stage: Stage, type: StageType): PlannedStages {
+function plannedBeforeStages({ execution, stage }: StageRun, type: StageType): PlannedStages {
   const own = type.beforeStages?.(stage, execution) ?? []
   if (!isTopLevel(stage) || !isTrue(stage.context['restrictExecutionDuringTimeWindow'])) return { stages: own, firstNumber: 1 }
   const window: NewStage = {

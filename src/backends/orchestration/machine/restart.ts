@@ -1,12 +1,12 @@
-/** Runs a stage and what follows it once more (orchestration contract, 4.7, "restart stage"). */
+/** Restart of a stage and of everything downstream of it (orchestration contract, 4.7, "restart stage"). */
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isTopLevel } from '../model.ts'
 import { stageTypeOf, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
-import { descendantsOf, downstreamOf, removeStages, stagesByRef } from './graph.ts'
-import { recordEvent, type Turn } from './turn.ts'
+import { graphOf } from './graph.ts'
+import { recordEvent, type StageRun, type Turn } from './turn.ts'
 
 /** Only a stage that is complete, or has not started, can be restarted. */
 export function mayRestart(stage: Stage): boolean {
@@ -14,12 +14,13 @@ export function mayRestart(stage: Stage): boolean {
 }
 
 /** Puts the stage and everything complete downstream of it back to the start, without starting anything. */
-export function resetForRestart(execution: Execution, stage: Stage, restartedBy: string, turn: Turn): void {
+export function resetForRestart({ execution, stage, turn }: StageRun, restartedBy: string): void {
   if (!isComplete(stage.status)) return
   const { exception, ...context } = stage.context
   stage.context = { ...context, restartDetails: { restartedBy, restartTime: turn.now, previousException: exception } }
-  const reset = [stage, ...downstreamOf(execution, stage)].filter((each) => isComplete(each.status))
-  removeStages(execution, new Set(reset.flatMap((each) => descendantsOf(execution, each))))
+  const graph = graphOf(execution)
+  const reset = [stage, ...graph.downstreamOf(stage)].filter((each) => isComplete(each.status))
+  graph.remove(new Set(reset.flatMap((each) => graph.descendantsOf(each))))
   for (const each of reset) resetStage(each, turn)
 }
 
@@ -58,7 +59,7 @@ export function replacePreconditions(execution: Execution, definition: JsonObjec
   const stages = Array.isArray(definition['stages']) ? definition['stages'] : []
   for (const wanted of stages) {
     if (!isObject(wanted) || typeNameOf({ type: String(wanted['type']), context: wanted }) !== 'checkPreconditions') continue
-    const stage = stagesByRef(execution, String(wanted['refId'])).find(isTopLevel)
+    const stage = graphOf(execution).withRef(String(wanted['refId'])).find(isTopLevel)
     if (stage !== undefined && typeNameOf(stage) === 'checkPreconditions') {
       stage.context = { ...stage.context, preconditions: wanted['preconditions'] }
     }

@@ -1,30 +1,21 @@
-/** Decides what happens to a task whose time has come, and records what came out of it (orchestration contract, 4.6). */
+/** Tasks whose time has come: their steps, and the results that these record (orchestration contract, 4.6). */
 import { isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
-import type { Execution, Stage, Task } from '../model.ts'
+import type { Execution, Stage } from '../model.ts'
 import { type Step, stageTypeOf, type TaskResult, typeNameOf } from '../stages/stage-type.ts'
 import { isComplete, type Status } from '../statuses.ts'
 import { formatStored } from '../store.ts'
 import { advance } from './advance.ts'
 import { completeExecution } from './completion.ts'
 import { errorRecord, failureStatus, RetryableError, StageError } from './failure.ts'
-import { parentOf } from './graph.ts'
+import { graphOf } from './graph.ts'
 import { remainingMs, timeoutOf } from './timeout.ts'
-import { isSpent, type Turn } from './turn.ts'
+import { isSpent, type StepRun, type TaskRun, type Turn } from './turn.ts'
 
 const defaultPollMs = 1000
 const longestPollMs = 120_000
 
-export interface TaskRun {
-  execution: Execution
-  stage: Stage
-  task: Task
-  /** Names the start of the task. */
-  run: string
-  step: Step
-}
-
-export function stepOf(stage: Stage, task: Task, turn: Turn): Step | undefined {
+export function stepOf({ stage, task, turn }: TaskRun): Step | undefined {
   return stageTypeOf(turn.stageTypes, stage)?.steps.find((step) => step.name === task.name)
 }
 
@@ -32,87 +23,90 @@ export function stepOf(stage: Stage, task: Task, turn: Turn): Step | undefined {
  * Tasks that have to be handed out now, as far as this step has not spent what is its due. Those that end without being handed
  * out, such as by a timeout, are dealt with here.
  *
- * @param isTaken Whether a start of a task is in somebody's hands already.
+ * @param isTaken Whether a start of a task has been handed out already.
  */
-export function takeDueTasks(execution: Execution, turn: Turn, isTaken: (run: string) => boolean): TaskRun[] {
-  const runs: TaskRun[] = []
+export function takeDueTasks(execution: Execution, turn: Turn, isTaken: (run: string) => boolean): StepRun[] {
+  const runs: StepRun[] = []
   for (const [stage, task] of execution.stages.flatMap((stage) => stage.tasks.map((task) => [stage, task] as const))) {
     const { run, dueAt } = task.engine
     if (task.status !== 'RUNNING' || run === undefined || isTaken(run) || (dueAt ?? 0) > turn.now) continue
     if (isSpent(turn)) break
-    const step = prepareRun(execution, stage, task, turn)
-    if (step !== undefined) runs.push({ execution, stage, task, run, step })
+    const taken = takeTask({ execution, stage, task, turn }, run)
+    if (taken !== undefined) runs.push(taken)
     else advance(execution, turn, stage)
   }
   return runs
 }
 
 /** Whether the task still runs as it did when it was taken: another one may have ended the execution. */
-export function isWanted({ task, run }: TaskRun): boolean {
+export function isWanted({ task, run }: StepRun): boolean {
   return task.status === 'RUNNING' && task.engine.run === run
 }
 
-function prepareRun(execution: Execution, stage: Stage, task: Task, turn: Turn): Step | undefined {
+function takeTask(taskRun: TaskRun, run: string): StepRun | undefined {
+  const { execution, stage, task } = taskRun
   if (execution.status === 'PAUSED') {
-    pauseTask(execution, stage, task)
+    pauseTask(taskRun)
     return undefined
   }
-  const step = stepOf(stage, task, turn)
+  const step = stepOf(taskRun)
   if (step === undefined) {
-    failTask(stage, task, new StageError([`This version does not know the step "${task.name}" of "${typeNameOf(stage)}".`]), turn)
+    failTask(taskRun, new StageError([`This version does not know the step "${task.name}" of "${typeNameOf(stage)}".`]))
     return undefined
   }
   if (task.engine.begun) {
     const text = `The step "${task.name}" was interrupted and cannot be repeated safely; check its effect, then restart the stage.`
-    failTask(stage, task, new StageError([text]), turn)
+    failTask(taskRun, new StageError([text]))
     return undefined
   }
-  if (remainingMs(execution, stage, task, step, turn.now) < 0) {
-    timeOut(execution, stage, task, step, turn)
+  const taken = { ...taskRun, run, step }
+  if (remainingMs(taken) < 0) {
+    timeOut(taken)
     return undefined
   }
-  evaluateStageContext(execution, stage, turn)
+  evaluateStageContext(taken)
   if (step.runsOnce) task.engine.begun = true
-  return step
+  return taken
 }
 
 /** The stage and those above it show that nothing moves. */
-export function pauseTask(execution: Execution, stage: Stage, task: Task): void {
+export function pauseTask({ execution, stage, task }: TaskRun): void {
   task.status = 'PAUSED'
   task.engine.dueAt = undefined
-  for (let above: Stage | undefined = stage; above !== undefined; above = parentOf(execution, above)) above.status = 'PAUSED'
+  const graph = graphOf(execution)
+  for (let above: Stage | undefined = stage; above !== undefined; above = graph.parentOf(above)) above.status = 'PAUSED'
 }
 
-function timeOut(execution: Execution, stage: Stage, task: Task, step: Step, turn: Turn): void {
-  if (isTrue(stage.context['markSuccessfulOnTimeout'])) {
-    endTask(task, 'SUCCEEDED', turn)
+function timeOut(run: StepRun): void {
+  if (isTrue(run.stage.context['markSuccessfulOnTimeout'])) {
+    endTask(run, 'SUCCEEDED')
     return
   }
-  const seconds = Math.round((timeoutOf(execution, stage, step).limitMs ?? 0) / 1000)
-  const error = new StageError([`The step "${task.name}" did not end within ${seconds} s.`])
+  const seconds = Math.round((timeoutOf(run).limitMs ?? 0) / 1000)
+  const error = new StageError([`The step "${run.task.name}" did not end within ${seconds} s.`])
   error.name = 'TimeoutException'
-  failTask(stage, task, error, turn)
+  failTask(run, error)
 }
 
 /** Records what a task answered. `undefined` results of abandoned runs never get here: see the caller. */
-export function applyResult(run: TaskRun, result: TaskResult, turn: Turn): void {
-  const { execution, stage, task, step } = run
+export function applyResult(run: StepRun, result: TaskResult): void {
+  const { execution, stage, task, turn } = run
   task.engine.begun = undefined
   const size = formatStored([result.context, result.outputs]).length
   if (size > turn.limits.bytes) {
     const text = `The step "${task.name}" has ${size} characters to record; ${turn.limits.bytes} are allowed. Raise pipelines.max-size.`
-    failTask(stage, task, new StageError([text]), turn)
+    failTask(run, new StageError([text]))
     advance(execution, turn, stage)
     return
   }
   turn.recorded += size
   mergeResult(stage, result)
-  evaluateStageContext(execution, stage, turn)
+  evaluateStageContext(run)
   const status = statusFor(stage, result.status)
   if (status === 'RUNNING') {
-    task.engine.dueAt = nextLook(execution, stage, task, step, result.pollMs, turn.now)
+    task.engine.dueAt = nextLook(run, result.pollMs)
   } else {
-    endTask(task, status, turn)
+    endTask(run, status)
   }
   advance(execution, turn, stage)
 }
@@ -131,43 +125,47 @@ function statusFor(stage: Stage, status: Status): Status {
 }
 
 /** Records that a task threw. */
-export function applyFailure(run: TaskRun, error: unknown, turn: Turn): void {
-  const { execution, stage, task, step } = run
+export function applyFailure(run: StepRun, error: unknown): void {
+  const { execution, stage, task, turn } = run
   task.engine.begun = undefined
   if (error instanceof RetryableError) {
-    task.engine.dueAt = nextLook(execution, stage, task, step, undefined, turn.now)
+    task.engine.dueAt = nextLook(run)
     return
   }
-  failTask(stage, task, error, turn)
+  failTask(run, error)
   advance(execution, turn, stage)
 }
 
-function failTask(stage: Stage, task: Task, error: unknown, turn: Turn): void {
+function failTask(run: TaskRun, error: unknown): void {
+  const { stage, task, turn } = run
   const record = errorRecord(error, task.name, turn.now)
   const kept = objectOf(stage.context['exception'])
   stage.context['exception'] = { ...kept, ...record }
   task.taskExceptionDetails = { ...task.taskExceptionDetails, exception: record }
-  endTask(task, failureStatus(stage), turn)
+  endTask(run, failureStatus(stage))
 }
 
-function endTask(task: Task, status: Status, turn: Turn): void {
+function endTask({ task, turn }: TaskRun, status: Status): void {
   task.status = status
   task.endTime = isComplete(status) ? turn.now : undefined
   task.engine = {}
 }
 
 /** The next look comes no later than the moment at which the task is out of time. */
-function nextLook(execution: Execution, stage: Stage, task: Task, step: Step, asked: number | undefined, now: number): number {
+function nextLook(run: StepRun, asked?: number): number {
+  const { stage, step, turn } = run
   const backOff = Number(stage.context['backoffPeriodMs'] ?? 0) || 0
   const pause = asked ?? Math.max(step.pollMs ?? defaultPollMs, Math.min(backOff, longestPollMs))
-  return now + Math.min(pause, remainingMs(execution, stage, task, step, now) + 1)
+  return turn.now + Math.min(pause, remainingMs(run) + 1)
 }
 
 /** Ends an execution that the engine cannot go on with: its running stages say why, and so does the execution. */
 export function giveUp(execution: Execution, reason: string, turn: Turn): void {
   if (isComplete(execution.status)) return
   for (const stage of execution.stages) {
-    for (const task of stage.tasks) if (task.status === 'RUNNING') failTask(stage, task, new StageError([reason]), turn)
+    for (const task of stage.tasks) {
+      if (task.status === 'RUNNING') failTask({ execution, stage, task, turn }, new StageError([reason]))
+    }
   }
   execution.canceled = true
   execution.canceledBy = 'spinnaker'

@@ -1,7 +1,8 @@
-/** How long a task may still take (orchestration contract, 4.6, "timeouts"). */
-import type { Execution, Stage, Task } from '../model.ts'
-import { type Step, typeNameOf } from '../stages/stage-type.ts'
-import { childrenOf, parentOf } from './graph.ts'
+/** Time that a task may still take (orchestration contract, 4.6, "timeouts"). */
+import type { Execution, Stage, StagePlace } from '../model.ts'
+import { typeNameOf } from '../stages/stage-type.ts'
+import { graphOf } from './graph.ts'
+import type { StepRun } from './turn.ts'
 
 interface Timeout {
   limitMs: number | undefined
@@ -10,45 +11,46 @@ interface Timeout {
 }
 
 /** The tightest limit that holds for the step. */
-export function timeoutOf(execution: Execution, stage: Stage, step: Step): Timeout {
-  if (typeNameOf(stage) === 'restrictExecutionDuringTimeWindow') return { limitMs: undefined }
-  const bounded = boundedStage(execution, stage)
-  if (bounded === undefined) return { limitMs: step.timeoutMs }
+export function timeoutOf(run: StepRun): Timeout {
+  if (typeNameOf(run.stage) === 'restrictExecutionDuringTimeWindow') return { limitMs: undefined }
+  const bounded = boundedStage(run)
+  if (bounded === undefined) return { limitMs: run.step.timeoutMs }
   return { limitMs: stageLimit(bounded), stage: bounded }
 }
 
 /** Milliseconds until the task is out of time; negative when it is, `Infinity` when it has no limit. */
-export function remainingMs(execution: Execution, stage: Stage, task: Task, step: Step, now: number): number {
-  const own = step.timeoutMs === undefined ? Infinity : left(execution, stage, task.startTime, step.timeoutMs, now)
-  const { limitMs, stage: bounded } = timeoutOf(execution, stage, step)
+export function remainingMs(run: StepRun): number {
+  const { execution, stage, task, step, turn } = run
+  const own = step.timeoutMs === undefined ? Infinity : left({ execution, stage }, task.startTime, step.timeoutMs, turn.now)
+  const { limitMs, stage: bounded } = timeoutOf(run)
   if (bounded === undefined || limitMs === undefined) return limitMs === undefined ? Infinity : own
-  const whole = left(execution, bounded, bounded.startTime, limitMs, now)
+  const whole = left({ execution, stage: bounded }, bounded.startTime, limitMs, turn.now)
   return step.timeoutFollowsStage ? whole : Math.min(own, whole)
 }
 
-function left(execution: Execution, stage: Stage, since: number | undefined, limitMs: number, now: number): number {
+function left(place: StagePlace, since: number | undefined, limitMs: number, now: number): number {
   if (since === undefined) return limitMs
-  return since + limitMs + pausedMs(execution, since, now) + windowMs(execution, stage) - now
+  return since + limitMs + pausedMs(place.execution, since, now) + windowMs(place) - now
 }
 
 /** Time spent paused counts only when the pause began after the measured start. */
-function pausedMs(execution: Execution, since: number, now: number): number {
-  const { paused } = execution
+function pausedMs({ paused }: Execution, since: number, now: number): number {
   if (paused === undefined || paused.pauseTime < since) return 0
   return (paused.resumeTime ?? now) - paused.pauseTime
 }
 
-function windowMs(execution: Execution, stage: Stage): number {
-  const window = childrenOf(execution, stage, 'STAGE_BEFORE').find((child) => child.type === 'restrictExecutionDuringTimeWindow')
+function windowMs({ execution, stage }: StagePlace): number {
+  const before = graphOf(execution).childrenOf(stage, 'STAGE_BEFORE')
+  const window = before.find((child) => child.type === 'restrictExecutionDuringTimeWindow')
   if (window?.startTime === undefined || window.endTime === undefined) return 0
   return window.endTime - window.startTime
 }
 
 /** The stage itself or the nearest one above it that has a limit. */
-function boundedStage(execution: Execution, stage: Stage): Stage | undefined {
+function boundedStage({ execution, stage }: StagePlace): Stage | undefined {
   if (stageLimit(stage) !== undefined) return stage
-  const parent = parentOf(execution, stage)
-  return parent === undefined ? undefined : boundedStage(execution, parent)
+  const parent = graphOf(execution).parentOf(stage)
+  return parent === undefined ? undefined : boundedStage({ execution, stage: parent })
 }
 
 function stageLimit(stage: Stage): number | undefined {

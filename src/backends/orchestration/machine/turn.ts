@@ -1,7 +1,7 @@
-/** One step of the state machine: what it may use, and what it leaves to the code that stores and publishes. */
+/** One turn of the state machine: its means, and its effects for the code that stores and publishes. */
 import type { PipelineLimits } from '../../limits.ts'
-import type { Execution, Stage } from '../model.ts'
-import type { StageTypes } from '../stages/stage-type.ts'
+import type { Execution, ExecutionPlace, StagePlace, Task } from '../model.ts'
+import type { StageTypes, Step } from '../stages/stage-type.ts'
 
 export interface Turn {
   /** Milliseconds since the epoch, the same for the whole step. */
@@ -27,10 +27,24 @@ export function isSpent(turn: Turn): boolean {
 
 export type LifeCyclePhase = 'starting' | 'complete' | 'failed' | 'skipped'
 
-export interface LifeCycleEvent {
-  phase: LifeCyclePhase
-  execution: Execution
-  stage?: Stage
+export interface LifeCycleEvent extends ExecutionPlace {
+  readonly phase: LifeCyclePhase
+}
+
+/** A stage that is moved on in a turn. */
+export interface StageRun extends StagePlace {
+  readonly turn: Turn
+}
+
+/** A task that is moved on in a turn. */
+export interface TaskRun extends StageRun {
+  readonly task: Task
+}
+
+/** A task that was handed out: its step, and the name of this start of the task. */
+export interface StepRun extends TaskRun {
+  readonly run: string
+  readonly step: Step
 }
 
 export function recordEvent(turn: Turn, event: LifeCycleEvent): void {

@@ -10,7 +10,7 @@ import type { EvaluationPlace } from '../expressions/stage-evaluation.ts'
 import { type ExpressionSummary, evaluateTree } from '../expressions/template.ts'
 import { evaluateVariables } from '../expressions/variables.ts'
 import { createStage } from '../machine/new-stage.ts'
-import type { Execution, Stage } from '../model.ts'
+import type { ExecutionPlace, Stage } from '../model.ts'
 import { sendRecord } from './answers.ts'
 import { requireStage } from './stages.ts'
 
@@ -30,7 +30,7 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
     '/pipelines/:id/evaluateExpression',
     (request, reply) => {
       const execution = engine.read(request.params.id, 'PIPELINE')
-      return sendRecord(reply, evaluate(execution, undefined, request.query.expression, now()))
+      return sendRecord(reply, evaluate({ execution }, request.query.expression, now()))
     },
   )
 
@@ -39,7 +39,7 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
     (request, reply) => {
       const execution = engine.read(request.params.id, 'PIPELINE')
       const stage = requireStage(execution, request.params.stageId)
-      return sendRecord(reply, evaluate(execution, stage, request.query.expression, now()))
+      return sendRecord(reply, evaluate({ execution, stage }, request.query.expression, now()))
     },
   )
 
@@ -68,9 +68,9 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
   }))
 }
 
-function evaluate(execution: Execution, stage: Stage | undefined, expression: string | undefined, now: number): JsonObject {
+function evaluate(place: ExecutionPlace, expression: string | undefined, now: number): JsonObject {
   if (expression === undefined) throw new BackendError(400, 'The query parameter "expression" is missing.')
-  const { value, summary } = evaluateTree<unknown>(expression, { scope: executionScope(execution, stage), now })
+  const { value, summary } = evaluateTree<unknown>(expression, { scope: executionScope(place), now })
   return { result: value, detail: detailOf(summary) }
 }
 
@@ -87,7 +87,7 @@ function evaluateTogether(
   variables: readonly JsonObject[],
   place: EvaluationPlace,
 ): { result: JsonObject[]; summary: ExpressionSummary } {
-  const scope = executionScope(place.execution, place.stage)
+  const scope = executionScope(place)
   const { value, summary } = evaluateTree([...variables], { scope, now: place.now, meter: place.meter })
   return { result: value, summary }
 }

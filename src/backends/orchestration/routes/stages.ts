@@ -6,7 +6,7 @@ import { BackendError, callerOf } from '../../backend.ts'
 import { executionFactor } from '../../limits.ts'
 import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
-import { findStage } from '../machine/graph.ts'
+import { graphOf } from '../machine/graph.ts'
 import { maySkipManually, patchStage } from '../machine/operations.ts'
 import type { Execution, Stage } from '../model.ts'
 import { restartStage } from '../restart-stage.ts'
@@ -33,7 +33,7 @@ export function stageRoutes(app: FastifyInstance, engine: Engine): void {
       }
       checkJudgment(stage, changes)
       checkRoom(execution, changes, engine)
-      patchStage(execution, stage, changes, modifier, unit.turn)
+      patchStage({ execution, stage, turn: unit.turn }, changes, modifier)
       return execution
     })
     return sendRecord(reply, executionView(execution))
@@ -86,7 +86,7 @@ const mostNamed = 10
 
 /** @throws {BackendError} 404 */
 export function requireStage(execution: Execution, id: string): Stage {
-  const stage = findStage(execution, id)
+  const stage = graphOf(execution).find(id)
   if (stage !== undefined) return stage
   const known = execution.stages.slice(0, mostNamed).map((each) => `${each.id} (${each.name})`)
   const more = execution.stages.length > mostNamed ? ', …' : ''

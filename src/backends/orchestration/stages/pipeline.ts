@@ -56,7 +56,7 @@ async function startPipeline(context: TaskContext): Promise<TaskResult> {
 function childOf({ execution, stage, findExecution }: TaskContext): Execution | undefined {
   const { executionId } = stage.context
   const child = typeof executionId === 'string' ? findExecution(executionId) : undefined
-  return child !== undefined && isStartedBy(child, execution, stage) ? child : undefined
+  return child !== undefined && isStartedBy(child, { execution, stage }) ? child : undefined
 }
 
 /** @throws {StageError} naming the pipeline when there is none. */

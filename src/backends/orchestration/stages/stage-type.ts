@@ -1,4 +1,11 @@
-/** What a stage type is: its steps, its synthetic stages and its peculiarities, as data and small functions. */
+/**
+ * Stage types as data and small functions: their steps, their synthetic stages and their peculiarities.
+ *
+ * To add a type, export a `StageType` from a file of this folder (`wait.ts` decides, `delete-pipeline.ts` calls a service,
+ * `pipeline.ts` polls, restarts and cancels), list it in `registry.ts`, and delete its name from `unknown-types.ts`. A step reads
+ * the stage by its `TaskContext`, acts by `call`, and returns a `TaskResult`: `RUNNING` runs it again after its pause, an error
+ * fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
+ */
 
 import type { JsonObject } from '../../../json/values.ts'
 import type { ServiceName } from '../../../upstreams/services.ts'
@@ -14,15 +21,15 @@ export interface StageType {
   readonly steps: readonly Step[]
   /** Picks among `steps`; all by default. */
   chooseSteps?(stage: Stage, execution: Execution): readonly Step[]
-  /** Injected ahead of the tasks; those that require none of their siblings run in parallel. */
+  /** Injected ahead of the tasks. Those that require none of their siblings run in parallel. */
   beforeStages?(stage: Stage, execution: Execution): NewStage[]
   /** Injected once the tasks are done. */
   afterStages?(stage: Stage, execution: Execution): NewStage[]
-  /** Forgets, before a restart, what must not carry over; the stage is already reset otherwise. */
+  /** Deletes what must not outlive a restart; tasks, times, status and errors are already reset. */
   prepareRestart?(stage: Stage): void
   /** Called after the stage was cancelled; repeated until it succeeds, so it must be idempotent. */
   onCancel?(context: TaskContext): Promise<void>
-  /** Whether people may skip the stage while it runs. */
+  /** Whether users may skip the stage while it runs. */
   isSkippable?(stage: Stage): boolean
   /** Context keys that must not change once the stage is complete, because they tell how it ended. */
   readonly finalKeys?: readonly string[]
@@ -30,15 +37,15 @@ export interface StageType {
   unevaluatedKeys?(stage: Stage, execution: Execution): readonly string[]
 }
 
-/** One task of a stage. It is run at least once: a step that must not be repeated after a crash says so. */
+/** One task of a stage. It runs at least once, again after a crash, unless it has `runsOnce`. */
 export type Step = StepOptions & (DecidingStep | CallingStep)
 
-/** Needs nothing but what the engine knows; it is decided while the execution moves on. */
+/** A step without calls: it is decided in the transaction that moves the execution on. */
 interface DecidingStep {
   decide(context: TaskContext): TaskResult
 }
 
-/** Has calls to make; it is handed out once it is stored that it runs. */
+/** A step with calls: it is started once the store has recorded that it runs. */
 interface CallingStep {
   execute(context: TaskContext): Promise<TaskResult>
 }
@@ -55,6 +62,7 @@ interface StepOptions {
   readonly runsOnce?: boolean
 }
 
+/** The state of the moment, calls in the name of the stage's user, and other executions. */
 export interface TaskContext {
   /** Snapshots: changing them changes nothing. */
   readonly execution: Execution
@@ -112,7 +120,7 @@ export interface TaskResult {
   start?: Execution
 }
 
-/** A stage that a stage type injects; reference, requisites by position and identity are given by the engine. */
+/** A synthetic stage to inject; the engine gives it an id and a reference. */
 export interface NewStage {
   type: string
   name: string
