@@ -1,10 +1,11 @@
 /** The composition root: builds every part from the configuration, connects them, and owns closing them. */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { openAuditLog } from './audit/audit-log.ts'
 import { openAuditSink } from './audit/open-sink.ts'
-import { type Embedded, socketPathFor, startEmbedded } from './backends/embedded.ts'
+import { type Embedded, startEmbedded } from './backends/embedded.ts'
 import { lockDataDir } from './backends/lock.ts'
 import { createFileBannerStore, createRedisBannerStore } from './banners/banner-store.ts'
 import { Banners } from './banners/banners.ts'
@@ -43,6 +44,7 @@ import { PermissionSwitches } from './permissions/switches.ts'
 import { openRedis } from './redis/open-redis.ts'
 import type { Redis } from './redis/redis.ts'
 import { openSessions } from './sessions/sessions.ts'
+import { socketPathFor } from './storage/socket-path.ts'
 import { createHealth } from './telemetry/health.ts'
 import { logAccess, logError, type Outcome } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
@@ -93,7 +95,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { dataDir } = config.backends
   const tls = config.http.tls && openTlsFiles(config.http.tls, log)
   const lock = lockDataDir(dataDir)
-  const socketPath = socketPathFor(dataDir)
+  const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, socketPath)
   const embedded = embedServices(options, services, socketPath)
 

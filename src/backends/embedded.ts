@@ -1,11 +1,7 @@
 /** Starts the worker thread of the embedded back ends, watches it, and starts it again when it dies. */
-import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
-import { openPrivateFolder } from '../storage/private-files.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
 import type { EmbeddableService, ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { BackendSettings } from './backend.ts'
@@ -45,15 +41,6 @@ const maxPauseMs = 30_000
 const stopMs = 5_000
 /** How long a scrape of the metrics waits for a worker that is busy. */
 const observeMs = 3_000
-
-/** The path of a Unix socket may have about a hundred bytes; a deep data directory gets one in the temporary directory. */
-export function socketPathFor(dataDir: string): string {
-  const path = join(dataDir, 'backends.sock')
-  if (Buffer.byteLength(path) < 100) return path
-  const dir = join(tmpdir(), `fairlead-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`)
-  openPrivateFolder(dir)
-  return join(dir, 'backends.sock')
-}
 
 export function startEmbedded(options: EmbeddedOptions): Embedded {
   const input: WorkerInput = {

@@ -1,10 +1,11 @@
 /** The services behind the gateway: address, health, and how long the answer takes. */
+
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
-import { socketPathFor } from '../backends/embedded.ts'
 import type { Config } from '../config/config.ts'
 import { hideCredentials } from '../config/problems.ts'
 import { GatewayError } from '../errors.ts'
+import { socketPathFor } from '../storage/socket-path.ts'
 import { isPage } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../upstreams/services.ts'
@@ -30,7 +31,7 @@ export function checkServices({ upstreams, backends }: Config, patience: Patienc
 
 /** It runs with the gateway, which need not run now. */
 async function checkEmbedded(service: ServiceName, dataDir: string, patience: Patience): Promise<Finding[]> {
-  const socketPath = socketPathFor(dataDir)
+  const socketPath = socketPathFor(dataDir, 'backends.sock')
   if (!isEmbeddable(service)) return []
   if (!(await isListening(socketPath))) {
     return [

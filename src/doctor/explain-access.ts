@@ -1,6 +1,6 @@
 /** Explains from the command line whether a user may use an operation: asks the permission service as the gateway does. */
+
 import pino from 'pino'
-import { socketPathFor } from '../backends/embedded.ts'
 import type { Config } from '../config/config.ts'
 import type { User } from '../http/request-state.ts'
 import { loadResourcePermissions, type ResourcePermissions } from '../operations/access/access-resources.ts'
@@ -13,6 +13,7 @@ import { formatDemands } from '../operations/demands.ts'
 import type { Operation } from '../operations/operation.ts'
 import { openPermissions } from '../permissions/fiat-permissions.ts'
 import type { Permissions, PermissionView } from '../permissions/permissions.ts'
+import { socketPathFor } from '../storage/socket-path.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceName } from '../upstreams/services.ts'
@@ -38,7 +39,7 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
   const found = findOperation(allOperations, question.operation)
   const { operation } = found
   const demands = `${operation.id} (${operation.method} ${operation.path}) demands ${formatDemands(operation.demands)}`
-  const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir))
+  const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir, 'backends.sock'))
   if (config.login.anonymous || services.fiat === undefined) {
     const why = config.login.anonymous ? 'anonymous.enabled serves everybody' : 'there is no permission service'
     return { decision: 'allowed', lines: [demands, `Allowed: ${why}.`] }

@@ -1,9 +1,9 @@
 /** Explains a login: asks the configured methods about a user, and reports each step and the result. */
+
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
-import { socketPathFor } from '../backends/embedded.ts'
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
@@ -16,6 +16,7 @@ import { openPermissions } from '../permissions/fiat-permissions.ts'
 import type { PermissionAnswer, Permissions } from '../permissions/permissions.ts'
 import { loadServiceAccountNames } from '../permissions/service-accounts.ts'
 import { openRedis } from '../redis/open-redis.ts'
+import { socketPathFor } from '../storage/socket-path.ts'
 import { toAddresses } from '../upstreams/addresses.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import { isListening } from './check-services.ts'
@@ -104,7 +105,7 @@ interface Opening {
 }
 
 async function openSurroundings({ config, notes, now, closings }: Opening & { notes: string[] }): Promise<Surroundings> {
-  const socketPath = socketPathFor(config.backends.dataDir)
+  const socketPath = socketPathFor(config.backends.dataDir, 'backends.sock')
   const runs = await isListening(socketPath)
   const all = toAddresses(config.upstreams, socketPath)
   const services = Object.fromEntries(Object.entries(all).filter(([, { kind }]) => kind === 'external' || runs))
