@@ -1,7 +1,6 @@
-/** The composition root: builds every part from the configuration, connects them, and owns closing them. */
-
+/** Composition root: opens the parts of the gateway in order, and closes them in reverse order. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAuditLog } from './audit/audit-log.ts'
 import { openAuditSink } from './audit/open-sink.ts'
@@ -10,19 +9,19 @@ import { lockDataDir } from './backends/lock.ts'
 import { createFileBannerStore, createRedisBannerStore } from './banners/banner-store.ts'
 import { Banners } from './banners/banners.ts'
 import type { Config } from './config/config.ts'
-import { AuditedAnswers, noteThatCounts } from './http/audited-answers.ts'
+import { AuditedAnswers } from './http/audited-answers.ts'
 import { createBodyBounds } from './http/body-bounds.ts'
 import { Connections, type ConnectionTimes, connectionTimes } from './http/connections.ts'
 import { applyCors } from './http/cors.ts'
 import { refuseForeignPages } from './http/foreign-pages.ts'
-import { createEncryptedServer, createExtraListeners, createPlainServer } from './http/listeners.ts'
+import { createEncryptedServer, createExtraListeners, createPlainServer, type ServerOptions } from './http/listeners.ts'
 import type { OriginSettings } from './http/origin.ts'
-import type { Site } from './http/page.ts'
+import { recordAnswer } from './http/record-answer.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
 import { createHttpServer } from './http/server.ts'
 import { shedRequests } from './http/shedding.ts'
 import { answerOptions, dropForgedIdentity, refuseAmbiguousPath } from './http/steps.ts'
-import { openTlsFiles } from './http/tls/tls-files.ts'
+import { openTlsFiles, type TlsFiles } from './http/tls/tls-files.ts'
 import { MemoryCounters } from './limits/counters.ts'
 import { labelUpstreamLimits, limitRequests } from './limits/limit-requests.ts'
 import { RedisCounters } from './limits/redis-counters.ts'
@@ -30,6 +29,7 @@ import { RunTimeLimitsReader } from './limits/run-time-limits.ts'
 import { refuseForeignLogins } from './login/foreign-logins.ts'
 import type { Login } from './login/login.ts'
 import { openLogin } from './login/open-login.ts'
+import { type Keep, openParts } from './open-parts.ts'
 import { createAccountCache } from './operations/account-cache.ts'
 import { allOperations, subjects } from './operations/all.ts'
 import { createApplicationCache } from './operations/application-cache.ts'
@@ -46,7 +46,7 @@ import type { Redis } from './redis/redis.ts'
 import { openSessions } from './sessions/sessions.ts'
 import { socketPathFor } from './storage/socket-path.ts'
 import { createHealth } from './telemetry/health.ts'
-import { logAccess, logError, type Outcome } from './telemetry/log.ts'
+import { logError } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { openTracing } from './telemetry/open-tracing.ts'
 import { toAddresses } from './upstreams/addresses.ts'
@@ -89,69 +89,103 @@ export interface GatewayOptions {
 const accountRefreshMs = 30_000
 const healthIntervalMs = 30_000
 
-/** @throws {Error} when the data directory cannot be used; the message says what to do */
+/** Every part that was opened is closed again when a later one fails. @throws {Error} the message says what to do */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, log, version, reread, rereadMs, now = Date.now } = options
+  const { result, close } = await openParts((keep) => openGateway(options, keep))
+  return { ...result, close }
+}
+
+/** Parts that the others use. */
+interface Context extends GatewayOptions {
+  keep: Keep
+  metrics: Metrics
+  /** Undefined where every port is plain. */
+  tls: TlsFiles | undefined
+  now: () => number
+}
+
+async function openGateway(options: GatewayOptions, keep: Keep): Promise<Omit<Gateway, 'close'>> {
+  const { config, log, version, now = Date.now } = options
+  const tls = config.http.tls && keep(openTlsFiles(config.http.tls, log))
+  const context: Context = { ...options, keep, tls, metrics: createMetrics(version), now }
+  const services = await openServices(context)
+  const stores = await openStores(context)
+  const access = await openAccess({ ...context, ...services, ...stores })
+  const operations = createPlatform({ ...context, ...services, ...stores, ...access })
+  const steps = createSteps({ ...context, ...stores, ...access, ...operations })
+  const ports = openPorts({ ...context, ...services, ...access, ...operations, steps })
+  keep({ close: operations.platform.health.stop })
+  return ports
+}
+
+type Services = Awaited<ReturnType<typeof openServices>>
+
+/** The data directory, the embedded back ends, and the connections to every service. */
+async function openServices({ config, log, workerFile, version, metrics, keep }: Context) {
   const { dataDir } = config.backends
-  const tls = config.http.tls && openTlsFiles(config.http.tls, log)
   const lock = lockDataDir(dataDir)
+  keep({ close: () => lock.release() })
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, socketPath)
-  const embedded = embedServices(options, services, socketPath)
+  const embedded = keep(embedServices({ config, log, workerFile, services, socketPath }))
+  const tracing = config.telemetry.tracing && keep((await loadTracing())(config.telemetry.tracing, version, log))
+  const toUpstreams = [config.upstreams, services, metrics.upstreamAnswered, tracing?.startCall] as const
+  const upstreams = keep(openUpstreams(...toUpstreams))
+  const loginUpstreams = keep(openLoginUpstreams(...toUpstreams))
+  return { services, embedded, tracing, upstreams, loginUpstreams }
+}
 
-  const metrics = createMetrics(version)
-  const tracing = config.telemetry.tracing && (await loadTracing())(config.telemetry.tracing, version, log)
-  const upstreams = openUpstreams(config.upstreams, services, metrics.upstreamAnswered, tracing?.startCall)
-  const loginUpstreams = openLoginUpstreams(config.upstreams, services, metrics.upstreamAnswered, tracing?.startCall)
-  const switches =
-    reread && config.permissions.refreshable && services.fiat?.kind === 'external'
-      ? new PermissionSwitches({
-          positions: config.permissions,
-          reread: async () => (await reread()).permissions,
-          ...(rereadMs !== undefined && { intervalMs: rereadMs }),
-          log,
-        })
-      : undefined
-  const permissions = openPermissions({
-    switches,
-    settings: config.permissions,
-    upstreams,
-    loginUpstreams,
-    log,
-    version: () => embedded?.permissionVersion() ?? 0,
-    onSynchronised: metrics.rolesSynchronised,
-    now,
-  })
-  const redis =
-    config.redis &&
-    (await openRedis(config.redis, log, { answered: metrics.redisAnswered, reconnected: metrics.redisReconnected }))
-  const sessions = openSessions({
-    settings: config.sessions,
-    dataDir,
-    redis,
-    contextPath: config.http.origin.contextPath,
-    log,
-    onStarted: metrics.sessionStarted,
-    now,
-  })
-  metrics.watch({
-    upstreamCalls: () => upstreams.pending(),
-    liveSessions: redis === undefined ? () => sessions.count() : undefined,
-    redis,
-    embedded,
-  })
+type Stores = Awaited<ReturnType<typeof openStores>>
+
+/** Sessions and the audit log, in the data directory or in the Redis that replicas share. */
+async function openStores({ config, log, metrics, keep, now }: Context) {
+  const { redisAnswered: answered, redisReconnected: reconnected } = metrics
+  const redis = config.redis && keep(await openRedis(config.redis, log, { answered, reconnected }))
+  const sessions = keep(
+    openSessions({
+      settings: config.sessions,
+      dataDir: config.backends.dataDir,
+      redis,
+      contextPath: config.http.origin.contextPath,
+      log,
+      onStarted: metrics.sessionStarted,
+      now,
+    }),
+  )
   const audit =
     config.audit &&
-    openAuditLog({
-      sink: await openAuditSink(config.audit.sink, redis),
-      retentionMs: config.audit.retentionMs,
-      maxBytes: config.audit.maxBytes,
-      onFailure: metrics.auditFailed,
+    keep(
+      openAuditLog({
+        sink: await openAuditSink(config.audit.sink, redis),
+        retentionMs: config.audit.retentionMs,
+        maxBytes: config.audit.maxBytes,
+        onFailure: metrics.auditFailed,
+        log,
+        now,
+      }),
+    )
+  return { redis, sessions, audit }
+}
+
+type Access = Awaited<ReturnType<typeof openAccess>>
+
+/** Permissions, the lists that they are applied to, and login. */
+async function openAccess(parts: Context & Services & Stores) {
+  const { config, log, command, metrics, keep, tls, upstreams, loginUpstreams, embedded, redis, sessions, now } = parts
+  const permissions = keep(
+    openPermissions({
+      switches: keep(openSwitches(parts)),
+      settings: config.permissions,
+      upstreams,
+      loginUpstreams,
       log,
+      version: () => embedded?.permissionVersion() ?? 0,
+      onSynchronised: metrics.rolesSynchronised,
       now,
-    })
-  const accounts = createAccountCache(upstreams, accountRefreshMs, log)
-  const applications = createApplicationCache(upstreams, config.applicationCache, log)
+    }),
+  )
+  const accounts = keep(createAccountCache(upstreams, accountRefreshMs, log))
+  const applications = keep(createApplicationCache(upstreams, config.applicationCache, log))
   const login = await openLogin({
     settings: config.login,
     sessions,
@@ -164,11 +198,37 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     origin: config.http.origin,
     certificates: tls,
     contextPath: config.http.origin.contextPath,
-    dataDir,
+    dataDir: config.backends.dataDir,
     redis,
-    command: options.command,
+    command,
     log,
+    keep,
     now,
+  })
+  return { permissions, accounts, applications, login }
+}
+
+/** An external permission service can be switched while the gateway runs. */
+function openSwitches({ config, log, services, reread, rereadMs }: Context & Services): PermissionSwitches | undefined {
+  if (reread === undefined || !config.permissions.refreshable || services.fiat?.kind !== 'external') return undefined
+  return new PermissionSwitches({
+    positions: config.permissions,
+    reread: async () => (await reread()).permissions,
+    ...(rereadMs !== undefined && { intervalMs: rereadMs }),
+    log,
+  })
+}
+
+type Operations = ReturnType<typeof createPlatform>
+
+/** The operations, and what they use besides the services. */
+function createPlatform(parts: Context & Services & Stores & Access) {
+  const { config, log, version, metrics, keep, upstreams, embedded, redis, sessions, audit, login, now } = parts
+  metrics.watch({
+    upstreamCalls: () => upstreams.pending(),
+    liveSessions: redis === undefined ? () => sessions.count() : undefined,
+    redis,
+    embedded,
   })
   const health = createHealth({
     services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
@@ -179,8 +239,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     intervalMs: healthIntervalMs,
     log,
   })
-  const operations = allOperations
-  const site: Site = { contextPath: config.http.origin.contextPath, brand: config.login.page }
   const audited =
     audit &&
     new AuditedAnswers({
@@ -190,37 +248,51 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       loginRoutes: login.routes,
       now,
     })
+  const banners = new Banners({
+    settings: config.banners,
+    store: redis === undefined ? createFileBannerStore(config.backends.dataDir) : createRedisBannerStore(redis),
+    log,
+    now,
+  })
   const platform: Platform = {
     upstreams,
-    applications,
-    accounts,
-    banners: new Banners({
-      settings: config.banners,
-      store: redis === undefined ? createFileBannerStore(dataDir) : createRedisBannerStore(redis),
-      log,
-      now,
-    }),
-    permissions,
+    applications: parts.applications,
+    accounts: parts.accounts,
+    banners,
+    permissions: parts.permissions,
     login,
-    site,
+    site: { contextPath: config.http.origin.contextPath, brand: config.login.page },
     settings: config.operations,
     version,
-    health,
+    health: keep(health),
     metrics,
     audit,
-    audited,
-    operationIds: new Set(operations.map(({ id }) => id)),
+    audited: keep(audited),
+    operationIds: new Set(allOperations.map(({ id }) => id)),
     apiDocument: new ApiDocument(subjects, version),
   }
+  return { platform, methodsOf: createMethodIndex([...allOperations, ...login.routes]) }
+}
 
-  const methodsOf = createMethodIndex([...operations, ...login.routes])
+/** Steps that every request passes before its operation, in this order. */
+function createSteps({
+  config,
+  log,
+  metrics,
+  redis,
+  login,
+  methodsOf,
+  now,
+}: Context & Stores & Access & Operations): RequestStep[] {
   const { rateLimit } = config
-  const ownCounters = new MemoryCounters(now)
-  const fallback = rateLimit.countsAlone ? ownCounters : undefined
-  const counters =
-    redis && rateLimit.shared ? new RedisCounters({ redis, log, fallback, onUncounted: metrics.requestUncounted }) : ownCounters
-  const runTimeLimits = redis && rateLimit.shared ? new RunTimeLimitsReader({ redis, log, now }) : undefined
-  const steps: RequestStep[] = [
+  const shared = rateLimit.shared ? redis : undefined
+  const own = new MemoryCounters(now)
+  const fallback = rateLimit.countsAlone ? own : undefined
+  const onUncounted = metrics.requestUncounted
+  const counters = shared === undefined ? own : new RedisCounters({ redis: shared, log, fallback, onUncounted })
+  const runTimeLimits = shared && new RunTimeLimitsReader({ redis: shared, log, now })
+  const onLimited = metrics.requestLimited
+  return [
     refuseAmbiguousPath,
     dropForgedIdentity(config.upstreams.okHttpClient.additionalHeaders),
     applyCors(config.http.cors),
@@ -229,22 +301,62 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     refuseForeignLogins(config.http.cors),
     ...login.steps,
     refuseForeignPages(config.http.cors),
-    ...(rateLimit.enabled
-      ? [limitRequests(rateLimit, { counters, runTimeLimits, log, now, onLimited: metrics.requestLimited })]
-      : []),
+    ...(rateLimit.enabled ? [limitRequests(rateLimit, { counters, runTimeLimits, log, now, onLimited })] : []),
   ]
-  const { listeners } = config.http
-  const connections = new Connections({
-    times: { ...connectionTimes, ...options.connectionTimes },
-    writeTimeoutMs: config.http.writeTimeoutMs,
-    maxUnreadBytes: config.http.maxUnreadBytes,
-    log,
-  })
-  const serverOptions = {
+}
+
+type Served = Context & Services & Access & Operations & { steps: readonly RequestStep[] }
+
+/** The listeners. They close first: requests in flight still use every other part. */
+function openPorts(parts: Served): Omit<Gateway, 'close'> {
+  const { config, log, tls, login, platform, keep, embedded, applications, accounts } = parts
+  const { listeners, origin, address, port, drainMs, shutdownGraceMs, writeTimeoutMs, maxUnreadBytes } = config.http
+  const times = { ...connectionTimes, ...parts.connectionTimes }
+  const connections = new Connections({ times, writeTimeoutMs, maxUnreadBytes, log })
+  const serverOptions: ServerOptions = {
     maxHeaderBytes: config.http.maxHeaderBytes,
     connections,
-    onCertificateRefused: (address: string | undefined, reason: string) => audited?.refuseConnection(address, reason),
+    onCertificateRefused: (from, reason) => platform.audited?.refuseConnection(from, reason),
   }
+  const server = createServer(parts, serverOptions)
+  const extraListeners = createExtraListeners(server, listeners, tls, log, serverOptions)
+  keep({ close: async () => void (await server.close()) })
+  keep({ close: () => connections.end(shutdownGraceMs) })
+  // The framework does not know that the server it was given is encrypted.
+  const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
+
+  async function listen(): Promise<string> {
+    const start = await login.prepareStart()
+    const listenTextResolver = (text: string) => describeListener(login, toAddress(text), 'main')
+    const listening = toAddress(await server.listen({ host: address, port, listenTextResolver }))
+    start.listening()
+    for (const extra of await extraListeners.listen(address)) {
+      log.info(describeListener(login, extra.address, extra.kind))
+    }
+    // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
+    await embedded?.ready
+    start.ready(browserAddress(listening, origin))
+    applications.start()
+    accounts.start()
+    platform.health.start()
+    return listening
+  }
+
+  async function drain(hurry?: AbortSignal): Promise<void> {
+    platform.health.stop()
+    if (drainMs === 0) return
+    connections.drain()
+    // An abort is no failure here: it ends the wait.
+    await pause(drainMs, undefined, { signal: hurry }).catch(() => {})
+  }
+
+  return { server, listen, drain }
+}
+
+function createServer(parts: Served, serverOptions: ServerOptions): FastifyInstance {
+  const { config, log, metrics, tls, tracing, login, platform, methodsOf, steps, now } = parts
+  const { listeners, answerHeaders: echoedHeaders } = config.http
+  const records = { log, metrics, quietPaths: probePaths }
   const server = createHttpServer({
     log,
     origin: config.http.origin,
@@ -252,9 +364,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       tls && listeners.mainTls
         ? createEncryptedServer(handler, tls, listeners.clientCertificates, log, serverOptions)
         : createPlainServer(handler, serverOptions),
-    echoedHeaders: config.http.answerHeaders,
+    echoedHeaders,
     boundsOf: createBodyBounds(config.http.bodies),
-    site,
+    site: platform.site,
     ignoreTrailingSlash: config.http.ignoreTrailingSlash,
     rootPaths: probePaths,
     steps,
@@ -263,71 +375,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     startSpan:
       tracing &&
       ((request) => (probePaths.has(request.state.path) ? undefined : tracing.startRequest(request.method, request.raw.headers))),
-    onAnswered: (request, outcome) => recordAnswer(log, metrics, request, outcome),
+    onAnswered: (request, outcome) => recordAnswer(records, request, outcome),
     onError: (request, error) => logError(log, request, error),
   })
-  if (rateLimit.enabled) labelUpstreamLimits(server, now)
-  if (audited !== undefined) server.addHook('onSend', audited.onSend)
+  if (config.rateLimit.enabled) labelUpstreamLimits(server, now)
+  if (platform.audited !== undefined) server.addHook('onSend', platform.audited.onSend)
   login.mount(server)
-  mountOperations(server, operations, platform, {
-    echoedHeaders: config.http.answerHeaders,
-  })
-
-  const extraListeners = createExtraListeners(server, listeners, tls, log, serverOptions)
-  // The framework does not know that the server it was given is encrypted.
-  const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
-
-  async function listen(): Promise<string> {
-    const start = await login.prepareStart()
-    const address = await server.listen({
-      host: config.http.address,
-      port: config.http.port,
-      listenTextResolver: (text) => describeListener(login, toAddress(text), 'main'),
-    })
-    start.listening()
-    for (const extra of await extraListeners.listen(config.http.address)) {
-      log.info(describeListener(login, extra.address, extra.kind))
-    }
-    // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
-    await embedded?.ready
-    start.ready(browserAddress(toAddress(address), config.http.origin))
-    applications.start()
-    accounts.start()
-    health.start()
-    return toAddress(address)
-  }
-
-  async function drain(hurry?: AbortSignal): Promise<void> {
-    health.stop()
-    if (config.http.drainMs === 0) return
-    connections.drain()
-    // An abort is no failure here: it ends the wait.
-    await pause(config.http.drainMs, undefined, { signal: hurry }).catch(() => {})
-  }
-
-  async function close(): Promise<void> {
-    health.stop()
-    await connections.end(config.http.shutdownGraceMs)
-    await server.close()
-    health.close()
-    applications.close()
-    accounts.close()
-    switches?.close()
-    permissions.close()
-    await login.close()
-    tls?.close()
-    await sessions.close()
-    audited?.close()
-    await audit?.close()
-    await redis?.close()
-    await upstreams.close()
-    await loginUpstreams?.close()
-    await embedded?.close()
-    await tracing?.close()
-    lock.release()
-  }
-
-  return { server, listen, drain, close }
+  mountOperations(server, allOperations, platform, { echoedHeaders })
+  return server
 }
 
 /** @see HTTP conventions, section 5.3: how Redis counts for the health */
@@ -335,12 +390,18 @@ function isSound(redis: Redis | undefined, relaxed: boolean | undefined): boolea
   return redis === undefined || redis.isReachable() || (relaxed === true && redis.wasReached())
 }
 
+/** The library is loaded only here, since it takes time and memory that most gateways need not spend. */
+async function loadTracing(): Promise<typeof openTracing> {
+  return (await import('./telemetry/open-tracing.ts')).openTracing
+}
+
+interface EmbeddingOptions extends Pick<GatewayOptions, 'config' | 'log' | 'workerFile'> {
+  services: Partial<Record<ServiceName, ServiceAddress>>
+  socketPath: string
+}
+
 /** Starts the worker of the embedded back ends, if there are any. */
-function embedServices(
-  { config, log, workerFile }: GatewayOptions,
-  services: Partial<Record<ServiceName, ServiceAddress>>,
-  socketPath: string,
-): Embedded | undefined {
+function embedServices({ config, log, workerFile, services, socketPath }: EmbeddingOptions): Embedded | undefined {
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
   const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, limits } = config.backends
@@ -372,42 +433,4 @@ function describeListener(login: Login, address: string, listener: ListenerKind)
   const guard =
     methods.length > 0 ? `guarded by login: ${methods.join(', ')}` : 'open to everyone as the user anonymous, without any login'
   return `listening on ${address}, ${guard}`
-}
-
-function recordAnswer(log: Logger, metrics: Metrics, request: FastifyRequest, outcome: Outcome): void {
-  const durationMs = performance.now() - request.state.receivedAtMs
-  metrics.requestAnswered({
-    operation: request.state.operation ?? 'none',
-    method: request.method,
-    status: outcome.status,
-    seconds: durationMs / 1000,
-    bytes: outcome.bytes,
-  })
-  recordLogin(metrics, request)
-  endSpan(request, outcome)
-  // Probes ask every few seconds, and would fill the log with nothing new.
-  const isProbe = outcome.status === 200 && probePaths.has(request.state.path)
-  logAccess(log, request, outcome, { durationMs, level: isProbe ? 'debug' : 'info' })
-}
-
-/** The library is loaded only here, since it takes time and memory that most gateways need not spend. */
-async function loadTracing(): Promise<typeof openTracing> {
-  return (await import('./telemetry/open-tracing.ts')).openTracing
-}
-
-function endSpan({ state, routeOptions }: FastifyRequest, { status }: Outcome): void {
-  if (state.span === undefined) return
-  // What is refused before its route counts, such as a path outside of the context path, has none.
-  const route = state.operation === undefined && status === 404 ? undefined : routeOptions.url?.replaceAll(/:(\w+)/g, '{$1}')
-  const { operation, scheme, requestId, errorCode } = state
-  state.span.end({ route, operation, status, scheme, requestId, errorCode })
-}
-
-function recordLogin(metrics: Metrics, request: FastifyRequest): void {
-  const note = noteThatCounts(request)
-  if (note === undefined) return
-  const { method } = note
-  if (note.kind === 'refused') metrics.loginEnded({ method, result: note.failed === true ? 'error' : 'refused' })
-  else if (note.kind === 'login') metrics.loginEnded({ method, result: 'success' })
-  else metrics.loggedOut(method)
 }

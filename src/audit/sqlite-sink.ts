@@ -33,14 +33,16 @@ const spared = 0.9
 
 /** @throws {Error} when the file cannot be used; the message says what to do */
 export function openSqliteSink(file: string): AuditSink {
+  let db: DatabaseSync | undefined
   try {
-    const db = openPrivateDatabase(file)
+    db = openPrivateDatabase(file)
     // Small, since the log is written at its end and seldom read.
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200; PRAGMA cache_size = -256')
     db.exec(schema)
     db.function('user_key', (name) => toUserKey(String(name)))
     return new SqliteSink(db)
   } catch (error) {
+    db?.close()
     throw new Error(
       `the audit log ${file} cannot be used: ${(error as Error).message}. Move it away, or name another audit.sink.`,
       { cause: error },

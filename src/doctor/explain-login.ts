@@ -1,5 +1,4 @@
 /** Explains a login: asks the configured methods about a user, and reports each step and the result. */
-
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,8 +8,9 @@ import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'
 import { openTlsFiles } from '../http/tls/tls-files.ts'
 import type { LoginMethod } from '../login/login-method.ts'
-import { type OpenMethods, openMethods } from '../login/open-login.ts'
+import { type LoginMethods, openMethods } from '../login/open-login.ts'
 import { listOf, type Presented, type StepVerdict, type Trace } from '../login/trace.ts'
+import { type Keep, openParts } from '../open-parts.ts'
 import { createAccountCache } from '../operations/account-cache.ts'
 import { openPermissions } from '../permissions/fiat-permissions.ts'
 import type { PermissionAnswer, Permissions } from '../permissions/permissions.ts'
@@ -66,21 +66,17 @@ export interface ExplainOptions {
 
 const timeoutMs = 3000
 
-/** What has to be closed, in the order in which it was opened. */
-type Closings = (() => unknown)[]
-
 /** It logs no user in and consumes nothing. @throws {Error} when a method cannot be opened; the message says why */
 export async function explainLogin({ config, presented, command, now = Date.now }: ExplainOptions): Promise<Explanation> {
   if (config.login.anonymous) return explainAnonymous()
-  const closings: Closings = []
-  try {
-    const notes: string[] = []
-    const surroundings = await openSurroundings({ config, notes, now, closings })
-    const opened = await openAll(surroundings, { config, command, now, closings })
-    return { ...(await explain(opened, surroundings, presented)), notes }
-  } finally {
-    for (const close of closings.reverse()) await close()
-  }
+  const notes: string[] = []
+  const { result, close } = await openParts(async (keep) => {
+    const surroundings = await openSurroundings({ config, notes, now, keep })
+    const methods = await openAll(surroundings, { config, command, now, keep })
+    return explain(methods, surroundings, presented)
+  })
+  await close()
+  return { ...result, notes }
 }
 
 function explainAnonymous(): Explanation {
@@ -101,45 +97,40 @@ interface Opening {
   readonly config: Config
   readonly command?: ExplainOptions['command']
   readonly now: () => number
-  readonly closings: Closings
+  readonly keep: Keep
 }
 
-async function openSurroundings({ config, notes, now, closings }: Opening & { notes: string[] }): Promise<Surroundings> {
+async function openSurroundings({ config, notes, now, keep }: Opening & { notes: string[] }): Promise<Surroundings> {
   const socketPath = socketPathFor(config.backends.dataDir, 'backends.sock')
   const runs = await isListening(socketPath)
   const all = toAddresses(config.upstreams, socketPath)
   const services = Object.fromEntries(Object.entries(all).filter(([, { kind }]) => kind === 'external' || runs))
   const log = pino({ level: 'warn' }, { write: (line: string) => void notes.push(toNote(line)) })
-  const upstreams = openQuestions(services, timeoutMs)
-  closings.push(() => upstreams.close())
+  const upstreams = keep(openQuestions(services, timeoutMs))
   const settings = { ...config.permissions, retry: { ...config.permissions.retry, maxElapsedMs: 0 } }
-  const real = openPermissions({ settings, upstreams, log, now })
-  closings.push(() => real.close())
+  const real = keep(openPermissions({ settings, upstreams, log, now }))
   const listener: Surroundings['listener'] = { tell: () => {} }
   const isAbsent = all.fiat !== undefined && services['fiat'] === undefined
   if (isAbsent) notes.push('the embedded permission service runs with the gateway, which is not running here')
   const permissions = observePermissions(real, { isAbsent, onReport: (text) => listener.tell('note', text) })
-  return { upstreams, permissions, listener, log, dataDir: findDataDir(config, closings) }
+  return { upstreams, permissions, listener, log, dataDir: findDataDir(config, keep) }
 }
 
 /** Where there is none yet nothing is known, and explaining does not create it. */
-function findDataDir({ backends: { dataDir } }: Config, closings: Closings): string {
+function findDataDir({ backends: { dataDir } }: Config, keep: Keep): string {
   if (existsSync(dataDir)) return dataDir
   const temporary = mkdtempSync(join(tmpdir(), 'fairlead-explain-'))
-  closings.push(() => rmSync(temporary, { recursive: true, force: true }))
+  keep({ close: () => rmSync(temporary, { recursive: true, force: true }) })
   return temporary
 }
 
 /** As the gateway opens them. */
-async function openAll(surroundings: Surroundings, { config, command, now, closings }: Opening): Promise<OpenMethods> {
+async function openAll(surroundings: Surroundings, { config, command, now, keep }: Opening): Promise<LoginMethods> {
   const { upstreams, permissions, log, dataDir } = surroundings
-  const tls = config.http.tls && openTlsFiles(config.http.tls, log)
-  closings.push(() => tls?.close())
-  const redis = config.redis && (await openRedis(config.redis, log))
-  closings.push(() => redis?.close())
-  const accounts = createAccountCache(upstreams, timeoutMs, log)
-  closings.push(() => accounts.close())
-  const opened = await openMethods({
+  const tls = config.http.tls && keep(openTlsFiles(config.http.tls, log))
+  const redis = config.redis && keep(await openRedis(config.redis, log))
+  const accounts = keep(createAccountCache(upstreams, timeoutMs, log))
+  return openMethods({
     settings: config.login,
     permissions,
     permissionServiceEmbedded: config.upstreams.services.fiat.kind === 'embedded',
@@ -153,15 +144,14 @@ async function openAll(surroundings: Surroundings, { config, command, now, closi
     dataDir,
     redis,
     log,
+    keep,
     now,
     ...(command && { command }),
   })
-  closings.push(() => opened.tokens?.close(), ...opened.methods.map((method) => () => method.close?.()))
-  return opened
 }
 
 async function explain(
-  opened: OpenMethods,
+  opened: LoginMethods,
   { permissions, listener }: Surroundings,
   presented: Presented,
 ): Promise<Omit<Explanation, 'notes'>> {
@@ -187,7 +177,7 @@ async function explain(
 /** Undefined: the method has no part in it. */
 async function judge(
   method: LoginMethod,
-  { prepareUser }: OpenMethods,
+  { prepareUser }: LoginMethods,
   presented: Presented,
   trace: Trace,
 ): Promise<Pick<Judgement, 'user' | 'reason'> | undefined> {

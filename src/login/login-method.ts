@@ -87,7 +87,6 @@ export interface LoginMethod {
   mount?(server: FastifyInstance, ending: LoginEnding): void
   /** Before the gateway listens. */
   prepareStart?(): Promise<StartSteps>
-  close?(): Promise<void> | void
 }
 
 /** What a method has to do while the gateway starts. */

@@ -38,5 +38,4 @@ export interface Login {
   endAllSessions(): Promise<number>
   /** Before the gateway listens. @throws {GatewayError} BAD_ARGUMENT for the first administrator */
   prepareStart(): Promise<Required<StartSteps>>
-  close(): Promise<void> | void
 }

@@ -6,6 +6,7 @@ import { GatewayError } from '../errors.ts'
 import { setCookie } from '../http/cookies.ts'
 import type { OriginSettings } from '../http/origin.ts'
 import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
+import type { Keep } from '../open-parts.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Redis } from '../redis/redis.ts'
 import { askStore } from '../sessions/session-store.ts'
@@ -55,6 +56,8 @@ export interface LoginOptions {
   /** What replicas share, if they do. */
   redis?: Redis
   log: FastifyBaseLogger
+  /** Closes what the methods open. */
+  keep: Keep
   /** Milliseconds since the epoch. */
   now?: () => number
   /** Shows the generated password of the first administrator; standard error unless given. */
@@ -66,7 +69,7 @@ export interface LoginOptions {
 /** What the methods need, apart from sessions. */
 export type MethodOptions = Omit<LoginOptions, 'sessions'>
 
-export interface OpenMethods {
+export interface LoginMethods {
   /** In the order in which they are asked. */
   readonly methods: readonly LoginMethod[]
   readonly prepareUser: PrepareUser
@@ -82,34 +85,34 @@ function createLoginKeys({ redis, dataDir, now = Date.now }: MethodOptions): Log
   return redis === undefined ? createFileKeys(dataDir) : createRedisKeys(redis, now)
 }
 
-/** The methods that the settings activate. The caller closes them, and the tokens. */
-export async function openMethods(options: MethodOptions, keys = createLoginKeys(options)): Promise<OpenMethods> {
+/** The methods that the settings activate. */
+export async function openMethods(options: MethodOptions, keys = createLoginKeys(options)): Promise<LoginMethods> {
   const { permissions, accounts } = options
   const objectionTo = createNameRule(options.settings)
   const prepareUser = createUserPreparation({ objectionTo, permissions, accounts })
   const methods = [
-    ...(await openBrowserMethods(options, prepareUser, keys)),
-    ...(await openProxyMethods(options, prepareUser)),
-    ...(await openCertificateMethods(options, prepareUser, objectionTo)),
-  ]
+    await openBrowserMethod(options, prepareUser, keys),
+    await openProxyMethod(options, prepareUser),
+    await openCertificateMethod(options, prepareUser, objectionTo),
+  ].filter((method) => method !== undefined)
   const forTokens = await openTokenLogin(options, methods, prepareUser)
   if (forTokens === undefined) return { methods, prepareUser, tokens: undefined }
   return { methods: [forTokens.method, ...methods], prepareUser, tokens: forTokens.tokens }
 }
 
 /** Something in front has found out who is calling, and says so in each request. */
-async function openProxyMethods(options: MethodOptions, prepareUser: PrepareUser): Promise<LoginMethod[]> {
+async function openProxyMethod(options: MethodOptions, prepareUser: PrepareUser): Promise<LoginMethod | undefined> {
   const { settings, origin, now = Date.now } = options
   const isServiceAccount = createServiceAccountCheck(options)
   if (settings.header !== undefined) {
     const { HeaderLogin } = await import('./header/header-login.ts')
-    return [new HeaderLogin({ settings: settings.header, origin, prepareUser, isServiceAccount, now })]
+    return new HeaderLogin({ settings: settings.header, origin, prepareUser, isServiceAccount, now })
   }
   if (settings.iap !== undefined) {
     const { IapLogin } = await import('./iap/iap-login.ts')
-    return [new IapLogin({ settings: settings.iap, prepareUser, isServiceAccount, now })]
+    return new IapLogin({ settings: settings.iap, prepareUser, isServiceAccount, now })
   }
-  return []
+  return undefined
 }
 
 /** Tokens are no way in by themselves: they are asked first where another method guards. */
@@ -118,58 +121,60 @@ async function openTokenLogin(
   methods: readonly LoginMethod[],
   prepareUser: PrepareUser,
 ): Promise<{ tokens: Tokens; method: LoginMethod } | undefined> {
-  const { settings, permissions, dataDir, redis, log, now } = options
+  const { settings, permissions, dataDir, redis, log, keep, now } = options
   if (settings.tokens === undefined || methods.length === 0) return undefined
   const [{ openTokens }, { TokenLogin }] = await Promise.all([import('./tokens/tokens.ts'), import('./tokens/token-login.ts')])
   const eraOf = (username: string, methodName: string) => {
     const current = methods.find(({ name }) => name === methodName)?.currentUser?.(username)
     return current === 'gone' ? undefined : current?.tokenEra
   }
-  const tokens = openTokens({ settings: settings.tokens, dataDir, redis, log, eraOf, now })
+  const tokens = keep(openTokens({ settings: settings.tokens, dataDir, redis, log, eraOf, now }))
   const { legacyPortLogin } = settings
   return { tokens, method: new TokenLogin({ tokens, permissions, prepareUser, methods, legacyPortLogin }) }
 }
 
-async function openCertificateMethods(
+async function openCertificateMethod(
   options: MethodOptions,
   prepareUser: PrepareUser,
   objectionTo: ObjectionTo,
-): Promise<LoginMethod[]> {
+): Promise<LoginMethod | undefined> {
   const { settings, origin, certificates: trust, permissions, log, now = Date.now } = options
-  if (settings.x509 === undefined) return []
+  if (settings.x509 === undefined) return undefined
   if (trust === undefined) throw new Error('login by client certificate needs trusted authorities')
   const { X509Login } = await import('./x509/x509-login.ts')
-  return [new X509Login({ settings: settings.x509, origin, trust, permissions, prepareUser, objectionTo, log, now })]
+  return new X509Login({ settings: settings.x509, origin, trust, permissions, prepareUser, objectionTo, log, now })
 }
 
-async function openBrowserMethods(options: MethodOptions, prepareUser: PrepareUser, keys: LoginKeys): Promise<LoginMethod[]> {
-  const { settings, log, now = Date.now } = options
+async function openBrowserMethod(
+  options: MethodOptions,
+  prepareUser: PrepareUser,
+  keys: LoginKeys,
+): Promise<LoginMethod | undefined> {
+  const { settings, log, keep, now = Date.now } = options
   if (settings.oauth2 !== undefined) {
     const { openOAuth2 } = await import('./oauth2/open-oauth2.ts')
     const isServiceAccount = createServiceAccountCheck(options)
-    return [
-      await openOAuth2({ settings: settings.oauth2, site: toPageOptions(options), prepareUser, isServiceAccount, log, now }),
-    ]
+    return openOAuth2({ settings: settings.oauth2, site: toPageOptions(options), prepareUser, isServiceAccount, log, keep, now })
   }
   if (settings.saml !== undefined) {
     const { openSamlLogin } = await import('./saml/open-saml-login.ts')
     const { dataDir, redis } = options
-    return [await openSamlLogin({ settings: settings.saml, dataDir, site: toPageOptions(options), redis, log, now })]
+    return openSamlLogin({ settings: settings.saml, dataDir, site: toPageOptions(options), redis, log, keep, now })
   }
   const source = await openPasswordSource(options, now)
+  if (source === undefined) return undefined
   const { contextPath } = options
   const browsers = new KnownBrowsers({ keys, contextPath, log, now })
   const typedName = new TypedName({ keys, contextPath, log })
-  if (source === undefined) return []
-  const unlocks = new Unlocks({ dataDir: options.dataDir, redis: options.redis, now })
-  return [new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, typedName, unlocks, log, now })]
+  const unlocks = keep(new Unlocks({ dataDir: options.dataDir, redis: options.redis, now }))
+  return new PasswordLogin(source, { page: toPageOptions(options), prepareUser, browsers, typedName, unlocks, log, now })
 }
 
 async function openPasswordSource(options: MethodOptions, now: () => number): Promise<PasswordSource | undefined> {
   const { ldap, form } = options.settings
   if (ldap !== undefined) {
-    const { createLdapSource } = await import('./ldap/ldap-source.ts')
-    return createLdapSource({ settings: ldap, log: options.log, now })
+    const { openLdapSource } = await import('./ldap/ldap-source.ts')
+    return openLdapSource({ settings: ldap, log: options.log, keep: options.keep, now })
   }
   return form.enabled ? openFormSource(options, now) : undefined
 }
@@ -188,20 +193,15 @@ function createServiceAccountCheck({ permissions, serviceAccounts, log }: Method
 }
 
 async function openFormSource(options: MethodOptions, now: () => number) {
-  const { settings, adminRoles, permissionServiceEmbedded, log } = options
+  const { settings, adminRoles, permissionServiceEmbedded, log, keep } = options
   const { announce = (text: string) => void process.stderr.write(text), command = (words: string) => `fairlead ${words}` } =
     options
   const { configuredUser } = settings.form
-  const users = openUsers(options.dataDir, now)
-  try {
-    const source = await createFormSource({ users, configuredUser, permissionServiceEmbedded, command })
-    if (configuredUser !== undefined) return source
-    const first = { ...settings.firstAdmin, roles: adminRoles, command, announce, warn: (text: string) => log.warn(text) }
-    return { ...source, prepareStart: () => prepareFirstAdministrator(users, first) }
-  } catch (error) {
-    users.close()
-    throw error
-  }
+  const users = keep(openUsers(options.dataDir, now))
+  const source = await createFormSource({ users, configuredUser, permissionServiceEmbedded, command })
+  if (configuredUser !== undefined) return source
+  const first = { ...settings.firstAdmin, roles: adminRoles, command, announce, warn: (text: string) => log.warn(text) }
+  return { ...source, prepareStart: () => prepareFirstAdministrator(users, first) }
 }
 
 function toPageOptions({ contextPath, ui, settings }: MethodOptions): PageOptions {
@@ -221,7 +221,7 @@ class OpenLogin implements Login, LoginEnding {
   readonly #returned = new WeakMap<RequestState, { id: string; target: string | undefined }>()
   readonly tokens: Tokens | undefined
 
-  constructor(options: LoginOptions, { methods, prepareUser, tokens }: OpenMethods, keys: LoginKeys) {
+  constructor(options: LoginOptions, { methods, prepareUser, tokens }: LoginMethods, keys: LoginKeys) {
     const { sessions, permissions, accounts, settings, redis, now = Date.now } = options
     this.#options = options
     this.tokens = tokens
@@ -352,11 +352,6 @@ class OpenLogin implements Login, LoginEnding {
         for (const steps of prepared) steps?.ready?.(address)
       },
     }
-  }
-
-  async close(): Promise<void> {
-    for (const method of this.#methods) await method.close?.()
-    await this.tokens?.close()
   }
 }
 

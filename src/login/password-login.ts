@@ -41,7 +41,6 @@ export interface PasswordSource {
   readonly refusesOnOpenPaths: boolean
   /** See `LoginMethod`. */
   prepareStart?(): Promise<StartSteps>
-  close?(): Promise<void> | void
 }
 
 export interface PasswordLoginOptions {
@@ -149,11 +148,6 @@ export class PasswordLogin implements LoginMethod {
 
   async prepareStart(): Promise<StartSteps> {
     return (await this.#source.prepareStart?.()) ?? {}
-  }
-
-  close(): Promise<void> | void {
-    this.#options.unlocks.close()
-    return this.#source.close?.()
   }
 
   async #showForm(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { BoundedMap } from '../bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
-import { openDatabase } from '../storage/database.ts'
+import { openDatabaseFor } from '../storage/database.ts'
 import { migrate } from '../storage/migrations.ts'
 import { toUserKey } from '../user-name.ts'
 import { guessWindowMs } from './form/guess-limit.ts'
@@ -82,8 +82,7 @@ function createFileStore(dataDir: string): UnlockStore {
 }
 
 function openFile(dataDir: string) {
-  const db = openDatabase(join(dataDir, 'users.db'))
-  try {
+  return openDatabaseFor(join(dataDir, 'users.db'), (db) => {
     migrate(db, 'unlocks', migrations)
     return {
       db,
@@ -91,10 +90,7 @@ function openFile(dataDir: string) {
       add: db.prepare('INSERT INTO unlocks (user, at_ms) VALUES (?, ?) ON CONFLICT (user) DO UPDATE SET at_ms = excluded.at_ms'),
       forget: db.prepare('DELETE FROM unlocks WHERE at_ms < ?'),
     }
-  } catch (error) {
-    db.close()
-    throw error
-  }
+  })
 }
 
 function createRedisStore(redis: Redis): UnlockStore {

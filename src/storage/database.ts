@@ -1,4 +1,4 @@
-/** Opens the SQLite file of the embedded back ends so that what was committed survives a crash of process or machine. */
+/** SQLite files whose committed content survives a crash of process or machine. */
 import type { DatabaseSync } from 'node:sqlite'
 import { explainDatabaseFault } from './database-fault.ts'
 import { openPrivateDatabase } from './private-files.ts'
@@ -13,6 +13,17 @@ export function openDatabase(file: string): DatabaseSync {
   } catch (error) {
     db?.close()
     throw explainDatabaseFault(error, file)
+  }
+}
+
+/** The same for a file of one part, which is closed again when the part cannot use it. @throws what `use` throws */
+export function openDatabaseFor<Part>(file: string, use: (db: DatabaseSync) => Part): Part {
+  const db = openDatabase(file)
+  try {
+    return use(db)
+  } catch (error) {
+    db.close()
+    throw error
   }
 }
 

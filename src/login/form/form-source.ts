@@ -51,7 +51,6 @@ export async function createFormSource(options: FormSourceOptions): Promise<Pass
       const isConfiguredName = configuredUser !== undefined && stamp !== undefined && username === configuredUser.name
       return isConfiguredName ? { user: toConfiguredUser(configuredUser), stamp } : 'gone'
     },
-    close: () => users.close(),
   }
 }
 

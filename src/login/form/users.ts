@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { BoundedMap } from '../../bounded-map.ts'
 import { GatewayError } from '../../errors.ts'
-import { openDatabase } from '../../storage/database.ts'
+import { openDatabaseFor } from '../../storage/database.ts'
 import { migrate } from '../../storage/migrations.ts'
 import { findNameObjection, toUserKey } from '../../user-name.ts'
 import { hashPassword, isOutdated, isPassword, maxPasswordLength } from './password-hash.ts'
@@ -167,14 +167,10 @@ export class Users {
 
 /** Opens the store, also while the gateway runs: the commands `fairlead user …` do. */
 export function openUsers(dataDir: string, now: () => number = Date.now): Users {
-  const db = openDatabase(join(dataDir, 'users.db'))
-  try {
+  return openDatabaseFor(join(dataDir, 'users.db'), (db) => {
     migrate(db, 'users', migrations)
     return new Users(db, now)
-  } catch (error) {
-    db.close()
-    throw error
-  }
+  })
 }
 
 /** Version and era of a new user are a time, so that a name given away again revives neither sessions nor tokens of its former holder. */

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { DirectoryRefusal, DirectoryUnreachable } from '../../directory/connection.ts'
 import { Directory } from '../../directory/directory.ts'
 import { GatewayError } from '../../errors.ts'
+import type { Keep } from '../../open-parts.ts'
 import type { PasswordSource } from '../password-login.ts'
 import { DirectoryLogin } from './directory-login.ts'
 import { adviseOn, adviseOnConnection } from './refusal.ts'
@@ -12,6 +13,7 @@ import type { LdapSettings } from './settings.ts'
 export interface LdapSourceOptions {
   settings: LdapSettings
   log: FastifyBaseLogger
+  keep: Keep
   /** Milliseconds since the epoch. */
   now: () => number
 }
@@ -22,8 +24,8 @@ const refusalMs = 300
 const maxWaiting = 200
 
 /** @throws {Error} when a filter of the settings is no filter */
-export function createLdapSource({ settings, log, now }: LdapSourceOptions): PasswordSource {
-  const directory = new Directory(settings, log, now)
+export function openLdapSource({ settings, log, keep, now }: LdapSourceOptions): PasswordSource {
+  const directory = keep(new Directory(settings, log, now))
   const login = new DirectoryLogin(settings, directory, log)
   let waiting = 0
   return {
@@ -61,7 +63,6 @@ export function createLdapSource({ settings, log, now }: LdapSourceOptions): Pas
         return undefined
       }
     },
-    close: () => directory.close(),
   }
 }
 

@@ -117,10 +117,6 @@ export class OAuth2Login implements LoginMethod {
     )
   }
 
-  close(): void {
-    for (const provider of this.#options.providers) provider.close()
-  }
-
   /** Start page, callback of early releases, and the place where a bearer token becomes a session. The web UI's scripts get a page. */
   async #answerLogin(request: FastifyRequest, reply: FastifyReply, ending: LoginEnding): Promise<FastifyReply> {
     const parameters = queryOf(request)

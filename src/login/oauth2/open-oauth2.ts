@@ -1,6 +1,7 @@
 /** Puts the login by OAuth 2.0 together; loaded only where it is configured. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Site } from '../../http/page.ts'
+import type { Keep } from '../../open-parts.ts'
 import type { LoginMethod } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { WrongIssuer } from './discovery.ts'
@@ -16,6 +17,7 @@ export interface OpenOAuth2Options {
   /** Whether a name is that of a service account of the platform. */
   isServiceAccount: (name: string) => Promise<boolean>
   log: FastifyBaseLogger
+  keep: Keep
   /** Milliseconds since the epoch. */
   now: () => number
 }
@@ -26,19 +28,17 @@ export interface OpenOAuth2Options {
  * @throws {Error} when an issuer publishes what cannot belong to the configuration
  */
 export async function openOAuth2(options: OpenOAuth2Options): Promise<LoginMethod> {
-  const { settings, isServiceAccount, log, now, site, prepareUser } = options
+  const { settings, isServiceAccount, log, keep, now, site, prepareUser } = options
   const { registrations, entryAddress, audiences } = settings
   const call = createProviderCalls(settings)
-  const providers = registrations.map(
-    (registration) => new Provider({ registration, call, log, now, audiences, isServiceAccount }),
+  const providers = registrations.map((registration) =>
+    keep(new Provider({ registration, call, log, now, audiences, isServiceAccount })),
   )
-  const login = new OAuth2Login({ providers, entryAddress, site, prepareUser, log, now })
   try {
     await Promise.all(providers.map((provider) => provider.open()))
   } catch (error) {
-    login.close()
     if (!(error instanceof WrongIssuer)) throw error
     throw new Error(`${settings.key}: ${error.message}.`, { cause: error })
   }
-  return login
+  return new OAuth2Login({ providers, entryAddress, site, prepareUser, log, now })
 }

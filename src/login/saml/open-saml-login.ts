@@ -1,6 +1,7 @@
 /** Opens the login by SAML: reads keys and metadata, and says everything that is wrong with them at once. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Site } from '../../http/page.ts'
+import type { Keep } from '../../open-parts.ts'
 import type { Redis } from '../../redis/redis.ts'
 import type { SettingsReport } from '../../setting.ts'
 import { isAddress, loadIdentityProvider, openIdentityProviderSource } from './identity-provider-source.ts'
@@ -17,6 +18,7 @@ export interface OpenSamlOptions {
   dataDir: string
   site: Site
   log: FastifyBaseLogger
+  keep: Keep
   /** Milliseconds since the epoch. */
   now: () => number
   /** Shared by replicas; without it, a file of this one remembers which assertions have been used. */
@@ -34,29 +36,19 @@ type Tell = (key: string, message: string) => void
 
 /** @throws {Error} naming every key store, key pair and metadata that cannot be used */
 export async function openSamlLogin(options: OpenSamlOptions): Promise<SamlLogin> {
-  const { settings, site, log, now, dataDir } = options
+  const { settings, site, log, keep, now, dataDir, redis } = options
   const { hash, processingPath, metadataRefreshMs: refreshMs } = settings
   const problems: string[] = []
+  const { contextPath } = site
   const load: LoadRegistration = async (registration, keys) => {
-    const source = await openIdentityProviderSource(registration, { dataDir, refreshMs, log })
-    const opened = new Registration({
-      settings: registration,
-      source,
-      ...keys,
-      hash,
-      processingPath,
-      contextPath: site.contextPath,
-    })
+    const source = keep(await openIdentityProviderSource(registration, { dataDir, refreshMs, log }))
+    const opened = new Registration({ settings: registration, source, ...keys, hash, processingPath, contextPath })
     return { identityProvider: source.current(), opened }
   }
   const found = await readMaterial(settings, load, (key, message) => problems.push(`${key}: ${message}`))
+  if (problems.length > 0) throw new Error(['the login by SAML cannot be used:', ...problems].join('\n  '))
   const registrations = found.flatMap(({ opened }) => opened ?? [])
-  if (problems.length > 0) {
-    for (const registration of registrations) registration.close()
-    throw new Error(['the login by SAML cannot be used:', ...problems].join('\n  '))
-  }
-  const { redis } = options
-  const usedAssertions = redis === undefined ? openUsedAssertions(dataDir, now) : createRedisUsedAssertions(redis, now)
+  const usedAssertions = keep(redis === undefined ? openUsedAssertions(dataDir, now) : createRedisUsedAssertions(redis, now))
   return new SamlLogin({ settings, registrations, usedAssertions, site, log, now })
 }
 

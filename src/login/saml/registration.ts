@@ -97,10 +97,6 @@ export class Registration {
     }
   }
 
-  close(): void {
-    this.#options.source.close()
-  }
-
   #name(template: string): string {
     return template.replaceAll('{registrationId}', this.id).replaceAll('{action}', 'login')
   }

@@ -156,11 +156,6 @@ export class SamlLogin implements LoginMethod {
     }
   }
 
-  async close(): Promise<void> {
-    for (const registration of this.#options.registrations) registration.close()
-    await this.#options.usedAssertions.close()
-  }
-
   get #first(): Registration {
     return this.#options.registrations[0] as Registration
   }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Redis } from '../../redis/redis.ts'
-import { openDatabase } from '../../storage/database.ts'
+import { openDatabaseFor } from '../../storage/database.ts'
 import { migrate } from '../../storage/migrations.ts'
 
 export interface UsedAssertions {
@@ -28,19 +28,20 @@ const migrations = [
 
 /** In the data directory, file `saml.db`. */
 export function openUsedAssertions(dataDir: string, now: () => number): UsedAssertions {
-  const db = openDatabase(join(dataDir, 'saml.db'))
-  migrate(db, 'used-assertions', migrations)
-  const insert = db.prepare('INSERT INTO used_assertions (key, until_ms) VALUES (?, ?) ON CONFLICT (key) DO NOTHING')
-  const forget = db.prepare('DELETE FROM used_assertions WHERE until_ms <= ?')
-  return {
-    use: async (key, untilMs) => {
-      forget.run(now())
-      return Number(insert.run(key, untilMs).changes) === 1
-    },
-    close: () => {
-      if (db.isOpen) db.close()
-    },
-  }
+  return openDatabaseFor(join(dataDir, 'saml.db'), (db) => {
+    migrate(db, 'used-assertions', migrations)
+    const insert = db.prepare('INSERT INTO used_assertions (key, until_ms) VALUES (?, ?) ON CONFLICT (key) DO NOTHING')
+    const forget = db.prepare('DELETE FROM used_assertions WHERE until_ms <= ?')
+    return {
+      use: async (key, untilMs) => {
+        forget.run(now())
+        return Number(insert.run(key, untilMs).changes) === 1
+      },
+      close: () => {
+        if (db.isOpen) db.close()
+      },
+    }
+  })
 }
 
 const redisPrefix = 'fairlead:saml:'

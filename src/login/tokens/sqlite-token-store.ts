@@ -1,7 +1,7 @@
 /** API tokens in a SQLite file, which the commands `fairlead token …` change while the gateway runs: it asks the file each time. */
 import type { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
-import { openDatabase } from '../../storage/database.ts'
+import { openDatabaseFor } from '../../storage/database.ts'
 import { migrate } from '../../storage/migrations.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { Principal, PrincipalType, StoredToken, TokenSecret, TokenStore } from './token-store.ts'
@@ -33,15 +33,11 @@ const migrations = [
 
 /** Opens the store, also while another process has it open. */
 export function openSqliteTokenStore(file: string): TokenStore {
-  const db = openDatabase(file)
-  try {
+  return openDatabaseFor(file, (db) => {
     db.function('user_key', (name) => toUserKey(String(name)))
     migrate(db, 'tokens', migrations)
     return new SqliteTokenStore(db)
-  } catch (error) {
-    db.close()
-    throw error
-  }
+  })
 }
 
 class SqliteTokenStore implements TokenStore {

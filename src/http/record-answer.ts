@@ -1,0 +1,45 @@
+/** Records an answered request: metrics, the end of its span, the line of the access log. */
+import type { FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { logAccess, type Outcome } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { noteThatCounts } from './audited-answers.ts'
+
+export interface AnswerRecords {
+  readonly log: Logger
+  readonly metrics: Metrics
+  /** Paths whose successful answers stay out of the log: probes ask every few seconds. */
+  readonly quietPaths: ReadonlySet<string>
+}
+
+export function recordAnswer({ log, metrics, quietPaths }: AnswerRecords, request: FastifyRequest, outcome: Outcome): void {
+  const durationMs = performance.now() - request.state.receivedAtMs
+  metrics.requestAnswered({
+    operation: request.state.operation ?? 'none',
+    method: request.method,
+    status: outcome.status,
+    seconds: durationMs / 1000,
+    bytes: outcome.bytes,
+  })
+  recordLogin(metrics, request)
+  endSpan(request, outcome)
+  const isQuiet = outcome.status === 200 && quietPaths.has(request.state.path)
+  logAccess(log, request, outcome, { durationMs, level: isQuiet ? 'debug' : 'info' })
+}
+
+function endSpan({ state, routeOptions }: FastifyRequest, { status }: Outcome): void {
+  if (state.span === undefined) return
+  // A request that is rejected before its route, such as one outside of the context path, has none.
+  const route = state.operation === undefined && status === 404 ? undefined : routeOptions.url?.replaceAll(/:(\w+)/g, '{$1}')
+  const { operation, scheme, requestId, errorCode } = state
+  state.span.end({ route, operation, status, scheme, requestId, errorCode })
+}
+
+function recordLogin(metrics: Metrics, request: FastifyRequest): void {
+  const note = noteThatCounts(request)
+  if (note === undefined) return
+  const { method } = note
+  if (note.kind === 'refused') metrics.loginEnded({ method, result: note.failed === true ? 'error' : 'refused' })
+  else if (note.kind === 'login') metrics.loginEnded({ method, result: 'success' })
+  else metrics.loggedOut(method)
+}
