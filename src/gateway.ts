@@ -385,7 +385,7 @@ function createServer(parts: Served, serverOptions: ServerOptions): FastifyInsta
   return server
 }
 
-/** @see HTTP conventions, section 5.3: how Redis counts for the health */
+/** @see docs/contracts/http.md#health: how Redis counts for the health */
 function isSound(redis: Redis | undefined, relaxed: boolean | undefined): boolean {
   return redis === undefined || redis.isReachable() || (relaxed === true && redis.wasReached())
 }

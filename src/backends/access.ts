@@ -109,7 +109,7 @@ function unavailable(reason: string): BackendError {
   return new BackendError(503, `The permission service cannot be asked: ${reason}. Nothing is allowed meanwhile; try again.`)
 }
 
-/** @see Authentication contract, section 4.2 */
+/** @see docs/contracts/permissions.md#decision */
 function toAccess(user: string, view: unknown): Access {
   const isAdmin = isTrue(fieldOf(view, 'admin'))
   const isOpen = isAdmin || isTrue(fieldOf(view, 'legacyFallback'))

@@ -1,4 +1,7 @@
-/** Whether an artifact is the one that a pipeline expects. Events contract, section 3.2; orchestration contract, 4.10. */
+/**
+ * Whether an artifact is the one that a pipeline expects.
+ * @see docs/contracts/events.md#expected-artifacts; docs/contracts/orchestration.md#expected-artifacts
+ */
 import { isObject, type JsonObject, objectOf, textOf } from '../json/values.ts'
 import { matchesWhole } from './regex/bounded-regex.ts'
 import type { Meter } from './regex/meter.ts'

@@ -1,6 +1,6 @@
 /**
  * Pipelines with the triggers that count: those of an instance of a template are its own and those of the template, with their
- * expressions evaluated. Events contract, section 3, step 8.
+ * expressions evaluated. docs/contracts/events.md#from-event-to-start, step 7.
  */
 import { createHash } from 'node:crypto'
 import { formatJson } from '../json/json.ts'

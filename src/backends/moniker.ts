@@ -1,4 +1,4 @@
-/** Names of server groups, `app-stack-detail-v000`, and their parts (infrastructure contract, 2.1). */
+/** Names of server groups, `app-stack-detail-v000`, and their parts (docs/contracts/infrastructure.md#names). */
 
 export interface Moniker {
   readonly app: string | null

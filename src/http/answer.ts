@@ -27,7 +27,7 @@ export type EchoedHeaders = readonly string[]
 /**
  * Headers of every answer, streamed ones included: security, request id, and what steps decided.
  *
- * @see authentication contract, section 1.13; HTTP conventions, section 1.3
+ * @see docs/contracts/http.md#headers-of-responses; docs/contracts/http.md#headers-of-responses
  */
 export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders): Record<string, string | string[]> {
   const { state } = request

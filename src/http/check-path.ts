@@ -10,7 +10,7 @@ const dotSegments = /(?:^|\/)\.{1,2}(?:\/|$)/
 /**
  * @param path The path as it stands in the request line, without the query.
  * @throws {GatewayError} PATH_REFUSED
- * @see authentication contract, section 1.16
+ * @see docs/contracts/authentication.md#rejected-paths
  */
 export function checkPath(path: string): void {
   if (!path.startsWith('/')) throw refused('it does not start with a slash')

@@ -20,7 +20,7 @@ export interface CorsSettings {
 const methods = 'POST, GET, OPTIONS, DELETE, PUT, PATCH'
 const allowedHeaders = 'x-requested-with, content-type, authorization, X-RateLimit-App, X-Spinnaker-Priority'
 
-/** @see authentication contract, section 1.11; HTTP conventions, section 1.4 */
+/** @see docs/contracts/authentication.md#csrf-and-cors; docs/contracts/http.md#cors */
 export function applyCors(settings: CorsSettings): RequestStep {
   const uiOrigin = URL.parse(settings.uiUrl)?.origin
   return {

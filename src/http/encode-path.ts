@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts'
 
 export type QueryValue = string | number | boolean | readonly string[] | undefined
 
-/** Everything is encoded but letters, digits, dot, hyphen, underscore and star (HTTP conventions, section 3). */
+/** Everything is encoded but letters, digits, dot, hyphen, underscore and star (docs/contracts/http.md#content). */
 export function encodeSegment(value: string): string {
   if (value === '.' || value === '..') {
     throw new GatewayError('BAD_ARGUMENT', `"${value}" cannot be used as a name in a path.`)

@@ -11,7 +11,7 @@ export interface ErrorAnswer {
   error: GatewayError
 }
 
-/** @see HTTP conventions, section 2.1; fields of an exception are merged last and override the standard ones. */
+/** @see docs/contracts/http.md#error-bodies; fields of an exception are merged last and override the standard ones. */
 export function toErrorAnswer(thrown: unknown, requestId: string, path: string): ErrorAnswer {
   const error = toGatewayError(thrown)
   const { status, code, message, details } = error

@@ -13,7 +13,7 @@ const unaskedType = /^\s*(?:(?:text\/plain|application\/x-www-form-urlencoded|mu
  * another origin, and are not given it; a POST for which they do not ask is refused here, and so is every change of which the
  * browser says that a page of another site makes it. With `refuseForeignOrigins`, so is every other change.
  *
- * @see authentication contract, section 1.11
+ * @see docs/contracts/authentication.md#csrf-and-cors
  */
 export function refuseForeignPages(settings: CorsSettings): RequestStep {
   const uiOrigin = URL.parse(settings.uiUrl)?.origin

@@ -33,7 +33,7 @@ export interface Received {
   }
 }
 
-/** @see authentication contract, section 1.15 */
+/** @see docs/contracts/authentication.md#base-address */
 export function originOf(raw: Received, settings: OriginSettings): Origin {
   const peer = plainAddress(raw.socket.remoteAddress ?? '')
   const trusted = isTrustedPeer(raw, settings)

@@ -19,7 +19,7 @@ const formats: Readonly<Record<string, AnswerFormat>> = {
 /**
  * The preferred format among `offered`; JSON when the header is missing; undefined when none of them is acceptable.
  *
- * @see RFC 9110, section 12.5.1; HTTP conventions, section 3
+ * @see RFC 9110, section 12.5.1; docs/contracts/http.md#content
  */
 export function parseAccept(header: string | undefined, offered: readonly AnswerFormat[]): AnswerFormat | undefined {
   if (header === undefined || header === '' || header === '*/*' || header === 'application/json') return 'json'

@@ -22,7 +22,7 @@ const retryAfterMs = 60_000
 /**
  * Refuses requests of low priority: those without the header `X-Spinnaker-Priority`, or with `low` in it.
  *
- * @see HTTP conventions, section 5.2
+ * @see docs/contracts/http.md#request-shedding
  */
 export function shedRequests(settings: SheddingSettings, surroundings: SheddingSurroundings = {}): RequestStep {
   const { now = Date.now, random = Math.random } = surroundings

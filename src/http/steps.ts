@@ -3,7 +3,7 @@ import { checkPath } from './check-path.ts'
 import { isPreflight } from './cors.ts'
 import type { RequestStep } from './request-state.ts'
 
-/** @see authentication contract, section 1.16 */
+/** @see docs/contracts/authentication.md#rejected-paths */
 export const refuseAmbiguousPath: RequestStep = {
   name: 'refuseAmbiguousPath',
   run: (request) => checkPath(request.state.path),

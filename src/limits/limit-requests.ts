@@ -34,7 +34,7 @@ const upstreamResetMs = 5000
 /**
  * For after the login. Adds the headers `X-RateLimit-*` to the answer of every request that is counted.
  *
- * @see HTTP conventions, section 5.1
+ * @see docs/contracts/http.md#rate-limits
  */
 export function limitRequests(settings: RateLimitSettings, surroundings: LimitSurroundings): RequestStep {
   const { counters, runTimeLimits, log, now, onLimited } = surroundings

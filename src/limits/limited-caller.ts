@@ -30,7 +30,7 @@ const maxNameLength = 200
 /**
  * Prepares the settings. The result is undefined for requests that are not limited.
  *
- * @see HTTP conventions, section 5.1
+ * @see docs/contracts/http.md#rate-limits
  */
 export function createCallerIndex(
   settings: RateLimitSettings,

@@ -6,7 +6,7 @@ import { type AccountEntry, allowedAccounts } from '../permissions/allowed-accou
  * A function that gives the anonymous user. Without a permission service it may use the unrestricted accounts.
  *
  * @param accounts The cached list, replaced and never changed in place
- * @see authentication contract, section 2.9
+ * @see docs/contracts/authentication.md#no-login-method
  */
 export function createAnonymousUser(accounts: () => readonly AccountEntry[], permissionsEnabled: () => boolean): () => User {
   const base = { username: 'anonymous', email: 'anonymous', firstName: null, lastName: null, roles: [], method: 'anonymous' }

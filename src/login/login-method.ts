@@ -63,7 +63,7 @@ export interface LoginMethod {
   readonly challenge?: 'Basic' | 'Bearer'
   /** How a login is reported to the permission service; undefined when that would overwrite what others reported. */
   reportOf(user: User): LoginReport | undefined
-  /** Whether a user whom the permission service does not know is sent away (authentication contract, section 4.8). */
+  /** Whether a user whom the permission service does not know is sent away (docs/contracts/permissions.md#session-filter). */
   readonly filtered: boolean
   /** Paths that are open while this method is active, besides those that always are. */
   readonly openPaths: readonly OpenPath[]

@@ -290,7 +290,7 @@ class OpenLogin implements Login, LoginEnding {
     return this.#options.sessions.endAll()
   }
 
-  /** @see authentication contract, section 2.0: steps 3 to 7 */
+  /** @see docs/contracts/authentication.md#order-of-a-login, steps 3 and 4 */
   async complete(request: FastifyRequest, reply: FastifyReply, login: CompletedLogin): Promise<void> {
     const { sessions, now = Date.now } = this.#options
     const { state } = request

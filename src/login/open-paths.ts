@@ -13,7 +13,7 @@ export interface OpenPath {
   readonly webhook?: true
 }
 
-/** @see authentication contract, section 1.7. A path of identity `none` is served even while the session store is down. */
+/** @see docs/contracts/authentication.md#open-paths. A path of identity `none` is served even while the session store is down. */
 export const alwaysOpen: readonly OpenPath[] = [
   { path: '/auth/user', identity: 'if-known' },
   { path: '/auth/loggedOut', identity: 'none' },

@@ -33,7 +33,7 @@ export interface PreparationOptions {
   accounts: Accounts
 }
 
-/** @see authentication contract, sections 2.0 (steps 3 to 5) and 4.10 */
+/** @see docs/contracts/authentication.md#order-of-a-login (steps 3 to 5) and 4.10 */
 export function createUserPreparation({ objectionTo, permissions, accounts }: PreparationOptions): PrepareUser {
   return async (user, report, nameCase = 'unknown') => {
     const objection = objectionTo(user.username, nameCase)

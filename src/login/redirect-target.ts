@@ -14,7 +14,7 @@ const maxLength = 8192
  * The checked target, byte for byte. The numbers are the steps of the rule.
  *
  * @throws {GatewayError} REDIRECT_REFUSED; the message does not repeat the address
- * @see authentication contract, section 1.4
+ * @see docs/contracts/authentication.md#redirect-targets
  */
 export function checkRedirectTarget(targets: readonly string[], ui: UiAddress): string {
   const [to] = targets

@@ -151,7 +151,7 @@ export class RequestLogin {
    * be asked, sessions stay and protected paths wait.
    *
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
-   * @see authentication contract, sections 4.7 and 4.8
+   * @see docs/contracts/permissions.md#failure-of-the-permission-service, #session-filter
    */
   async #askPermissionService(request: FastifyRequest): Promise<void> {
     const { permissions, sessions } = this.#options

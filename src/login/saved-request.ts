@@ -15,7 +15,7 @@ const returnPath = '/auth/redirect'
 /**
  * The page that a browser was about to open; undefined for what a script or a program asked, and for everything but GET.
  *
- * @see authentication contract, section 1.9
+ * @see docs/contracts/authentication.md#saved-request
  */
 export function toSavedRequest({ method, headers, url, state }: FastifyRequest): SavedRequest | undefined {
   if (method !== 'GET' || state.path === '/favicon.ico' || !isNavigation(headers) || isPrefetch(headers)) return undefined

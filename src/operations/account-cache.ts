@@ -16,7 +16,7 @@ export interface AccountCache {
   close(): void
 }
 
-/** @see operations contract, getAccountsUsingGET */
+/** @see docs/reference/operations.md, getAccountsUsingGET */
 export function createAccountCache(upstreams: Upstreams, refreshMs: number, log: FastifyBaseLogger): AccountCache {
   let accounts: readonly Account[] = []
   let timer: NodeJS.Timeout | undefined

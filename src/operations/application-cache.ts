@@ -34,7 +34,7 @@ export interface ApplicationCache {
 
 type Source = Extract<ServiceName, 'front50' | 'clouddriver'>
 
-/** @see operations contract, getAllApplicationsUsingGET */
+/** @see docs/reference/operations.md, getAllApplicationsUsingGET */
 export function createApplicationCache(
   upstreams: Upstreams,
   settings: ApplicationCacheSettings,

@@ -6,7 +6,7 @@ export type AccountEntry = Readonly<Record<string, unknown>> & { readonly name: 
 
 /**
  * @param view What the permission service says; undefined when it does not know the user, `off` when there is no service
- * @see authentication contract, section 4.10
+ * @see docs/contracts/permissions.md#allowed-accounts
  */
 export function allowedAccounts(
   view: PermissionView | undefined | 'off',

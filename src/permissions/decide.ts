@@ -28,7 +28,7 @@ export interface Decision {
 
 /**
  * @param view Undefined when the permission service does not know the user
- * @see authentication contract, section 4.2
+ * @see docs/contracts/permissions.md#decision
  */
 export function decide(view: PermissionView | undefined, need: Need): Decision {
   const { allowed, rule } = view === undefined ? denied('the permission service does not know the user') : judge(view, need)

@@ -48,7 +48,10 @@ function toResource({ name, authorizations }: z.infer<typeof Resource>): Resourc
   return { name, authorizations: (authorizations ?? []).map((word) => word.toUpperCase() as Authorization) }
 }
 
-/** What is assumed about a user while the service is silent and `legacyFallback` is set (section 4.7). */
+/**
+ * What is assumed about a user while the service is silent and `legacyFallback` is set.
+ * @see docs/contracts/permissions.md#failure-of-the-permission-service
+ */
 export function fallbackView(username: string, accounts: readonly string[]): PermissionView {
   return {
     name: username,
@@ -62,7 +65,7 @@ export function fallbackView(username: string, accounts: readonly string[]): Per
   }
 }
 
-/** @see authentication contract, section 4.2, steps 3 and 5 */
+/** @see docs/contracts/permissions.md#decision, steps 3 and 5 */
 export function grantsOnApplication(view: PermissionView, application: string, authorization: Authorization): boolean {
   if (view.admin || view.legacyFallback === true) return true
   const granted = applicationsOf(view).get(foldName(application))
@@ -75,7 +78,7 @@ export function isListed(view: PermissionView, application: string): boolean {
   return applicationsOf(view).has(foldName(application))
 }
 
-/** @see authentication contract, section 4.2, steps 3 and 4 */
+/** @see docs/contracts/permissions.md#decision, steps 3 and 4 */
 export function grantsOnAccount(view: PermissionView, account: string, authorization: Authorization): boolean {
   if (view.admin) return true
   const name = foldName(account)

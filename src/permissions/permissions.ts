@@ -3,7 +3,7 @@ import type { User } from '../http/request-state.ts'
 
 export type Authorization = 'READ' | 'WRITE' | 'EXECUTE' | 'CREATE'
 
-/** What the permission service (fiat) says about one user; see HTTP conventions, section 4.5. */
+/** What the permission service (fiat) says about one user; see docs/contracts/permissions.md#permission-service. */
 export interface PermissionView {
   readonly name: string
   readonly admin: boolean
@@ -28,7 +28,7 @@ export type PermissionAnswer =
   | { kind: 'unknown' }
   | { kind: 'unavailable'; cause: unknown }
 
-/** How a login method tells the permission service about a login (authentication contract, section 2.0). */
+/** How a login method tells the permission service about a login (docs/contracts/authentication.md#order-of-a-login). */
 export interface LoginReport {
   /** `roles`: always with the roles learnt; `roles-if-any`: without a body when there are none. */
   readonly call: 'roles' | 'roles-if-any'
@@ -72,7 +72,7 @@ export interface Permissions {
   reportLogout(username: string): Promise<void>
   /**
    * Names of the service accounts that the user may use; with an application, those that may use it, or all of the
-   * user's when none fits or the service is unavailable (authentication contract, section 4.9). Never fails.
+   * user's when none fits or the service is unavailable (docs/contracts/permissions.md#service-accounts). Never fails.
    */
   serviceAccountsOf(user: User, application?: string): Promise<string[]>
   /**

@@ -13,7 +13,7 @@ const pauseMs = 50
  * nobody can say.
  *
  * @param load Asks for the expanded list, an array of permission views
- * @see authentication contract, section 4.9
+ * @see docs/contracts/permissions.md#service-accounts
  */
 export async function loadServiceAccounts(
   load: () => Promise<UpstreamAnswer>,

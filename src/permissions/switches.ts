@@ -17,7 +17,7 @@ export interface SwitchOptions {
 
 const everyMs = 30_000
 
-/** @see authentication contract, section 4.7, first row of the client settings */
+/** @see docs/contracts/permissions.md#failure-of-the-permission-service, first row of the client settings */
 export class PermissionSwitches implements SwitchPositions {
   readonly #options: SwitchOptions
   readonly #timer: NodeJS.Timeout

@@ -22,7 +22,7 @@ export function parseSessionCookie(header: string | undefined, name: string): st
   return values.filter((value) => identifier.test(value)).slice(0, maxCandidates)
 }
 
-/** @see authentication contract, section 1.10: no SameSite and no Max-Age unless they are configured. */
+/** @see docs/contracts/authentication.md#session: no SameSite and no Max-Age unless they are configured. */
 export function formatSessionCookie(id: string, secure: boolean, rules: CookieRules): string {
   const { maxAgeSeconds, sameSite } = rules.settings
   return formatCookie({ name: rules.settings.name, value: id, maxAgeSeconds, sameSite }, secure, rules)

@@ -32,7 +32,7 @@ export interface HealthOptions<Service extends string> {
   log: FastifyBaseLogger
 }
 
-/** @see HTTP conventions, section 5.3: once all services were healthy the checks stop until they are asked for again. */
+/** @see docs/contracts/http.md#health: once all services were healthy the checks stop until they are asked for again. */
 export function createHealth<Service extends string>(options: HealthOptions<Service>): Health {
   const failing = new Set<Service>()
   let allWereHealthy = false

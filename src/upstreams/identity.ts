@@ -8,10 +8,10 @@ export type IdentityHeaders = Readonly<Record<string, string>>
 /** For calls that no client asked for: refreshes, health checks, login calls. */
 export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'anonymous' }
 
-/** The caller on an open path (authentication contract, section 4.5). */
+/** The caller on an open path (docs/contracts/permissions.md#identity-towards-services). */
 const nobody = { username: 'anonymous', allowedAccounts: [] as readonly string[] }
 
-/** @see HTTP conventions, section 1.1; the rows marked harden: accounts and unknown names never come from the client. */
+/** @see docs/contracts/http.md#headers-to-services: accounts and unknown names never come from the client. */
 export function identityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
   const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
   const { username, allowedAccounts } = state.user ?? nobody

@@ -58,7 +58,7 @@ export function openLoginUpstreams(
 /**
  * Instances of a service beyond its address; of clouddriver only where dynamic routing is on.
  *
- * @see HTTP conventions, section 6
+ * @see docs/contracts/http.md#choosing-an-instance
  */
 function instancesOf(
   service: ServiceName,

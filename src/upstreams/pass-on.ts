@@ -40,7 +40,7 @@ export interface PassOnOptions {
   progress: (status: number, bytes: number) => void
 }
 
-/** Answers shorter than this are not worth compressing (HTTP conventions, section 3). */
+/** Answers shorter than this are not worth compressing (docs/contracts/http.md#content). */
 const minGzipBytes = 2048
 /** As much of an error body as is read to find its message. */
 const maxErrorBytes = 64 * 1024

@@ -29,7 +29,7 @@ export const bakeryBackend: Backend = {
   }),
 }
 
-/** No provider is enabled, so no base image exists. These 404s have a body of their own (bakery contract, section 1.3). */
+/** No provider is enabled, so no base image exists. These 404s have a body of their own (docs/contracts/bakery.md#options). */
 function mountOptions(app: FastifyInstance): void {
   app.get('/bakeOptions', () => [])
   app.get('/bakeOptions/:provider', (request, reply) =>
@@ -50,7 +50,7 @@ function optionsMissing(reply: FastifyReply, error: string, message: string): Fa
 
 /**
  * No bake was ever started. Unknown bakes are 400 except for logs: an orchestrator reads 404 as "keep polling"
- * (bakery contract, section 2.1).
+ * (docs/contracts/bakery.md#bakes).
  */
 function mountImageBakes(app: FastifyInstance): void {
   app.post('/api/v1/:region/bake', refuseProvider)

@@ -42,7 +42,7 @@ const ApplicationFields = z.looseObject({
   trafficGuards: z.array(TrafficGuard).nullish(),
 })
 
-/** Broken rules of an application. They have a body of their own (contract, section 2.4). */
+/** Broken rules of an application. They have a body of their own (docs/contracts/definitions.md#errors-of-applications). */
 export class InvalidApplication extends Error {
   readonly errors: string[]
 
@@ -189,13 +189,16 @@ function checkNewName(name: string, request: FastifyRequest): void {
   if (foldName(name) === pluginApplication) checkAdministrator(request)
 }
 
-/** Permissions are shown on an application only when they restrict it (contract, section 2.1). */
+/** Permissions are shown on an application only when they restrict it (docs/contracts/definitions.md#applications). */
 function withPermissions({ permissions }: Definitions, application: JsonObject): JsonObject {
   const record = permissions.get(foldName(String(application['name'])))
   return record !== undefined && isRestricted(record) ? { ...application, permissions: record['permissions'] } : application
 }
 
-/** Removes an application and everything that belongs to it, except its permission record (contract, section 2.3). */
+/**
+ * Removes an application and everything that belongs to it, except its permission record.
+ * @see docs/contracts/definitions.md#applications
+ */
 function removeApplication(definitions: Definitions, key: string, user: string): void {
   if (!definitions.applications.remove(key)) return
   for (const project of definitions.projects.all()) leaveProject(definitions, project, key, user)

@@ -76,7 +76,9 @@ export function checkAdministrator(request: FastifyRequest): void {
 
 /**
  * Saving a definition needs WRITE on its application and, if it is moved, on the one that it leaves. Triggers, own and inherited,
- * may run as a service account that the caller may use, and that may execute there (contract, section 4.4, rule 9).
+ * may run as a service account that the caller may use, and that may execute there.
+ *
+ * @see docs/contracts/definitions.md#rules-of-a-save
  *
  * @throws {BackendError} 403
  */

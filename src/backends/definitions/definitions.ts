@@ -52,7 +52,10 @@ export const definitionsBackend: Backend = {
   },
 }
 
-/** Broken rules of an application have a body without `message` and with a text as `status` (contract, section 2.4). */
+/**
+ * Broken rules of an application have a body without `message` and with a text as `status`.
+ * @see docs/contracts/definitions.md#errors-of-applications
+ */
 function answerInvalidApplications(app: FastifyInstance): void {
   app.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof InvalidApplication)) throw error

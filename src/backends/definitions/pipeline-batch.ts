@@ -1,4 +1,7 @@
-/** Saving many pipelines at once: the good ones are written together, the others are reported (contract, section 4.7). */
+/**
+ * Saving many pipelines at once: the good ones are written together, the others are reported.
+ * @see docs/contracts/definitions.md#batch
+ */
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'

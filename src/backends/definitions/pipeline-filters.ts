@@ -1,4 +1,7 @@
-/** Which pipelines a filtered list keeps, and which a finished pipeline triggers (contract, sections 4.3 and 4.8). */
+/**
+ * Which pipelines a filtered list keeps, and which a finished pipeline triggers.
+ * @see docs/contracts/definitions.md#lists, #triggered-pipelines
+ */
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { isTrue } from '../../json/values.ts'

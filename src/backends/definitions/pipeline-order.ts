@@ -1,4 +1,7 @@
-/** The order in which pipelines or strategies of an application are shown, and changing it (contract, section 4.6). */
+/**
+ * The order in which pipelines or strategies of an application are shown, and changing it.
+ * @see docs/contracts/definitions.md#order
+ */
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
@@ -36,7 +39,7 @@ export function reorder({ write }: Definitions, store: DocumentStore, request: F
   if (application == null || application === '') throw refusal('The field "application" is missing.')
   if (idsToIndices == null) throw refusal('The field "idsToIndices" is missing.')
   const access = accessOf(request)
-  // The contract has 400 here, and 403 everywhere else (section 4.6).
+  // The contract has 400 here, and 403 everywhere else (docs/contracts/definitions.md#order).
   if (access?.mayOnApplication(application, 'WRITE') === false) throw refusal(describeMissing(access, 'WRITE', application))
   write(() => {
     const found = Object.entries(idsToIndices).map(([id, index]) => {
@@ -51,7 +54,7 @@ export function reorder({ write }: Definitions, store: DocumentStore, request: F
 
 const MoveFields = z.looseObject({ application: z.string(), from: z.string(), to: z.string() })
 
-/** Gives a pipeline or strategy another name and keeps everything else (contract, section 4.5). */
+/** Gives a pipeline or strategy another name and keeps everything else (docs/contracts/definitions.md#rename-and-move). */
 export function move({ write }: Definitions, store: DocumentStore, request: FastifyRequest): void {
   const { application, from, to } = checkBody(MoveFields, request.body)
   if (to.trim() === '') throw incomplete('The new name must not be blank.')

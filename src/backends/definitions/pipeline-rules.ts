@@ -1,4 +1,7 @@
-/** What a pipeline or strategy must fulfil to be saved, and what the store fills in (contract, section 4.4). */
+/**
+ * What a pipeline or strategy must fulfil to be saved, and what the store fills in.
+ * @see docs/contracts/definitions.md#rules-of-a-save
+ */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { formatJson } from '../../json/json.ts'
@@ -127,7 +130,7 @@ export function nameTaken(kind: 'pipeline' | 'strategy', name: string, { applica
   )
 }
 
-/** Refuses a save that is based on an older version than the stored one (contract, section 4.9). */
+/** Refuses a save that is based on an older version than the stored one (docs/contracts/definitions.md#stale-saves). */
 function checkFresh(store: DocumentStore, body: PipelineBody, user: string): void {
   const token = String(body.updateTs ?? '')
   if ((body.id ?? '') === '' || token === '') return

@@ -90,7 +90,10 @@ export function sendText(reply: FastifyReply, text: string | undefined, what: st
   return reply.type('application/json; charset=utf-8').send(text)
 }
 
-/** Answers the versions of an object, newest first. `limit=1` asks for the live object instead (contract, section 1.4). */
+/**
+ * Answers the versions of an object, newest first. `limit=1` asks for the live object instead.
+ * @see docs/contracts/definitions.md#versions
+ */
 export function sendHistory(request: FastifyRequest, reply: FastifyReply, store: DocumentStore, key: string): FastifyReply {
   const limit = queryCount(request, 'limit') ?? 20
   if (limit !== 1) return sendTexts(reply, store.history(key, limit))

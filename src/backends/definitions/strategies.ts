@@ -1,4 +1,4 @@
-/** Deployment strategies: pipelines in a collection of their own, with fewer rules (contract, section 5). */
+/** Deployment strategies: pipelines in a collection of their own, with fewer rules (docs/contracts/definitions.md#strategies). */
 import type { FastifyInstance } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { foldName } from '../document-store.ts'

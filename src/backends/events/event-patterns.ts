@@ -24,7 +24,7 @@ const reported = new WeakMap<object, Set<string>>()
 /**
  * For one event. Every method refuses it with 422 once it has taken too long: sending it again would not help.
  *
- * @see Events contract, sections 3.2 and 7.2
+ * @see docs/contracts/events.md#expected-artifacts, #payload-constraints
  */
 export function createPatterns(context: Pick<BackendContext, 'log'>): Patterns {
   const meter = createRegexMeter()

@@ -20,7 +20,7 @@ export interface Event {
   artifact: JsonObject | undefined
 }
 
-/** Reads an event that was posted as such. Unknown fields are ignored (events contract, section 2). */
+/** Reads an event that was posted as such. Unknown fields are ignored (docs/contracts/events.md#shape-of-an-event). */
 export function toEvent(body: unknown): Event {
   const details = objectOf(fieldOf(body, 'details'))
   const content = objectOf(fieldOf(body, 'content'))

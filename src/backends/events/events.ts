@@ -114,7 +114,7 @@ function mountLists(app: FastifyInstance): void {
   ]) {
     app.get(path, () => [])
   }
-  // A kind without handler is accepted too (events contract, section 1).
+  // A kind without handler is accepted too (docs/contracts/events.md#acceptance).
   app.post('/notifications', (_request, reply) => reply.code(200).send())
   app.post('/notifications/callbacks/:source', () => {
     throw new BackendError(404, 'No chat tool is configured that could call back.')

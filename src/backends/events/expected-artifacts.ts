@@ -1,4 +1,7 @@
-/** Expected artifacts: a trigger that names some fires only when one of them arrived. Events contract, section 3.2. */
+/**
+ * Expected artifacts: a trigger that names some fires only when one of them arrived.
+ * @see docs/contracts/events.md#expected-artifacts
+ */
 import { type JsonObject, textsOf } from '../../json/values.ts'
 import type { Patterns } from './event-patterns.ts'
 

@@ -1,4 +1,4 @@
-/** The user of a run that was not started by hand. Events contract, section 3.1. */
+/** The user of a run that was not started by hand. docs/contracts/events.md#user-of-a-run. */
 import { type JsonObject, textOf } from '../../json/values.ts'
 import { type Access, loadAccess, requireAccess } from '../access.ts'
 import type { BackendContext } from '../backend.ts'

@@ -7,8 +7,8 @@ import { loadPipeline } from './pipelines.ts'
 import type { Start } from './start.ts'
 
 /**
- * The start that a manual event asks for. A pipeline that is unknown or disabled is no error (events contract, sections 1.2 and
- * 4.2): a failed execution under the id that the person was given says so.
+ * The start that a manual event asks for. A pipeline that is unknown or disabled is no error: a failed execution under the id
+ * that the client received reports it (docs/contracts/events.md#manual-starts).
  *
  * @throws {BackendError} when the definitions cannot be read
  */

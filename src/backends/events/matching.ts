@@ -1,4 +1,4 @@
-/** Decides which pipelines an event starts. Events contract, section 3, steps 1 to 6. */
+/** Decides which pipelines an event starts. docs/contracts/events.md#from-event-to-start, steps 1 to 5. */
 import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject, textOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'

@@ -13,7 +13,7 @@ const buildTries = 5
 
 type Pause = (ms: number) => Promise<void>
 
-/** @see Events contract, sections 3 (steps 9 and 11), 3.1 and 4.2 */
+/** @see docs/contracts/events.md#from-event-to-start, steps 8 and 9 */
 export async function prepareStart(
   call: CallService,
   executionId: string,

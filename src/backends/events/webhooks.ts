@@ -1,4 +1,4 @@
-/** Turns webhooks into events. Events contract, sections 1.1 and 7. */
+/** Turns webhooks into events. docs/contracts/events.md#webhooks. */
 import { randomUUID } from 'node:crypto'
 import { describeChoice } from '../../edit-distance.ts'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'

@@ -2,12 +2,12 @@
 import { BackendError } from '../backend.ts'
 import { type InfrastructureRoute, notFound, pathValue, requiredQuery } from './route.ts'
 
-/** Load balancers of a provider that does not exist are a mistake of the caller (infrastructure contract, section 0.1). */
+/** Load balancers of a provider that does not exist are a mistake of the caller (docs/contracts/infrastructure.md#errors). */
 const noLoadBalancers: InfrastructureRoute['answer'] = (request) => {
   throw new BackendError(400, unknownProvider(pathValue(request, 'provider')))
 }
 
-/** Images of a provider that does not exist are missing (infrastructure contract, section 1.1). */
+/** Images of a provider that does not exist are missing (docs/contracts/infrastructure.md#reads). */
 const noImages: InfrastructureRoute['answer'] = (request) => {
   throw new BackendError(404, unknownProvider(pathValue(request, 'provider')))
 }

@@ -4,7 +4,7 @@ import { loadAccess } from '../access.ts'
 import { type BackendContext, BackendError, callerOf } from '../backend.ts'
 import { type InfrastructureRoute, queryValue, queryValues } from './route.ts'
 
-/** @see Infrastructure contract, section 2.11 */
+/** @see docs/contracts/infrastructure.md#search */
 const search: InfrastructureRoute['answer'] = async (request, context) => {
   const types = queryValues(request, 'type').flatMap((value) => value.split(',').filter((type) => type !== ''))
   if (types.length === 0) throw new BackendError(400, 'The query parameter "type" is required.')

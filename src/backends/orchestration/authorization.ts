@@ -1,4 +1,4 @@
-/** Who may control what runs (orchestration contract, 1.4). Reads are judged and filtered by the gateway. */
+/** Who may control what runs (docs/contracts/orchestration.md#authorization). Reads are judged and filtered by the gateway. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type ApplicationRight, checkOnApplication } from '../access.ts'
 import { callerOf } from '../backend.ts'

@@ -1,4 +1,7 @@
-/** Who may start now, who waits, and who is next: concurrency limits per stored pipeline (orchestration contract, 4.8). */
+/**
+ * Who may start now, who waits, and who is next: concurrency limits per stored pipeline.
+ * @see docs/contracts/orchestration.md#concurrency-limits
+ */
 import { hasInitialStage, startExecution } from './machine/advance.ts'
 import { completeExecution } from './machine/completion.ts'
 import { cancelExecution } from './machine/operations.ts'

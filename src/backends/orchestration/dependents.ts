@@ -1,4 +1,7 @@
-/** Starts the pipelines that a stored trigger ties to the end of another one (orchestration contract, 4.11). */
+/**
+ * Starts the pipelines that a stored trigger ties to the end of another one.
+ * @see docs/contracts/orchestration.md#dependent-pipelines
+ */
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
@@ -100,7 +103,7 @@ interface Starter {
  * that user may not execute the child, or may not read the parent, which the child is given.
  *
  * @throws {BackendError} 503 while the permission service cannot be asked
- * @see events contract, sections 3.1 and 8; authentication contract, section 4.13
+ * @see docs/contracts/events.md#user-of-a-run, docs/contracts/permissions.md#anonymous
  */
 async function starterOf(
   engine: EngineParts,

@@ -1,4 +1,4 @@
-/** Which of the executions of a pipeline a list shows (orchestration contract, 2.4). */
+/** Which of the executions of a pipeline a list shows (docs/contracts/orchestration.md#lists-of-executions). */
 import type { ExecutionKey } from './store.ts'
 
 /** How far back lists reach. */

@@ -1,4 +1,4 @@
-/** User in whose name a stage acts (orchestration contract, 1.2). */
+/** User in whose name a stage acts (docs/contracts/orchestration.md#identity-of-a-run). */
 import { isTrue } from '../../json/values.ts'
 import { graphOf } from './machine/graph.ts'
 import type { ExecutionPlace } from './model.ts'

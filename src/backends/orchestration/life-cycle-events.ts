@@ -1,4 +1,7 @@
-/** Tells the event service what happens to executions and stages: best effort, never in the way of a run (orchestration contract, 8). */
+/**
+ * Tells the event service what happens to executions and stages: best effort, never in the way of a run.
+ * @see docs/contracts/orchestration.md#life-cycle-events
+ */
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'

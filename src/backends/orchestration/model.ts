@@ -1,6 +1,6 @@
 /**
- * The record of a run as the engine keeps it (orchestration contract, section 3). The `engine` members are the engine's own
- * notes; they are stored with the record and never shown.
+ * The record of a run as the engine keeps it (docs/contracts/orchestration.md#record-of-an-execution).
+ * The `engine` members are the engine's own notes; they are stored with the record and never shown.
  */
 import type { JsonObject } from '../../json/values.ts'
 import type { Status } from './statuses.ts'

@@ -1,4 +1,4 @@
-/** Joins the notifications of an application to those of one of its pipelines (events contract, 10.2). */
+/** Joins the notifications of an application to those of one of its pipelines (docs/contracts/events.md#notifications). */
 import { isObject, type JsonObject, objectsOf } from '../../json/values.ts'
 
 /** @param ofApplication One list of entries per kind; other members are ignored. */

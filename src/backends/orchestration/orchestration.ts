@@ -108,7 +108,7 @@ async function prepareChild(definition: JsonObject, caller: Caller, sources: Sub
   throw new BackendError(400, prepared.kind === 'failed' ? prepared.message : 'A plan cannot be started.')
 }
 
-/** The error body of this service: its time is in milliseconds (orchestration contract, 1.3). */
+/** The error body of this service: its time is in milliseconds (docs/contracts/orchestration.md#errors). */
 function answerErrors(app: FastifyInstance, { log, now }: BackendContext): void {
   app.setErrorHandler<FastifyError>((thrown, _request, reply) => {
     const error = toStorageError(thrown)

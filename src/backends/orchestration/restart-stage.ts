@@ -1,4 +1,7 @@
-/** Restarts a stage within one transaction, its concurrency limit and its parent execution included (orchestration contract, 4.7). */
+/**
+ * Restarts a stage within one transaction, its concurrency limit and its parent execution included.
+ * @see docs/contracts/orchestration.md#operations-on-a-run
+ */
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { startOrPark } from './concurrency.ts'
 import { advance } from './machine/advance.ts'

@@ -1,4 +1,7 @@
-/** The statuses of executions, stages and tasks, and what each one means for those around it (orchestration contract, 3.6). */
+/**
+ * The statuses of executions, stages and tasks, and what each one means for those around it.
+ * @see docs/contracts/orchestration.md#statuses
+ */
 
 interface StatusMeaning {
   readonly complete: boolean

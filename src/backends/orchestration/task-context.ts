@@ -64,7 +64,10 @@ async function requireRight(
   }
 }
 
-/** Calls that change nothing when repeated are tried again after the faults of a network (section 5.3). */
+/**
+ * Calls that change nothing when repeated are tried again after the faults of a network.
+ * @see docs/contracts/orchestration.md#retries-of-calls
+ */
 function isRepeatable(request: CollaboratorRequest): boolean {
   return request.method !== 'POST' && request.method !== 'PATCH'
 }

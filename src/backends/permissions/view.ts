@@ -1,4 +1,4 @@
-/** The view of one user: every resource with what the user may do there. Authentication contract, sections 4.1, 4.2 and 4.6. */
+/** The view of one user: every resource with what the user may do there. docs/contracts/permissions.md#model. */
 import { foldName } from '../document-store.ts'
 import { type Authorization, authorizations, grantedBy } from './authorizations.ts'
 import type { Resource, Resources, ServiceAccount } from './resources.ts'
@@ -64,7 +64,7 @@ function mayUse({ memberOf }: ServiceAccount, roles: readonly string[], { anyRol
   return anyRoleOfServiceAccount ? memberOf.some(isHeld) : memberOf.length > 0 && memberOf.every(isHeld)
 }
 
-/** The decision of the contract's section 4.2, for services that ask for one instead of a view. */
+/** The decision (docs/contracts/permissions.md#decision) for services that ask for one instead of a view. */
 export function isAllowed(view: View, type: ResourceType, name: string, authorization: string): boolean {
   if (view.admin) return true
   const wanted = foldName(name)

@@ -25,7 +25,7 @@ export async function configuredStamp({ name, password }: ConfiguredUser): Promi
   return (await derive(password, `configured user ${name}`, 16)).toString('base64url')
 }
 
-/** @see authentication contract, section 2.5 */
+/** @see docs/contracts/authentication.md#configured-user */
 export function toConfiguredUser({ name }: ConfiguredUser): User {
   return { username: name, email: name, firstName: null, lastName: null, roles: ['USER'], allowedAccounts: [], method: 'form' }
 }

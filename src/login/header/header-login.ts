@@ -106,7 +106,7 @@ function refusal(reason: string, message: string): LoginOutcome {
   return { kind: 'refused', reason, error: new GatewayError('CREDENTIALS_REFUSED', message) }
 }
 
-/** @see authentication contract, section 2.7 */
+/** @see docs/contracts/authentication.md#trusted-header */
 function toUser(name: string): User {
   return { username: name, email: name, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'header' }
 }

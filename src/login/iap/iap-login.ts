@@ -96,7 +96,7 @@ export class IapLogin implements LoginMethod {
     return prepareUser(toUser(email), report, nameCaseOfProxy(settings.issuer))
   }
 
-  /** @throws {LoginFailure} @see authentication contract, section 2.6 */
+  /** @throws {LoginFailure} @see docs/contracts/authentication.md#google-iap */
   async #verify(token: string): Promise<Identity> {
     const { audience, issuer, issuedSkewMs, expirySkewMs } = this.#options.settings
     if (token.length > maxTokenLength) refuse('it is too long')
@@ -117,7 +117,7 @@ function refuse(problem: string): never {
   throw new LoginFailure('refused', `the token of the proxy is not accepted: ${problem}`)
 }
 
-/** @see authentication contract, section 2.6 */
+/** @see docs/contracts/authentication.md#google-iap */
 function toUser(email: string): User {
   return { username: email, email, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'iap' }
 }

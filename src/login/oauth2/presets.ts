@@ -62,7 +62,7 @@ const openIdScopes = ['openid', 'profile', 'email']
  * The preset of a name in any case; undefined for names that are the operator's own.
  *
  * @param older The configuration uses the keys of early releases, whose presets speak plain OAuth 2.0
- * @see authentication contract, section 2.1
+ * @see docs/contracts/authentication.md#oauth-20-and-openid-connect
  */
 export function findPreset(name: string, older: boolean, tenants: Tenants): Preset | undefined {
   switch (name.toLowerCase()) {

@@ -39,7 +39,7 @@ const providerKey = 'spring.security.oauth2.client.provider'
 /** They stand beside the registrations and are none. */
 const besideRegistrations = new Set(['userinfomapping', 'userinforequirements'])
 
-/** Undefined when no client is configured. @see authentication contract, sections 2.0, 2.1 and 2.10 */
+/** Undefined when no client is configured. @see docs/contracts/authentication.md#oauth-20-and-openid-connect */
 export function toOAuth2Settings(
   keys: OAuth2Keys,
   report: SettingsReport,

@@ -13,7 +13,7 @@ export const methodName = 'oauth2'
  * The user, without accounts.
  *
  * @throws {LoginFailure} when nothing names the user
- * @see authentication contract, section 2.1
+ * @see docs/contracts/authentication.md#oauth-20-and-openid-connect
  */
 export function toUser(attributes: Attributes, mapping: UserMapping, trace?: Trace): User {
   const field = (name: string | undefined) => (name === undefined ? null : toText(findAttribute(attributes, name)))

@@ -32,7 +32,7 @@ const maxPages = 50
  * Whether the user shows to be a member of a GitHub organisation. Whatever goes wrong counts as "no", and the token is
  * sent to the host of the user-info address only.
  *
- * @see authentication contract, section 2.1
+ * @see docs/contracts/authentication.md#oauth-20-and-openid-connect
  */
 export async function isMember(
   call: CallProvider,

@@ -6,7 +6,7 @@ import { listOf, type Trace } from '../trace.ts'
 import { refuseUnless } from './refusal.ts'
 import type { AcceptedAssertion } from './response.ts'
 
-/** @see authentication contract, section 2.2: common keys */
+/** @see docs/contracts/authentication.md#saml: common keys */
 export interface IdentityMapping {
   attributes: { firstName: string; lastName: string; roles: string; username: string | undefined; email: string | undefined }
   /** With the flag `g`. */

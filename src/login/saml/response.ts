@@ -88,7 +88,7 @@ export function claimedIssuer({ outline }: ReceivedResponse): string {
  * Every check but two, which need a memory: that the request was ours, and that the assertion is new.
  *
  * @throws {SamlRefused}
- * @see authentication contract, section 2.2; SAML 2.0 Profiles, section 4.1.4.3
+ * @see docs/contracts/authentication.md#saml; SAML 2.0 Profiles, section 4.1.4.3
  */
 export function checkResponse(received: ReceivedResponse, expected: Expectation): AcceptedAssertion {
   const trust: Trust = { keys: expected.identityProvider.keys, sha1: expected.sha1 }

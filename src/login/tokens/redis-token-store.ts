@@ -1,6 +1,8 @@
 /**
  * API tokens in Redis or Valkey, for all replicas: `<prefix>:id:<uuid>` holds a token, `:hash:<hex>` leads to it, and
- * `:principal:<TYPE>:<key of the user>` lists whose it is. A value that cannot be read is no token. See authentication contract, 2.8.
+ * `:principal:<TYPE>:<key of the user>` lists whose it is. A value that cannot be read is no token.
+ *
+ * @see docs/contracts/authentication.md#api-tokens
  */
 import { z } from 'zod'
 import { createRedisScript, isWrongType, type Redis } from '../../redis/redis.ts'

@@ -12,7 +12,7 @@ const controlCharacter = /\p{Cc}/u
  * or the common name. Undefined when there is nothing that could name a user: a pattern that finds nothing rejects the certificate.
  *
  * @param pattern Searched in the name as Java writes it; its first group is the identity
- * @see authentication contract, section 2.4
+ * @see docs/contracts/authentication.md#client-certificates
  */
 export function identityOf(certificate: Certificate, pattern: RegExp | undefined): string | undefined {
   return (

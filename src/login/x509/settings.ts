@@ -79,7 +79,7 @@ export function hasCertificateHeader(keys: X509Keys): boolean {
   return isX509Enabled(keys) && keys['x509.certificateHeader'] !== undefined
 }
 
-/** @see authentication contract, section 2.0: with a port for certificates, the main port leaves them to it */
+/** @see docs/contracts/authentication.md#order-of-a-login: with a port for certificates, the main port leaves them to it */
 export function toX509Settings(
   keys: X509Keys,
   report: SettingsReport,

@@ -27,7 +27,7 @@ export async function loadView(
  * Says which applications the caller may read: all of them without logins or without a permission service.
  *
  * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
- * @see operations contract, getAllApplicationsUsingGET; HTTP conventions, section 4.5
+ * @see docs/reference/operations.md, getAllApplicationsUsingGET; docs/contracts/permissions.md#permission-service
  */
 export async function createReadFilter(request: OperationRequest, platform: Platform): Promise<(application: string) => boolean> {
   if (!isDecided(platform)) return () => true
@@ -79,7 +79,7 @@ async function requireCreation(
  *
  * @param withoutService Who counts as one while no permission service decides
  * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
- * @see authentication contract, section 4.3
+ * @see docs/contracts/permissions.md#checks-of-the-gateway
  */
 export async function requireAdministrator(
   { user }: Pick<RequestState, 'user'>,

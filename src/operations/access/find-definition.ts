@@ -10,7 +10,7 @@ import { checkList, checkObject } from '../upstream-shape.ts'
  * The definition whose name, or else whose id, is exactly `nameOrId`. An id may belong to another application.
  *
  * @throws {GatewayError} NOT_FOUND when neither lookup knows it, UPSTREAM_FAILED with the status of the definition store
- * @see operations contract, getPipelineConfigUsingGET
+ * @see docs/reference/operations.md, getPipelineConfigUsingGET
  */
 export async function findDefinition(request: OperationRequest, application: string, nameOrId: string): Promise<JsonObject> {
   const byName = await request.call('front50', {

@@ -12,7 +12,7 @@ const retryPausesMs = [100, 200, 400, 800]
  * Best effort: a failure leaves the header as it is. An execution that the orchestrator fails to read is asked for again,
  * unless it says 4xx or takes too long; a task is asked for once.
  *
- * @see operations contract, cancelPipelineUsingPUT1 and cancelTaskUsingPUT
+ * @see docs/reference/operations.md, cancelPipelineUsingPUT1 and cancelTaskUsingPUT
  */
 export async function learnApplication(request: OperationRequest, kind: 'pipelines' | 'tasks', id: string): Promise<void> {
   const path = kind === 'pipelines' ? pathTo`/pipelines/${id}` : pathTo`/tasks/${id}`

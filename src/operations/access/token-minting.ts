@@ -6,7 +6,7 @@ import type { Platform } from '../platform.ts'
  * Somebody who is logged in, holds one of the roles, or is an administrator. A token creates no other: it would outlive
  * its own end and its own limits.
  *
- * @see authentication contract, section 2.8
+ * @see docs/contracts/authentication.md#api-tokens
  */
 export async function mayMintTokens({ user, token }: RequestState, { login, permissions }: Platform): Promise<boolean> {
   if (login.tokens === undefined || user === undefined || token !== undefined) return false

@@ -176,7 +176,7 @@ export const StageUpdate = z
   })
   .meta({ id: 'StageUpdate', description: 'Fields that replace those of the context of a stage.' })
 
-/** @see Infrastructure contract, section 4.1 */
+/** @see docs/contracts/infrastructure.md#operations */
 export const CloudOperation = z
   .looseObject({
     id: z.string(),

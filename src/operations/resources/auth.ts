@@ -205,7 +205,7 @@ async function currentUser({ state }: OperationRequest, platform: Platform): Pro
   }
 }
 
-/** @see authentication contract, section 1.2 */
+/** @see docs/contracts/authentication.md#identity-object */
 function toIdentity({ method, ...user }: User, roles: readonly string[]): Identity {
   const named = roles.filter((role) => role.trim() !== '')
   return {

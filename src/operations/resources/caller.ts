@@ -11,7 +11,7 @@ export function usernameOf({ state: { user } }: OperationRequest): string {
 /**
  * Who is shown as having started the pipeline: the caller, and a name of the client's choice only where nobody logs in.
  *
- * @see authentication contract, section 4.4
+ * @see docs/contracts/permissions.md#displayed-user
  */
 export function displayedUser({ state: { user } }: OperationRequest, given: string | null | undefined): string {
   if (user !== undefined && user.method !== 'anonymous') return user.username

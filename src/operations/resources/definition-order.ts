@@ -46,7 +46,7 @@ export const orderOperations: Operation[] = [
   },
 ]
 
-/** @see Orchestration contract, section 6.1: each field is base64 of its own JSON. */
+/** @see docs/contracts/orchestration.md#jobs: each field is base64 of its own JSON. */
 function reorder(request: OperationRequest, platform: Platform, isStrategy: boolean): Promise<FinishedTask> {
   const { application, idsToIndices } = request.body as z.infer<typeof Order>
   return runTask(request, platform, {

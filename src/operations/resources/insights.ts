@@ -12,7 +12,7 @@ export type InsightVariables = readonly Readonly<Record<string, unknown>>[]
 /**
  * One action per template; a template for another cloud provider is left out.
  *
- * @see HTTP conventions, section 4.2; infrastructure contract, section 1.1
+ * @see docs/contracts/http.md#services; docs/contracts/infrastructure.md#reads
  */
 export function toInsightActions(links: readonly InsightLink[], variables: InsightVariables): InsightAction[] {
   if (links.length === 0) return []

@@ -200,7 +200,7 @@ function templateRefused(said: string): GatewayError {
 /**
  * Whether the pipeline exists is not asked: the event service finds it, and reports nothing if it does not.
  *
- * @see Events contract, section 4.1
+ * @see docs/contracts/events.md#manual-starts
  */
 async function startByEvent(request: OperationRequest): Promise<{ eventId: string; ref: string }> {
   const { application, pipelineNameOrId } = request.path as { application: string; pipelineNameOrId: string }

@@ -17,7 +17,7 @@ export interface TaskSubmission {
   readonly job: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** The view that the orchestrator gives of a task; see orchestration contract, section 3.4. */
+/** The view that the orchestrator gives of a task; see docs/contracts/orchestration.md#task-view. */
 export interface Task {
   readonly id?: string
   readonly status?: string

@@ -97,7 +97,7 @@ export const webhookOperations: Operation[] = [
   },
 ]
 
-/** @see Events contract, section 7.1 */
+/** @see docs/contracts/events.md#webhooks */
 async function receiveWebhook(request: OperationRequest): Promise<StreamedAnswer> {
   const { type, source } = request.path as { type: string; source: string }
   const headers: Record<string, string> = { ...withoutUser }

@@ -190,7 +190,7 @@ test('a run under the id of a stored or deleted pipeline needs EXECUTE on its ap
   assert.equal((await engine.ask('POST', '/orchestrate', { ...posing, id: 'nobodys' }, 'mallory')).status, 200)
 })
 
-test('orchestration 1.4: control needs EXECUTE and deletion WRITE, and what does not exist is missing first', async (t) => {
+test('control needs EXECUTE and deletion WRITE, and what does not exist is missing first', async (t) => {
   const engine = await startGuarded(t)
   const run = await engine.run({ application: 'secret', stages: [W('1', 600)] }, 'olga')
   const stage = await engine.stage(run, '1')

@@ -7,7 +7,7 @@ import type { Execution, Stage, Task } from '../../../src/backends/orchestration
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 
-/** The task view (section 3.4). */
+/** The task view (docs/contracts/orchestration.md#task-view). */
 export interface TaskView {
   id: string
   name: string

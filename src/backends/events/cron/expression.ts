@@ -66,7 +66,7 @@ const maxLength = 1_000
 
 /**
  * @throws {Error} with a message for the person who wrote the expression.
- * @see Events contract, section 5.1
+ * @see docs/contracts/events.md#cron-expressions
  */
 export function parseCron(text: string): CronExpression {
   if (text.length > maxLength) throw new Error(`The expression is longer than ${maxLength} characters.`)

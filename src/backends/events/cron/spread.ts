@@ -22,7 +22,10 @@ function fieldsOf(expression: string): string[] {
   return expression.trim().toUpperCase().split(/\s+/)
 }
 
-/** The 32-bit string hash with multiplier 31 that stored triggers were spread with before (events contract, section 5.1). */
+/**
+ * The 32-bit string hash with multiplier 31 that stored triggers were spread with before.
+ * @see docs/contracts/events.md#cron-expressions
+ */
 function hashOf(text: string): number {
   let hash = 0
   for (let index = 0; index < text.length; index++) hash = (Math.imul(hash, 31) + text.charCodeAt(index)) | 0

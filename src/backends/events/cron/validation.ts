@@ -1,4 +1,7 @@
-/** Answers whether a cron expression is usable, as the editor of a trigger asks. Events contract, section 5.2. */
+/**
+ * Answers whether a cron expression is usable, as the editor of a trigger asks.
+ * @see docs/contracts/events.md#validation-of-cron-expressions
+ */
 import { BackendError } from '../../backend.ts'
 import { describeCron } from './description.ts'
 import { parseCron } from './expression.ts'

@@ -1,4 +1,4 @@
-/** Finished builds. Events contract, section 6. */
+/** Finished builds. docs/contracts/events.md#builds. */
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'

@@ -1,4 +1,4 @@
-/** Messages of queues, and releases of plug-ins. Events contract, section 7.4. */
+/** Messages of queues, and releases of plug-ins. docs/contracts/events.md#registries-and-messages. */
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'

@@ -1,4 +1,4 @@
-/** New images and artifacts that registries report. Events contract, section 7.4. */
+/** New images and artifacts that registries report. docs/contracts/events.md#registries-and-messages. */
 import { type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { dockerImage } from '../pushed-artifacts.ts'
 import type { TriggerKind } from './kind.ts'

@@ -1,4 +1,4 @@
-/** Generic webhooks and CloudEvents. Events contract, sections 7.1 and 7.4. */
+/** Generic webhooks and CloudEvents. docs/contracts/events.md#webhooks, #registries-and-messages. */
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'

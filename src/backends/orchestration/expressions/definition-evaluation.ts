@@ -1,4 +1,4 @@
-/** Evaluates, at submission, what can be evaluated then (orchestration contract, 7.2). */
+/** Evaluates, at submission, what can be evaluated then (docs/contracts/orchestration.md#evaluation). */
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { objectScope, submissionScope } from './scopes.ts'
 import { evaluateTree } from './template.ts'
@@ -24,7 +24,7 @@ export function evaluateDefinition(definition: JsonObject, now: number): JsonObj
  * The artifacts that a definition expects: they are bound before the rest is evaluated.
  *
  * @param definition With a trigger that has all its parameters.
- * @see Events contract, section 3, step 9
+ * @see docs/contracts/events.md#from-event-to-start, step 8
  */
 export function evaluateExpectedArtifacts(definition: JsonObject, now: number): unknown {
   const { expectedArtifacts } = definition

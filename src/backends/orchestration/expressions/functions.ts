@@ -1,4 +1,7 @@
-/** The functions that expressions may call, as data: what they do and what the UI tells about them (orchestration contract, 7.4). */
+/**
+ * The functions that expressions may call, as data: what they do and what the UI tells about them.
+ * @see docs/contracts/orchestration.md#functions
+ */
 import { parseAllDocuments, parse as parseYaml } from 'yaml'
 import { parseJson } from '../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'

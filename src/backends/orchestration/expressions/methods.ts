@@ -1,4 +1,7 @@
-/** The methods that expressions may call on texts, lists, objects, numbers and booleans (orchestration contract, 7.7). */
+/**
+ * The methods that expressions may call on texts, lists, objects, numbers and booleans.
+ * @see docs/contracts/orchestration.md#limits-of-expressions
+ */
 
 import { matchesWhole, replaceMatches, splitAt } from '../../regex/bounded-regex.ts'
 import type { Meter } from '../../regex/meter.ts'

@@ -1,4 +1,7 @@
-/** Reads the Spring expression language into a tree: a Pratt parser, one table of binding powers (orchestration contract, 7.1). */
+/**
+ * Reads the Spring expression language into a tree: a Pratt parser, one table of binding powers.
+ * @see docs/contracts/orchestration.md#expression-language
+ */
 import { ExpressionError, type Token, tokenise } from './lexer.ts'
 import type { BinaryOperator, Node } from './syntax.ts'
 import { parseNumber } from './values.ts'

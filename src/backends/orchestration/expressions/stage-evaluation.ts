@@ -1,4 +1,7 @@
-/** Evaluates the expressions of a stage in the course of a run (orchestration contract, 7.2 and 7.5). */
+/**
+ * Evaluates the expressions of a stage in the course of a run.
+ * @see docs/contracts/orchestration.md#evaluation, #failed-expressions
+ */
 
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
@@ -49,8 +52,10 @@ export function withSummary(stage: Stage, summary: ExpressionSummary): JsonObjec
 }
 
 /**
- * Whether `stageEnabled` lets the stage run (section 4.5): true runs it, anything else, an error included, skips it; a blank
- * expression or another type of condition runs it.
+ * Whether `stageEnabled` lets the stage run: true runs it, anything else, an error included, skips it; a blank expression or
+ * another type of condition runs it.
+ *
+ * @see docs/contracts/orchestration.md#conditional-stages
  */
 export function isStageEnabled(run: StageRun): boolean {
   const { execution, stage, turn } = run

@@ -1,6 +1,6 @@
 /**
  * Evaluates the texts of a JSON value: literal text with `${ expression }` parts. An expression that fails leaves its text as
- * it was and an entry in the summary (orchestration contract, 7.1 and 7.5).
+ * it was and an entry in the summary (docs/contracts/orchestration.md#expression-language, #failed-expressions).
  */
 import type { Meter } from '../../regex/meter.ts'
 import { createExpressionMeter, evaluateNode, type Scope } from './evaluator.ts'

@@ -1,6 +1,8 @@
 /**
- * Moves an execution as far as it goes without waiting: starts what may start, completes what is done
- * (orchestration contract, 4.2 and 4.3). It looks at state only, so it may be called at any time and any number of times.
+ * Moves an execution as far as it goes without waiting: starts what may start, completes what is done.
+ * It looks at state only, so it may be called at any time and any number of times.
+ *
+ * @see docs/contracts/orchestration.md#execution-states, #stage-states
  */
 import { isTrue } from '../../../json/values.ts'
 import { isStageEnabled } from '../expressions/stage-evaluation.ts'
@@ -100,7 +102,10 @@ function nextAction({ execution, stage }: StagePlace): ((run: StageRun) => void)
   return endsPlan(after) || after.every((child) => isFine(child.status)) ? completeStage : undefined
 }
 
-/** A halted child completes its parent; so does one that failed and goes on, unless its siblings may too (section 4.3). */
+/**
+ * A halted child completes its parent; so does one that failed and goes on, unless its siblings may too.
+ * @see docs/contracts/orchestration.md#stage-states
+ */
 function endsPlan(children: readonly Stage[]): boolean {
   return children.some(
     (child) =>

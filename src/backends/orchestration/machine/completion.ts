@@ -1,4 +1,7 @@
-/** Ends of stages and executions: when they are over, and with which result (orchestration contract, 4.2 and 4.3). */
+/**
+ * Ends of stages and executions: when they are over, and with which result.
+ * @see docs/contracts/orchestration.md#execution-states, #stage-states
+ */
 import { isObject, isTrue } from '../../../json/values.ts'
 import type { Execution, Stage, StagePlace } from '../model.ts'
 import { isTopLevel } from '../model.ts'
@@ -22,7 +25,7 @@ export function completeStage(run: StageRun, status?: Status): void {
   checkCompletion(run)
 }
 
-/** Section 4.3, "stage result". */
+/** Result of a stage: the worst of its parts. @see docs/contracts/orchestration.md#stage-states */
 function stageResult({ execution, stage }: StagePlace): Status {
   const found = [...graphOf(execution).childrenOf(stage), ...stage.tasks].map((each) => each.status)
   if (found.length === 0) return 'SKIPPED'
@@ -31,7 +34,7 @@ function stageResult({ execution, stage }: StagePlace): Status {
   return 'SUCCEEDED'
 }
 
-/** Section 7.5: failed expressions are in the error record, even when the stage succeeds. */
+/** Failed expressions are in the error record even of a success: docs/contracts/orchestration.md#failed-expressions */
 function keepErrors(stage: Stage): void {
   const texts = stage.tasks
     .filter((task) => task.status === 'FAILED_CONTINUE')

@@ -1,4 +1,4 @@
-/** What a failure does: the author's failure options (orchestration contract, 4.4) and the error record (3.7). */
+/** What a failure does: the author's failure options (docs/contracts/orchestration.md#failure-options) and the error record. */
 import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Stage } from '../model.ts'
 import { isFalse } from '../model.ts'

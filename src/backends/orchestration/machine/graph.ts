@@ -155,7 +155,9 @@ class StageGraph {
 
   /**
    * The stage itself, then the stages whose outputs it may read, nearest first: those it requires with their synthetic
-   * children, for an after-stage its before-siblings, its parent, and so on upwards (section 3.2).
+   * children, for an after-stage its before-siblings, its parent, and so on upwards.
+   *
+   * @see docs/contracts/orchestration.md#record-of-a-stage
    */
   ancestorsOf(stage: Stage): readonly Stage[] {
     if (this.#ancestors?.stage === stage) return this.#ancestors.found

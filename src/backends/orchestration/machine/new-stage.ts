@@ -30,7 +30,9 @@ export function createStage(parts: StageParts): Stage {
 
 /**
  * Injects synthetic stages around a stage: those before it stand ahead of it in the list, those after it behind it, so that
- * the list reads in the order of running. The injected execution window takes number 0 (section 3.2).
+ * the list reads in the order of running. The injected execution window takes number 0.
+ *
+ * @see docs/contracts/orchestration.md#record-of-a-stage
  *
  * @throws {StageError} when the execution would have too many
  */

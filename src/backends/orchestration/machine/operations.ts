@@ -1,4 +1,7 @@
-/** Operations of users on a running execution: cancel, pause, resume, change or skip a stage (orchestration contract, 4.7). */
+/**
+ * Operations of users on a running execution: cancel, pause, resume, change or skip a stage.
+ * @see docs/contracts/orchestration.md#operations-on-a-run
+ */
 import type { JsonObject } from '../../../json/values.ts'
 import { isTrue } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
@@ -57,7 +60,7 @@ export interface Modifier {
   allowedAccounts: string[]
 }
 
-/** Keys with which people steer a stage without changing what it does (section 2.6). */
+/** Keys with which people steer a stage without changing what it does (docs/contracts/orchestration.md#stage-operations). */
 const steeringKeys = new Set([
   'judgmentStatus',
   'judgmentInput',

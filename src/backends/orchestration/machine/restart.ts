@@ -1,4 +1,7 @@
-/** Restart of a stage and of everything downstream of it (orchestration contract, 4.7, "restart stage"). */
+/**
+ * Restart of a stage and of everything downstream of it.
+ * @see docs/contracts/orchestration.md#operations-on-a-run
+ */
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
 import { isTopLevel } from '../model.ts'
@@ -54,7 +57,10 @@ export function resume(execution: Execution, turn: Turn): void {
   advance(execution, turn)
 }
 
-/** A restart brings the preconditions of the definition as it is now stored (section 2.6, E14). */
+/**
+ * A restart brings the preconditions of the definition as it is now stored.
+ * @see docs/contracts/orchestration.md#stage-operations
+ */
 export function replacePreconditions(execution: Execution, definition: JsonObject): void {
   const stages = Array.isArray(definition['stages']) ? definition['stages'] : []
   for (const wanted of stages) {

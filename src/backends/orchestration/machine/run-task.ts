@@ -1,4 +1,4 @@
-/** Tasks whose time has come: their steps, and the results that these record (orchestration contract, 4.6). */
+/** Tasks whose time has come: their steps, and the results that these record (docs/contracts/orchestration.md#task-states). */
 import { isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import type { Execution, Stage } from '../model.ts'

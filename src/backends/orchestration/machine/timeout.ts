@@ -1,4 +1,4 @@
-/** Time that a task may still take (orchestration contract, 4.6, "timeouts"). */
+/** Time that a task may still take (docs/contracts/orchestration.md#timeouts). */
 import type { Execution, Stage, StagePlace } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
 import { graphOf } from './graph.ts'

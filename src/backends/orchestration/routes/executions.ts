@@ -1,4 +1,7 @@
-/** One pipeline execution: reading, cancel, pause, resume, delete (orchestration contract, 2.4 and 2.5). */
+/**
+ * One pipeline execution: reading, cancel, pause, resume, delete.
+ * @see docs/contracts/orchestration.md#lists-of-executions, #control-of-an-execution
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BackendError, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'

@@ -1,4 +1,7 @@
-/** Trying expressions against an execution, and telling which functions there are (orchestration contract, 2.7 and 2.8). */
+/**
+ * Trying expressions against an execution, and telling which functions there are.
+ * @see docs/contracts/orchestration.md#expression-endpoints
+ */
 import type { FastifyInstance } from 'fastify'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'

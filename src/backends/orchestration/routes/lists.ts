@@ -1,4 +1,7 @@
-/** Lists of pipeline executions: of an application, of pipelines, of a project, by search (orchestration contract, 2.4). */
+/**
+ * Lists of pipeline executions: of an application, of pipelines, of a project, by search.
+ * @see docs/contracts/orchestration.md#lists-of-executions
+ */
 
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'

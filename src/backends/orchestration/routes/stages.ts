@@ -1,4 +1,4 @@
-/** One stage of an execution: changing its context, restarting it (orchestration contract, 2.6). */
+/** One stage of an execution: changing its context, restarting it (docs/contracts/orchestration.md#stage-operations). */
 import type { FastifyInstance } from 'fastify'
 import { describeChoice, nearestName } from '../../../edit-distance.ts'
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'

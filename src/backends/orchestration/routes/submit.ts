@@ -1,4 +1,4 @@
-/** Starting work: pipelines and ad-hoc tasks (orchestration contract, 2.2 and 2.9). */
+/** Starting work: pipelines and ad-hoc tasks (docs/contracts/orchestration.md#submission). */
 import type { FastifyInstance } from 'fastify'
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { BackendError, type Caller, callerOf } from '../../backend.ts'

@@ -1,4 +1,4 @@
-/** Ad-hoc tasks: reading, cancelling, deleting (orchestration contract, 2.3). */
+/** Ad-hoc tasks: reading, cancelling, deleting (docs/contracts/orchestration.md#tasks). */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'

@@ -1,4 +1,4 @@
-/** What cloud providers demand of the name of an application (definitions contract, 2.2). */
+/** What cloud providers demand of the name of an application (docs/contracts/definitions.md#names-of-applications). */
 
 interface NameRule {
   pattern: RegExp

@@ -1,4 +1,7 @@
-/** `deleteApplication`: removes an application that has no clusters and no security groups any more (section 6.1). */
+/**
+ * `deleteApplication`: removes an application that has no clusters and no security groups any more.
+ * @see docs/contracts/orchestration.md#jobs
+ */
 import { isObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

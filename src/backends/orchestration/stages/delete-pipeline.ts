@@ -1,4 +1,4 @@
-/** `deletePipeline`: removes a stored pipeline by application and name (section 6.1). */
+/** `deletePipeline`: removes a stored pipeline by application and name (docs/contracts/orchestration.md#jobs). */
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

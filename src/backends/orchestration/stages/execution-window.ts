@@ -1,4 +1,7 @@
-/** `restrictExecutionDuringTimeWindow`: holds a stage back until its execution window opens (orchestration contract, 4.12). */
+/**
+ * `restrictExecutionDuringTimeWindow`: holds a stage back until its execution window opens.
+ * @see docs/contracts/orchestration.md#execution-window
+ */
 import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { nextAllowedTime, parseWindow } from '../allowed-times.ts'
 import { StageError } from '../machine/failure.ts'

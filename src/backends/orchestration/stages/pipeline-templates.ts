@@ -1,4 +1,4 @@
-/** Jobs that create, update and delete pipeline templates of both versions (section 6.1). */
+/** Jobs that create, update and delete pipeline templates of both versions (docs/contracts/orchestration.md#jobs). */
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'
 import type { CollaboratorRequest, StageType, TaskContext } from './stage-type.ts'

@@ -1,4 +1,4 @@
-/** `upsertProject` and `deleteProject` (section 6.1). */
+/** `upsertProject` and `deleteProject` (docs/contracts/orchestration.md#jobs). */
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

@@ -1,4 +1,7 @@
-/** `reorderPipelines`: gives pipelines or strategies of an application their places in the list (section 6.1). */
+/**
+ * `reorderPipelines`: gives pipelines or strategies of an application their places in the list.
+ * @see docs/contracts/orchestration.md#jobs
+ */
 import { isTrue } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject, decodePayload } from './encoded-payload.ts'

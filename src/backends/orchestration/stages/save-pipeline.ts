@@ -1,4 +1,4 @@
-/** `savePipeline`: stores one pipeline, or several at once (section 6.1). */
+/** `savePipeline`: stores one pipeline, or several at once (docs/contracts/orchestration.md#jobs). */
 import { createHash } from 'node:crypto'
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'

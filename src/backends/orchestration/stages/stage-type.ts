@@ -79,7 +79,7 @@ export interface TaskContext {
    * Calls another service as the user that the stage runs as.
    *
    * @param expected Error statuses that the step deals with itself.
-   * @throws {RetryableError} when the call is worth repeating (section 5.3): the step runs again after its pause.
+   * @throws {RetryableError} when the step should run again after its pause: docs/contracts/orchestration.md#retries-of-calls
    * @throws {CollaboratorError} when the service answers with any other error.
    */
   call(service: ServiceName, request: CollaboratorRequest, expected?: readonly number[]): Promise<ServiceAnswer>
@@ -131,7 +131,10 @@ export interface NewStage {
 
 export type StageTypes = ReadonlyMap<string, StageType>
 
-/** The name of the type that implements a stage: its `alias`, or else its `type` (orchestration contract, 5.1). */
+/**
+ * The name of the type that implements a stage: its `alias`, or else its `type`.
+ * @see docs/contracts/orchestration.md#stage-types
+ */
 export function typeNameOf({ type, context }: Pick<Stage, 'type' | 'context'>): string {
   const { alias } = context
   return typeof alias === 'string' ? alias : type

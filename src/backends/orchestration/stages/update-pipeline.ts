@@ -1,4 +1,4 @@
-/** `updatePipeline`: replaces a stored pipeline (section 6.1). */
+/** `updatePipeline`: replaces a stored pipeline (docs/contracts/orchestration.md#jobs). */
 import { isTrue } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import { decodeObject } from './encoded-payload.ts'

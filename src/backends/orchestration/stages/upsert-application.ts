@@ -1,4 +1,7 @@
-/** `createApplication`, `updateApplication`, `upsertApplication`: all three create or update an application (section 6.1). */
+/**
+ * `createApplication`, `updateApplication`, `upsertApplication`: all three create or update an application.
+ * @see docs/contracts/orchestration.md#jobs
+ */
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { describePermissionsProblem } from '../../application-permissions.ts'
 import { StageError } from '../machine/failure.ts'

@@ -1,4 +1,7 @@
-/** Binds the artifacts that a pipeline expects to those that its trigger received (orchestration contract, 4.10). */
+/**
+ * Binds the artifacts that a pipeline expects to those that its trigger received.
+ * @see docs/contracts/orchestration.md#expected-artifacts
+ */
 
 import { isObject, isTrue, type JsonObject } from '../../../json/values.ts'
 import { matchesArtifact } from '../../artifact-match.ts'

@@ -1,4 +1,4 @@
-/** Turns the body of a start request into an execution, in the processing order of the orchestration contract, 2.2. */
+/** Turns the body of a start request into an execution, in order (docs/contracts/orchestration.md#submission). */
 import { isObject, isTrue, type JsonObject, textOf } from '../../../json/values.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'

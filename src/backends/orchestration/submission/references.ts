@@ -7,7 +7,7 @@ import { createStage } from '../machine/new-stage.ts'
 import type { Stage } from '../model.ts'
 import { describeStageCycle } from './stage-cycle.ts'
 
-/** Cloud providers whose jobs carry no suffix (orchestration contract, 2.2). */
+/** Cloud providers whose jobs carry no suffix (docs/contracts/orchestration.md#submission). */
 const unsuffixedProviders = ['aws', 'titus']
 
 /** @throws {BackendError} 400 when it is not an array of objects that each have a type, or there are too many. */

@@ -1,4 +1,4 @@
-/** Completes the trigger of a submission, and its parameters (orchestration contract, 3.5, 4.1 and 4.9). */
+/** Completes the trigger of a submission, and its parameters (docs/contracts/orchestration.md#trigger). */
 import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { checkOnApplication } from '../../access.ts'
 import type { Caller } from '../../backend.ts'
