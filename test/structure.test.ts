@@ -93,3 +93,17 @@ test('files do not import each other in a circle', () => {
   }
   for (const file of targets.keys()) visit(file, [])
 })
+
+test('docs/architecture.md names every layer in order', () => {
+  const page = readFileSync(resolve(root, '../docs/architecture.md'), 'utf8')
+  const table = page.slice(page.indexOf('## Layers'), page.indexOf('## To change'))
+  const cells = [...table.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`]+)`/g)])
+  const folders = layers
+    .filter((layer) => layer !== '(root)' && !/\/(?!\(root\))/.test(layer))
+    .map((layer) => layer.replace('/(root)', ''))
+  assert.deepEqual(
+    cells.map(([, folder]) => folder),
+    [...new Set(folders)],
+  )
+  for (const folder of backendLayers) assert.ok(table.includes(`\`${folder}\``), `${folder} is in the table`)
+})
