@@ -9,6 +9,7 @@ import { concealSecrets } from '../telemetry/conceal-secrets.ts'
 import { formatError } from './answer.ts'
 import { namesInBody, namesInQuery } from './audited-names.ts'
 import { toErrorAnswer } from './error-answer.ts'
+import { PathTemplate, toPathValues } from './path-template.ts'
 import { RepeatedRefusals } from './repeated-refusals.ts'
 import type { AuditNote, RequestState } from './request-state.ts'
 
@@ -57,7 +58,9 @@ export class AuditedAnswers {
 
   constructor(options: AuditedAnswersOptions) {
     this.#options = options
-    this.#loginRoutes = new Map(options.loginRoutes.map(({ method, path, login }) => [`${method} ${toRoute(path)}`, login]))
+    this.#loginRoutes = new Map(
+      options.loginRoutes.map(({ method, path, login }) => [`${method} ${new PathTemplate(path).route}`, login]),
+    )
     this.#timer = setInterval(() => this.#noteRepeated(options.now()), countsEveryMs).unref()
   }
 
@@ -216,11 +219,6 @@ export class AuditedAnswers {
   }
 }
 
-/** As the framework writes it. */
-function toRoute(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1')
-}
-
 function decide(note: AuditNote | undefined, status: number, errorCode: string | undefined): AuditDecision {
   if (note?.kind === 'refused') return note.failed === true || status >= 500 ? 'failed' : 'refused'
   if (status === 401 || status === 403 || status === 429 || refusingCodes.has(errorCode ?? '')) return 'refused'
@@ -257,10 +255,8 @@ function toAddress(text: string): string | undefined {
 
 /** Names and ids from the path. */
 function toResource({ params }: FastifyRequest): Record<string, string> {
-  const values = Object.entries((params ?? {}) as Record<string, string>)
-  return Object.fromEntries(
-    values.map(([name, value]) => [name === '*' ? 'rest' : name, concealSecrets(value).slice(0, maxLength)]),
-  )
+  const values = Object.entries(toPathValues(params))
+  return Object.fromEntries(values.map(([name, value]) => [name, concealSecrets(value).slice(0, maxLength)]))
 }
 
 function applicationOf({ application, applicationSegment }: RequestState): string | undefined {

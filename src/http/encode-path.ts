@@ -11,6 +11,15 @@ export function encodeSegment(value: string): string {
   return encodeValue(value)
 }
 
+/** The text itself where it is not well encoded. */
+export function decodeSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
 function encodeValue(value: string): string {
   return encodeURIComponent(value.toWellFormed()).replace(
     /[!~'()]/g,

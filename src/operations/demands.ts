@@ -162,12 +162,14 @@ export function isAlwaysDemanded(demand: Demand): boolean {
 
 /** Whether the gateway itself checks what an operation demands; otherwise the service behind it does. */
 export function checksAtGateway(
-  { demands, forward }: { demands: Demands; forward?: { service: ServiceName } },
+  demands: Demands,
+  /** The only service that the operation calls, if so declared. */
+  service: ServiceName | undefined,
   where: { enforcement: Enforcement; isEmbedded: (service: ServiceName) => boolean },
 ): boolean {
   if (demands[0].kind === 'nothing') return false
   if (where.enforcement !== 'services') return true
-  return (forward === undefined ? owningServices : [forward.service]).some(where.isEmbedded)
+  return (service === undefined ? owningServices : [service]).some(where.isEmbedded)
 }
 
 /** One line for the documents: "EXECUTE on the application of the execution". */

@@ -31,7 +31,8 @@ export interface Operation {
   /** Query parameters by name: text, integer, flag or list schemas of zod. Undeclared ones are ignored. */
   readonly query?: Readonly<Record<string, z.ZodType>>
   readonly body?: BodyRule
-  readonly forward?: Forward
+  /** The service alone where its path is the operation's own. */
+  readonly forward?: ServiceName | Forward
   readonly handle?: (request: OperationRequest, platform: Platform) => Promise<unknown>
   /** With `forward`: reduces the parsed answer; undefined becomes an empty body. */
   readonly pick?: (body: unknown, request: OperationRequest) => unknown
@@ -83,10 +84,13 @@ export interface Forward {
   readonly service: ServiceName
   /** The operation's own method unless given. */
   readonly method?: Method
-  /** Like the path of an operation; `{name}` is taken from the path, then from the query. `{rest}` and `{+name}` keep their slashes. */
-  readonly path: string
-  /** Declared query parameters that are passed on when given or defaulted, and path values that become query parameters. */
-  readonly query?: readonly string[]
+  /**
+   * The operation's own unless given. `{name}` is taken from the path, then from the query; `{rest}` and `{+name}` keep their
+   * slashes. Declared query parameters that it does not contain are passed on when given or defaulted.
+   */
+  readonly path?: string
+  /** Path values that become query parameters. */
+  readonly fromPath?: readonly string[]
   /** Query parameters that are always sent. */
   readonly constants?: Readonly<Record<string, string>>
   /** Passes every undeclared query parameter on, first value only. */

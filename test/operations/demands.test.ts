@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { allOperations } from '../../src/operations/all.ts'
 import { type Demand, formatDemands } from '../../src/operations/demands.ts'
 import type { Operation } from '../../src/operations/operation.ts'
-import { parameterNames } from '../../src/operations/path-pattern.ts'
+import { routeOf } from '../../src/operations/route.ts'
 
 test('every operation says what it demands, or why it demands nothing', () => {
   for (const { id, demands } of allOperations) {
@@ -127,7 +127,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
 test('whatever names an application or an id in path, query or body is demanded', () => {
   const found = allOperations.flatMap((operation) => {
     const { method, path, demands, query = {}, body } = operation
-    const names = [...parameterNames(path), ...Object.keys(query)].filter((name) => namesSomething.test(name))
+    const names = [...routeOf(operation).path.names, ...Object.keys(query)].filter((name) => namesSomething.test(name))
     return [
       ...names.filter((name) => !demands.some((demand) => isAbout(demand, name))),
       ...(body !== undefined && !demands.some(isAboutBody) ? ['body'] : []),
@@ -151,7 +151,7 @@ function isAboutBody(demand: Demand): boolean {
 }
 
 function assertNamed(operation: Operation, names: readonly string[]): void {
-  const known = [...parameterNames(operation.path), ...Object.keys(operation.query ?? {})]
+  const known = [...routeOf(operation).path.names, ...Object.keys(operation.query ?? {})]
   assert.ok(
     names.some((name) => known.includes(name)),
     `${operation.id} has none of the parameters ${names.join(', ')}`,

@@ -13,10 +13,10 @@ const bounded: Readonly<Record<string, string>> = {
 /** Files that compose patterns, and of what. */
 const composers: Readonly<Record<string, string>> = {
   'src/backends/regex/character-classes.ts': 'the name of a property of Unicode',
+  'src/http/path-template.ts': 'paths of the API',
   'src/login/redirect-target.ts': 'a setting',
   'src/login/x509/identity.ts': 'a setting; the input is cut at 4096 characters',
   'src/login/x509/settings.ts': 'a setting, on an empty text',
-  'src/operations/path-pattern.ts': 'paths of the API',
   'src/setting.ts': 'settings',
 }
 

@@ -1,7 +1,7 @@
 /** Finds an operation by what a person calls it: its id, or a request such as `GET /applications/web/pipelines`. */
 import { GatewayError } from '../../errors.ts'
 import type { Operation } from '../operation.ts'
-import { parameterNames, toPattern } from '../path-pattern.ts'
+import { routeOf } from '../route.ts'
 
 export interface FoundOperation {
   readonly operation: Operation
@@ -25,22 +25,12 @@ function findByPath(operations: readonly Operation[], method: string, path: stri
   const declared = offered.find((operation) => operation.path === path)
   if (declared !== undefined) return { operation: declared, path: {} }
   // As for routes, a name that is written out wins over a parameter.
-  const byLiterals = offered.toSorted((a, b) => parameterNames(a.path).length - parameterNames(b.path).length)
+  const byLiterals = offered.toSorted((a, b) => routeOf(a).path.names.length - routeOf(b).path.names.length)
   for (const operation of byLiterals) {
-    const values = toPattern(operation.path).exec(path)
-    if (values === null) continue
-    const names = parameterNames(operation.path)
-    return { operation, path: Object.fromEntries(names.map((name, index) => [name, decode(values[index + 1] ?? '')])) }
+    const values = routeOf(operation).path.match(path)
+    if (values !== undefined) return { operation, path: values }
   }
   return undefined
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
 }
 
 function refuse(operations: readonly Operation[], wanted: string): never {

@@ -13,6 +13,7 @@ import type { ServiceName } from '../../upstreams/services.ts'
 import { checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
+import { routeOf } from '../route.ts'
 import { isDecided, loadView, requireAdministrator, requirePermissions } from './application-access.ts'
 import { checkCarriedDocuments } from './job-form.ts'
 import { joinNeeds, type Needs, needsOfCanaryConfig, Owners, onApplications, templateNeeds } from './owners.ts'
@@ -133,7 +134,10 @@ export class Guard {
     const isEmbedded = (service: ServiceName) => upstreams.isEmbedded(service)
     const ahead = demands.filter((demand) => !isAboutBody(demand) && demand.kind !== 'filter' && demand.kind !== 'nothing')
     const plan: Plan = {
-      atGateway: checksAtGateway(operation, { enforcement: permissions.enforcement, isEmbedded }),
+      atGateway: checksAtGateway(demands, routeOf(operation).forward?.service, {
+        enforcement: permissions.enforcement,
+        isEmbedded,
+      }),
       ahead,
       always: ahead.filter(isAlwaysDemanded),
       aboutBody: demands.filter(isAboutBody),

@@ -4,6 +4,7 @@ import type { Authorization, Enforcement, PermissionView } from '../../permissio
 import type { ServiceName } from '../../upstreams/services.ts'
 import { type ApplicationSource, checksAtGateway, type Demand, isAlwaysDemanded } from '../demands.ts'
 import type { Operation } from '../operation.ts'
+import { routeOf } from '../route.ts'
 
 /** What a request would be about. */
 export interface AccessSubject {
@@ -153,10 +154,10 @@ export function enforcementOf(
   where: { enforcement: Enforcement; isEmbedded: (service: ServiceName) => boolean },
 ): EnforcementNote | undefined {
   if (operation.demands[0].kind === 'nothing') return undefined
-  const service = operation.forward?.service
+  const service = routeOf(operation).forward?.service
   const behind = service ?? 'the service behind it'
   const isOwn = operation.demands.some(isAlwaysDemanded)
-  if (!isOwn && !checksAtGateway(operation, where)) {
+  if (!isOwn && !checksAtGateway(operation.demands, service, where)) {
     const note = `the gateway passes the request on, and ${behind} has the last word: it asks the same permission service, by its own rules`
     return { by: 'services', note }
   }

@@ -5,6 +5,7 @@ import type { Need } from '../../permissions/decide.ts'
 import { foldName } from '../../permissions/fold-name.ts'
 import type { Demand } from '../demands.ts'
 import type { Operation } from '../operation.ts'
+import { routeOf } from '../route.ts'
 
 const readMethods: readonly string[] = ['GET', 'HEAD']
 
@@ -68,9 +69,10 @@ export function isAlwaysReached({ demands: [first] }: Operation): boolean {
 }
 
 /** Evaluating an expression changes nothing, whatever the method; a GET that is passed on as something else does. */
-export function isRead({ method, path, forward }: Operation): boolean {
+export function isRead(operation: Operation): boolean {
+  const { method, path } = operation
   if (path.endsWith('/evaluateExpression')) return true
-  return readMethods.includes(method) && readMethods.includes(forward?.method ?? 'GET')
+  return readMethods.includes(method) && readMethods.includes(routeOf(operation).forward?.method ?? 'GET')
 }
 
 export function tokenLimited(problem: string): GatewayError {

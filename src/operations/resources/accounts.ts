@@ -57,7 +57,7 @@ const definitions: Operation[] = [
       limit: integer.optional(),
       startingAccountName: text.optional().describe('The first name of the page.'),
     },
-    forward: { service: 'clouddriver', path: '/credentials/type/{accountType}', query: ['limit', 'startingAccountName'] },
+    forward: 'clouddriver',
     answer: z.array(AccountDefinition),
   },
   {

@@ -54,7 +54,7 @@ export const applicationOperations: Operation[] = [
     summary: 'List revisions of an application',
     description: 'Earlier revisions of the attributes of an application.',
     query: { limit: integer.default(20) },
-    forward: { service: 'front50', path: '/v2/applications/{application}/history', query: ['limit'] },
+    forward: { service: 'front50', path: '/v2/applications/{application}/history' },
     answer: z.array(ApplicationAttributes),
   },
 ]

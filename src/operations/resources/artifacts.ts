@@ -19,7 +19,7 @@ export const artifactOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List artifact accounts',
     description: 'Accounts from which artifacts can be fetched.',
-    forward: { service: 'clouddriver', path: '/artifacts/credentials' },
+    forward: 'clouddriver',
     answer: z.array(ArtifactAccount),
   },
   {
@@ -44,7 +44,7 @@ export const artifactOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List artifacts of an account',
     query: { type: text },
-    forward: { service: 'clouddriver', path: '/artifacts/account/{accountName}/names', query: ['type'] },
+    forward: 'clouddriver',
     answer: TextList,
   },
   {
@@ -55,7 +55,7 @@ export const artifactOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List versions of an artifact',
     query: { type: text, artifactName: text },
-    forward: { service: 'clouddriver', path: '/artifacts/account/{accountName}/versions', query: ['type', 'artifactName'] },
+    forward: 'clouddriver',
     answer: TextList,
   },
   {
@@ -67,7 +67,7 @@ export const artifactOperations: Operation[] = [
     summary: 'List versions of a package',
     description: 'Versions of a package that the build service has seen.',
     query: { releaseStatus: text.optional() },
-    forward: { service: 'igor', path: '/artifacts/{provider}/{packageName}', query: ['releaseStatus'] },
+    forward: 'igor',
     whenDisabled: [],
     answer: TextList,
   },
@@ -78,7 +78,7 @@ export const artifactOperations: Operation[] = [
     path: '/artifacts/{provider}/{packageName}/{version}',
     demands: sharedKnowledge,
     summary: 'Get a version of a package',
-    forward: { service: 'igor', path: '/artifacts/{provider}/{packageName}/{version}' },
+    forward: 'igor',
     missingWhenDisabled: true,
     answer: Artifact,
   },
@@ -90,7 +90,7 @@ export const artifactOperations: Operation[] = [
     demands: readsApplication,
     summary: 'Get a stored artifact',
     description: 'An artifact that a pipeline stored, by the hash of its content.',
-    forward: { service: 'clouddriver', path: storedPath },
+    forward: 'clouddriver',
     answer: Artifact,
   },
 ]

@@ -35,7 +35,7 @@ export const capabilityOperations: Operation[] = [
     demands: aboutGateway,
     summary: 'List deployment monitors',
     description: 'Deployment monitors that the orchestrator knows.',
-    forward: { service: 'orca', path: '/capabilities/deploymentMonitors' },
+    forward: 'orca',
     answer: ObjectList,
   },
   {
@@ -46,7 +46,7 @@ export const capabilityOperations: Operation[] = [
     demands: aboutGateway,
     summary: 'List functions of expressions',
     description: 'Functions that pipeline expressions may call.',
-    forward: { service: 'orca', path: '/capabilities/expressions' },
+    forward: 'orca',
     answer: ExpressionCapabilities,
   },
   {
@@ -69,7 +69,7 @@ export const capabilityOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List message subscriptions',
     description: 'Subscriptions whose messages may start pipelines.',
-    forward: { service: 'echo', path: '/pubsub/subscriptions' },
+    forward: 'echo',
     whenDisabled: [],
     answer: z.array(Subscription),
   },

@@ -23,12 +23,7 @@ export const chartOperations: Operation[] = [
       account: text.optional(),
       count: integer.optional().describe('Longest list that is wanted.'),
     },
-    forward: {
-      service: 'clouddriver',
-      path: '/{provider}/charts/find',
-      query: ['q', 'region', 'account', 'count'],
-      otherQuery: true,
-    },
+    forward: { service: 'clouddriver', path: '/{provider}/charts/find', otherQuery: true },
     answer: ObjectList,
   },
   {
@@ -39,7 +34,7 @@ export const chartOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List versions of a chart',
     query: { provider, account: text, repository: text },
-    forward: { service: 'clouddriver', path: '/{provider}/charts/tags', query: ['account', 'repository'] },
+    forward: { service: 'clouddriver', path: '/{provider}/charts/tags' },
     answer: z.array(z.string()),
   },
   {

@@ -18,7 +18,7 @@ export const clusterOperations: Operation[] = [
     demands: readsApplication,
     summary: 'List clusters of an application',
     description: 'Cluster names of an application, by account.',
-    forward: { service: 'clouddriver', path: '/applications/{application}/clusters' },
+    forward: 'clouddriver',
     answer: z.record(z.string(), z.array(z.string())),
   },
   {
@@ -29,7 +29,7 @@ export const clusterOperations: Operation[] = [
     demands: readsApplicationOnAccount,
     summary: 'List clusters in an account',
     description: 'Clusters of an application in one account.',
-    forward: { service: 'clouddriver', path: '/applications/{application}/clusters/{account}' },
+    forward: 'clouddriver',
     answer: z.array(Cluster),
   },
   {
@@ -40,7 +40,7 @@ export const clusterOperations: Operation[] = [
     demands: readsApplicationOnAccount,
     summary: 'Get a cluster',
     description: 'One cluster. An unknown cluster is `{}`, not an error.',
-    forward: { service: 'clouddriver', path: clusterPath },
+    forward: 'clouddriver',
     pick: firstCluster,
     on404: { answer: {} },
     answer: ClusterOrNothing,
@@ -53,7 +53,7 @@ export const clusterOperations: Operation[] = [
     demands: readsApplicationOnAccount,
     summary: 'List load balancers of a cluster',
     description: 'Load balancers of a cluster at one cloud provider. Newer infrastructure services return 404.',
-    forward: { service: 'clouddriver', path: `${clusterPath}/{type}/loadBalancers` },
+    forward: 'clouddriver',
     answer: z.array(LoadBalancer),
   },
   {
@@ -91,11 +91,7 @@ export const clusterOperations: Operation[] = [
     summary: 'List scaling activities',
     description: 'Scaling history of a server group.',
     query: { provider: text.default('aws'), region: text.optional() },
-    forward: {
-      service: 'clouddriver',
-      path: `${clusterPath}/{provider}/serverGroups/{serverGroupName}/scalingActivities`,
-      query: ['region'],
-    },
+    forward: { service: 'clouddriver', path: `${clusterPath}/{provider}/serverGroups/{serverGroupName}/scalingActivities` },
     answer: z.array(ScalingActivity),
   },
   {
@@ -107,11 +103,7 @@ export const clusterOperations: Operation[] = [
     summary: 'Find a server group by target',
     description: 'The server group that a relative coordinate such as `newest` or `ancestor` names, in a region or zone.',
     query: { onlyEnabled: flag.optional(), validateOldest: flag.optional() },
-    forward: {
-      service: 'clouddriver',
-      path: `${clusterPath}/{cloudProvider}/{scope}/serverGroups/target/{target}`,
-      query: ['onlyEnabled', 'validateOldest'],
-    },
+    forward: 'clouddriver',
     on404: { message: noTarget },
     answer: ServerGroup,
     errors: { 404: 'The cluster has no such server group.' },

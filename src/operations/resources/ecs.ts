@@ -15,7 +15,7 @@ export const ecsOperations: Operation[] = [
     path: '/ecs/ecsClusters',
     demands: sharedKnowledge,
     summary: 'List ECS clusters',
-    forward: { service: 'clouddriver', path: '/ecs/ecsClusters' },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -26,7 +26,7 @@ export const ecsOperations: Operation[] = [
     demands: readsAccount,
     summary: 'List ECS clusters of a region',
     description: 'ECS clusters of a region, with their capacity providers.',
-    forward: { service: 'clouddriver', path: descriptionsPath },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -37,7 +37,7 @@ export const ecsOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List ECS metric alarms',
     description: 'Metric alarms that ECS services may scale on.',
-    forward: { service: 'clouddriver', path: '/ecs/cloudMetrics/alarms' },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -48,7 +48,7 @@ export const ecsOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List ECS secrets',
     description: 'Names of secrets that ECS tasks may use.',
-    forward: { service: 'clouddriver', path: '/ecs/secrets' },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -59,7 +59,7 @@ export const ecsOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List ECS service registries',
     description: 'Registries in which ECS services may be entered.',
-    forward: { service: 'clouddriver', path: '/ecs/serviceDiscoveryRegistries' },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -71,7 +71,7 @@ export const ecsOperations: Operation[] = [
     summary: 'List services of a broker',
     description: 'Services that a broker offers in a region.',
     query: { cloudProvider: text.optional(), region: text },
-    forward: { service: 'clouddriver', path: '/servicebroker/{account}/services', query: ['cloudProvider', 'region'] },
+    forward: 'clouddriver',
     answer: z.array(AnyObject),
   },
   {
@@ -83,11 +83,7 @@ export const ecsOperations: Operation[] = [
     summary: 'Get a service instance',
     description: 'One service instance that a broker made.',
     query: { cloudProvider: text, region: text, serviceInstanceName: text },
-    forward: {
-      service: 'clouddriver',
-      path: '/servicebroker/{account}/serviceInstance',
-      query: ['cloudProvider', 'region', 'serviceInstanceName'],
-    },
+    forward: 'clouddriver',
     answer: AnyObject,
   },
 ]

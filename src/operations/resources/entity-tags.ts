@@ -19,7 +19,7 @@ export const entityTagOperations: Operation[] = [
     demands: filteredByAccount,
     summary: 'List entity tags',
     description: 'Tags of all entities; every query parameter is a filter (application, entityType, entityId, tag:{name}, …).',
-    forward: { service: 'clouddriver', path: '/tags', otherQuery: true },
+    forward: { service: 'clouddriver', otherQuery: true },
     answer: z.array(EntityTags),
   },
   {

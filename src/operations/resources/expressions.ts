@@ -64,7 +64,7 @@ const ofExecution: Operation[] = methods.map((method) => {
         method,
         demands: readsExecution,
         query: { expression },
-        forward: { service: 'orca', method: 'GET', path, query: ['expression'] },
+        forward: { service: 'orca', method: 'GET' },
         on404: { message: unknownExecution },
       }
   }
@@ -80,7 +80,7 @@ const ofStages: Operation[] = [
     summary: 'Evaluate an expression at a stage',
     description: 'The value that an expression has at a stage. A failed evaluation is a result: see `detail`.',
     query: { expression: text },
-    forward: { service: 'orca', path: '/pipelines/{id}/{stageId}/evaluateExpression', query: ['expression'] },
+    forward: 'orca',
     on404: { message: ({ path }) => `There is no stage ${path['stageId']} in an execution ${path['id']}.` },
     answer: Evaluation,
   },

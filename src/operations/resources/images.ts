@@ -37,7 +37,7 @@ export const imageOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List tags of an image',
     query: { provider, account: text, repository: text },
-    forward: { service: 'clouddriver', path: '/{provider}/images/tags', query: ['account', 'repository'] },
+    forward: { service: 'clouddriver', path: '/{provider}/images/tags' },
     answer: TextList,
   },
   {

@@ -27,7 +27,7 @@ const ofApplications: Operation[] = [
     demands: readsApplication,
     summary: 'List server group managers',
     description: 'Managers of server groups, such as Kubernetes deployments.',
-    forward: { service: 'clouddriver', path: '/applications/{application}/serverGroupManagers' },
+    forward: 'clouddriver',
     answer: z.array(ServerGroupManager),
   },
   {
@@ -38,7 +38,7 @@ const ofApplications: Operation[] = [
     demands: readsApplication,
     summary: 'List raw resources',
     description: 'Resources of an application that fit no other list.',
-    forward: { service: 'clouddriver', path: '/applications/{application}/rawResources' },
+    forward: 'clouddriver',
     answer: z.array(RawResource),
   },
   {
@@ -48,7 +48,7 @@ const ofApplications: Operation[] = [
     path: '/applications/{application}/functions',
     demands: readsApplication,
     summary: 'List functions of an application',
-    forward: { service: 'clouddriver', path: '/applications/{application}/functions' },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -60,7 +60,7 @@ const ofApplications: Operation[] = [
     summary: 'List events of a server group',
     description: 'What the cloud reported about a server group.',
     query: { region: text, provider: text },
-    forward: { service: 'clouddriver', path: eventsPath, query: ['region', 'provider'] },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
 ]
@@ -75,7 +75,7 @@ const ofAccounts: Operation[] = [
     summary: 'List serverless functions',
     description: 'Serverless functions, of all accounts unless one is named.',
     query: { functionName: text.optional(), region: text.optional(), account: text.optional() },
-    forward: { service: 'clouddriver', path: '/functions', query: ['functionName', 'region', 'account'] },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -104,7 +104,7 @@ const ofAccounts: Operation[] = [
     demands: readsAccount,
     summary: 'Get a Kubernetes object',
     description: 'One Kubernetes object with its status, events and artifacts. The name is `kind name`, with a space.',
-    forward: { service: 'clouddriver', path: manifestPath },
+    forward: 'clouddriver',
     on404: { message: ({ path }) => `There is no manifest ${path['name']} at ${path['location']} in ${path['account']}.` },
     answer: Manifest,
   },
@@ -115,7 +115,7 @@ const ofAccounts: Operation[] = [
     path: '/keyPairs',
     demands: filteredByAccount,
     summary: 'List key pairs',
-    forward: { service: 'clouddriver', path: '/keyPairs' },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -126,7 +126,7 @@ const ofAccounts: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List certificates',
     description: 'Server certificates of all cloud providers.',
-    forward: { service: 'clouddriver', path: '/certificates' },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -136,7 +136,7 @@ const ofAccounts: Operation[] = [
     path: '/certificates/{cloudProvider}',
     demands: sharedKnowledge,
     summary: 'List certificates of a provider',
-    forward: { service: 'clouddriver', path: '/certificates/{cloudProvider}' },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -147,7 +147,7 @@ const ofAccounts: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List roles of a provider',
     description: 'Roles that instances of a cloud provider may take on.',
-    forward: { service: 'clouddriver', path: '/roles/{cloudProvider}' },
+    forward: 'clouddriver',
     answer: ObjectList,
   },
   {
@@ -158,7 +158,7 @@ const ofAccounts: Operation[] = [
     demands: readsAccount,
     summary: 'List metrics of a region',
     description: 'Metrics of a region; every query parameter is a filter.',
-    forward: { service: 'clouddriver', path: metricsPath, otherQuery: true },
+    forward: { service: 'clouddriver', otherQuery: true },
     answer: ObjectList,
   },
   {
@@ -170,12 +170,7 @@ const ofAccounts: Operation[] = [
     summary: 'Get values of a metric',
     description: 'Values of a metric over time; every other query parameter is a filter.',
     query: { startTime: text.optional(), endTime: text.optional() },
-    forward: {
-      service: 'clouddriver',
-      path: `${metricsPath}/{metricName}/statistics`,
-      query: ['startTime', 'endTime'],
-      otherQuery: true,
-    },
+    forward: { service: 'clouddriver', otherQuery: true },
     answer: AnyObject,
   },
   {
@@ -186,7 +181,7 @@ const ofAccounts: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List storage accounts',
     description: 'Names of storage accounts. Deprecated.',
-    forward: { service: 'clouddriver', path: '/storage' },
+    forward: 'clouddriver',
     answer: z.array(z.unknown()),
   },
 ]

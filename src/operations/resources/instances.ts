@@ -32,7 +32,7 @@ export const instanceOperations: Operation[] = [
     demands: readsAccount,
     summary: 'Get console output',
     query: { provider: text.default('aws') },
-    forward: { service: 'clouddriver', path: '/instances/{account}/{region}/{instanceId}/console', query: ['provider'] },
+    forward: 'clouddriver',
     answer: ConsoleOutput,
   },
 ]

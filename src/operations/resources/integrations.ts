@@ -19,7 +19,7 @@ export const integrationOperations: Operation[] = [
     path: '/artifactory/names',
     demands: sharedKnowledge,
     summary: 'List Artifactory servers',
-    forward: { service: 'igor', path: '/artifactory/names' },
+    forward: 'igor',
   },
   {
     ...optionalList,
@@ -27,7 +27,7 @@ export const integrationOperations: Operation[] = [
     path: '/nexus/names',
     demands: sharedKnowledge,
     summary: 'List Nexus servers',
-    forward: { service: 'igor', path: '/nexus/names' },
+    forward: 'igor',
   },
   {
     ...optionalList,
@@ -35,7 +35,7 @@ export const integrationOperations: Operation[] = [
     path: '/codebuild/accounts',
     demands: filteredByBuildService,
     summary: 'List CodeBuild accounts',
-    forward: { service: 'igor', path: '/codebuild/accounts' },
+    forward: 'igor',
   },
   {
     ...optionalList,
@@ -43,7 +43,7 @@ export const integrationOperations: Operation[] = [
     path: '/codebuild/projects/{account}',
     demands: readsBuildService('account'),
     summary: 'List CodeBuild projects',
-    forward: { service: 'igor', path: '/codebuild/projects/{account}' },
+    forward: 'igor',
   },
   {
     ...optionalList,
@@ -51,7 +51,7 @@ export const integrationOperations: Operation[] = [
     path: '/gcb/accounts',
     demands: filteredByBuildService,
     summary: 'List Cloud Build accounts',
-    forward: { service: 'igor', path: '/gcb/accounts' },
+    forward: 'igor',
   },
   {
     ...optionalList,
@@ -59,7 +59,7 @@ export const integrationOperations: Operation[] = [
     path: '/gcb/triggers/{account}',
     demands: readsBuildService('account'),
     summary: 'List Cloud Build triggers',
-    forward: { service: 'igor', path: '/gcb/triggers/{account}' },
+    forward: 'igor',
     answer: ObjectList,
   },
   {
@@ -68,7 +68,7 @@ export const integrationOperations: Operation[] = [
     path: teamsPath,
     demands: readsBuildService('buildMaster'),
     summary: 'List Concourse teams',
-    forward: { service: 'igor', path: teamsPath },
+    forward: 'igor',
   },
   {
     ...optionalList,
@@ -76,7 +76,7 @@ export const integrationOperations: Operation[] = [
     path: concoursePipelinesPath,
     demands: readsBuildService('buildMaster'),
     summary: 'List Concourse pipelines',
-    forward: { service: 'igor', path: concoursePipelinesPath },
+    forward: 'igor',
   },
   {
     ...optionalList,
@@ -84,7 +84,7 @@ export const integrationOperations: Operation[] = [
     path: `${concoursePipelinesPath}/{pipeline}/jobs`,
     demands: readsBuildService('buildMaster'),
     summary: 'List Concourse jobs',
-    forward: { service: 'igor', path: `${concoursePipelinesPath}/{pipeline}/jobs` },
+    forward: 'igor',
   },
   {
     ...optionalList,
@@ -92,7 +92,7 @@ export const integrationOperations: Operation[] = [
     path: `${concoursePipelinesPath}/{pipeline}/resources`,
     demands: readsBuildService('buildMaster'),
     summary: 'List Concourse resources',
-    forward: { service: 'igor', path: `${concoursePipelinesPath}/{pipeline}/resources` },
+    forward: 'igor',
   },
   {
     ...optionalList,
@@ -107,11 +107,7 @@ export const integrationOperations: Operation[] = [
       buildNumber: text.optional(),
       commitId: text.optional(),
     },
-    forward: {
-      service: 'igor',
-      path: '/ci/builds',
-      query: ['projectKey', 'repoSlug', 'completionStatus', 'buildNumber', 'commitId'],
-    },
+    forward: 'igor',
     answer: z.array(Build),
   },
   {
@@ -121,7 +117,7 @@ export const integrationOperations: Operation[] = [
     path: '/ci/builds/{buildId}/output',
     demands: decidedByService,
     summary: 'Get the log of a build',
-    forward: { service: 'igor', path: '/ci/builds/{buildId}/output' },
+    forward: 'igor',
     missingWhenDisabled: true,
     answer: z.looseObject({ log: z.string().nullish() }),
   },
@@ -134,7 +130,7 @@ export const integrationOperations: Operation[] = [
     summary: 'Report a Concourse build',
     description: 'Tells a waiting Concourse stage which build it became.',
     query: { stageId: text, job: text, buildNumber: text },
-    forward: { service: 'orca', path: '/concourse/stage/start', query: ['stageId', 'job', 'buildNumber'] },
+    forward: 'orca',
     answer: nothing,
   },
 ]

@@ -22,7 +22,7 @@ export const jobOperations: Operation[] = [
     summary: 'List jobs of an application',
     description: 'Jobs of an application. Newer infrastructure services return 404.',
     query: { expand: text.default('false') },
-    forward: { service: 'clouddriver', path: '/applications/{applicationName}/jobs', query: ['expand'] },
+    forward: 'clouddriver',
     answer: z.array(Job),
   },
   {

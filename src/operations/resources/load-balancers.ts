@@ -60,7 +60,7 @@ export const loadBalancerOperations: Operation[] = [
     path: '/applications/{application}/loadBalancers',
     demands: readsApplication,
     summary: 'List load balancers of an application',
-    forward: { service: 'clouddriver', path: '/applications/{application}/loadBalancers' },
+    forward: 'clouddriver',
     answer: z.array(LoadBalancer),
   },
 ]

@@ -79,7 +79,7 @@ export const managedResourceOperations: Operation[] = [
     summary: 'Export a running resource',
     description: 'A running resource, as the definition that would manage it.',
     query: { serviceAccount: text },
-    forward: { service: 'keel', path: exportPath, query: ['serviceAccount'] },
+    forward: { service: 'keel', path: exportPath },
     answer: AnyObject,
   },
   {
@@ -102,7 +102,7 @@ export const managedResourceOperations: Operation[] = [
     summary: 'List events of a resource',
     description: 'Events of a managed resource, newest first.',
     query: { limit: integer.optional() },
-    forward: { service: 'keel', path: '/resources/events/{name}', query: ['limit'] },
+    forward: { service: 'keel', path: '/resources/events/{name}' },
     whenDisabled: [],
     answer: ObjectList,
   },

@@ -13,7 +13,7 @@ export const networkOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List instance types',
     description: 'Instance types of every cloud provider.',
-    forward: { service: 'clouddriver', path: '/instanceTypes' },
+    forward: 'clouddriver',
     answer: z.array(InstanceType),
   },
   {
@@ -46,7 +46,7 @@ export const networkOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List subnets of a provider',
     description: 'Subnets of one cloud provider; an unknown provider has none.',
-    forward: { service: 'clouddriver', path: '/subnets/{cloudProvider}' },
+    forward: 'clouddriver',
     answer: z.array(Subnet),
   },
   {
@@ -56,7 +56,7 @@ export const networkOperations: Operation[] = [
     path: '/networks',
     demands: sharedKnowledge,
     summary: 'List networks by provider',
-    forward: { service: 'clouddriver', path: '/networks' },
+    forward: 'clouddriver',
     answer: z.record(z.string(), z.array(Network)),
   },
   {
@@ -66,7 +66,7 @@ export const networkOperations: Operation[] = [
     path: '/networks/{cloudProvider}',
     demands: sharedKnowledge,
     summary: 'List networks of a provider',
-    forward: { service: 'clouddriver', path: '/networks/{cloudProvider}' },
+    forward: 'clouddriver',
     answer: z.array(Network),
   },
 ]

@@ -25,7 +25,7 @@ export const notificationOperations: Operation[] = [
     summary: 'Get notification settings',
     description:
       'Notification settings of an application, by kind. `type` is `application`; an unknown application has none: `{}`.',
-    forward: { service: 'front50', path: settingsPath },
+    forward: 'front50',
     answer: NotificationSettings,
   },
   {
@@ -37,7 +37,7 @@ export const notificationOperations: Operation[] = [
     summary: 'Save notification settings',
     description: 'Replaces the notification settings of an application.',
     body: { schema: AnyObject, shown: NotificationSettings, required: true },
-    forward: { service: 'front50', path: settingsPath },
+    forward: 'front50',
     answer: nothing,
   },
   {
@@ -48,7 +48,7 @@ export const notificationOperations: Operation[] = [
     demands: writesApplication,
     summary: 'Delete notification settings',
     description: 'Removes the notification settings of an application.',
-    forward: { service: 'front50', path: settingsPath },
+    forward: 'front50',
     answer: nothing,
   },
   {
@@ -59,7 +59,7 @@ export const notificationOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List kinds of notification',
     description: 'Kinds of notification that the event service adds to the built-in ones.',
-    forward: { service: 'echo', path: '/notifications/metadata' },
+    forward: 'echo',
     whenDisabled: [],
     answer: z.array(NotificationKind),
   },

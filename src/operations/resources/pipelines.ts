@@ -54,12 +54,7 @@ export const pipelineOperations: Operation[] = [
       pipelineNameFilter: text.optional().describe('Keep pipelines whose name contains this.'),
       pipelineLimit: integer.optional().describe('At most so many.'),
     },
-    forward: {
-      service: 'front50',
-      path: '/pipelines/{application}',
-      constants: { refresh: 'true' },
-      query: ['pipelineNameFilter', 'pipelineLimit'],
-    },
+    forward: { service: 'front50', path: '/pipelines/{application}', constants: { refresh: 'true' } },
     answer: z.array(Pipeline),
   },
   {
@@ -124,7 +119,7 @@ export const pipelineOperations: Operation[] = [
     description:
       'Renames a pipeline definition: `application`, `from`, `to`. Newer definition stores know PUT /pipelines/{id} only.',
     body: { schema: AnyObject, shown: DefinitionMove, required: true },
-    forward: { service: 'front50', path: '/pipelines/move' },
+    forward: 'front50',
     answer: nothing,
   },
   {
@@ -147,7 +142,7 @@ export const pipelineOperations: Operation[] = [
     summary: 'List revisions of a pipeline',
     description: 'Revisions of a pipeline definition, newest first. An unknown definition has none.',
     query: { limit: integer.default(20) },
-    forward: { service: 'front50', path: '/pipelines/{pipelineConfigId}/history', query: ['limit'] },
+    forward: { service: 'front50', path: '/pipelines/{pipelineConfigId}/history' },
     // Asked for one revision, the store says 404 where it otherwise lists none; Terraform takes the empty list for "gone".
     on404: { answer: [] },
     answer: z.array(Pipeline),

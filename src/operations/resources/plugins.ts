@@ -38,7 +38,7 @@ export const pluginOperations: Operation[] = [
     summary: 'List plugins',
     description: 'What is known about plugins, of all services unless one is named.',
     query: { service: text.optional() },
-    forward: { service: 'front50', path: '/pluginInfo', query: ['service'] },
+    forward: { service: 'front50', path: '/pluginInfo' },
     answer: z.array(PluginInfo),
   },
   { ...upsert, id: 'persistPluginInfoUsingPOST', method: 'POST' },

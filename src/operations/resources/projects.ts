@@ -46,7 +46,7 @@ export const projectOperations: Operation[] = [
     demands: filteredByAccount,
     summary: 'List clusters of a project',
     description: 'Clusters of a project, each with the instances of its applications.',
-    forward: { service: 'clouddriver', path: '/projects/{id}/clusters' },
+    forward: 'clouddriver',
     answer: z.array(ProjectCluster),
   },
   {

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
-import { pathTo } from '../../http/encode-path.ts'
+import { decodeSegment, pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { readsAccount } from '../demands.ts'
 import { SecurityGroup, SecurityGroupSummary } from '../models/infrastructure.ts'
@@ -40,7 +40,7 @@ const securityGroups: Operation[] = [
     summary: 'List security groups of an account',
     description: 'Security groups of an account by region; with `region`, a list.',
     query: { provider, region: text.optional() },
-    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', query: ['region'] },
+    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}' },
     answer: SecurityGroupsByRegion.or(z.array(SecurityGroupSummary)),
   },
   {
@@ -51,7 +51,7 @@ const securityGroups: Operation[] = [
     demands: readsAccount,
     summary: 'Get a security group',
     query: { provider, vpcId: text.optional() },
-    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}/{region}/{name}', query: ['vpcId'] },
+    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}/{region}/{name}' },
     answer: SecurityGroup,
   },
 ]
@@ -79,7 +79,7 @@ const firewalls: Operation[] = [
     summary: 'List firewalls of a region',
     description: 'Security groups of a region.',
     query: { provider },
-    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', query: ['region'] },
+    forward: { service: 'clouddriver', path: '/securityGroups/{account}/{provider}', fromPath: ['region'] },
     answer: z.array(SecurityGroupSummary),
   },
 ]
@@ -100,7 +100,7 @@ async function listOrFind(request: OperationRequest): Promise<StreamedAnswer> {
 /** A hit names its group by an address of the form `/securityGroups/{account}/{provider}/…/{name}?region={region}`. */
 function placeOf(hit: JsonObject): { path: string; query: { vpcId?: string } } | undefined {
   const url = URL.parse(String(hit['url']), 'http://hit')
-  const [, account, cloudProvider, ...rest] = (url?.pathname ?? '').split('/').filter(Boolean).map(decode)
+  const [, account, cloudProvider, ...rest] = (url?.pathname ?? '').split('/').filter(Boolean).map(decodeSegment)
   const name = rest.at(-1)
   const region = url?.searchParams.get('region') ?? hit['region']
   if (!account || !cloudProvider || !name || typeof region !== 'string' || region === '') return undefined
@@ -108,13 +108,5 @@ function placeOf(hit: JsonObject): { path: string; query: { vpcId?: string } } |
   return {
     path: pathTo`/securityGroups/${account}/${cloudProvider}/${region}/${name}`,
     query: typeof vpcId === 'string' && vpcId !== '' ? { vpcId } : {},
-  }
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
   }
 }

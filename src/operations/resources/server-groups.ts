@@ -26,11 +26,7 @@ export const serverGroupOperations: Operation[] = [
       cloudProvider: text.optional(),
       clusters: text.optional().describe('Pairs of account and cluster: `account:cluster`, comma-separated.'),
     },
-    forward: {
-      service: 'clouddriver',
-      path: '/applications/{applicationName}/serverGroups',
-      query: ['expand', 'cloudProvider', 'clusters'],
-    },
+    forward: 'clouddriver',
     answer: z.array(ServerGroup),
   },
   {

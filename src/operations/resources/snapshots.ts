@@ -31,7 +31,7 @@ export const snapshotOperations: Operation[] = [
     summary: 'List snapshots',
     description: 'Earlier snapshots, newest first.',
     query: { limit: integer.default(20) },
-    forward: { service: 'front50', path: '/snapshots/{application}-{account}/history', query: ['limit'] },
+    forward: { service: 'front50', path: '/snapshots/{application}-{account}/history' },
     pick: (body, request) => (body === null ? null : checkList(body, 'front50').filter((each) => isOwn(each, request))),
     answer: z.array(Snapshot),
   },

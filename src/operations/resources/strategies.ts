@@ -62,7 +62,7 @@ export const strategyOperations: Operation[] = [
     summary: 'List revisions of a strategy',
     description: 'Revisions of a deployment strategy, newest first. An unknown strategy has none.',
     query: { limit: integer.default(20) },
-    forward: { service: 'front50', path: '/strategies/{strategyConfigId}/history', query: ['limit'] },
+    forward: { service: 'front50', path: '/strategies/{strategyConfigId}/history' },
     on404: { answer: [] },
     answer: z.array(Pipeline),
   },
@@ -75,7 +75,7 @@ export const strategyOperations: Operation[] = [
     summary: 'Save a strategy',
     description: 'Creates a deployment strategy, or replaces the one with the same id.',
     body: { schema: AnyObject, shown: Pipeline, required: true },
-    forward: { service: 'front50', path: '/strategies' },
+    forward: 'front50',
     answer: nothing,
   },
   {
@@ -86,7 +86,7 @@ export const strategyOperations: Operation[] = [
     demands: writesApplicationInBody,
     summary: 'Rename a strategy',
     body: { schema: Move, shown: DefinitionMove, required: true },
-    forward: { service: 'front50', path: '/strategies/move' },
+    forward: 'front50',
     answer: nothing,
   },
   {
@@ -97,7 +97,7 @@ export const strategyOperations: Operation[] = [
     demands: writesDefinitions,
     summary: 'Update a strategy',
     body: { schema: AnyObject, shown: Pipeline, required: true },
-    forward: { service: 'front50', path: '/strategies/{id}' },
+    forward: 'front50',
     answer: Pipeline,
   },
   {
@@ -107,7 +107,7 @@ export const strategyOperations: Operation[] = [
     path: '/strategies/{application}/{strategyName}',
     demands: writesApplication,
     summary: 'Delete a strategy',
-    forward: { service: 'front50', path: '/strategies/{application}/{strategyName}' },
+    forward: 'front50',
     answer: nothing,
   },
 ]

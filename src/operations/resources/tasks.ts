@@ -39,7 +39,7 @@ export const taskOperations: Operation[] = [
       limit: integer.optional().describe('Size of a page.'),
       statuses: text.optional().describe('Comma-separated; all unless given.'),
     },
-    forward: { service: 'orca', path: '/applications/{application}/tasks', query: ['page', 'limit', 'statuses'] },
+    forward: 'orca',
     answer: z.array(Task),
   },
   {
@@ -115,7 +115,7 @@ export const taskOperations: Operation[] = [
     path: '/tasks/{id}',
     demands: readsTask,
     summary: 'Get a task',
-    forward: { service: 'orca', path: '/tasks/{id}' },
+    forward: 'orca',
     answer: Task,
     errors: unknownTask,
   },

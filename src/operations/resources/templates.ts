@@ -44,7 +44,7 @@ const firstVersion: Operation[] = [
     demands: filteredByScopes,
     summary: 'List version-1 templates',
     query: { scopes },
-    forward: { service: 'front50', path: '/pipelineTemplates', query: ['scopes'] },
+    forward: 'front50',
     answer: z.array(PipelineTemplate),
   },
   {
@@ -73,7 +73,7 @@ const firstVersion: Operation[] = [
       executionId: text.optional(),
       pipelineConfigId: text.optional(),
     },
-    forward: { service: 'orca', path: '/pipelineTemplate', query: ['source', 'executionId', 'pipelineConfigId'] },
+    forward: { service: 'orca', path: '/pipelineTemplate' },
     answer: PipelineTemplate,
   },
   {
@@ -83,7 +83,7 @@ const firstVersion: Operation[] = [
     path: '/pipelineTemplates/{id}',
     demands: readsTemplate,
     summary: 'Get a version-1 template',
-    forward: { service: 'front50', path: '/pipelineTemplates/{id}' },
+    forward: 'front50',
     answer: PipelineTemplate,
   },
   {
@@ -121,7 +121,7 @@ const firstVersion: Operation[] = [
     demands: [...readsTemplate, ...filteredByApplication],
     summary: 'List pipelines of a version-1 template',
     query: { recursive: flag.default(false).describe('Also those built on templates that are built on it.') },
-    forward: { service: 'front50', path: '/pipelineTemplates/{id}/dependentPipelines', query: ['recursive'] },
+    forward: { service: 'front50', path: '/pipelineTemplates/{id}/dependentPipelines' },
     pick: toDependents,
     answer: Dependents,
   },
@@ -138,7 +138,7 @@ const secondVersion: Operation[] = [
     summary: 'List templates',
     description: 'Version-2 templates.',
     query: { scopes },
-    forward: { service: 'front50', path: '/v2/pipelineTemplates', query: ['scopes'] },
+    forward: 'front50',
     answer: z.array(PipelineTemplate),
   },
   {
@@ -150,7 +150,7 @@ const secondVersion: Operation[] = [
     summary: 'List versions of templates',
     description: 'Version-2 templates by id, each with all its saved versions.',
     query: { scopes },
-    forward: { service: 'front50', path: '/v2/pipelineTemplates/versions', query: ['scopes'] },
+    forward: 'front50',
     answer: z.record(z.string(), z.array(PipelineTemplate)),
   },
   {
@@ -162,7 +162,7 @@ const secondVersion: Operation[] = [
     summary: 'Plan a templated pipeline',
     description: 'The pipeline that a templated definition becomes, without starting it.',
     body: { schema: AnyObject, required: true },
-    forward: { service: 'orca', path: '/v2/pipelineTemplates/plan' },
+    forward: 'orca',
     answer: PlannedPipeline,
   },
   {
@@ -204,7 +204,7 @@ const secondVersion: Operation[] = [
     summary: 'Get a template',
     description: 'One version-2 template, as it is now or as it was under a tag or digest.',
     query: { tag, digest },
-    forward: { service: 'front50', path: '/v2/pipelineTemplates/{id}', query: ['tag', 'digest'] },
+    forward: 'front50',
     answer: PipelineTemplate,
   },
   {

@@ -81,7 +81,7 @@ export const webhookOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List preconfigured webhook stages',
     description: 'Webhook stages that the orchestrator offers by configuration.',
-    forward: { service: 'orca', path: '/webhooks/preconfigured' },
+    forward: 'orca',
     answer: z.array(PreconfiguredStage),
   },
   {
@@ -92,7 +92,7 @@ export const webhookOperations: Operation[] = [
     demands: sharedKnowledge,
     summary: 'List preconfigured job stages',
     description: 'Job stages that the orchestrator offers by configuration.',
-    forward: { service: 'orca', path: '/jobs/preconfigured' },
+    forward: 'orca',
     answer: z.array(PreconfiguredStage),
   },
 ]

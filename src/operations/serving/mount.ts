@@ -6,6 +6,7 @@ import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../../h
 import { codingOf } from '../../http/content-coding.ts'
 import type { QueryValue } from '../../http/encode-path.ts'
 import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
+import { toPathValues } from '../../http/path-template.ts'
 import { type BodyBounds, bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../../http/read-body.ts'
 import { formatJson, isRawNumber, JsonScan } from '../../json/json.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
@@ -15,10 +16,10 @@ import type { ServiceName } from '../../upstreams/services.ts'
 import { checkDone, readJson, type UpstreamCall } from '../../upstreams/upstreams.ts'
 import { Guard } from '../access/guard.ts'
 import { provedBySender } from '../demands.ts'
-import { DirectAnswer, type Forward, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
-import { fillPath, toRoute } from '../path-pattern.ts'
 import type { Platform } from '../platform.ts'
+import { type ForwardedCall, routeOf } from '../route.ts'
 import { nothing } from '../schemas.ts'
 import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
 import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
@@ -35,20 +36,22 @@ export function mountOperations(
   settings: MountSettings,
 ): void {
   const guard = new Guard(platform)
-  const own = new Set(operations.filter(({ method }) => method === 'HEAD').map(({ path }) => toRoute(path)))
+  const own = new Set(operations.filter(({ method }) => method === 'HEAD').map((operation) => routeOf(operation).path.route))
   for (const operation of operations) {
-    const url = toRoute(operation.path)
+    const { forward, path } = routeOf(operation)
+    const url = path.route
     const rules = createQueryRules(operation.query)
     const form = answerFormOf(operation.answer)
     const handler = (request: FastifyRequest, reply: FastifyReply) =>
-      answer({ operation, rules, form, request, reply, platform, settings, guard })
+      answer({ operation, forward, rules, form, request, reply, platform, settings, guard })
     const method = operation.method === 'GET' && !own.has(url) ? ['GET', 'HEAD'] : operation.method
     server.route({ method, url, handler, config: { cost: operation.cost ?? 1, operation: operation.id } })
   }
 }
 
-interface Asked {
+interface Exchange {
   operation: Operation
+  forward: ForwardedCall | undefined
   rules: readonly QueryRule[]
   form: AnswerForm
   request: FastifyRequest
@@ -58,26 +61,26 @@ interface Asked {
   guard: Guard
 }
 
-async function answer(asked: Asked): Promise<FastifyReply> {
-  const { operation, rules, request, platform, guard } = asked
+async function answer(exchange: Exchange): Promise<FastifyReply> {
+  const { operation, forward, rules, request, platform, guard } = exchange
   request.state.operation = operation.id
-  checkAcceptable(asked)
+  checkAcceptable(exchange)
   const mark = request.url.indexOf('?')
   const search = new URLSearchParams(mark === -1 ? '' : request.url.slice(mark))
-  const operationRequest = createOperationRequest(asked, { ...parseQuery(rules, search), search })
+  const operationRequest = createOperationRequest(exchange, { ...parseQuery(rules, search), search })
 
   await guard.check(operation, operationRequest)
 
-  if (operation.forward !== undefined) {
+  if (forward !== undefined) {
     await platform.audited?.begin(request, undefined)
-    return answerForward(asked, operation.forward, operationRequest)
+    return answerForward(exchange, forward, operationRequest)
   }
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
-  const body = operation.body === undefined ? undefined : await readDeclaredBody(asked)
+  const body = operation.body === undefined ? undefined : await readDeclaredBody(exchange)
   await guard.checkBody(operation, operationRequest, body)
   await platform.audited?.begin(request, body)
   const value = await operation.handle({ ...operationRequest, body }, platform)
-  return answerValue(asked, value, await guard.filterOf(operation, operationRequest))
+  return answerValue(exchange, value, await guard.filterOf(operation, operationRequest))
 }
 
 /**
@@ -86,19 +89,18 @@ async function answer(asked: Asked): Promise<FastifyReply> {
  *
  * @throws {GatewayError} NOT_ACCEPTABLE
  */
-function checkAcceptable({ operation, form, request }: Asked): void {
+function checkAcceptable({ operation, form, request }: Exchange): void {
   if (form.kind === 'no-page') return
   const isDocument = form.kind === 'json' && operation.method === 'GET'
   if (parseAccept(request.headers.accept, isDocument ? ['json', 'yaml'] : ['json', 'yaml', 'text']) !== undefined) return
   throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
 }
 
-function createOperationRequest(asked: Asked, queries: ParsedQuery & { search: URLSearchParams }): OperationRequest {
-  const { request } = asked
-  const { '*': rest, ...path } = request.params as Record<string, string>
-  const call = (service: ServiceName, upstreamCall: UpstreamCall) => callAs(asked, service, upstreamCall)
+function createOperationRequest(exchange: Exchange, queries: ParsedQuery & { search: URLSearchParams }): OperationRequest {
+  const { request } = exchange
+  const call = (service: ServiceName, upstreamCall: UpstreamCall) => callAs(exchange, service, upstreamCall)
   return {
-    path: rest === undefined ? path : { ...path, rest },
+    path: toPathValues(request.params),
     ...queries,
     body: undefined,
     headers: request.headers,
@@ -108,7 +110,7 @@ function createOperationRequest(asked: Asked, queries: ParsedQuery & { search: U
   }
 }
 
-function callAs({ request, reply, platform }: Asked, service: ServiceName, call: UpstreamCall) {
+function callAs({ request, reply, platform }: Exchange, service: ServiceName, call: UpstreamCall) {
   const record = recordCall(request, service)
   return platform.upstreams
     .call(service, isRead(call) ? { ...call, signal: goneSignal(reply) } : call, identityOf(request.state, request.headers))
@@ -154,10 +156,10 @@ function goneSignal(reply: FastifyReply): AbortSignal {
 }
 
 /** @throws {GatewayError} MISSING_BODY, UNREADABLE_BODY, UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE */
-async function readDeclaredBody(asked: Asked): Promise<unknown> {
-  const { operation, request } = asked
+async function readDeclaredBody(exchange: Exchange): Promise<unknown> {
+  const { operation, request } = exchange
   const rule = operation.body
-  const bounds = boundsFor(asked)
+  const bounds = boundsFor(exchange)
   if (rule?.raw) {
     const bytes = await readBytes(request.raw, bounds, rule.mediaType === undefined ? new JsonScan(bounds) : undefined)
     return bytes.length === 0 ? undefined : bytes
@@ -180,7 +182,7 @@ async function readDeclaredBody(asked: Asked): Promise<unknown> {
 }
 
 /** Requests on open paths without login may send less, even if no login is required. */
-function boundsFor({ operation, request, reply }: Asked): BodyBounds {
+function boundsFor({ operation, request, reply }: Exchange): BodyBounds {
   const { user } = request.state
   const isStranger = user === undefined || (user.method === 'anonymous' && operation.demands === provedBySender)
   return request.server.boundsOf(isStranger ? 'open' : 'known', reply.raw)
@@ -190,20 +192,24 @@ function missingBody(): GatewayError {
   return new GatewayError('MISSING_BODY', 'This operation needs a body. Send a JSON or YAML document.')
 }
 
-async function answerForward(asked: Asked, forward: Forward, operationRequest: OperationRequest): Promise<FastifyReply> {
-  const { operation, request, reply, platform, guard } = asked
+async function answerForward(
+  exchange: Exchange,
+  forward: ForwardedCall,
+  operationRequest: OperationRequest,
+): Promise<FastifyReply> {
+  const { operation, request, reply, platform, guard } = exchange
   if (operation.missingWhenDisabled) checkServicePresent(platform, forward.service)
   if ('whenDisabled' in operation && !platform.upstreams.isEnabled(forward.service))
     return sendValue(request, reply, 200, operation.whenDisabled)
-  const call = toCall(operation, forward, operationRequest)
+  const call = toCall(forward, operationRequest)
   const filter = await guard.filterOf(operation, operationRequest)
   const looksInto = filter !== undefined || operation.pick !== undefined || operation.answer === nothing || wantsYaml(request)
   const readsBody = looksInto || guard.readsBody(operation, operationRequest)
-  if (operation.body !== undefined) await attachBody(asked, call, readsBody, operationRequest)
+  if (operation.body !== undefined) await attachBody(exchange, call, readsBody, operationRequest)
   try {
     return looksInto
-      ? await answerParsed(asked, { service: forward.service, call, filter }, operationRequest)
-      : await stream(asked, forward.service, call)
+      ? await answerParsed(exchange, { service: forward.service, call, filter }, operationRequest)
+      : await stream(exchange, forward.service, call)
   } catch (error) {
     const { on404 } = operation
     if (on404 === undefined || !(error instanceof GatewayError) || error.details.upstream?.status !== 404) throw error
@@ -224,7 +230,7 @@ function asItIs(answer: unknown): unknown {
 }
 
 async function answerParsed(
-  { operation, form, request, reply }: Asked,
+  { operation, form, request, reply }: Exchange,
   { service, call, filter = asItIs }: { service: ServiceName; call: UpstreamCall; filter: Filter | undefined },
   operationRequest: OperationRequest,
 ): Promise<FastifyReply> {
@@ -242,24 +248,28 @@ async function answerParsed(
   )
 }
 
-function toCall(operation: Operation, forward: Forward, { path, query, otherQuery }: OperationRequest): UpstreamCall {
+function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationRequest): UpstreamCall {
   const sent: Record<string, QueryValue> = { ...forward.constants }
-  for (const name of forward.query ?? []) sent[name] = query[name] ?? path[name]
+  for (const name of forward.query) sent[name] = query[name] ?? path[name]
   if (forward.otherQuery) {
     for (const [name, value] of Object.entries(otherQuery)) sent[name] ??= value
   }
-  const method = forward.method ?? operation.method
   return {
-    method: method === 'OPTIONS' ? 'GET' : method,
-    path: fillPath(forward.path, (name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))),
+    method: forward.method === 'OPTIONS' ? 'GET' : forward.method,
+    path: forward.path.fill((name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))),
     query: sent,
   }
 }
 
 /** A JSON body goes on as a stream of bytes; YAML is read and rewritten. */
-async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, operationRequest: OperationRequest): Promise<void> {
-  const { operation, request } = asked
-  const bounds = boundsFor(asked)
+async function attachBody(
+  exchange: Exchange,
+  call: UpstreamCall,
+  read: boolean,
+  operationRequest: OperationRequest,
+): Promise<void> {
+  const { operation, request } = exchange
+  const bounds = boundsFor(exchange)
   const type = bodyTypeOf(request.headers['content-type'])
   if (!hasBody(request.raw)) {
     if (operation.body?.required) throw missingBody()
@@ -275,8 +285,8 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, opera
     length === undefined ||
     Number(length) > bounds.maxBytes
   ) {
-    const body = await readDeclaredBody(asked)
-    await asked.guard.checkBody(operation, operationRequest, body)
+    const body = await readDeclaredBody(exchange)
+    await exchange.guard.checkBody(operation, operationRequest, body)
     call.rawBody = formatJson(body)
     call.headers = { 'content-type': 'application/json' }
     return
@@ -287,7 +297,7 @@ async function attachBody(asked: Asked, call: UpstreamCall, read: boolean, opera
 
 /** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */
 async function stream(
-  { operation, form, request, reply, platform, settings }: Asked,
+  { operation, form, request, reply, platform, settings }: Exchange,
   service: ServiceName,
   call: UpstreamCall,
 ): Promise<FastifyReply> {
@@ -321,11 +331,11 @@ async function stream(
   return reply
 }
 
-async function answerValue(asked: Asked, value: unknown, filter?: Filter): Promise<FastifyReply> {
-  const { operation, form, request, reply } = asked
+async function answerValue(exchange: Exchange, value: unknown, filter?: Filter): Promise<FastifyReply> {
+  const { operation, form, request, reply } = exchange
   if (value instanceof StreamedAnswer) {
-    if (filter === undefined && !wantsYaml(request)) return stream(asked, value.service, value.call)
-    const answered = await callAs(asked, value.service, value.call)
+    if (filter === undefined && !wantsYaml(request)) return stream(exchange, value.service, value.call)
+    const answered = await callAs(exchange, value.service, value.call)
     const body = readJson(answered, value.service, formOfCall(form, value.call))
     return sendValue(request, reply, operation.success ?? 200, filter === undefined ? body : filter(body))
   }

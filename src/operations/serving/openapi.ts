@@ -3,13 +3,14 @@
 import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
 import { BoundedMap } from '../../bounded-map.ts'
+import type { PathTemplate } from '../../http/path-template.ts'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from '../../login/open-paths.ts'
 import { formatDemands } from '../demands.ts'
 import type { BodyRule, Operation, Subject } from '../operation.ts'
-import { parameterNames } from '../path-pattern.ts'
 import type { PrintedDocument } from '../platform.ts'
+import { routeOf } from '../route.ts'
 import { AnyObject, nothing } from '../schemas.ts'
 import { examples } from './examples.ts'
 import { addErrorSchemas, ownError, sharedErrors, sharedErrorsOf } from './openapi-errors.ts'
@@ -96,25 +97,19 @@ function shownBody({ schema, shown }: BodyRule): z.ZodType {
 /** Operations of the specification come first. */
 function formatPaths(subjects: readonly Subject[], schemas: ApiSchemas): Record<string, JsonObject> {
   const paths: Record<string, JsonObject> = {}
-  const named = new Map<string, string>()
+  const named = new Map<string, PathTemplate>()
   const tagged = subjects.flatMap(({ name, operations }) => operations.map((operation) => ({ tag: name, operation })))
   const { beyond = [], specified = [] } = Object.groupBy(tagged, ({ operation }) =>
     operation.section === 'beyond' ? 'beyond' : 'specified',
   )
   for (const { tag, operation } of [...specified, ...beyond]) {
-    const path = toTemplate(operation.path)
+    const { path } = routeOf(operation)
     // Paths that differ in the names of their parameters only are one path to OpenAPI; the first one names them.
-    const structure = path.replace(/\{\w+\}/g, '{}')
-    const key = named.get(structure) ?? path
-    named.set(structure, key)
-    paths[key] ??= {}
-    paths[key][operation.method.toLowerCase()] = toEntry(operation, { tag, names: parameterNames(key), schemas })
+    const { address, names } = named.getOrInsert(path.shape, path)
+    paths[address] ??= {}
+    paths[address][operation.method.toLowerCase()] = toEntry(operation, { tag, names, schemas })
   }
   return paths
-}
-
-function toTemplate(path: string): string {
-  return path.replace(/\/\*\*$/, '/{rest}')
 }
 
 interface EntryContext {

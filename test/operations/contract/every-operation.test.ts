@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { allOperations } from '../../../src/operations/all.ts'
 import type { Operation } from '../../../src/operations/operation.ts'
+import { routeOf } from '../../../src/operations/route.ts'
 import { brokenOff, Reply, silence } from '../../support/upstream.ts'
 import {
   answerSample,
@@ -317,8 +318,8 @@ test('path values reach a service as one encoded segment each', async (t) => {
       const path = operation.path.replace(/\{\w+\}/g, encodeURIComponent(value)).replace('**', `job/${encodeURIComponent(value)}`)
       await (await ask(contract.url, `${path}?expression=1`, { method: operation.method })).text()
       const sent = contract.upstream.requests[0]?.path.split('/').slice(2) ?? []
-      const wanted = operation.forward?.path
-        .slice(1)
+      const wanted = routeOf(operation)
+        .forward?.path.address.slice(1)
         .replace('{provider}', 'aws')
         .replace('{rest}', `job/${encoded}`)
         .replace(/\{\w+\}/g, encoded)

@@ -1,0 +1,45 @@
+/** Operations with their declarations resolved, once each: parsed paths, and the call that an operation becomes. */
+import { PathTemplate } from '../http/path-template.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+import type { Forward, Method, Operation } from './operation.ts'
+
+export interface Route {
+  readonly path: PathTemplate
+  readonly forward?: ForwardedCall
+}
+
+export interface ForwardedCall {
+  readonly service: ServiceName
+  readonly method: Method
+  readonly path: PathTemplate
+  /** Names of query parameters: path values, then declared parameters that are not part of the path. */
+  readonly query: readonly string[]
+  readonly constants: Readonly<Record<string, string>>
+  readonly otherQuery: boolean
+}
+
+const routes = new WeakMap<Operation, Route>()
+
+export function routeOf(operation: Operation): Route {
+  const known = routes.get(operation)
+  if (known !== undefined) return known
+  const path = new PathTemplate(operation.path)
+  const { forward } = operation
+  const route: Route = { path, ...(forward !== undefined && { forward: toCall(operation, path, forward) }) }
+  routes.set(operation, route)
+  return route
+}
+
+function toCall({ path: text, method, query = {} }: Operation, own: PathTemplate, forward: ServiceName | Forward): ForwardedCall {
+  const declared: Forward = typeof forward === 'string' ? { service: forward } : forward
+  const path = declared.path === undefined || declared.path === text ? own : new PathTemplate(declared.path)
+  const inPath = path.names.filter((name) => !own.names.includes(name))
+  return {
+    service: declared.service,
+    method: declared.method ?? method,
+    path,
+    query: [...(declared.fromPath ?? []), ...Object.keys(query).filter((name) => !inPath.includes(name))],
+    constants: declared.constants ?? {},
+    otherQuery: declared.otherQuery === true,
+  }
+}

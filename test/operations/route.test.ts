@@ -1,0 +1,49 @@
+/** Declarations of operations, resolved to parsed paths and the call that an operation becomes. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allOperations } from '../../src/operations/all.ts'
+import { routeOf } from '../../src/operations/route.ts'
+
+test('a service alone means the same route as the long form', () => {
+  const short = allOperations.flatMap((operation) =>
+    typeof operation.forward === 'string' ? [{ operation, service: operation.forward }] : [],
+  )
+  assert.ok(short.length > 80)
+  for (const { operation, service } of short) {
+    const { method } = operation
+    const path = operation.path.replace('/**', '/{rest}')
+    assert.deepEqual(routeOf({ ...operation, forward: { service, method, path } }), routeOf(operation), operation.id)
+  }
+})
+
+test('declared parameters outside of the path are passed on', () => {
+  const cases = [
+    ['findTagsUsingGET', '/{provider}/images/tags', ['account', 'repository']],
+    ['getBuildUsingGET1', '/builds/status/{number}/{buildMaster}/{job}', []],
+    [
+      'getCanaryResultsByApplicationUsingGET',
+      '/canary/executions',
+      ['application', 'limit', 'page', 'statuses', 'storageAccountName'],
+    ],
+    ['listEntityTagsUsingGET', '/tags', []],
+  ] as const
+  for (const [id, address, query] of cases) {
+    const operation = allOperations.find((one) => one.id === id)
+    const forward = operation && routeOf(operation).forward
+    assert.deepEqual([forward?.path.address, forward?.query], [address, query])
+  }
+})
+
+test('every variable of a forwarded path is declared', () => {
+  for (const operation of allOperations) {
+    const { path, forward } = routeOf(operation)
+    const known = [...path.names, ...Object.keys(operation.query ?? {})]
+    for (const name of forward?.path.names ?? []) assert.ok(known.includes(name), `${name} of ${operation.id}`)
+  }
+})
+
+test('a route is resolved once per operation', () => {
+  const [operation] = allOperations
+  assert.ok(operation !== undefined)
+  assert.equal(routeOf(operation), routeOf(operation))
+})
