@@ -1,10 +1,10 @@
 /** Opens the sink that the settings name; the code of the others is not loaded. */
 import type { Redis } from '../redis/redis.ts'
 import type { AuditSink } from './audit-sink.ts'
-import type { AuditSettings } from './settings.ts'
+import type { SinkSettings } from './settings.ts'
 
 /** @throws {Error} when it cannot be used; the message says what to do */
-export async function openAuditSink(sink: AuditSettings['sink'], redis: Redis | undefined): Promise<AuditSink> {
+export async function openAuditSink(sink: SinkSettings, redis: Redis | undefined): Promise<AuditSink> {
   switch (sink.kind) {
     case 'sqlite':
       return (await import('./sqlite-sink.ts')).openSqliteSink(sink.file)

@@ -37,28 +37,22 @@ export const AuditKeys = z.strictObject({
 })
 export type AuditKeys = z.infer<typeof AuditKeys>
 
-export interface AuditSettings {
-  sink:
-    | { kind: 'sqlite'; file: string }
-    | { kind: 'file'; file: string; maxBytes: number; maxAgeMs: number }
-    | { kind: 'stdout' }
-    | { kind: 'redis' }
-  required: boolean
-  reads: boolean
-  /** Undefined: for ever. */
-  retentionMs: number | undefined
-  /** Undefined: only the age decides. */
-  maxBytes: number | undefined
-}
-
 const dayMs = 86_400_000
+
+export type SinkSettings =
+  | { kind: 'sqlite'; file: string }
+  | { kind: 'file'; file: string; maxBytes: number; maxAgeMs: number }
+  | { kind: 'stdout' }
+  | { kind: 'redis' }
+
+export type AuditSettings = NonNullable<ReturnType<typeof toAuditSettings>>
 
 /** Undefined when nothing is recorded. */
 export function toAuditSettings(
   keys: AuditKeys,
   report: SettingsReport,
   { dataDir, cwd, sharesRedis }: { dataDir: string; cwd: string; sharesRedis: boolean },
-): AuditSettings | undefined {
+) {
   if (!keys['audit.enabled']) {
     if (keys['audit.required']) report.problem('audit.required', 'needs audit.enabled: true')
     return undefined
@@ -69,6 +63,7 @@ export function toAuditSettings(
     sink: toSink(keys, dataDir, cwd),
     required: keys['audit.required'],
     reads: keys['audit.reads'],
+    /** Undefined: for ever. */
     retentionMs: days === 0 ? undefined : days * dayMs,
     maxBytes: toMaxBytes(keys, report),
   }
@@ -84,7 +79,7 @@ function toMaxBytes(keys: AuditKeys, report: SettingsReport): number | undefined
   return megabytes * 1_000_000
 }
 
-function toSink(keys: AuditKeys, dataDir: string, cwd: string): AuditSettings['sink'] {
+function toSink(keys: AuditKeys, dataDir: string, cwd: string): SinkSettings {
   const kind = keys['audit.sink']
   if (kind === 'sqlite') return { kind, file: join(dataDir, 'audit.db') }
   if (kind !== 'file') return { kind }

@@ -4,9 +4,7 @@ import { byteCount, duration, httpAddress, port, type SettingsReport, wholePatte
 import type { BodySettings } from './body-bounds.ts'
 import type { CorsSettings } from './cors.ts'
 import type { OriginSettings } from './origin.ts'
-import type { SheddingSettings } from './shedding.ts'
-import { type ListenerSettings, TlsKeys, toTls } from './tls/settings.ts'
-import type { TlsSettings } from './tls/tls-material.ts'
+import { TlsKeys, toTls } from './tls/settings.ts'
 
 /** Peers whose forwarded headers are believed: private IPv4 ranges, link-local, loopback, unique local IPv6. */
 const privateAddresses = [
@@ -169,31 +167,6 @@ export const HttpKeys = z.strictObject({
 })
 export type HttpKeys = z.infer<typeof HttpKeys>
 
-export interface HttpSettings {
-  /** 0 takes a free port. */
-  port: number
-  address: string
-  bodies: BodySettings
-  maxHeaderBytes: number
-  /** Files and rules of the encrypted listeners; undefined when there are none. */
-  tls: TlsSettings | undefined
-  listeners: ListenerSettings
-  /** Time without progress in sending a response after which the client is disconnected; 0: never. */
-  writeTimeoutMs: number
-  /** Bytes of complete answers that clients have not taken yet, over all connections. */
-  maxUnreadBytes: number
-  /** How long everything is served after the signal to stop, while readiness fails. */
-  drainMs: number
-  /** How long running requests may take when the gateway stops; 0 breaks them off. */
-  shutdownGraceMs: number
-  ignoreTrailingSlash: boolean
-  /** Lower-case names of tracing headers that answers carry. */
-  answerHeaders: string[]
-  cors: CorsSettings
-  origin: OriginSettings
-  shedding: SheddingSettings
-}
-
 export interface HttpSurroundings {
   /** Every service is embedded, so only this machine must reach the listener. */
   standalone: boolean
@@ -206,7 +179,9 @@ export interface HttpSurroundings {
   headerCertificates: boolean
 }
 
-export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings): HttpSettings {
+export type HttpSettings = ReturnType<typeof toHttpSettings>
+
+export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundings: HttpSurroundings) {
   const contextPath = (keys['server.context-path'] ?? keys['server.servlet.context-path']).replace(/(?<!\/)\/+$/, '')
   const origin = toOrigin(keys, report, { contextPath, inKubernetes: surroundings.inKubernetes })
   return {

@@ -58,28 +58,9 @@ export const LimitKeys = z.strictObject({
 })
 export type LimitKeys = z.infer<typeof LimitKeys>
 
-export interface RateLimitSettings {
-  enabled: boolean
-  learning: boolean
-  capacity: number
-  periodMs: number
-  /** User, or `app:` and the name of a client program, to the capacity. */
-  capacities: Record<string, number>
-  /** User to the length of the period. */
-  periodsMs: Record<string, number>
-  /** Of each API token; undefined leaves it to the limit of its user. */
-  tokenCapacity: number | undefined
-  /** Id of an API token to its capacity. */
-  tokenCapacities: Record<string, number>
-  enforcing: string[]
-  ignoring: string[]
-  /** Whether replicas count together, given a Redis. */
-  shared: boolean
-  /** Whether each replica counts for itself while Redis cannot. */
-  countsAlone: boolean
-}
+export type RateLimitSettings = ReturnType<typeof toRateLimit>
 
-export function toRateLimit(keys: LimitKeys, report: SettingsReport): RateLimitSettings {
+export function toRateLimit(keys: LimitKeys, report: SettingsReport) {
   if (keys['rate-limit.enabled'] && keys['rate-limit.learning'] && keys['rate-limit.enforcing'].length === 0) {
     report.notice(
       'rate-limit.learning is on: too many requests are counted and labelled, and none is refused. Set it to false to refuse them.',
@@ -96,9 +77,11 @@ export function toRateLimit(keys: LimitKeys, report: SettingsReport): RateLimitS
     learning: keys['rate-limit.learning'],
     capacity: keys['rate-limit.capacity'],
     periodMs: keys['rate-limit.rateSeconds'] * 1000,
+    /** By user, or `app:` and the name of a client program. */
     capacities: Object.fromEntries([...byUser, ...byApp]),
     periodsMs: Object.fromEntries(periods),
     tokenCapacity: keys['rate-limit.tokenCapacity'],
+    /** By the ID of the token. */
     tokenCapacities: Object.fromEntries(byToken),
     enforcing: keys['rate-limit.enforcing'],
     ignoring: keys['rate-limit.ignoring'],

@@ -1,20 +1,19 @@
 /** What an operator may set about the login: who is let in, and by which method. */
 import { z } from 'zod'
 import type { OriginSettings } from '../http/origin.ts'
-import type { Brand } from '../http/page.ts'
 import type { ListenerSettings } from '../http/tls/settings.ts'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
 import { findNameObjection, toUserKey } from '../user-name.ts'
-import { HeaderKeys, type HeaderSettings, toHeaderSettings } from './header/settings.ts'
-import { IapKeys, type IapSettings, toIapSettings } from './iap/settings.ts'
-import { LdapKeys, type LdapSettings, toLdapSettings } from './ldap/settings.ts'
+import { HeaderKeys, toHeaderSettings } from './header/settings.ts'
+import { IapKeys, toIapSettings } from './iap/settings.ts'
+import { LdapKeys, toLdapSettings } from './ldap/settings.ts'
 import { OAuth2Keys } from './oauth2/setting-keys.ts'
-import { type OAuth2Settings, toOAuth2Settings } from './oauth2/settings.ts'
+import { toOAuth2Settings } from './oauth2/settings.ts'
 import { LoginPageKeys, toBrand } from './page-settings.ts'
 import { SamlKeys } from './saml/setting-keys.ts'
-import { type SamlSettings, toSamlSettings } from './saml/settings.ts'
-import { ApiTokenKeys, type TokenSettings, toTokenSettings } from './tokens/settings.ts'
-import { isX509Enabled, toX509Settings, X509Keys, type X509Settings } from './x509/settings.ts'
+import { toSamlSettings } from './saml/settings.ts'
+import { ApiTokenKeys, toTokenSettings } from './tokens/settings.ts'
+import { isX509Enabled, toX509Settings, X509Keys } from './x509/settings.ts'
 
 /** A user who is refused at every login would be an error that is hard to find. */
 const userName = z.string().check(({ value, issues }) => {
@@ -72,31 +71,6 @@ export const LoginKeys = z.strictObject({
 })
 export type LoginKeys = z.infer<typeof LoginKeys>
 
-export interface LoginSettings {
-  /** Everyone is served as the user `anonymous`; no login method is active then. */
-  anonymous: boolean
-  /** Undefined: true for identity providers that are known to ignore case, false for others. */
-  caseInsensitiveNames: boolean | undefined
-  form: {
-    enabled: boolean
-    /** The one user of the configuration file, besides those of the user store. */
-    configuredUser: { name: string; password: string } | undefined
-  }
-  oauth2: OAuth2Settings | undefined
-  saml: SamlSettings | undefined
-  ldap: LdapSettings | undefined
-  page: Brand
-  header: HeaderSettings | undefined
-  iap: IapSettings | undefined
-  x509: X509Settings | undefined
-  tokens: TokenSettings | undefined
-  /** Whether the extra port without TLS is guarded like the main one. */
-  legacyPortLogin: boolean
-  /** The administrator that a start on an empty data directory creates; without password one is generated. */
-  firstAdmin: { name: string; password: string | undefined }
-  webhooksNeedLogin: boolean
-}
-
 export interface LoginSurroundings {
   /** Every service is embedded; in front of Spinnaker, a difference to Gate is worth a word. */
   readonly standalone: boolean
@@ -112,11 +86,13 @@ interface Chosen {
   key: string
 }
 
+export type LoginSettings = ReturnType<typeof toLoginSettings>
+
 export function toLoginSettings(
   keys: LoginKeys,
   report: SettingsReport,
   { standalone, profiles, listeners, origin }: LoginSurroundings,
-): LoginSettings {
+) {
   const anonymous = keys['anonymous.enabled']
   const oauth2 = toOAuth2Settings(keys, report, { profiles })
   const saml = toSamlSettings(keys, report)
@@ -164,9 +140,11 @@ export function toLoginSettings(
   }
   return {
     anonymous,
+    /** Undefined: true for identity providers that are known to ignore case, false for others. */
     caseInsensitiveNames: keys['login.caseInsensitiveNames'],
     form: {
       enabled: formEnabled,
+      /** The one user of the configuration file, besides those of the user store. */
       configuredUser: password === undefined ? undefined : { name, password },
     },
     oauth2,
@@ -177,7 +155,9 @@ export function toLoginSettings(
     iap,
     x509,
     tokens: toTokenSettings(keys, report, { standalone, anonymous }),
+    /** Whether the extra port without TLS is guarded like the main one. */
     legacyPortLogin: listeners.legacyLogin,
+    /** The administrator that a start on an empty data directory creates; without password, one is generated. */
     firstAdmin: { name: keys['fairlead.admin.user'], password: keys['fairlead.admin.password'] },
     webhooksNeedLogin: keys['security.webhooks.defaultAuthEnabled'],
   }

@@ -1,7 +1,6 @@
 /** What an operator may set about the permissions that the gateway reads from fiat. */
 import { z } from 'zod'
 import { milliseconds, withoutEffect } from '../setting.ts'
-import type { Enforcement } from './permissions.ts'
 
 const authorizations = z.array(z.enum(['READ', 'WRITE', 'EXECUTE', 'CREATE']))
 
@@ -92,27 +91,9 @@ export const PermissionKeys = z.strictObject({
 })
 export type PermissionKeys = z.infer<typeof PermissionKeys>
 
-export interface PermissionSettings {
-  enforcement: Enforcement
-  cacheMaxEntries: number
-  cacheTtlMs: number
-  /** How long requests wait for a view. */
-  lookupTimeoutMs: number
-  loginTimeoutMs: number
-  syncTimeoutMs: number
-  /** How much longer a view counts while the service is silent. */
-  lastKnownForMs: number
-  retry: { initialBackoffMs: number; multiplier: number; maxElapsedMs: number }
-  /** Whether an external service counts, provided that it has an address. */
-  enabled: boolean
-  legacyFallback: boolean
-  /** Whether the two count while the gateway runs. */
-  refreshable: boolean
-  sessionFilter: boolean
-  serviceAccountFilter: { enabled: boolean; matchAuthorizations: string[] }
-}
+export type PermissionSettings = ReturnType<typeof toPermissionSettings>
 
-export function toPermissionSettings(keys: PermissionKeys): PermissionSettings {
+export function toPermissionSettings(keys: PermissionKeys) {
   return {
     enforcement: keys['permissions.enforce'],
     cacheMaxEntries: keys['services.fiat.cache.maxEntries'],
@@ -126,6 +107,7 @@ export function toPermissionSettings(keys: PermissionKeys): PermissionSettings {
       multiplier: keys['services.fiat.retry.retryMultiplier'],
       maxElapsedMs: keys['services.fiat.retry.maxBackoffMillis'],
     },
+    /** Whether an external service counts, provided that it has an address. */
     enabled: keys['fiat.enabled'] ?? true,
     legacyFallback: keys['fiat.legacyFallback.enabled'] ?? keys['services.fiat.legacyFallback'],
     refreshable: keys['services.fiat.refreshable'],

@@ -1,7 +1,7 @@
 /** What an operator may set about the Redis or Valkey that replicas of the gateway share. */
 import { z } from 'zod'
 import { milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
-import { type RedisTls, toRedisTls } from './tls.ts'
+import { toRedisTls } from './tls.ts'
 
 const nodes = z.array(z.string()).optional().meta({ type: 'list of host:port' })
 
@@ -67,17 +67,6 @@ export type RedisPlace =
   | { kind: 'sentinel'; master: string; nodes: RedisNode[]; username: string | undefined; password: string | undefined }
   | { kind: 'cluster'; nodes: RedisNode[] }
 
-export interface RedisSettings {
-  place: RedisPlace
-  username: string | undefined
-  password: string | undefined
-  database: number
-  tls: RedisTls | undefined
-  timeoutMs: number
-  /** Redis counts for the health of the gateway only until it has been reached once. */
-  relaxedHealth: boolean
-}
-
 interface Address {
   place: RedisPlace
   username?: string
@@ -86,8 +75,10 @@ interface Address {
   tls: boolean
 }
 
+export type RedisSettings = NonNullable<ReturnType<typeof toRedisSettings>>
+
 /** Undefined when no Redis is configured. */
-export function toRedisSettings(keys: RedisKeys, report: SettingsReport): RedisSettings | undefined {
+export function toRedisSettings(keys: RedisKeys, report: SettingsReport) {
   const address = toAddress(keys, report)
   if (address === undefined) return undefined
   const database = address.database ?? keys['redis.database'] ?? 0

@@ -42,23 +42,10 @@ export const SessionKeys = z.strictObject({
 })
 export type SessionKeys = z.infer<typeof SessionKeys>
 
-export interface SessionSettings {
-  idleMs: number
-  /** Milliseconds after the login; undefined means that only idleness ends a session. */
-  absoluteMs: number | undefined
-  cookie: {
-    name: string
-    domain: string | undefined
-    /** `auto`: as the request. */
-    secure: boolean | 'auto'
-    /** Undefined: until the browser closes. */
-    maxAgeSeconds: number | undefined
-    sameSite: 'none' | 'lax' | 'strict' | undefined
-  }
-}
+export type SessionSettings = ReturnType<typeof toSessionSettings>
 
-export function toSessionSettings(keys: SessionKeys, report: SettingsReport): SessionSettings {
-  const secure = keys['server.servlet.session.cookie.secure'] ?? 'auto'
+export function toSessionSettings(keys: SessionKeys, report: SettingsReport) {
+  const secure = keys['server.servlet.session.cookie.secure'] ?? ('auto' as const)
   const sameSite = keys['server.servlet.session.cookie.same-site']
   const maxAgeMs = keys['server.servlet.session.cookie.max-age']
   const idleMs = keys['server.servlet.session.timeout'] ?? keys['server.session.timeoutInSeconds'] * 1000
@@ -68,10 +55,12 @@ export function toSessionSettings(keys: SessionKeys, report: SettingsReport): Se
   }
   return {
     idleMs,
+    /** Undefined: only idleness ends a session. */
     absoluteMs: keys['sessions.absoluteHours'] === 0 ? undefined : keys['sessions.absoluteHours'] * 3_600_000,
     cookie: {
       name: keys['server.servlet.session.cookie.name'],
       domain: keys['server.servlet.session.cookie.domain'] || undefined,
+      /** `auto`: as the request. */
       secure,
       maxAgeSeconds: maxAgeMs === undefined ? undefined : Math.floor(maxAgeMs / 1000),
       sameSite,

@@ -1,7 +1,7 @@
 /** Settings of the log, of health checks and of traces. */
 import { z } from 'zod'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
-import { TracingKeys, type TracingSettings, toTracingSettings } from './tracing-settings.ts'
+import { TracingKeys, toTracingSettings } from './tracing-settings.ts'
 
 const levels = {
   trace: 'trace',
@@ -44,15 +44,9 @@ export const TelemetryKeys = z.strictObject({
 })
 export type TelemetryKeys = z.infer<typeof TelemetryKeys>
 
-export interface TelemetrySettings {
-  logLevel: LogLevel
-  logFormat: LogFormat
-  healthCheckedServices: string[]
-  /** Undefined where traces are off. */
-  tracing: TracingSettings | undefined
-}
+export type TelemetrySettings = ReturnType<typeof toTelemetrySettings>
 
-export function toTelemetrySettings(keys: TelemetryKeys, report: SettingsReport): TelemetrySettings {
+export function toTelemetrySettings(keys: TelemetryKeys, report: SettingsReport) {
   return {
     logLevel: levels[keys['logging.level.root']],
     logFormat: keys['logging.format'],

@@ -67,20 +67,16 @@ export const TracingKeys = z.strictObject({
 })
 export type TracingKeys = z.infer<typeof TracingKeys>
 
-export interface TracingSettings {
-  url: string
-  headers: Readonly<Record<string, string>>
-  timeoutMs: number
-  compression: 'none' | 'gzip'
-  /** Attributes of the resource, `service.name` among them. */
-  resource: Readonly<Record<string, string>>
-  sampler: { kind: 'on' | 'off' | 'ratio'; ratio: number; followsParent: boolean }
-  propagators: readonly Propagator[]
-  delayMs: number
+export interface Sampling {
+  kind: 'on' | 'off' | 'ratio'
+  ratio: number
+  followsParent: boolean
 }
 
+export type TracingSettings = NonNullable<ReturnType<typeof toTracingSettings>>
+
 /** Undefined unless an endpoint is set. */
-export function toTracingSettings(keys: TracingKeys, report: SettingsReport): TracingSettings | undefined {
+export function toTracingSettings(keys: TracingKeys, report: SettingsReport) {
   const base = keys['otel.exporter.otlp.endpoint']
   const url = keys['otel.exporter.otlp.traces.endpoint'] ?? (base && `${base}/v1/traces`)
   if (url === undefined || keys['otel.sdk.disabled'] || keys['otel.traces.exporter'] === 'none') return undefined
@@ -111,7 +107,7 @@ export function toTracingSettings(keys: TracingKeys, report: SettingsReport): Tr
   }
 }
 
-function toSampler(keys: TracingKeys, report: SettingsReport): TracingSettings['sampler'] {
+function toSampler(keys: TracingKeys, report: SettingsReport): Sampling {
   const name = keys['otel.traces.sampler']
   const kind = name.endsWith('traceidratio') ? 'ratio' : name.endsWith('on') ? 'on' : 'off'
   const ratio = kind === 'ratio' ? Number(keys['otel.traces.sampler-arg'].trim() || Number.NaN) : 1

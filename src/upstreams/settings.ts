@@ -158,22 +158,9 @@ export interface ServiceSettings {
 
 export type ServicesSettings = Record<ServiceName, ServiceSettings>
 
-export interface OkHttpClientSettings {
-  connectTimeoutMs: number
-  /** 0 waits for ever. */
-  readTimeoutMs: number
-  keepAliveMs: number
-  maxRequestsPerHost: number
-  retryOnConnectionFailure: boolean
-  propagateSpinnakerHeaders: boolean
-  /** Lower-case names. */
-  additionalHeaders: string[]
-  routeClouddriver: boolean
-}
-
 export interface ConfiguredUpstreams {
   services: ServicesSettings
-  okHttpClient: OkHttpClientSettings
+  okHttpClient: ReturnType<typeof toOkHttpClient>
   /** Address of the web UI, without trailing slash. */
   uiBaseUrl: string
   /** Every enabled service is embedded. */
@@ -248,7 +235,7 @@ function composeAddress(name: ServiceName, keys: UpstreamKeys): string | undefin
   return `${protocol}://${host || 'localhost'}${portNumber === undefined ? '' : `:${portNumber}`}`
 }
 
-function toOkHttpClient(keys: UpstreamKeys): OkHttpClientSettings {
+function toOkHttpClient(keys: UpstreamKeys) {
   return {
     connectTimeoutMs: connectTimeoutOf(keys),
     readTimeoutMs: keys['okHttpClient.readTimeoutMs'],

@@ -15,14 +15,12 @@ export const HeaderKeys = z.strictObject({
 })
 export type HeaderKeys = z.infer<typeof HeaderKeys>
 
-export interface HeaderSettings {
-  serviceAccountsMs: number
-}
-
 const proxyKeys = ['server.tomcat.remoteip.internal-proxies', 'server.tomcat.internalProxies']
 
+export type HeaderSettings = NonNullable<ReturnType<typeof toHeaderSettings>>
+
 /** Undefined while the method is off. */
-export function toHeaderSettings(keys: HeaderKeys, report: SettingsReport): HeaderSettings | undefined {
+export function toHeaderSettings(keys: HeaderKeys, report: SettingsReport) {
   if (!keys['header.enabled']) return undefined
   const named = proxyKeys.some((key) => report.isSet(key))
   report.notice(

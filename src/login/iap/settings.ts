@@ -28,18 +28,10 @@ export const IapKeys = z.strictObject({
 })
 export type IapKeys = z.infer<typeof IapKeys>
 
-export interface IapSettings {
-  audience: string
-  /** Lower case. */
-  header: string
-  issuer: string
-  keysUrl: string
-  issuedSkewMs: number
-  expirySkewMs: number
-}
+export type IapSettings = NonNullable<ReturnType<typeof toIapSettings>>
 
 /** Undefined while the method is off. */
-export function toIapSettings(keys: IapKeys, report: SettingsReport): IapSettings | undefined {
+export function toIapSettings(keys: IapKeys, report: SettingsReport) {
   if (!keys['google.iap.enabled']) {
     if (keys['security.authn.iap.enabled']) {
       report.problem(

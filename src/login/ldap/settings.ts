@@ -1,6 +1,6 @@
 /** What an operator may set about the login against a directory (LDAP, Active Directory). */
 import { z } from 'zod'
-import { belowPrefix, type DirectorySettings, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
+import { belowPrefix, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
 import { type SettingsReport, withoutEffect } from '../../setting.ts'
 
 export const LdapKeys = z.strictObject({
@@ -22,12 +22,10 @@ export const LdapKeys = z.strictObject({
 })
 export type LdapKeys = z.infer<typeof LdapKeys>
 
-export interface LdapSettings extends DirectorySettings {
-  usernameAttribute: string | undefined
-}
+export type LdapSettings = NonNullable<ReturnType<typeof toLdapSettings>>
 
 /** Undefined when there is no login against a directory. */
-export function toLdapSettings(keys: LdapKeys, report: SettingsReport): LdapSettings | undefined {
+export function toLdapSettings(keys: LdapKeys, report: SettingsReport) {
   if (!keys['ldap.enabled']) {
     if (keys['security.authn.ldap.enabled']) {
       report.problem('security.authn.ldap.enabled', 'Gate reads ldap.enabled: true and the settings below ldap; write them there')

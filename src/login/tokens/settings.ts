@@ -47,24 +47,14 @@ export const ApiTokenKeys = z.strictObject({
 })
 export type ApiTokenKeys = z.infer<typeof ApiTokenKeys>
 
-export interface TokenSettings {
-  prefix: string
-  randomBytes: number
-  redisKeyPrefix: string
-  maxUserDays: number
-  maxServiceAccountDays: number
-  /** Lower case. */
-  mintingRoles: readonly string[] | 'everybody'
-  rejectWithoutRoles: boolean
-  rotationOverlapMs: number
-}
+export type TokenSettings = NonNullable<ReturnType<typeof toTokenSettings>>
 
 /** Undefined while there are no tokens. */
 export function toTokenSettings(
   keys: ApiTokenKeys,
   report: SettingsReport,
   { standalone, anonymous }: { standalone: boolean; anonymous: boolean },
-): TokenSettings | undefined {
+) {
   const wanted = keys['api-tokens.enabled']
   if (anonymous && wanted === true) {
     report.notice('api-tokens.enabled has no effect while anonymous.enabled serves everyone without login.')
@@ -77,7 +67,7 @@ export function toTokenSettings(
     redisKeyPrefix: keys['api-tokens.redis-key-prefix'],
     maxUserDays: keys['api-tokens.max-user-token-lifetime-days'],
     maxServiceAccountDays: keys['api-tokens.max-service-account-token-lifetime-days'],
-    mintingRoles: roles?.map((role) => role.trim().toLowerCase()) ?? (standalone ? 'everybody' : []),
+    mintingRoles: roles?.map((role) => role.trim().toLowerCase()) ?? (standalone ? ('everybody' as const) : []),
     rejectWithoutRoles: keys['api-tokens.reject-if-no-principal-permissions'],
     rotationOverlapMs: keys['api-tokens.rotation-overlap-hours'] * 3_600_000,
   }

@@ -48,21 +48,6 @@ export const X509Keys = z.strictObject({
 })
 export type X509Keys = z.infer<typeof X509Keys>
 
-export interface X509Settings {
-  /** Certificates of connections to the main port count. On a port of their own they always do. */
-  mainConnection: boolean
-  /** Whether this method guards the ports besides that one. */
-  guards: { main: boolean; legacy: boolean }
-  /** In lower case. */
-  header: string | undefined
-  /** Searched in the name of the owner; one group. */
-  principalPattern: RegExp | undefined
-  roleOid: string | undefined
-  /** In lower case. */
-  requiredRoles: string[]
-  debounceMs: number | undefined
-}
-
 export interface X509Surroundings {
   listeners: ListenerSettings
   origin: OriginSettings
@@ -79,12 +64,10 @@ export function hasCertificateHeader(keys: X509Keys): boolean {
   return isX509Enabled(keys) && keys['x509.certificateHeader'] !== undefined
 }
 
+export type X509Settings = NonNullable<ReturnType<typeof toX509Settings>>
+
 /** @see docs/contracts/authentication.md#order-of-a-login: with a port for certificates, the main port leaves them to it */
-export function toX509Settings(
-  keys: X509Keys,
-  report: SettingsReport,
-  { listeners, origin, companion }: X509Surroundings,
-): X509Settings | undefined {
+export function toX509Settings(keys: X509Keys, report: SettingsReport, { listeners, origin, companion }: X509Surroundings) {
   if (!isX509Enabled(keys)) return undefined
   const header = keys['x509.certificateHeader']
   const asked = listeners.clientCertificates !== 'none'
@@ -98,7 +81,9 @@ export function toX509Settings(
   const mainConnection = asked && (listeners.apiPort === undefined || !companion)
   const proxied = header !== undefined || !companion
   return {
+    /** Certificates of connections to the main port count. On a port of their own they always do. */
     mainConnection,
+    /** Whether this method guards the ports besides that one. */
     guards: { main: mainConnection || proxied, legacy: proxied || !listeners.legacyLogin },
     header: header?.toLowerCase(),
     principalPattern: keys['x509.subject-principal-regex'],
