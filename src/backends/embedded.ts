@@ -1,7 +1,8 @@
-/** Starts the worker thread of the embedded back ends, watches it, and starts it again when it dies. */
+/** Start, supervision and restart of the worker thread of the embedded back ends. */
 import { rmSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
+import type { Level } from 'pino'
 import type { EngineState } from '../telemetry/metrics.ts'
 import type { EmbeddableService, ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { BackendSettings } from './backend.ts'
@@ -54,6 +55,8 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     permissionVersion: createPermissionVersion(),
   }
   const file = options.workerFile ?? new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+  // The worker has serialized its errors already.
+  const workerLog = options.log.child({}, { serializers: { err: (error: unknown) => error } })
   const first = Promise.withResolvers<void>()
   first.promise.catch(() => {})
   let worker: Worker
@@ -68,7 +71,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     worker = new Worker(file, { workerData: input, name: 'backends', resourceLimits: { maxYoungGenerationSizeMb } })
     let failure: unknown
     worker.on('message', (message: WorkerMessage) => {
-      if (message.kind === 'log') return writeLog(options.log, message)
+      if (message.kind === 'log') return writeLog(workerLog, message.line)
       if (message.kind === 'observed') return answerObservers(message.state)
       listening = true
       everListened = true
@@ -133,7 +136,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
   }
 }
 
-function writeLog(log: FastifyBaseLogger, message: Extract<WorkerMessage, { kind: 'log' }>): void {
-  const level = message.level as 'info' | 'warn' | 'error' | 'debug' | 'trace' | 'fatal'
-  log[level](message.fields, message.text)
+function writeLog(log: FastifyBaseLogger, line: string): void {
+  const { level, msg, ...fields } = JSON.parse(line) as { level: Level; msg: string }
+  log[level](fields, msg)
 }

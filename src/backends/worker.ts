@@ -1,7 +1,8 @@
-/** The worker thread of the embedded back ends: opens their database, serves them on a Unix socket, stops when told to. */
+/** Worker thread of the embedded back ends: opens their database and serves them on a Unix socket. */
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
+import pino, { type Logger } from 'pino'
 import { openDatabase } from '../storage/database.ts'
 import { giveBackMemory } from '../telemetry/memory.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
@@ -12,7 +13,6 @@ import { createServiceCalls } from './call-service.ts'
 import { countPermissionChange, countPermissionWrites, readPermissionVersion } from './permission-version.ts'
 import { createBackendServer } from './server.ts'
 import { passTraceOn } from './trace-context.ts'
-import { createWorkerLog, type LogLine } from './worker-log.ts'
 
 /** What the gateway hands to the worker; plain data. */
 export interface WorkerInput {
@@ -30,8 +30,11 @@ export interface WorkerInput {
   permissionVersion: SharedArrayBuffer
 }
 
-/** Messages of the worker: it listens, the state that was asked for, a line for the log. */
-export type WorkerMessage = { kind: 'listening' } | { kind: 'observed'; state: EngineState | undefined } | LogLine
+/** Messages of the worker: it listens, the state that the gateway asked for, a log record as JSON. */
+export type WorkerMessage =
+  | { kind: 'listening' }
+  | { kind: 'observed'; state: EngineState | undefined }
+  | { kind: 'log'; line: string }
 
 /** Messages to the worker. */
 export type WorkerOrder = 'stop' | 'observe'
@@ -62,7 +65,7 @@ async function serve(
     db,
     call: traced?.call ?? calls.call,
     settings: input.settings,
-    log: createWorkerLog(input.logLevel, tell),
+    log: createWorkerLog(input.logLevel, (line) => tell({ kind: 'log', line })),
     onPermissionsChanged: () => countPermissionChange(input.permissionVersion),
     permissionVersion: () => readPermissionVersion(input.permissionVersion),
   })
@@ -82,4 +85,9 @@ async function serve(
       port?.close()
     })
   })
+}
+
+/** The gateway writes the records, so that there is one stream of log lines with one clock. */
+function createWorkerLog(level: string, write: (line: string) => void): Logger {
+  return pino({ level, base: undefined, timestamp: false, formatters: { level: (label) => ({ level: label }) } }, { write })
 }

@@ -245,16 +245,17 @@ test('a second process on the same data directory is refused, and one after the 
   assert.equal((await fetch(`${await third.listening}/health`)).status, 200)
 })
 
-test('embedded back ends that die are started again; reads wait for them, and nobody gets anything but JSON', async (t) => {
+test('embedded back ends that die restart; reads wait for them', async (t) => {
   const workers: Worker[] = []
   const remember = (worker: Worker) => void workers.push(worker)
   process.on('worker', remember)
   t.after(() => void process.off('worker', remember))
-  const { url } = await runGateway(t, {}, { embedded: true })
+  const lines: Record<string, unknown>[] = []
+  const { url } = await runGateway(t, {}, { embedded: true, log: (line) => lines.push(line) })
   const saved = await fetch(`${url}/pipelines`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ application: 'web', name: 'main', stages: [] }),
+    body: JSON.stringify({ application: 'web', name: 'main', stages: [{ refId: '1', type: 'deploy' }] }),
   })
   assert.equal(saved.status, 200, await saved.text())
 
@@ -269,6 +270,18 @@ test('embedded back ends that die are started again; reads wait for them, and no
     assert.equal(workers.length, workersBefore + 1)
   }
   assert.equal((await fetch(`${url}/health/readiness`)).status, 200)
+  // The worker's own lines reach the same log, in order and with all their fields.
+  const saying = (text: string) => lines.findIndex(({ msg }) => msg === text)
+  const warned = saying('a saved pipeline has stages that the embedded engine cannot run')
+  assert.ok(
+    saying('the embedded back ends are ready') < warned &&
+      warned < saying('the embedded back ends stopped and are started again'),
+  )
+  const { level, service, application, types } = lines[warned] ?? {}
+  assert.deepEqual(
+    { level, service, application, types },
+    { level: 40, service: 'front50', application: 'web', types: ['deploy'] },
+  )
 })
 
 test('a write at the moment of death is answered with 502 as JSON, or done', async (t) => {
