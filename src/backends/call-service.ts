@@ -7,7 +7,7 @@ import { toHeaderText } from '../upstreams/header-text.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { CallService, ServiceAnswer } from './backend.ts'
 
-export interface CallServiceSettings {
+interface CallServiceSettings {
   /** Where each enabled service is. */
   services: Partial<Record<ServiceName, ServiceAddress>>
   /** Longest silence of a service. */
@@ -16,7 +16,7 @@ export interface CallServiceSettings {
   maxAnswerBytes: number
 }
 
-export interface ServiceCalls {
+interface ServiceCalls {
   readonly call: CallService
   close(): void
 }

@@ -9,7 +9,7 @@ import type { BackendSettings } from './backend.ts'
 import { createPermissionVersion, readPermissionVersion } from './permission-version.ts'
 import type { WorkerInput, WorkerMessage, WorkerOrder } from './worker.ts'
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   dataDir: string
   socketPath: string
   embedded: readonly EmbeddableService[]

@@ -10,7 +10,7 @@ import type { Backend, BackendContext, BackendSettings, CallService, OpenBackend
 import { BackendError } from './backend.ts'
 import { toStorageError } from './storage-error.ts'
 
-export interface BackendServerOptions {
+interface BackendServerOptions {
   backends: readonly Backend[]
   db: DatabaseSync
   call: CallService
@@ -26,7 +26,7 @@ export interface BackendServerOptions {
 /** Larger than what the gateway lets through, so that the gateway's limit is the one that speaks. */
 const maxHeaderBytes = 128 * 1024
 
-export interface BackendServer {
+interface BackendServer {
   server: FastifyInstance
   /** Begins the background work, once the server listens. */
   start: () => void

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isObject, type JsonObject } from '../json/values.ts'
 
-export interface SplitDocument {
+interface SplitDocument {
   /** Without the parts. */
   readonly rest: JsonObject
   readonly parts: readonly Part[]
@@ -18,7 +18,7 @@ interface Part {
   readonly text: string
 }
 
-export interface SharedPartsOptions {
+interface SharedPartsOptions {
   /** Of the tables. */
   prefix: string
   /** Reads what was stored. */

@@ -53,7 +53,7 @@ const collections = {
   templates: { kind: 'pipeline-template', place: nowhere, stamp: updatedAsText },
 } as const satisfies Record<string, Collection>
 
-export type CollectionName = keyof typeof collections
+type CollectionName = keyof typeof collections
 
 /** What administrators call the kinds of objects. */
 export const kinds: readonly string[] = Object.values(collections).map(({ kind }) => kind)

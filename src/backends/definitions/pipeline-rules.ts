@@ -57,7 +57,7 @@ export function checkMandatoryFields(pipeline: PipelineBody): void {
   }
 }
 
-export interface SaveOptions {
+interface SaveOptions {
   /** Whether a save is refused that is based on an older version than the stored one. */
   readonly staleCheck: boolean
   /** Who saves. */

@@ -4,7 +4,7 @@ import { isTrue, type JsonObject, objectsOf, textsOf } from '../../json/values.t
 import { BackendError } from '../backend.ts'
 import { validateCron } from '../events/cron/validation.ts'
 import { triggerTypes } from '../events/kinds/all.ts'
-import { completionWords } from '../orchestration/completion-words.ts'
+import { completionWords } from '../orchestration/statuses.ts'
 import type { Definitions } from './collections.ts'
 import { optionalFlag, refusal } from './requests.ts'
 

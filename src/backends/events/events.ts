@@ -16,7 +16,7 @@ import { type StartPauses, Starts, startMigrations } from './starts.ts'
 import { cloudEventData, toWebhookEvent } from './webhooks.ts'
 
 /** In milliseconds. */
-export interface EventPauses extends StartPauses {
+interface EventPauses extends StartPauses {
   /** How often the scheduler looks for changed cron triggers. */
   cronMs: number
 }

@@ -3,7 +3,7 @@ import { type JsonObject, textOf } from '../../json/values.ts'
 import { type Access, loadAccess, requireAccess } from '../access.ts'
 import type { BackendContext } from '../backend.ts'
 
-export interface TriggerIdentity {
+interface TriggerIdentity {
   /** Headers with which the orchestrator is asked. */
   identity: Record<string, string>
   user: string

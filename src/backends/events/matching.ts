@@ -1,11 +1,10 @@
 /** Decides which pipelines an event starts. docs/contracts/events.md#from-event-to-start, steps 1 to 5. */
 import { formatJson } from '../../json/json.ts'
-import { isTrue, type JsonObject, textOf } from '../../json/values.ts'
+import { isTrue, type JsonObject, textOf, textsOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../effective-pipelines.ts'
 import type { Event } from './event.ts'
-import { createPatterns } from './event-patterns.ts'
-import { hasExpectedArtifact } from './expected-artifacts.ts'
+import { createPatterns, type Patterns } from './event-patterns.ts'
 import { requireIdentity } from './identity.ts'
 import { triggerKinds } from './kinds/all.ts'
 import type { MatchMeans, TriggerKind } from './kinds/kind.ts'
@@ -59,4 +58,21 @@ async function startsOf(
     starts.set(formatJson({ ...trigger, payload: undefined }), { pipeline: definition, trigger, artifacts, identity })
   }
   return [...starts.values()]
+}
+
+/**
+ * Whether at least one received artifact is one that the trigger expects; also when it expects none.
+ *
+ * @see docs/contracts/events.md#expected-artifacts
+ */
+function hasExpectedArtifact(
+  all: readonly JsonObject[],
+  trigger: JsonObject,
+  received: readonly JsonObject[],
+  patterns: Patterns,
+): boolean {
+  const ids = textsOf(trigger['expectedArtifactIds'])
+  if (ids.length === 0) return true
+  const expected = all.filter(({ id }) => typeof id === 'string' && ids.includes(id))
+  return expected.some((each) => received.some((artifact) => patterns.isExpected(each, artifact)))
 }

@@ -7,7 +7,7 @@ import { BackendError } from '../backend.ts'
 import type { Event } from './event.ts'
 import { gitSources } from './kinds/git.ts'
 
-export interface Webhook {
+interface Webhook {
   type: string
   source: string
   /** Lower-case names. */

@@ -1,7 +1,7 @@
 /** When an execution window is open: days of the week and times of day in a time zone. */
 import { type JsonObject, objectOf } from '../../json/values.ts'
 
-export interface ExecutionWindow {
+interface ExecutionWindow {
   /** 1 is Sunday, 7 Saturday. */
   days: readonly number[]
   /** Minutes of the day, both inclusive, none beyond midnight. */

@@ -6,11 +6,11 @@ import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
 import type { EffectivePipeline } from '../effective-pipelines.ts'
-import { completionWord } from './completion-words.ts'
 import type { EngineParts } from './engine-parts.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { Execution } from './model.ts'
+import { completionWord } from './statuses.ts'
 
 export interface Dependents {
   /** Not stored yet: runs, and failed executions of those that cannot run. */

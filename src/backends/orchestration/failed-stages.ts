@@ -3,11 +3,10 @@ import type { JsonObject } from '../../json/values.ts'
 import { errorTexts } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'
 import type { Execution, Stage, StagePlace } from './model.ts'
-import { isTopLevel } from './model.ts'
+import { isStartedBy, isTopLevel } from './model.ts'
 import { typeNameOf } from './stages/stage-type.ts'
-import { isStartedBy } from './started-by.ts'
 
-export interface FailedLeavesOptions {
+interface FailedLeavesOptions {
   /** Prefix of links into the UI. */
   deckOrigin: string
   limit: number

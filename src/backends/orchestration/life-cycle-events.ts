@@ -3,17 +3,16 @@
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
 import type { FastifyBaseLogger } from 'fastify'
-import type { JsonObject } from '../../json/values.ts'
+import { isObject, type JsonObject, objectsOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
 import { executionView } from './execution-view.ts'
 import { identityHeaders } from './identity.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution } from './model.ts'
 import { isTopLevel } from './model.ts'
-import { mergedNotifications } from './notifications.ts'
 import { formatStored } from './store.ts'
 
-export interface LifeCyclePublisher {
+interface LifeCyclePublisher {
   publish(events: readonly LifeCycleEvent[]): void
 }
 
@@ -133,4 +132,33 @@ function shortView(execution: Execution, size: number): JsonObject {
   const { trigger } = execution
   if (size <= mostInStageEvent && formatStored(trigger).length <= mostInStageEvent) return executionView(execution)
   return { ...executionView({ ...execution, stages: [] }), trigger: { type: trigger.type, user: trigger.user } }
+}
+
+/**
+ * Joins the notifications of an application to those of one of its pipelines.
+ *
+ * @see docs/contracts/events.md#notifications
+ * @param ofApplication One list of entries per kind; other members are ignored.
+ */
+export function mergedNotifications(ofPipeline: readonly unknown[], ofApplication: unknown): unknown[] {
+  if (!isObject(ofApplication)) return [...ofPipeline]
+  const entries = Object.values(ofApplication).flatMap((list) => objectsOf(list))
+  return [...ofPipeline, ...entries.flatMap((entry) => uncovered(entry, ofPipeline))]
+}
+
+/** The entry with those moments for which the pipeline does not already notify the same address. */
+function uncovered(entry: JsonObject, ofPipeline: readonly unknown[]): JsonObject[] {
+  const same = ofPipeline.filter((other): other is JsonObject => isObject(other) && hasSameTarget(entry, other))
+  if (same.length === 0) return [entry]
+  const covered = same.flatMap((other) => listOf(other['when']))
+  const when = listOf(entry['when']).filter((moment) => !covered.includes(moment))
+  return when.length === 0 ? [] : [{ ...entry, when }]
+}
+
+function hasSameTarget(one: JsonObject, other: JsonObject): boolean {
+  return one['type'] === other['type'] && one['address'] === other['address'] && one['publisherName'] === other['publisherName']
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
 }

@@ -2,7 +2,7 @@
  * The record of a run as the engine keeps it (docs/contracts/orchestration.md#record-of-an-execution).
  * The `engine` members are the engine's own notes; they are stored with the record and never shown.
  */
-import type { JsonObject } from '../../json/values.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
 import type { Status } from './statuses.ts'
 
 export type ExecutionType = 'PIPELINE' | 'ORCHESTRATION'
@@ -54,7 +54,7 @@ export interface Execution {
   engine: ExecutionNotes
 }
 
-export interface PausedDetails {
+interface PausedDetails {
   pausedBy: string
   pauseTime: number
   resumedBy?: string
@@ -110,7 +110,7 @@ export interface StagePlace extends ExecutionPlace {
   readonly stage: Stage
 }
 
-export interface ExecutionNotes {
+interface ExecutionNotes {
   /** X-SPINNAKER-* headers of the submission, passed on with every call made for this execution. */
   headers: Record<string, string>
   /** Its place among those that wait for their turn: a ULID made when it was parked. */
@@ -134,14 +134,14 @@ export interface FollowUp {
   attempts: number
 }
 
-export interface StageNotes {
+interface StageNotes {
   afterStagesPlanned?: boolean
   planningFailed?: boolean
   /** Who, other than the user of the execution, has changed what the stage does. */
   changedBy?: { user: string; allowedAccounts: string[] }
 }
 
-export interface TaskNotes {
+interface TaskNotes {
   /** Names one start of the task, so that the result of an abandoned start is recognised. */
   run?: string
   /** When to look at it (again), milliseconds since the epoch. */
@@ -156,4 +156,10 @@ export function isTopLevel(stage: Stage): boolean {
 
 export function isFalse(value: unknown): boolean {
   return value === false || (typeof value === 'string' && value.toLowerCase() === 'false')
+}
+
+/** Whether a run was started by a stage of another one, as the engine has noted it with the run. */
+export function isStartedBy(child: Execution, { execution: parent, stage }: StagePlace): boolean {
+  const { parentExecution, parentPipelineStageId } = child.trigger
+  return parentPipelineStageId === stage.id && isObject(parentExecution) && parentExecution['id'] === parent.id
 }

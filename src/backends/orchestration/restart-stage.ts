@@ -11,7 +11,7 @@ import type { Execution, Stage } from './model.ts'
 import { isComplete } from './statuses.ts'
 import type { UnitOfWork } from './unit-of-work.ts'
 
-export interface RestartRequest {
+interface RestartRequest {
   execution: Execution
   /** Its top-level ancestor is what restarts. */
   stage: Stage

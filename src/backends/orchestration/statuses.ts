@@ -51,3 +51,11 @@ export function isFine(status: Status): boolean {
 export function isActive(status: Status): boolean {
   return !statuses[status].complete && status !== 'NOT_STARTED' && status !== 'BUFFERED'
 }
+
+/** Words of pipeline triggers for the end of the pipeline that they follow. */
+export const completionWords = ['successful', 'failed', 'canceled'] as const
+
+export function completionWord(status: Status): (typeof completionWords)[number] {
+  if (status === 'SUCCEEDED') return 'successful'
+  return status === 'CANCELED' ? 'canceled' : 'failed'
+}

@@ -44,7 +44,7 @@ export interface ExecutionStore {
   due(): { id: string; due: number }[]
 }
 
-export interface Lineage {
+interface Lineage {
   /** The first one; undefined when it is the execution itself. */
   root: string | undefined
   /** How many starts away from the first one. */
@@ -59,7 +59,7 @@ export interface ExecutionKey {
   startTime: number | undefined
 }
 
-export interface TaskQuery {
+interface TaskQuery {
   application: string | undefined
   startedSince: number
   statuses: readonly Status[] | undefined
@@ -76,7 +76,7 @@ export interface SearchQuery {
   oldestFirst: boolean
 }
 
-export interface SearchRow {
+interface SearchRow {
   id: string
   buildTime: number
   /** Reads the trigger, which may be large. */

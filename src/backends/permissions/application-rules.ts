@@ -2,7 +2,7 @@
 import { foldName } from '../document-store.ts'
 import { addPermissions, type Permissions } from './authorizations.ts'
 
-export interface ApplicationRule {
+interface ApplicationRule {
   /** In the form in which names are compared; without the star. */
   name: string
   /** Whether the rule is about every name that begins so; otherwise about this one alone. */

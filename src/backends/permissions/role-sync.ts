@@ -5,20 +5,19 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BackendContext } from '../backend.ts'
-import { openRoleSource } from './open-role-source.ts'
 import { type LoadedRoles, originOf, type RoleSource } from './role-source.ts'
 import type { Role } from './roles.ts'
 import type { RoleSourceSettings } from './settings.ts'
 import type { UserRoles } from './user-roles.ts'
 
-export interface SyncOutcome {
+interface SyncOutcome {
   /** Every known user with the roles before and after. */
   readonly users: ReadonlyMap<string, readonly Role[]>
   /** Why roles stayed as they were, for some or all. */
   readonly problem?: string | undefined
 }
 
-export interface RoleSyncOptions {
+interface RoleSyncOptions {
   context: BackendContext
   users: UserRoles
   source: RoleSourceSettings | undefined
@@ -169,5 +168,15 @@ export class RoleSync {
     }
     if (problem === undefined && this.#problem !== undefined) log.info({ source }, 'the provider of roles can be asked again')
     this.#problem = problem
+  }
+}
+
+/** Loaded late: most installations have no source but the login. */
+async function openRoleSource(settings: RoleSourceSettings, { log, now }: BackendContext): Promise<RoleSource> {
+  switch (settings.kind) {
+    case 'file':
+      return new (await import('./role-file.ts')).RoleFile(settings.path)
+    case 'ldap':
+      return new (await import('./directory-roles.ts')).DirectoryRoles(settings.directory, log, now)
   }
 }

@@ -69,7 +69,7 @@ export function findRegexProblem(pattern: string): RegexError | undefined {
   }
 }
 
-export interface ReplaceOptions {
+interface ReplaceOptions {
   /** `$1` stands for a group, `\$` for a dollar. */
   replacement: string
   all: boolean

@@ -107,7 +107,7 @@ const otherNames: Readonly<Record<string, string>> = {
   ...{ LOWERCASE: 'Lowercase', UPPERCASE: 'Uppercase', ALPHABETIC: 'Alphabetic', WHITE_SPACE: 'White_Space' },
 }
 
-export interface ClassFlags {
+interface ClassFlags {
   /** Classes of letters in one case have those of every case. */
   ignoresCase: boolean
   /** POSIX classes know all scripts. */

@@ -39,7 +39,7 @@ const readEveryMs = 30_000
 /** Reading all definitions may take one part in this many of the time, however often they are written. */
 const readShare = 50
 
-export interface CronParts {
+interface CronParts {
   context: BackendContext
   starts: Starts
   pipelines: EffectivePipelines

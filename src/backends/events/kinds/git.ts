@@ -47,7 +47,7 @@ function isSigned(trigger: JsonObject, event: Event): boolean {
 }
 
 /** What a code host reported. */
-export interface GitChange {
+interface GitChange {
   repoProject: string
   slug: string
   hash: string

@@ -16,7 +16,7 @@ import { deployedServerGroups, manifestLabelValue } from './deployments.ts'
 import { ExpressionError } from './lexer.ts'
 import { describe, isList, isNull, Real, toJsonValue, toText, Unevaluated } from './values.ts'
 
-export interface ExpressionFunction {
+interface ExpressionFunction {
   readonly name: string
   readonly description: string
   readonly parameters: readonly FunctionParameter[]
@@ -24,7 +24,7 @@ export interface ExpressionFunction {
   call(place: ExecutionPlace, args: readonly unknown[], meter: Meter): unknown
 }
 
-export interface FunctionParameter {
+interface FunctionParameter {
   readonly name: string
   readonly description: string
   readonly type: string

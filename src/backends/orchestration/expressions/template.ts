@@ -8,7 +8,7 @@ import { ExpressionError } from './lexer.ts'
 import { parseExpression } from './parser.ts'
 import { isList, isMap, isNull, toJsonValue, toText, Unevaluated } from './values.ts'
 
-export interface SummaryEntry {
+interface SummaryEntry {
   description: string
   exceptionType?: string
   /** Milliseconds since the epoch. */
@@ -19,7 +19,7 @@ export interface SummaryEntry {
 /** By the text of the expression without its `${}`. */
 export type ExpressionSummary = Record<string, SummaryEntry[]>
 
-export interface EvaluationOptions {
+interface EvaluationOptions {
   scope: Scope
   now: number
   /** Keys of the outermost object that are left alone. */
@@ -28,7 +28,7 @@ export interface EvaluationOptions {
   meter?: Meter
 }
 
-export interface Evaluated<T> {
+interface Evaluated<T> {
   value: T
   /** What failed. */
   summary: ExpressionSummary

@@ -7,7 +7,7 @@ import { StageError } from './failure.ts'
 import { graphOf } from './graph.ts'
 import type { StageRun } from './turn.ts'
 
-export interface StageParts {
+interface StageParts {
   id: string
   refId: string
   type: string

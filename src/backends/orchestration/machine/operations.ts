@@ -55,7 +55,7 @@ export function resumeExecution(execution: Execution, resumedBy: string, turn: T
   advance(execution, turn)
 }
 
-export interface Modifier {
+interface Modifier {
   user: string
   allowedAccounts: string[]
 }

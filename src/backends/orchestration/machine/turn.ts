@@ -25,7 +25,7 @@ export function isSpent(turn: Turn): boolean {
   return turn.expressionSteps > mostExpressionSteps || turn.recorded > turn.limits.bytes
 }
 
-export type LifeCyclePhase = 'starting' | 'complete' | 'failed' | 'skipped'
+type LifeCyclePhase = 'starting' | 'complete' | 'failed' | 'skipped'
 
 export interface LifeCycleEvent extends ExecutionPlace {
   readonly phase: LifeCyclePhase

@@ -4,8 +4,7 @@ import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/value
 import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution, Stage } from '../model.ts'
-import { isFalse, isTopLevel } from '../model.ts'
-import { isStartedBy } from '../started-by.ts'
+import { isFalse, isStartedBy, isTopLevel } from '../model.ts'
 import { isComplete, isHalt } from '../statuses.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 

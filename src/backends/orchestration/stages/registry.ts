@@ -7,7 +7,6 @@ import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
 import { monitorPipelineStage } from './monitor-pipeline.ts'
-import { noopStage } from './noop.ts'
 import { pipelineStage } from './pipeline.ts'
 import { pipelineTemplateStages } from './pipeline-templates.ts'
 import { deleteProjectStage, upsertProjectStage } from './projects.ts'
@@ -16,8 +15,7 @@ import { savePipelineStage } from './save-pipeline.ts'
 import type { StageType, StageTypes } from './stage-type.ts'
 import { updatePipelineStage } from './update-pipeline.ts'
 import { upsertApplicationStages } from './upsert-application.ts'
-import { waitStage } from './wait.ts'
-import { waitUntilStage } from './wait-until.ts'
+import { waitStage, waitUntilStage } from './wait.ts'
 
 const types: readonly StageType[] = [
   checkPreconditionsStage,
@@ -26,7 +24,8 @@ const types: readonly StageType[] = [
   executionWindowStage,
   manualJudgmentStage,
   monitorPipelineStage,
-  noopStage,
+  // Nothing to do: it ends SKIPPED, and what requires it goes on.
+  { type: 'noop', steps: [] },
   pipelineStage,
   waitStage,
   waitUntilStage,

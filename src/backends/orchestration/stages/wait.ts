@@ -1,5 +1,6 @@
-/** `wait`: lets time pass, counted by the wall clock from the start of the stage. */
+/** `wait` lets seconds pass, by the wall clock from the start of the stage; `waitUntil` lets time pass until a moment. */
 import { isTrue } from '../../../json/values.ts'
+import { StageError } from '../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const waitStage: StageType = {
@@ -14,4 +15,19 @@ function wait(context: TaskContext): TaskResult {
   if (!Number.isFinite(seconds)) throw new Error('waitTime must be a number of seconds.')
   const remainingMs = (context.stage.startTime ?? context.now) + seconds * 1000 - context.now
   return remainingMs <= 0 ? { status: 'SUCCEEDED' } : { status: 'RUNNING', pollMs: remainingMs }
+}
+
+const longestWaitMs = 2 ** 31 - 1
+
+export const waitUntilStage: StageType = {
+  type: 'waitUntil',
+  steps: [{ name: 'waitUntil', decide: waitUntil, timeoutMs: longestWaitMs, timeoutFollowsStage: true }],
+}
+
+function waitUntil(context: TaskContext): TaskResult {
+  const until = Number(context.stage.context['epochMillis'] ?? 0)
+  if (!Number.isFinite(until)) throw new StageError(['epochMillis must be a moment in milliseconds.'])
+  const begun = { startTime: context.stage.context['startTime'] ?? context.now }
+  const remainingMs = until - context.now
+  return remainingMs <= 0 ? { status: 'SUCCEEDED', context: begun } : { status: 'RUNNING', context: begun, pollMs: remainingMs }
 }

@@ -9,7 +9,7 @@ import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import type { Meter } from '../../regex/meter.ts'
 import { RegexError } from '../../regex/regex-syntax.ts'
 
-export interface ArtifactSources {
+interface ArtifactSources {
   expected: readonly unknown[]
   /** Ids that the trigger insists on. */
   wantedIds: readonly unknown[]
@@ -18,7 +18,7 @@ export interface ArtifactSources {
   prior: () => readonly unknown[]
 }
 
-export interface ResolvedArtifacts {
+interface ResolvedArtifacts {
   artifacts: unknown[]
   resolved: JsonObject[]
 }

@@ -16,7 +16,7 @@ import type { SubmissionSources } from './sources.ts'
 import { expandTemplate } from './template-instance.ts'
 import { checkParentReadable, listOf, normaliseTrigger, withDefaultParameters } from './trigger.ts'
 
-export type PreparedPipeline =
+type PreparedPipeline =
   | { kind: 'run'; execution: Execution }
   /** Only the processed definition was asked for. */
   | { kind: 'plan'; definition: JsonObject }

@@ -6,7 +6,7 @@ import { executionView } from '../execution-view.ts'
 import type { Execution, Trigger } from '../model.ts'
 import type { SubmissionSources } from './sources.ts'
 
-export interface TriggerSources {
+interface TriggerSources {
   /** The caller, when the trigger names no user. */
   user: string | undefined
   findExecution: (id: string) => Execution | undefined
