@@ -58,8 +58,8 @@ interface Source {
 }
 
 function findMistake(files: readonly string[], redis: boolean, sqlite: boolean): string | undefined {
-  if (redis && (sqlite || files.length > 0)) return '--redis examines the stream and nothing else.'
-  if (files.length === 0 && !sqlite && !redis) return 'Say which file, --sqlite or --redis.'
+  if (redis && (sqlite || files.length > 0)) return '--redis examines only the stream.'
+  if (files.length === 0 && !sqlite && !redis) return 'Name a file, --sqlite or --redis.'
   return files.length > 1 && sqlite ? '--sqlite examines one file.' : undefined
 }
 

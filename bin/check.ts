@@ -18,7 +18,7 @@ export async function check(args: readonly string[]): Promise<number> {
   const lasting = obstacles.filter(({ passing }) => !passing)
   if (lasting.length > 0) {
     for (const { text } of lasting) process.stderr.write(`${text}\n`)
-    process.stderr.write('The settings are in order, and the gateway could not start.\n')
+    process.stderr.write('The settings are correct, but the gateway could not start.\n')
     return 1
   }
   for (const notice of loaded.notices) {

@@ -212,7 +212,7 @@ export class AuditLog {
   }
 
   #recover(lost: number): void {
-    if (this.#failing) this.#options.log.warn({ lost }, 'the audit log is written again; it says how many events are missing')
+    if (this.#failing) this.#options.log.warn({ lost }, 'the audit log is written again and records how many events are missing')
     this.#failing = false
   }
 }

@@ -32,7 +32,7 @@ export async function loadAccess(context: BackendContext, user: string): Promise
   try {
     return await requireAccess(context, user)
   } catch (error) {
-    context.log.warn({ err: error, user }, 'The permission service cannot be asked.')
+    context.log.warn({ err: error, user }, 'the permission service does not answer')
     return nothing(user)
   }
 }

@@ -154,10 +154,7 @@ export class EffectivePipelines {
     if (this.#warned.has(key)) return
     if (this.#warned.size >= mostPlans) this.#warned.clear()
     this.#warned.add(key)
-    this.#context.log.warn(
-      { pipeline: id, application, reason },
-      'The triggers of an instance of a pipeline template are in doubt.',
-    )
+    this.#context.log.warn({ pipeline: id, application, reason }, 'the triggers of a template instance are uncertain')
   }
 }
 

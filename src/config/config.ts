@@ -189,7 +189,7 @@ function describePorts({ address, port, origin, listeners }: HttpSettings): stri
 }
 
 function describeLogin({ anonymous, form, oauth2, saml, ldap, header, iap, x509 }: LoginSettings): string {
-  if (anonymous) return 'none, everyone is anonymous'
+  if (anonymous) return 'none: every request runs as anonymous'
   const methods = [
     ldap && `LDAP, form and HTTP Basic (${ldap.servers.map(({ url }) => url).join(', ')})`,
     saml && `SAML (${saml.registrations.map(({ id }) => id).join(', ')})`,

@@ -169,7 +169,7 @@ function checkUserSettings(keys: DirectoryKeys, prefix: string, report: Settings
   if (pattern === undefined && filter === undefined) {
     report.problem(
       `${prefix}.userDnPattern`,
-      `says nowhere where users are; set it, or ${prefix}.userSearchFilter, such as (uid={0}) or (sAMAccountName={0})`,
+      `is missing; set the place of users, or ${prefix}.userSearchFilter, such as (uid={0}) or (sAMAccountName={0})`,
     )
   }
   if (pattern !== undefined && !/^[^=,]+=.*\{0\}/.test(pattern)) {

@@ -57,7 +57,7 @@ async function compare({ url, host, toleratedMs }: Peer, answerMs: number, now: 
     return [
       report.problem(
         tried,
-        `${found}; from ${toleratedMs / 1000} s on, what it says is refused as expired or from the future`,
+        `${found}; from ${toleratedMs / 1000} s on, its tokens are rejected as expired or from the future`,
         advice,
       ),
     ]

@@ -155,9 +155,9 @@ function judgeAnswer(error: Error, tried: string, report: Reporter): Finding {
   if (/invalid_client|unauthorized_client|incorrect_client_credentials/.test(message)) {
     return report.problem(tried, message, 'correct client-id, client-secret and client-authentication-method')
   }
-  if (/redirect_uri/.test(message)) return report.problem(tried, message, 'register the redirect URI that stands above')
+  if (/redirect_uri/.test(message)) return report.problem(tried, message, 'register the redirect URI listed above')
   if (error instanceof LoginFailure && error.kind === 'unavailable') return report.problem(tried, message, network)
-  return report.warning(tried, message, 'see what the provider says about it; a login may fail in the same way')
+  return report.warning(tried, message, 'read the message of the provider; a login may fail in the same way')
 }
 
 /** A query may hold a key. */

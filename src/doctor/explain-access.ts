@@ -41,7 +41,7 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
   const demands = `${operation.id} (${operation.method} ${operation.path}) demands ${formatDemands(operation.demands)}`
   const services = toAddresses(config.upstreams, socketPathFor(config.backends.dataDir, 'backends.sock'))
   if (config.login.anonymous || services.fiat === undefined) {
-    const why = config.login.anonymous ? 'anonymous.enabled serves everybody' : 'there is no permission service'
+    const why = config.login.anonymous ? 'anonymous.enabled serves every request' : 'there is no permission service'
     return { decision: 'allowed', lines: [demands, `Allowed: ${why}.`] }
   }
   const upstreams = openQuestions(services, timeoutMs)

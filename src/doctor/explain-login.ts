@@ -80,7 +80,7 @@ export async function explainLogin({ config, presented, command, now = Date.now 
 }
 
 function explainAnonymous(): Explanation {
-  const text = 'everybody is served as the user anonymous (anonymous.enabled), so credentials are not looked at'
+  const text = 'every request runs as the user anonymous (anonymous.enabled), so Fairlead ignores credentials'
   return { admitted: true, judgements: [], user: undefined, roles: [], permissions: [], notes: [text] }
 }
 
@@ -208,11 +208,11 @@ function rolesOf(user: User, answer: PermissionAnswer | undefined): RoleOrigin[]
 
 function describePermissions(user: User, permissions: Permissions, answer: PermissionAnswer | undefined): string[] {
   if (answer === undefined) return ['there is no permission service, so every logged-in user may do everything']
-  if (answer.kind === 'unavailable') return ['the permission service cannot be asked']
+  if (answer.kind === 'unavailable') return ['the permission service does not answer']
   if (answer.kind === 'unknown') {
     const later = permissions.sessionFilter
       ? 'users that it does not know have to log in again, which reports them'
-      : 'a login tells it'
+      : 'a login reports them'
     return [`it does not know ${user.username} at present; ${later}`]
   }
   const { view } = answer

@@ -142,7 +142,7 @@ export class AuditedAnswers {
       this.#refused.add(request)
       const message =
         event.decision === 'begun'
-          ? 'The audit log cannot be written, so nothing was changed. Try again later; the log of the gateway tells its operator why.'
+          ? 'The audit log cannot be written, so nothing was changed. Try again later; the log of the gateway has the reason.'
           : 'The audit log cannot be written. What was asked for may have been done all the same: look before you try again.'
       throw new GatewayError('AUDIT_UNAVAILABLE', message, { cause, headers: { 'retry-after': String(retryAfterSeconds) } })
     }

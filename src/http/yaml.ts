@@ -54,7 +54,7 @@ function inspect(document: ReturnType<typeof parseDocument>): void {
       const seen = new Set<unknown>()
       for (const { key } of items) {
         const name = isScalar(key) ? String(key.value) : key
-        if (seen.has(name)) throw new Error(`the key "${name}" stands twice in one map`)
+        if (seen.has(name)) throw new Error(`the key "${name}" is repeated in one map`)
         seen.add(name)
       }
     },

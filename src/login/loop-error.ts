@@ -26,7 +26,7 @@ const explanations: Readonly<Record<Loop, Explanation>> = {
     seen: 'You were signed in each time, but the next request was that of a stranger again.',
     causes: ({ baseUrl }) => [
       `Your browser keeps some cookies of ${hostOf(baseUrl)} and drops others: delete them all, then try again.`,
-      'The permission service does not know you, although it was told. An administrator finds out why.',
+      'The permission service does not know you although Fairlead reported your login. Ask an administrator.',
       'For administrators: several replicas run and do not share their sessions, or the session cookie does not fit the address.',
     ],
   },

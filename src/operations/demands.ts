@@ -81,8 +81,8 @@ export function demandsNothing(why: string, limitedTokens: TokenReach = 'never')
 /** Answered before the login, or about the caller alone. */
 export const ownAffair = demandsNothing('it concerns the caller alone')
 /** Clients ask it before anything else, and it tells what the caller may know. */
-export const tellsWhoAsks = demandsNothing('it tells who is asking whom, and what the caller may do', 'always')
-export const aboutGateway = demandsNothing('it tells about the gateway itself, and nothing about an application', 'reads')
+export const tellsWhoAsks = demandsNothing('it shows the caller and what the caller may do', 'always')
+export const aboutGateway = demandsNothing('it shows the gateway itself and no application', 'reads')
 export const sharedKnowledge = demandsNothing('it belongs to no application and no account', 'reads')
 export const decidedByService = demandsNothing('only the service behind it knows what this belongs to, and it decides')
 export const provedBySender = demandsNothing('the sender proves itself to the service that is called')

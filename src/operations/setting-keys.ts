@@ -106,7 +106,7 @@ const notOffered = [
 
 export function noteNotOffered(keys: OperationKeys, report: SettingsReport): void {
   for (const key of notOffered) {
-    if (keys[key]) report.notice(`${key} has no effect in this version; the reference of settings says what happens instead.`)
+    if (keys[key]) report.notice(`${key} has no effect in this version; see the reference of settings.`)
   }
 }
 

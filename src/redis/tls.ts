@@ -28,7 +28,7 @@ const files = {
 export function toRedisTls(keys: RedisTlsKeys, byAddress: boolean, report: SettingsReport): RedisTls | undefined {
   const named = Object.values(files).find((key) => keys[key] !== undefined)
   if (keys['redis.tls.enabled'] === false) {
-    if (byAddress) report.problem('redis.tls.enabled', 'is false although the address says rediss://; remove one of them')
+    if (byAddress) report.problem('redis.tls.enabled', 'is false although the address begins with rediss://; remove one of them')
     return undefined
   }
   if (!byAddress && named === undefined && keys['redis.tls.enabled'] !== true) return undefined

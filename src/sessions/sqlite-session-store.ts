@@ -138,7 +138,7 @@ function openFile(file: string, log: FastifyBaseLogger): DatabaseSync {
     const aside = `${file}.unreadable`
     renameSync(file, aside)
     for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true })
-    log.warn({ err: error, file, aside }, 'the session file was unreadable and has been put aside; everybody has to log in again')
+    log.warn({ err: error, file, aside }, 'the session file was unreadable and has been put aside; users have to log in again')
     return openDatabase(file)
   }
 }

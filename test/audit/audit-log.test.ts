@@ -85,7 +85,7 @@ test('the next record after a failure is preceded by how many events are missing
   assert.equal(audit.trouble, undefined)
   assert.deepEqual(lines, [
     'the audit log cannot be written: events are lost until it can',
-    'the audit log is written again; it says how many events are missing',
+    'the audit log is written again and records how many events are missing',
   ])
 })
 

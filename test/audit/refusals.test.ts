@@ -63,7 +63,7 @@ test('OAuth 2.0: each way in which a login is refused leaves one event with its 
   const [unknown, byPerson, byRequirement, bySignature, byProvider] = records
   assert.deepEqual(judge(unknown), ['login', 'refused', 'oauth2', refused, 'this browser has no such login under way'])
   assert.deepEqual(judge(byPerson).slice(0, 4), ['login', 'refused', 'oauth2', refused])
-  assert.match(byPerson?.reason ?? '', /says "…"/)
+  assert.match(byPerson?.reason ?? '', /reports "…"/)
   assert.deepEqual(judge(byRequirement).slice(0, 4), ['login', 'refused', 'oauth2', refused])
   assert.match(byRequirement?.reason ?? '', /does not meet the requirement on hd/)
   assert.deepEqual(judge(bySignature).slice(0, 4), ['login', 'refused', 'oauth2', refused])

@@ -16,7 +16,7 @@ test('a document read in the thread means what it means when it is read here', a
 
 test('what is wrong with a document is told, and the next one is read', async () => {
   const wrong: [line: string, says: RegExp][] = [
-    ['name1: again', /the key "name1" stands twice/],
+    ['name1: again', /the key "name1" is repeated/],
     ['__proto__: {}', /__proto__/],
     ['open: [1, 2', /flow/i],
     ['half: .inf', /not finite/],

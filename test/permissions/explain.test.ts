@@ -283,5 +283,5 @@ test('what demands nothing says why', async (t) => {
   const { explain } = await startInFront(t)
   const { decision, reasons, enforcement } = await explain({ operation: 'GET /auth/user' })
   assert.deepEqual([decision, enforcement], ['allowed', undefined])
-  assert.deepEqual(reasons, [{ need: 'nothing', allowed: true, rule: 'it tells who is asking whom, and what the caller may do' }])
+  assert.deepEqual(reasons, [{ need: 'nothing', allowed: true, rule: 'it shows the caller and what the caller may do' }])
 })

@@ -71,7 +71,7 @@ export function checkWriter(request: FastifyRequest, application: unknown): void
 export function checkAdministrator(request: FastifyRequest): void {
   const access = accessOf(request)
   if (access === undefined || access.isAdmin) return
-  throw denied(`Only administrators may do this; ${access.user} is none.`)
+  throw denied(`Only administrators may do this, and ${access.user} is not an administrator.`)
 }
 
 /**

@@ -11,6 +11,6 @@ export async function refreshRoles({ context }: Definitions, roles: readonly str
     if (answer.status === 503) return context.log.info({ roles: affected }, 'no user was refreshed after a change of roles')
     if (answer.status >= 400) context.log.warn({ status: answer.status, roles: affected }, 'the roles were not refreshed')
   } catch (error) {
-    context.log.warn({ err: error, roles: affected }, 'the authorization service was not told about changed roles')
+    context.log.warn({ err: error, roles: affected }, 'the permission service did not receive the changed roles')
   }
 }

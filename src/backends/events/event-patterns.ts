@@ -57,7 +57,7 @@ function report(context: Pick<BackendContext, 'log'>, pattern: string, reason: s
   reported.set(context, known)
   if (known.has(pattern) || known.size >= mostReported) return
   known.add(pattern)
-  context.log.warn({ pattern, reason }, 'A pattern of a trigger cannot be used and matches nothing.')
+  context.log.warn({ pattern, reason }, 'a pattern of a trigger is unusable and matches nothing')
 }
 
 function tooLong(): BackendError {

@@ -16,7 +16,7 @@ export async function toManualStart(context: BackendContext, event: Event, calle
   const application = textOf(event.content['application'])
   const nameOrId = textOf(event.content['pipelineNameOrId'])
   if (application === undefined || nameOrId === undefined) {
-    context.log.warn({ eventId: event.id }, 'A manual event names no application or no pipeline.')
+    context.log.warn({ eventId: event.id }, 'a manual event names no application or no pipeline')
     return undefined
   }
   const user = caller.user ?? textOf(event.content['user']) ?? 'anonymous'
@@ -33,7 +33,7 @@ export async function toManualStart(context: BackendContext, event: Event, calle
     parameters: objectOf(given['parameters']),
   }
   if (problem !== undefined && !isExecutionId(trigger['executionId'], context.now())) {
-    context.log.info({ eventId: event.id, application, nameOrId, problem }, 'A manual event starts nothing.')
+    context.log.info({ eventId: event.id, application, nameOrId, problem }, 'a manual event starts nothing')
     return undefined
   }
   return {

@@ -45,7 +45,7 @@ async function startsOf(
     if (!access.mayOnApplication(textOf(definition['application']) ?? '', 'EXECUTE')) {
       context.log.info(
         { pipeline: definition['id'], trigger: defined['id'], user },
-        'A trigger is left out: its user may not execute.',
+        'a trigger is left out: its user may not execute',
       )
       continue
     }

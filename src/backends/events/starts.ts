@@ -156,14 +156,14 @@ export class Starts {
   async #recordFailure(executionId: string, start: Start, problem: string): Promise<void> {
     const { log, now } = this.#context
     const facts = { executionId, pipeline: start.pipeline['id'], problem }
-    log.warn(facts, 'A pipeline could not be started.')
+    log.warn(facts, 'a pipeline could not be started')
     if (start.problem === undefined) this.#fail.run(problem, executionId)
     const begunMs = now()
     for (let pauseMs = this.#pauses.orchestratorMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const outcome = await this.#tryToRecord(executionId, start, problem)
       if (outcome === undefined || this.#closed) return
       if (outcome.isFinal || now() - begunMs > maxRecordingMs) {
-        log.error({ ...facts, refusal: outcome.problem }, 'The failure of a start could not be recorded as an execution.')
+        log.error({ ...facts, refusal: outcome.problem }, 'the failure of a start could not be recorded as an execution')
         return
       }
       await this.#pause(pauseMs)

@@ -81,9 +81,9 @@ async function loadAll(context: BackendContext, path: string): Promise<JsonObjec
   try {
     const answer = await context.call('front50', { method: 'GET', path })
     if (answer.status === 200) return objectsOf(answer.body)
-    context.log.warn({ status: answer.status }, 'The definition store cannot be searched.')
+    context.log.warn({ status: answer.status }, 'the definition store cannot be searched')
   } catch (error) {
-    context.log.warn({ err: error }, 'The definition store cannot be searched.')
+    context.log.warn({ err: error }, 'the definition store cannot be searched')
   }
   return []
 }

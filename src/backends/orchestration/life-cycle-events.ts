@@ -60,7 +60,7 @@ export function createLifeCyclePublisher(
     sending++
     release(event)
     post(event, call, viewInStage)
-      .catch((error: unknown) => log.debug({ err: error, execution: event.execution.id }, 'an event could not be told'))
+      .catch((error: unknown) => log.debug({ err: error, execution: event.execution.id }, 'an event could not be sent'))
       .finally(() => {
         sending--
         sendNext()

@@ -111,7 +111,7 @@ function mountViews(app: FastifyInstance, service: Service): void {
 
   app.post('/authorize/:user/:type/create', async (request, reply) => {
     if (typeOf(request) !== 'applications')
-      throw new BackendError(400, `Nobody creates ${pathValue(request, 'type')}; only applications are created.`)
+      throw new BackendError(400, `${pathValue(request, 'type')} cannot be created; only applications can.`)
     const { view } = await viewOf(request)
     if (mayCreate(view, request.body, settings)) return reply.code(200).send()
     throw new BackendError(404, `${view.name} may not create this application.`)

@@ -102,7 +102,7 @@ async function loadNeeded(context: BackendContext, path: string): Promise<JsonOb
     if (answer.status === 404) return []
     status = answer.status
   } catch (error) {
-    context.log.warn({ err: error, path }, 'The definition store cannot be asked for permissions.')
+    context.log.warn({ err: error, path }, 'the definition store does not answer a question about permissions')
   }
   throw new BackendError(
     503,
@@ -119,9 +119,9 @@ async function loadOptional(
   try {
     const answer = await context.call(service, { method: 'GET', path })
     if (answer.status === 200) return objectsOf(answer.body)
-    context.log.warn({ service, status: answer.status }, 'A service cannot be asked for permissions.')
+    context.log.warn({ service, status: answer.status }, 'a service does not answer a question about permissions')
   } catch (error) {
-    context.log.warn({ err: error, service }, 'A service cannot be asked for permissions.')
+    context.log.warn({ err: error, service }, 'a service does not answer a question about permissions')
   }
   return undefined
 }

@@ -178,10 +178,7 @@ function toDirectory(keys: PermissionServiceKeys, report: SettingsReport): RoleS
     keys[`${ldap}.userSearchFilter`] === undefined ? (keys[`${ldap}.userDnPattern`] ?? 'uid={0},ou=users') : undefined
   const directory = toDirectorySettings(ldap, { ...keys, [`${ldap}.userDnPattern`]: pattern }, report)
   if (directory.groupSearch === undefined && directory.memberOfAttribute === undefined) {
-    report.problem(
-      `${ldap}.groupSearchBase`,
-      "says nowhere where groups are; write their place below the root, or '' for the root",
-    )
+    report.problem(`${ldap}.groupSearchBase`, "is missing; set the place of groups below the root, or '' for the root")
   }
   return { kind: 'ldap', directory }
 }

@@ -144,7 +144,7 @@ class RegexParser {
       case '+':
       case '?':
       case '{':
-        throw malformed(`Nothing stands before "${character}" in the regular expression.`)
+        throw malformed(`The regular expression has nothing before "${character}".`)
       default:
         return [this.#literal(character)]
     }

@@ -74,7 +74,7 @@ function readExtensions(tagged: Der | undefined): { values: Map<string, Buffer>;
   for (const extension of readChildren(readInner(tagged), derTag.sequence)) {
     const parts = readChildren(extension, derTag.sequence)
     const oid = readOid(childAt(parts, 0))
-    if (values.has(oid)) throw new DerError(`the extension ${oid} stands there twice`)
+    if (values.has(oid)) throw new DerError(`the extension ${oid} is repeated`)
     if (parts[1]?.tag === derTag.boolean && parts[1].content[0] !== 0) critical.add(oid)
     values.set(oid, childAt(parts, parts.length - 1, derTag.octetString).content)
   }

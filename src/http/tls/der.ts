@@ -135,5 +135,5 @@ function readLength(bytes: Buffer, offset: number, size: number): { length: numb
 }
 
 function unexpected(tag: number): DerError {
-  return new DerError(`a value of type 0x${tag.toString(16)} stands where another belongs`)
+  return new DerError(`a value of type 0x${tag.toString(16)} is where another belongs`)
 }

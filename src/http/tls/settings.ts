@@ -37,7 +37,7 @@ export const TlsKeys = z.strictObject({
     .string()
     .optional()
     .describe('PKCS #12 file with certificate and private key; reloaded when it changes, like every file here.'),
-  'server.ssl.key-store-type': withoutEffect('The file itself tells.'),
+  'server.ssl.key-store-type': withoutEffect('Detected from the file.'),
   'server.ssl.key-store-password': z.string().optional().describe('Password of the key store.'),
   'server.ssl.key-store-provider': withoutEffect('There are no providers.'),
   'server.ssl.key-password': z.string().optional().describe('Password of the private key. Default: that of the key store.'),
@@ -47,7 +47,7 @@ export const TlsKeys = z.strictObject({
     .optional()
     .describe('PEM file with the authorities whose client certificates are accepted.'),
   'server.ssl.trust-store': z.string().optional().describe('The same as a PKCS #12 file.'),
-  'server.ssl.trust-store-type': withoutEffect('The file itself tells.'),
+  'server.ssl.trust-store-type': withoutEffect('Detected from the file.'),
   'server.ssl.trust-store-password': z.string().optional().describe('Password of the trust store.'),
   'server.ssl.trust-store-provider': withoutEffect('There are no providers.'),
   'server.ssl.client-auth': z

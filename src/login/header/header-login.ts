@@ -59,7 +59,7 @@ export class HeaderLogin implements LoginMethod {
         'The header X-SPINNAKER-USER is believed only when a trusted proxy sends it (server.tomcat.remoteip.internal-proxies).',
       )
     }
-    const objection = names.length > 1 ? 'X-SPINNAKER-USER stands there twice' : findObjection(name)
+    const objection = names.length > 1 ? 'X-SPINNAKER-USER is repeated' : findObjection(name)
     if (objection !== undefined) return refusal(objection, `The login by header is refused: ${objection}.`)
     return { kind: 'user', user: await this.#prepared.get(name, () => this.#prepare(name)) }
   }

@@ -112,7 +112,7 @@ export class ProviderServer {
       )
       return
     }
-    log.info({ registration: id, issuer: issuerUri }, 'the issuer says how to log in with it')
+    log.info({ registration: id, issuer: issuerUri }, 'the issuer answered; logins with it work')
   }
 
   #retryIn(delayMs: number): void {

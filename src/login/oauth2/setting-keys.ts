@@ -75,7 +75,7 @@ const ProviderKeys = z.strictObject({
   'token-uri': address.describe('Token endpoint.'),
   'user-info-uri': address.describe('User-info endpoint.'),
   'user-info-authentication-method': text.describe('How the access token is sent there: header (default), form or query.'),
-  'user-name-attribute': withoutEffect('The mapping says which attribute names the user.'),
+  'user-name-attribute': withoutEffect('The mapping chooses the attribute that names the user.'),
   'jwk-set-uri': address.describe('Keys that sign ID tokens.'),
 })
 export type ProviderKeys = z.infer<typeof ProviderKeys>

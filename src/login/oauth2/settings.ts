@@ -221,7 +221,7 @@ function warn({ id, endpoints, redirectUri, scopes, issuerUri }: Registration, r
   if (scopes.includes('openid') && issuerUri === undefined && endpoints.jwkSetUri === undefined) {
     report.notice(
       `The scope of ${id} contains openid, but neither its issuer nor its keys are known: ID tokens are not looked at, ` +
-        'only the user-info address says who the user is.',
+        'only the user-info address identifies the user.',
     )
   }
 }

@@ -111,7 +111,7 @@ function toFailure(error: unknown, secrets: readonly (string | undefined)[]): Fa
   if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError) {
     const who = error instanceof oauth.ResponseBodyError ? 'token endpoint' : 'provider'
     const description = error.error_description === undefined ? '' : ` (${quote(error.error_description, secrets)})`
-    return new LoginFailure('refused', `the ${who} says ${quote(error.error, secrets)}${description}`)
+    return new LoginFailure('refused', `the ${who} reports ${quote(error.error, secrets)}${description}`)
   }
   return new LoginFailure('refused', `the answer of the provider is not accepted: ${(error as Error).message}`)
 }

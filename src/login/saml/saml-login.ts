@@ -98,10 +98,7 @@ export class SamlLogin implements LoginMethod {
       const issuer = claimedIssuer(received)
       const { registrations, settings } = this.#options
       const registration = registrations.find((one) => one.identityProvider.entityId === issuer) ?? this.#first
-      trace(
-        'note',
-        `judged by the registration ${registration.id}, for ${baseUrl}; it says that it comes from ${issuer || 'no issuer'}`,
-      )
+      trace('note', `judged by the registration ${registration.id}, for ${baseUrl}; its issuer is ${issuer || 'missing'}`)
       const assertion = this.#check(registration, received, { baseUrl }, trace)
       const user = toUser(
         assertion,
@@ -288,7 +285,7 @@ export class SamlLogin implements LoginMethod {
           request.headers.cookie === undefined
             ? 'the browser sent no cookie with the answer, so the request that it answers is unknown; where browsers keep the cookie ' +
                 'of other sites back, set server.servlet.session.cookie.same-site: none'
-            : 'the answered request is none of this session, has been answered, or is too old',
+            : 'the answered request does not belong to this session, has been answered, or is too old',
         )
       }
       refuseUnless(

@@ -17,7 +17,7 @@ export function readProxyCertificate(
   const values = raw.rawHeaders.filter((_value, index) => index % 2 === 1 && raw.rawHeaders[index - 1]?.toLowerCase() === header)
   const [value = ''] = values
   // A second header is what a client sent and the proxy should have removed.
-  if (values.length > 1) return { kind: 'refused', reason: `the header ${header} stands there more than once` }
+  if (values.length > 1) return { kind: 'refused', reason: `the header ${header} is repeated` }
   if (value === '' || value === '-' || value === '(null)') return { kind: 'none' }
   try {
     const certificate = readCertificate(header === envoyHeader ? decodeEnvoy(value) : decode(value))

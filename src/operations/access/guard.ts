@@ -166,7 +166,7 @@ export class Guard {
   async #checkTokenBody(request: OperationRequest, demanded: readonly Subject[], mentioned: readonly Subject[]): Promise<void> {
     let concerns = !this.#open.has(request.state)
     for (const subject of distinct([...mentioned, ...demanded])) {
-      if (subject.kind === 'hidden') throw tokenLimited('an expression stands where an application or a pipeline is named')
+      if (subject.kind === 'hidden') throw tokenLimited('an expression is used where an application or a pipeline must be named')
       const found = await this.#needsOfSubject(subject, request)
       if (found.changesShared) throw sharedChange()
       checkTokenNeeds(request.state, found.needs)
@@ -360,7 +360,7 @@ function sharedChange(): GatewayError {
 }
 
 function withoutApplication(): GatewayError {
-  return tokenLimited('nothing says which of its applications this is about')
+  return tokenLimited('the request does not name the application that it concerns')
 }
 
 type Allows = (need: Need) => boolean

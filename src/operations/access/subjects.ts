@@ -57,8 +57,7 @@ const plainTexts = new Set(['name', 'description', 'comments', 'reason', 'expres
 /** Plugins belong to an application of their own, whatever way they are changed. */
 const pluginJobs = new Set(['upsertplugininfo', 'deleteplugininfo'])
 
-const unclear =
-  'Whether you may do this cannot be told from an expression: name applications, accounts and definitions in plain text.'
+const unclear = 'Permissions cannot be derived from an expression: name applications, accounts and definitions in plain text.'
 
 /** Applications that the jobs of a task create, or change if they exist. */
 export function applicationsCreatedBy(task: JsonObject): string[] {

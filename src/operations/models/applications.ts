@@ -38,7 +38,7 @@ export const ApplicationAttributes = z
     repoSlug: z.string().nullish(),
     aliases: z.string().nullish(),
   })
-  .meta({ id: 'ApplicationAttributes', description: 'Attributes of an application; any others stand beside these.' })
+  .meta({ id: 'ApplicationAttributes', description: 'Attributes of an application; any others are allowed beside these.' })
 
 export const Application = z
   .looseObject({

@@ -156,7 +156,7 @@ const Job = z
     user: z.string().optional(),
     reason: z.string().optional(),
   })
-  .meta({ id: 'TaskJob', description: 'What a task does; the fields of its type stand beside these.' })
+  .meta({ id: 'TaskJob', description: 'What a task does; the fields of its type are allowed beside these.' })
 
 export const TaskRequest = z
   .looseObject({

@@ -33,7 +33,7 @@ export const Account = z
 
 export const AccountDefinition = z
   .looseObject({ name: z.string(), type: z.string().describe('Cloud provider.') })
-  .meta({ id: 'AccountDefinition', description: 'A stored account; the fields of its cloud provider stand beside these.' })
+  .meta({ id: 'AccountDefinition', description: 'A stored account; the fields of its cloud provider are allowed beside these.' })
 
 /** Links that an operator configured. */
 const insightActions = z.array(z.looseObject({ url: z.string(), label: z.string() })).optional()

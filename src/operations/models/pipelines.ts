@@ -44,7 +44,7 @@ const PipelineStage = z
     refId: z.string().nullish().describe('By which other stages require this one.'),
     requisiteStageRefIds: z.array(z.string()).nullish().describe('Stages that must end before.'),
   })
-  .meta({ id: 'PipelineStage', description: 'A stage of a definition; its settings stand beside these fields.' })
+  .meta({ id: 'PipelineStage', description: 'A stage of a definition; its settings are allowed beside these fields.' })
 
 const PipelineTrigger = z
   .looseObject({
@@ -57,7 +57,7 @@ const PipelineTrigger = z
     payloadConstraints: AnyObject.nullish().describe('Field of the payload to a regular expression for its value.'),
     expectedArtifactIds: z.array(z.string()).nullish(),
   })
-  .meta({ id: 'PipelineTrigger', description: 'What starts a pipeline; the fields of its type stand beside these.' })
+  .meta({ id: 'PipelineTrigger', description: 'What starts a pipeline; the fields of its type are allowed beside these.' })
 
 const Parameter = z
   .looseObject({

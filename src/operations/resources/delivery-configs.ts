@@ -70,7 +70,7 @@ export const deliveryConfigOperations: Operation[] = [
     body: configBody,
     handle: validate,
     answer: AnyObject,
-    errors: { 400: 'The configuration is not valid; the body says where.' },
+    errors: { 400: 'The configuration is not valid; the body names the place.' },
   },
   {
     ...managed,
@@ -79,7 +79,7 @@ export const deliveryConfigOperations: Operation[] = [
     path: `${configsPath}/diff`,
     demands: application('READ', 'body'),
     summary: 'Compare a delivery configuration',
-    description: 'Says what a delivery configuration would change.',
+    description: 'Describes what a delivery configuration would change.',
     body: configBody,
     forward: { service: 'keel', path: '/delivery-configs/diff' },
     answer: ObjectList,

@@ -128,7 +128,7 @@ export const integrationOperations: Operation[] = [
     path: '/concourse/stage/start',
     demands: provedBySender,
     summary: 'Report a Concourse build',
-    description: 'Tells a waiting Concourse stage which build it became.',
+    description: 'Reports the build of a waiting Concourse stage.',
     query: { stageId: text, job: text, buildNumber: text },
     forward: 'orca',
     answer: nothing,

@@ -39,7 +39,7 @@ const BulkSaveResult = z
   .meta({ id: 'BulkSaveResult' })
 
 const bulkFailed = { 400: 'The task that makes the change failed or did not finish in time.' }
-const taskFailed = { 400: 'The task that changes the definition failed or did not finish in time; the message says why.' }
+const taskFailed = { 400: 'The task that changes the definition failed or did not finish in time; the message has the reason.' }
 
 export const pipelineOperations: Operation[] = [
   {

@@ -79,7 +79,7 @@ export const systemOperations: Operation[] = [
           : 'Whether requests may be sent here, what is waited for if not, and what is out of order.',
       cost: 0,
       answer: Status,
-      errors: { 503: index === 0 ? 'Not ready.' : 'Not ready; `waitingFor` says why.' },
+      errors: { 503: index === 0 ? 'Not ready.' : 'Not ready; `waitingFor` names the reasons.' },
       errorAnswers: { 503: Status },
       handle: answerReadiness,
     }),

@@ -37,7 +37,7 @@ const shared = {
   406: 'The Accept header names neither JSON nor YAML.',
   413: 'The body is too large.',
   415: 'The body is neither JSON nor YAML.',
-  429: 'Too many requests; Retry-After says when to try again.',
+  429: 'Too many requests; Retry-After has the time to wait.',
   502: 'A service could not be reached, or its answer could not be read.',
   503: 'A service is switched off, or the platform is overloaded.',
   504: 'A service did not answer in time.',

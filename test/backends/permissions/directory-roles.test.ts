@@ -175,7 +175,7 @@ const mistakes: [name: string, ldap: LdapKeys, said: RegExp][] = [
   [
     'no place of groups',
     { url: 'ldaps://a/dc=b' },
-    /auth\.group-membership\.ldap\.groupSearchBase: says nowhere where groups are/,
+    /auth\.group-membership\.ldap\.groupSearchBase: is missing; set the place of groups/,
   ],
   [
     'a manager without password',

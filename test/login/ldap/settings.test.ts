@@ -56,7 +56,7 @@ const mistakes: [name: string, ldap: Record<string, unknown>, more: Record<strin
   ['an address of the web', { ...good, url: 'https://directory.example/' }, {}, [/ldap\.url: must be addresses such as/]],
   ['credentials in the address', { ...good, url: 'ldap://u:p@directory.example/' }, {}, [/ldap\.url: must be addresses such as/]],
   ['two roots', { ...good, url: 'ldaps://a/dc=one ldaps://b/dc=two' }, {}, [/ldap\.url: .* same root/]],
-  ['nothing that says where users are', { url: good.url }, {}, [/ldap\.userDnPattern: says nowhere/]],
+  ['nothing that says where users are', { url: good.url }, {}, [/ldap\.userDnPattern: is missing; set the place of users/]],
   ['a pattern without place', { ...good, userDnPattern: 'uid=,ou=users' }, {}, [/ldap\.userDnPattern: must be the name/]],
   ['a filter without place', { url: good.url, userSearchFilter: '(uid=x)' }, {}, [/ldap\.userSearchFilter: must contain \{0\}/]],
   ['a filter that is not closed', { url: good.url, userSearchFilter: '(&(uid={0})' }, {}, [/userSearchFilter: the brackets/]],

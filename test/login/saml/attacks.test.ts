@@ -239,7 +239,11 @@ const contentAttacks: readonly Attack[] = [
     answer: { responseIssuer: 'https://evil.example.com' },
     reason: /response was issued by/,
   },
-  { name: 'auth-scenario 134: the request is unknown', answer: { inResponseTo: '_unknown' }, reason: /none of this session/ },
+  {
+    name: 'auth-scenario 134: the request is unknown',
+    answer: { inResponseTo: '_unknown' },
+    reason: /does not belong to this session/,
+  },
   {
     name: 'auth-scenario 134: frame and assertion answer different requests',
     answer: { responseInResponseTo: '_other' },
@@ -566,7 +570,7 @@ test('auth-scenario 134: the answer to the request of another browser logs nobod
   const thief = gateway.open()
   await startLogin(thief)
 
-  await checkRefused(gateway, thief, xml, /none of this session/)
+  await checkRefused(gateway, thief, xml, /does not belong to this session/)
   assert.equal((await post(victim, xml)).status, 302)
 })
 

@@ -93,7 +93,7 @@ export class CronScheduler {
       if (this.#mustRead()) await this.#read()
       await this.#fireDue()
     } catch (error) {
-      this.#context.log.error({ err: error }, 'Cron triggers could not be looked after; this is tried again.')
+      this.#context.log.error({ err: error }, 'cron triggers failed and are retried')
     }
     if (this.#closed) return
     const nextMs = Math.min(...[...this.#schedule.values()].map(({ dueMs }) => dueMs ?? Number.POSITIVE_INFINITY))
@@ -118,7 +118,7 @@ export class CronScheduler {
       const entries = pipelines.flatMap((pipeline) => this.#entriesOf(pipeline))
       this.#schedule = new Map(entries.map((entry) => [entry.key, entry]))
     } catch (error) {
-      this.#context.log.warn({ err: error }, 'The definitions cannot be read; cron triggers stay as they were.')
+      this.#context.log.warn({ err: error }, 'the definitions cannot be read; cron triggers stay unchanged')
     }
     this.#readAt = performance.now()
     this.#readTookMs = this.#readAt - begun

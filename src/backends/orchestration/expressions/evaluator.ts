@@ -134,7 +134,7 @@ class Evaluation {
   #link(link: Node, value: unknown): unknown {
     switch (link.kind) {
       case 'member':
-        if (isNull(value)) throw new ExpressionError(`"${link.name}" cannot be read: what stands before it is null.`)
+        if (isNull(value)) throw new ExpressionError(`"${link.name}" cannot be read: the value before it is null.`)
         return this.#member(value, link.name)
       case 'index':
         return this.#index(value, link.index)
@@ -151,7 +151,7 @@ class Evaluation {
 
   #method(link: Extract<Node, { kind: 'method' }>, value: unknown): unknown {
     if (link.target === undefined) throw new ExpressionError(`There is no method "${link.name}".`)
-    if (isNull(value)) throw new ExpressionError(`"${link.name}()" cannot be called: what stands before it is null.`)
+    if (isNull(value)) throw new ExpressionError(`"${link.name}()" cannot be called: the value before it is null.`)
     const args = link.args.map((arg) => this.#weighed(this.evaluate(arg)))
     return this.#weighed(callMethod(this.#weighed(value), link.name, args, this.#meter))
   }

@@ -169,7 +169,7 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
   },
   {
     name: 'fromBase64',
-    description: 'The text that base64 stands for.',
+    description: 'The text that the base64 encodes.',
     parameters: [text('text', 'Base64')],
     call: (_place, [value]) => Buffer.from(textOf(value), 'base64').toString(),
   },

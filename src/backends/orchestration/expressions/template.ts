@@ -191,7 +191,7 @@ function sizeOf(value: unknown, enough: number, deepest = Infinity): number {
 
 function partText(value: unknown, meter: Meter): string {
   if (isList(value)) return value.map((item) => toText(item, meter)).join(',')
-  if (isMap(value)) throw new ExpressionError('An object cannot stand within a text; use #toJson.')
+  if (isMap(value)) throw new ExpressionError('A text cannot contain an object; use #toJson.')
   return toText(value, meter)
 }
 
