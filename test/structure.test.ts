@@ -73,6 +73,12 @@ test('imports point down the layers', () => {
   }
 })
 
+test('HTTP modules of Node come without its fetch', () => {
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const importing = files.filter((file) => /^import (?!type ).* from 'node:https?'/m.test(readFileSync(join(root, file), 'utf8')))
+  assert.deepEqual(importing, [], 'imports from src/node-http.ts')
+})
+
 test('back ends import those after them only', () => {
   for (const { from, to } of imports) {
     const [source, target] = [from, to].map((file) => /^backends\/([^/]+)\//.exec(file)?.[1])

@@ -1,7 +1,8 @@
 /** Calls from an embedded back end to other services, with the runtime's own HTTP client: a worker needs no second one. */
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+
+import type { IncomingMessage, RequestOptions } from 'node:http'
 import { formatJson, parseJson } from '../json/json.ts'
+import { http, https } from '../node-http.ts'
 import { isPage } from '../upstreams/answer-form.ts'
 import { toHeaderText } from '../upstreams/header-text.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
@@ -30,9 +31,9 @@ const embedded = Number.POSITIVE_INFINITY
 
 export function createServiceCalls(settings: CallServiceSettings): ServiceCalls {
   const agents = {
-    'embedded:': new HttpAgent({ keepAlive: true, maxSockets: embedded }),
-    'http:': new HttpAgent({ keepAlive: true, maxSockets: maxConnections }),
-    'https:': new HttpsAgent({ keepAlive: true, maxSockets: maxConnections }),
+    'embedded:': new http.Agent({ keepAlive: true, maxSockets: embedded }),
+    'http:': new http.Agent({ keepAlive: true, maxSockets: maxConnections }),
+    'https:': new https.Agent({ keepAlive: true, maxSockets: maxConnections }),
   }
   const call: CallService = async (service, { method, path, body, headers = {} }) => {
     const address = settings.services[service]
@@ -54,7 +55,7 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
       },
       ...(address.kind === 'embedded' ? { socketPath: address.socketPath } : { hostname: url.hostname, port: url.port }),
     }
-    const answer = await send(protocol === 'https:' ? httpsRequest : httpRequest, options, text, settings.maxAnswerBytes)
+    const answer = await send(protocol === 'https:' ? https.request : http.request, options, text, settings.maxAnswerBytes)
     if (answer.status < 300 && typeof answer.body === 'string' && isPage(answer.body)) {
       throw new Error(
         `${service} answered with a page of HTML; check services.${service}.baseUrl and the proxies on the way there.`,
@@ -69,7 +70,7 @@ export function createServiceCalls(settings: CallServiceSettings): ServiceCalls 
 }
 
 function send(
-  request: typeof httpRequest,
+  request: typeof http.request,
   options: RequestOptions,
   text: string | undefined,
   maxAnswerBytes: number,

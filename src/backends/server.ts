@@ -1,8 +1,9 @@
 /** One HTTP server for all embedded back ends: runs their migrations, mounts each under its name, starts and stops them. */
-import { STATUS_CODES } from 'node:http'
+
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
 import { formatJson, maxStoredJsonDepth } from '../json/json.ts'
+import { http } from '../node-http.ts'
 import { migrate } from '../storage/migrations.ts'
 import type { EngineState } from '../telemetry/metrics.ts'
 import { acceptJson } from './accept-bodies.ts'
@@ -102,5 +103,5 @@ export function createBackendServer(options: BackendServerOptions): BackendServe
 
 /** The error body of all embedded services. Times are ISO 8601; the path is never echoed. */
 function errorBody(status: number, message: string, fields: Record<string, unknown> = {}): Record<string, unknown> {
-  return { timestamp: new Date().toISOString(), status, error: STATUS_CODES[status] ?? 'Error', message, ...fields }
+  return { timestamp: new Date().toISOString(), status, error: http.STATUS_CODES[status] ?? 'Error', message, ...fields }
 }

@@ -1,11 +1,13 @@
 /** The connections of all ports: how long they may take, how much they may hold, and how they end. */
-import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setImmediate as endOfIteration } from 'node:timers/promises'
 import { type TLSSocket, Server as TlsServer } from 'node:tls'
 import type { FastifyBaseLogger } from 'fastify'
 import { GatewayError } from '../errors.ts'
+import { http } from '../node-http.ts'
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
 
@@ -341,7 +343,7 @@ function stopListening(server: Server): Promise<void> {
 }
 
 function formatRefusal({ code, status, message, details }: GatewayError): string {
-  const reason = STATUS_CODES[status] ?? 'Error'
+  const reason = http.STATUS_CODES[status] ?? 'Error'
   const body = JSON.stringify({ timestamp: Date.now(), status, error: reason, message, code })
   const headers = {
     ...details.headers,

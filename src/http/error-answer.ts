@@ -1,6 +1,7 @@
 /** Turns any error into the answer that clients of Gate expect, and says what belongs in the log. */
-import { STATUS_CODES } from 'node:http'
+
 import { type ErrorCode, GatewayError, shapeOf } from '../errors.ts'
+import { http } from '../node-http.ts'
 
 export interface ErrorAnswer {
   status: number
@@ -15,7 +16,7 @@ export interface ErrorAnswer {
 export function toErrorAnswer(thrown: unknown, requestId: string, path: string): ErrorAnswer {
   const error = toGatewayError(thrown)
   const { status, code, message, details } = error
-  const reason = STATUS_CODES[status] ?? 'Error'
+  const reason = http.STATUS_CODES[status] ?? 'Error'
   const headers = details.headers ?? {}
   const known = {
     timestamp: formatTimestamp(new Date()),

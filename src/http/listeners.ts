@@ -1,9 +1,10 @@
 /** The ports of the gateway: the main one, plain or encrypted, and further ones that hand their requests to the same server. */
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import { http, https } from '../node-http.ts'
 import type { Connections } from './connections.ts'
 import type { ListenerKind } from './request-state.ts'
 import { clientCertificateOf } from './tls/client-certificate.ts'
@@ -28,7 +29,7 @@ export function listenerOf(raw: IncomingMessage): ListenerKind {
 export function createPlainServer(handler: RequestListener, { maxHeaderBytes, connections }: ServerOptions): Server {
   const { checkMs } = connections.times
   const options = { maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: checkMs, requireHostHeader: false }
-  return connections.adopt(createHttpServer(options, connections.inTurn(handler)))
+  return connections.adopt(http.createServer(options, connections.inTurn(handler)))
 }
 
 /** An encrypted server. With `need`, a connection without a certificate that counts ends before its first request. */
@@ -42,7 +43,7 @@ export function createEncryptedServer(
   const asks = clientCertificates !== 'none'
   const needs = clientCertificates === 'need'
   const { connections } = options
-  const server = createTlsServer(
+  const server = https.createServer(
     {
       ...tls.contextFor(asks),
       requestCert: asks,

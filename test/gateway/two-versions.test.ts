@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { Browser } from '../login/browser.ts'
 import { formSettings, startGuarded } from '../login/support.ts'
+import { useUsualHashCost } from '../support/gateway.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { startServe } from '../support/serve.ts'
 
@@ -13,6 +14,7 @@ test('a session of either version is one for the other, and loses nothing there'
   const redis = await startRedis(t)
   if (redis === undefined) return
   const settings = { ...formSettings, redis: { connection: redis.url } }
+  useUsualHashCost(t)
   const present = (await startGuarded(t, settings)).open()
   const laterProcess = startServe(t, { ...settings, anonymous: { enabled: false } }, { program: createLaterVersion(t) })
   const later = new Browser(await laterProcess.listening, proxied)

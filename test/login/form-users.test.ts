@@ -9,16 +9,10 @@ import { type FirstAdministrator, prepareFirstAdministrator } from '../../src/lo
 import { hashCost, hashPassword, isOutdated, isPassword, usualCost } from '../../src/login/form/password-hash.ts'
 import { openUsers } from '../../src/login/form/users.ts'
 import { createClock, temporaryDirectory } from '../sessions/support.ts'
-
-/** Other tests of this process lower the cost of hashes. */
-function useUsualCost(t: TestContext): void {
-  const lowered = { ...hashCost }
-  Object.assign(hashCost, usualCost)
-  t.after(() => Object.assign(hashCost, lowered))
-}
+import { useUsualHashCost } from '../support/gateway.ts'
 
 test('a password is kept as an Argon2id hash that names its parameters and differs each time', async (t) => {
-  useUsualCost(t)
+  useUsualHashCost(t)
   const hash = await hashPassword('correct horse')
   assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   assert.notEqual(await hashPassword('correct horse'), hash)
@@ -29,7 +23,7 @@ test('a password is kept as an Argon2id hash that names its parameters and diffe
 })
 
 test('an unreadable or overblown hash belongs to no password', async (t) => {
-  useUsualCost(t)
+  useUsualHashCost(t)
   const hash = await hashPassword('correct horse')
   for (const broken of [
     '',
@@ -44,7 +38,7 @@ test('an unreadable or overblown hash belongs to no password', async (t) => {
 })
 
 test('auth-scenario 154: an unknown user costs as much time as a wrong password', async (t) => {
-  useUsualCost(t)
+  useUsualHashCost(t)
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
   await users.add('alice', 'correct horse', [])

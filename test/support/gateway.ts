@@ -6,13 +6,20 @@ import pino from 'pino'
 import { loadConfig } from '../../src/config/config.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { ConnectionTimes } from '../../src/http/connections.ts'
-import { hashCost } from '../../src/login/form/password-hash.ts'
+import { hashCost, usualCost } from '../../src/login/form/password-hash.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import { worker } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 
 // Hundreds of logins; that the usual cost is right, and bounds what is done at once, is tested with it.
 Object.assign(hashCost, { memory: 64, passes: 1 })
+
+/** Until the test ends, for tests of the cost itself, and beside a gateway in a process of its own. */
+export function useUsualHashCost(t: TestContext): void {
+  const lowered = { ...hashCost }
+  Object.assign(hashCost, usualCost)
+  t.after(() => Object.assign(hashCost, lowered))
+}
 
 /** Configuration keys of Gate, nested as in a `gate.yml`. */
 export type GatewaySettings = Record<string, unknown> & { services?: Record<string, unknown> }

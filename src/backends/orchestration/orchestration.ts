@@ -1,8 +1,9 @@
 /** The embedded orchestration engine: stands in for `orca`. */
-import { STATUS_CODES } from 'node:http'
+
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { maxStoredJsonDepth } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
+import { http } from '../../node-http.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { acceptJson } from '../accept-bodies.ts'
 import { requireAccess } from '../access.ts'
@@ -117,6 +118,6 @@ function answerErrors(app: FastifyInstance, { log, now }: BackendContext): void 
     const fields = error instanceof BackendError ? error.fields : {}
     return reply
       .code(status)
-      .send({ timestamp: now(), status, error: STATUS_CODES[status] ?? 'Error', message: error.message, ...fields })
+      .send({ timestamp: now(), status, error: http.STATUS_CODES[status] ?? 'Error', message: error.message, ...fields })
   })
 }

@@ -1,9 +1,7 @@
 /** The one user of the configuration file, as Gate has it: `spring.security.user.*`. */
-import { createHash, scrypt, timingSafeEqual } from 'node:crypto'
-import { promisify } from 'node:util'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { User } from '../../http/request-state.ts'
-
-const derive = promisify<string, string, number, Buffer>(scrypt)
+import { deriveKey } from './password-hash.ts'
 
 export interface ConfiguredUser {
   readonly name: string
@@ -22,7 +20,7 @@ export function isConfiguredUser({ name, password }: ConfiguredUser, givenName: 
  * sessions, hence a slow function: an attacker with the file cannot try passwords quickly.
  */
 export async function configuredStamp({ name, password }: ConfiguredUser): Promise<string> {
-  return (await derive(password, `configured user ${name}`, 16)).toString('base64url')
+  return (await deriveKey(password, digest(`configured user ${name}`))).toString('base64url')
 }
 
 /** @see docs/contracts/authentication.md#configured-user */

@@ -29,6 +29,11 @@ export async function hashPassword(password: string): Promise<string> {
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${toText(salt)}$${toText(hash)}`
 }
 
+/** The same for the same password and salt, at the cost of a hash. @throws {GatewayError} RATE_LIMITED */
+export function deriveKey(password: string, salt: Buffer): Promise<Buffer> {
+  return deriveInTurn(password, salt, hashCost)
+}
+
 /**
  * Whether the password belongs to the hash. A missing or unreadable hash takes as long as a readable one.
  *

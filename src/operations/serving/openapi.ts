@@ -1,12 +1,12 @@
 /** Prints the OpenAPI 3.1 document from the operations, grouped by subject. */
 
-import { STATUS_CODES } from 'node:http'
 import type { z } from 'zod'
 import { BoundedMap } from '../../bounded-map.ts'
 import type { PathTemplate } from '../../http/path-template.ts'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from '../../login/open-paths.ts'
+import { http } from '../../node-http.ts'
 import { formatDemands } from '../demands.ts'
 import type { BodyRule, Operation, Subject } from '../operation.ts'
 import type { PrintedDocument } from '../platform.ts'
@@ -228,7 +228,9 @@ function toSuccess(operation: Operation, schemas: ApiSchemas): JsonObject {
   const example = examples[operation.id]?.answer
   return {
     description:
-      typeof schema['description'] === 'string' ? schema['description'] : (STATUS_CODES[operation.success ?? 200] ?? 'Success'),
+      typeof schema['description'] === 'string'
+        ? schema['description']
+        : (http.STATUS_CODES[operation.success ?? 200] ?? 'Success'),
     content: { [operation.answerType ?? 'application/json']: { schema, ...(example !== undefined && { example }) } },
   }
 }
