@@ -1,4 +1,4 @@
-/** Prints `docs/reference/` from the code: what an error means, a setting does, an operation needs stands there alone. */
+/** Prints `docs/reference/` from the code, and the test files in `docs/contracts/scenarios/` from the tests. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { formatSettingsReference } from '../src/config/reference.ts'
@@ -8,6 +8,7 @@ import { formatDemands } from '../src/operations/demands.ts'
 import type { Operation } from '../src/operations/operation.ts'
 import { createQueryRules } from '../src/operations/serving/parse-query.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
+import { printScenarios } from './scenarios.ts'
 
 export interface ReferencePage {
   /** Path from the top of the repository. */
@@ -22,6 +23,7 @@ export function printReference(): ReferencePage[] {
     { file: 'docs/reference/operations.md', text: page('Operations', formatOperations()) },
     { file: 'docs/reference/errors.md', text: page('Errors', formatErrors()) },
     { file: 'docs/reference/metrics.md', text: page('Metrics', formatMetrics()) },
+    ...printScenarios(),
   ]
 }
 
