@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
+import { shellWord } from '../src/shell-word.ts'
 
 /** Files that Docker and Podman put into every container. */
 export const containerMarks = { docker: '/.dockerenv', podman: '/run/.containerenv' } as const
@@ -31,7 +32,7 @@ export function commandName(call: Call, loggedBy?: LoggedBy): string {
   // Unless it was given another, a container has its id for a name.
   if (container !== undefined) return `${container} exec -it ${/^[0-9a-f]{12}$/.test(host) ? host : 'CONTAINER'} ${name}`
   const isFound = env['FAIRLEAD_DATA_DIR'] === undefined && (env['INIT_CWD'] ?? call.cwd) === call.cwd
-  return isFound ? name : `FAIRLEAD_DATA_DIR=${quote(loggedBy.dataDir)} ${name}`
+  return isFound ? name : `FAIRLEAD_DATA_DIR=${shellWord(loggedBy.dataDir)} ${name}`
 }
 
 function nameInPlace({ file, node, env, cwd }: Call): string {
@@ -45,10 +46,10 @@ function nameInPlace({ file, node, env, cwd }: Call): string {
   const [, project] = /^(.*)\/node_modules\/[^/]+$/.exec(root) ?? []
   if (project !== undefined && existsSync(join(project, 'node_modules/.bin/fairlead'))) {
     const isNear = reader === project || reader.startsWith(`${project}/`) || project.includes('/_npx/')
-    return isNear ? 'npx fairlead' : quote(join(project, 'node_modules/.bin/fairlead'))
+    return isNear ? 'npx fairlead' : shellWord(join(project, 'node_modules/.bin/fairlead'))
   }
   const isOnPath = (env['PATH'] ?? '').split(':').some((folder) => isSame(join(folder, 'fairlead'), file))
-  return isOnPath ? 'fairlead' : `node ${quote(file)}`
+  return isOnPath ? 'fairlead' : `node ${shellWord(file)}`
 }
 
 function isSame(path: string, other: string): boolean {
@@ -62,12 +63,7 @@ function isSame(path: string, other: string): boolean {
 /** Short where the file lies below. */
 function pathFrom(folder: string, file: string): string {
   const near = relative(folder, file)
-  return quote(near.startsWith('..') ? file : near)
-}
-
-/** For a shell. */
-export function quote(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+  return shellWord(near.startsWith('..') ? file : near)
 }
 
 /** What to type for `fairlead <words>`. */

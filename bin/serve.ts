@@ -1,9 +1,10 @@
 /** `fairlead serve`: starts the gateway, says how it is guarded, and stops it in good order. */
 import { createGateway, type Gateway } from '../src/gateway.ts'
+import { shellWord } from '../src/shell-word.ts'
 import { createLog } from '../src/telemetry/log.ts'
 import { giveBackMemory } from '../src/telemetry/memory.ts'
 import { readArguments } from './arguments.ts'
-import { command, quote } from './command-name.ts'
+import { command } from './command-name.ts'
 import { explainFailure } from './failure.ts'
 import { configFilesOf, configOption, readConfig, settingsHint } from './read-config.ts'
 import { packageVersion } from './version.ts'
@@ -25,7 +26,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
   for (const notice of notices) log.warn(notice)
   try {
     const reread = async () => (await readConfig(args)).config
-    const files = configFilesOf(args).map((file) => ` --config ${quote(file)}`)
+    const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
     const gateway = await createGateway({ config, log, command: logged, version: packageVersion(), reread })
     stopOnSignal(gateway, config.http.drainMs, log)

@@ -1,6 +1,8 @@
 /** Opens the sink that the settings name; the code of the others is not loaded. */
+import type { Writable } from 'node:stream'
 import type { Redis } from '../redis/redis.ts'
 import type { AuditSink } from './audit-sink.ts'
+import { type ChainHead, chainStart, sealEvents } from './chain.ts'
 import type { SinkSettings } from './settings.ts'
 
 /** @throws {Error} when it cannot be used; the message says what to do */
@@ -11,10 +13,31 @@ export async function openAuditSink(sink: SinkSettings, redis: Redis | undefined
     case 'file':
       return (await import('./file-sink.ts')).openFileSink(sink)
     case 'stdout':
-      return (await import('./output-sink.ts')).createOutputSink()
+      return createOutputSink()
     case 'redis': {
       if (redis === undefined) throw new Error('the audit log in Redis needs redis.connection')
       return (await import('./redis-sink.ts')).createRedisSink(redis)
     }
+  }
+}
+
+/** The audit log on standard output, for collectors of logs. Each start begins a chain. */
+export function createOutputSink(output: Writable = process.stdout): AuditSink {
+  let head: ChainHead = chainStart
+  return {
+    async append(events) {
+      const sealed = sealEvents(head, events)
+      const text = sealed.map(({ line }) => `${line}\n`).join('')
+      await new Promise<void>((resolve, reject) => {
+        output.write(text, (error) => (error ? reject(error) : resolve()))
+      })
+      head = sealed.at(-1)?.record ?? head
+    },
+    find: undefined,
+    since: undefined,
+    isShared: false,
+    removeBefore: async () => {},
+    removeBeyond: async () => false,
+    close: async () => {},
   }
 }

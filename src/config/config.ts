@@ -3,6 +3,7 @@
 import { homedir } from 'node:os'
 import type { z } from 'zod'
 import { AuditKeys, type AuditSettings, toAuditSettings } from '../audit/settings.ts'
+import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
 import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import type { BannerSettings } from '../banners/banners.ts'
@@ -26,7 +27,6 @@ import type { SettingsReport } from '../setting.ts'
 import { TelemetryKeys, type TelemetrySettings, toTelemetrySettings } from '../telemetry/settings.ts'
 import { type ConfiguredUpstreams, toConfiguredUpstreams, UpstreamKeys } from '../upstreams/settings.ts'
 import { type BindContext, bindKeys } from './bind.ts'
-import { checkFiles } from './check-files.ts'
 import { combineSources } from './combine.ts'
 import { foreignKeys } from './foreign-keys.ts'
 import { createKnownKeys } from './known-keys.ts'
@@ -139,24 +139,21 @@ export async function loadConfig(places: ConfigPlaces = {}): Promise<LoadedConfi
   return { config, notices: combined.notices, sources: combined.sources, summary: summarize(config, combined.sources) }
 }
 
+/** Opens the files that settings name, with code that most installations never load; other files are read with their settings. */
+async function checkFiles({ backends, login }: Config, report: SettingsReport): Promise<void> {
+  await checkRoleSource(backends.permissions?.roleSource, report)
+  if (login.saml !== undefined) {
+    const { checkSamlFiles } = await import('../login/saml/open-saml-login.ts')
+    await checkSamlFiles(login.saml, report)
+  }
+}
+
 /** A user without an entry in the list of users may have none, as in many containers. */
 function findHome(): string | undefined {
   try {
     return homedir()
   } catch {
     return undefined
-  }
-}
-
-/** The same for people: either that everything is in order, with what is worth knowing, or every problem. */
-export async function checkConfig(places: ConfigPlaces = {}): Promise<{ ok: boolean; text: string }> {
-  try {
-    const { notices, summary } = await loadConfig(places)
-    return { ok: true, text: [...notices, summary].join('\n') }
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    const count = error.problems.length
-    return { ok: false, text: `${error.message}\n${count} ${count === 1 ? 'problem' : 'problems'}; nothing was started.` }
   }
 }
 

@@ -1,6 +1,6 @@
 /** Which bounds hold for a request body: those of users, or the narrower ones of open paths. */
 import type { ServerResponse } from 'node:http'
-import { HeldBytes } from './held-bytes.ts'
+import { GatewayError } from '../errors.ts'
 import type { BodyBounds } from './read-body.ts'
 
 export interface BodySettings {
@@ -54,6 +54,33 @@ function holdUntilClosed(held: HeldBytes, answer: ServerResponse): (bytes: numbe
     held.take(counted)
     if (taken === 0) answer.once('close', () => held.release(taken))
     taken += counted
+  }
+}
+
+/** Bytes of request bodies that are in memory at once. */
+class HeldBytes {
+  readonly #maxBytes: number
+  readonly #setting: string
+  #bytes = 0
+
+  /** @param setting The key that raises the bound, for the error. */
+  constructor(maxBytes: number, setting: string) {
+    this.#maxBytes = maxBytes
+    this.#setting = setting
+  }
+
+  /** @throws {GatewayError} TOO_MANY_BODIES; then nothing is counted */
+  take(bytes: number): void {
+    if (this.#bytes + bytes > this.#maxBytes) {
+      const message = `Request bodies of more than ${this.#maxBytes} bytes are being read. Try again in a moment, or raise ${this.#setting}.`
+      // The rest of the body is not worth reading: the connection ends with this answer.
+      throw new GatewayError('TOO_MANY_BODIES', message, { headers: { connection: 'close', 'retry-after': '1' } })
+    }
+    this.#bytes += bytes
+  }
+
+  release(bytes: number): void {
+    this.#bytes -= bytes
   }
 }
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { type Config, checkConfig, type LoadedConfig, loadConfig } from '../../src/config/config.ts'
+import { type Config, type LoadedConfig, loadConfig } from '../../src/config/config.ts'
+import { checkConfig } from './given.ts'
 
 const fixtures = join(import.meta.dirname, 'fixtures')
 const examples = join(import.meta.dirname, '../../examples')

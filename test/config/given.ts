@@ -37,3 +37,14 @@ export async function problemsOf(t: TestContext, given: Given): Promise<string[]
     return formatProblems(error.problems).split('\n')
   }
 }
+
+/** What a check prints: notices and summary, or every problem. */
+export async function checkConfig(places: ConfigPlaces = {}): Promise<{ ok: boolean; text: string }> {
+  try {
+    const { notices, summary } = await loadConfig(places)
+    return { ok: true, text: [...notices, summary].join('\n') }
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { ok: false, text: error.message }
+  }
+}

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import type { AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
-import { checkConfig } from '../../src/config/config.ts'
+import { checkConfig } from '../config/given.ts'
 import { openChromium } from '../support/chromium.ts'
 import { startGuarded, startPath } from './support.ts'
 

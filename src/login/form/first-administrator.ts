@@ -1,6 +1,7 @@
 /** The first user of an empty store, so that a fresh installation can be entered, by one person. */
 import { randomInt } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
+import { shellWord } from '../../shell-word.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { StartSteps } from '../login-method.ts'
 import type { Users } from './users.ts'
@@ -57,17 +58,12 @@ async function reportUnused(users: Users, { name, password, roles, command, warn
     isRight === undefined
       ? [
           'is passed over: there are users, and none of this name',
-          `user add ${quote(name)}${roles.map((role) => ` --role ${quote(role)}`).join('')}`,
+          `user add ${shellWord(name)}${roles.map((role) => ` --role ${shellWord(role)}`).join('')}`,
         ]
-      : ['is not the password of this user, and changes nothing', `user passwd ${quote(toUserKey(name))}`]
+      : ['is not the password of this user, and changes nothing', `user passwd ${shellWord(toUserKey(name))}`]
   warn(
     `fairlead.admin.password (FAIRLEAD_ADMIN_PASSWORD) ${what}. Remove the setting, or enter the password with: ${command(advice)}`,
   )
-}
-
-/** The setting may hold anything; what a terminal is given to run is a word. */
-function quote(name: string): string {
-  return /^[\w.@+-]+$/.test(name) ? name : `'${name.replaceAll("'", '')}'`
 }
 
 /** Names the settings, because no command was typed here. */

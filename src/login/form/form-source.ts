@@ -1,9 +1,16 @@
 /** Passwords that this gateway checks itself: of the users in its own store, and of the one user of the configuration. */
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { User } from '../../http/request-state.ts'
 import type { PasswordSource } from '../password-login.ts'
 import { listOf } from '../trace.ts'
-import { type ConfiguredUser, configuredStamp, isConfiguredUser, toConfiguredUser } from './configured-user.ts'
+import { deriveKey } from './password-hash.ts'
 import type { StoredUser, Users } from './users.ts'
+
+/** The one user of the configuration file, as Gate has it: `spring.security.user.*`. */
+interface ConfiguredUser {
+  readonly name: string
+  readonly password: string
+}
 
 export interface FormSourceOptions {
   users: Users
@@ -69,4 +76,28 @@ function toUser({ name, roles }: StoredUser): User {
     allowedAccounts: [],
     method: 'form',
   }
+}
+
+/** Compared as hashes, so that neither content nor length shows in the time that it takes. */
+function isConfiguredUser({ name, password }: ConfiguredUser, givenName: string, givenPassword: string): boolean {
+  const sameName = timingSafeEqual(digest(name), digest(givenName))
+  const samePassword = timingSafeEqual(digest(password), digest(givenPassword))
+  return sameName && samePassword
+}
+
+/**
+ * Changes with the password, so that a new one in the file ends the sessions opened with the old one. It is kept with the
+ * sessions, hence a slow function: an attacker with the file cannot try passwords quickly.
+ */
+async function configuredStamp({ name, password }: ConfiguredUser): Promise<string> {
+  return (await deriveKey(password, digest(`configured user ${name}`))).toString('base64url')
+}
+
+/** @see docs/contracts/authentication.md#configured-user */
+function toConfiguredUser({ name }: ConfiguredUser): User {
+  return { username: name, email: name, firstName: null, lastName: null, roles: ['USER'], allowedAccounts: [], method: 'form' }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
 }

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { defaultPermissionService } from '../../../src/backends/permissions/settings.ts'
-import { checkConfig, loadConfig } from '../../../src/config/config.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { checkConfig } from '../../config/given.ts'
 
 function places(t: TestContext, yaml: string, env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-permissions-'))

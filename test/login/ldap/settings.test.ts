@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { checkConfig, loadConfig } from '../../../src/config/config.ts'
+import { loadConfig } from '../../../src/config/config.ts'
+import { checkConfig } from '../../config/given.ts'
 import { keyPairOf } from '../../support/self-signed.ts'
 
 function places(t: TestContext, ldap: Record<string, unknown>, more: Record<string, unknown> = {}) {

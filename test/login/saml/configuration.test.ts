@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { checkConfig } from '../../../src/config/config.ts'
 import { parseIdpMetadata } from '../../../src/login/saml/idp-metadata.ts'
 import { DOMParser } from '../../../src/login/saml/xml-libraries.js'
+import { checkConfig } from '../../config/given.ts'
 import { runGateway } from '../../support/gateway.ts'
 import {
   formatMetadata,
