@@ -1,4 +1,4 @@
-/** How the embedded back ends read bodies: JSON under every content type that their callers use, within bounds. */
+/** Body parsing of the embedded back ends: bounded JSON under every content type that callers use. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** What a user may do, as the permission service says; without one everything is allowed. */
+/** Rights of a user as the permission service reports them; without that service everything is allowed. */
 import { fieldOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { type BackendContext, BackendError } from './backend.ts'
 import { foldName } from './document-store.ts'
@@ -16,16 +16,16 @@ export interface Access {
 }
 
 /** For how long an answer counts, unless permissions are known to have changed: as long as in the gateway. */
-const rememberedMs = 20_000
-const maxRemembered = 1000
+const cacheMs = 20_000
+const maxCached = 1000
 
-interface Remembered {
+interface CacheEntry {
   asked: Promise<Access>
   version: number
   untilMs: number
 }
 
-const remembered = new WeakMap<BackendContext, Map<string, Remembered>>()
+const caches = new WeakMap<BackendContext, Map<string, CacheEntry>>()
 
 /** A user unknown to the permission service, or looked up while it is unavailable, may do nothing. */
 export async function loadAccess(context: BackendContext, user: string): Promise<Access> {
@@ -47,14 +47,14 @@ export async function requireAccess(context: BackendContext, user: string): Prom
   const { permissionVersion } = context
   // Without the number, outdated answers could not be detected.
   if (permissionVersion === undefined) return askFor(context, user)
-  const known = remembered.get(context) ?? new Map<string, Remembered>()
-  remembered.set(context, known)
+  const known = caches.get(context) ?? new Map<string, CacheEntry>()
+  caches.set(context, known)
   const version = permissionVersion()
   const before = known.get(user)
   if (before !== undefined && before.version === version && before.untilMs > context.now()) return before.asked
-  if (known.size >= maxRemembered) known.clear()
+  if (known.size >= maxCached) known.clear()
   const asked = askFor(context, user)
-  known.set(user, { asked, version, untilMs: context.now() + rememberedMs })
+  known.set(user, { asked, version, untilMs: context.now() + cacheMs })
   asked.catch(() => known.delete(user))
   return asked
 }

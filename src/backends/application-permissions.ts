@@ -1,4 +1,4 @@
-/** The schema of an application's permissions, for the definition store and for tasks that create applications. */
+/** Schema of an application's permissions, for the definition store and for task stages. */
 import { z } from 'zod'
 import { describeIssue } from '../describe-issue.ts'
 import { describeChoice } from '../edit-distance.ts'

@@ -1,5 +1,6 @@
 /**
- * Whether an artifact is the one that a pipeline expects.
+ * Comparison of an artifact with one that a pipeline expects.
+ *
  * @see docs/contracts/events.md#expected-artifacts; docs/contracts/orchestration.md#expected-artifacts
  */
 import { isObject, type JsonObject, objectOf, textOf } from '../json/values.ts'

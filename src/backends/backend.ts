@@ -1,4 +1,4 @@
-/** What an embedded back end is: an HTTP application with the contract of the service that it stands in for. */
+/** Interface of an embedded back end: an HTTP application with the contract of its service. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineState } from '../telemetry/metrics.ts'

@@ -1,5 +1,4 @@
-/** Calls from an embedded back end to other services, with the runtime's own HTTP client: a worker needs no second one. */
-
+/** Calls from an embedded back end to other services, with the HTTP client of Node. */
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { formatJson, parseJson } from '../json/json.ts'
 import { http, https } from '../node-http.ts'

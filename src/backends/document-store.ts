@@ -1,4 +1,4 @@
-/** Keeps one kind of definition as JSON documents, each with the history of what was ever saved under its key. */
+/** Store of one kind of JSON documents, each with the history of its versions. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../json/json.ts'
 import type { JsonObject } from '../json/values.ts'

@@ -1,6 +1,7 @@
 /**
- * Pipelines with the triggers that count: those of an instance of a template are its own and those of the template, with their
- * expressions evaluated. docs/contracts/events.md#from-event-to-start, step 7.
+ * Pipelines with their effective triggers. An instance of a template has its own and those of the template, evaluated.
+ *
+ * @see docs/contracts/events.md#from-event-to-start, step 7
  */
 import { createHash } from 'node:crypto'
 import { formatJson } from '../json/json.ts'

@@ -1,4 +1,4 @@
-/** How large pipelines may be and how far they may start one another, in the embedded store and engine. */
+/** Limits of pipelines and of starts by one another, for the embedded store and engine. */
 import { z } from 'zod'
 import { formatJson } from '../json/json.ts'
 import { byteCount } from '../setting.ts'

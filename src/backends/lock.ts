@@ -1,4 +1,4 @@
-/** Keeps two processes from working on one data directory. */
+/** Lock of a data directory against a second process. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { explainDatabaseFault, storageFaultOf } from '../storage/database-fault.ts'

@@ -1,4 +1,4 @@
-/** Counts the changes of permissions that embedded services make, so that caches elsewhere need no lifetime. */
+/** Count of permission changes by embedded services, which invalidates caches elsewhere. */
 import type { FastifyInstance } from 'fastify'
 
 /** Writes that change the rights of users: to applications, their permissions, service accounts, and roles. */

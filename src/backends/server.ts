@@ -1,5 +1,4 @@
-/** One HTTP server for all embedded back ends: runs their migrations, mounts each under its name, starts and stops them. */
-
+/** One HTTP server for all embedded back ends, with their migrations and life cycles. */
 import type { DatabaseSync } from 'node:sqlite'
 import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify'
 import { formatJson, maxStoredJsonDepth } from '../json/json.ts'

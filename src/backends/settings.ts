@@ -1,4 +1,4 @@
-/** What an operator may set about the embedded back ends. */
+/** Settings of the embedded back ends. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { SettingsReport } from '../setting.ts'

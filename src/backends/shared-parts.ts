@@ -1,6 +1,6 @@
 /**
- * Large parts of triggers, each stored once however many records hold it: one webhook may start many pipelines, and a parent
- * execution is handed to every child with the trigger of its own.
+ * Storage of large parts of triggers, once for all records that hold them. One webhook may start many pipelines, and every
+ * child execution holds its parent with the trigger of that.
  */
 import { createHash } from 'node:crypto'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'

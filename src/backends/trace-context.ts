@@ -1,19 +1,19 @@
-/** Passes the trace context of a request to an embedded back end on to the calls that it causes, unchanged. */
+/** Propagation of the trace context from a request to the calls that it causes. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { FastifyInstance } from 'fastify'
 import type { CallService } from './backend.ts'
 
 const names = ['traceparent', 'tracestate', 'baggage'] as const
 
-interface Passed {
+interface TraceState {
   /** Cleared when the request is over: timers that it has set do other work, too. */
   headers: Readonly<Record<string, string>> | undefined
 }
 
 /** @returns `call` with the headers of the request that causes it */
 export function passTraceOn(call: CallService): { call: CallService; watch(server: FastifyInstance): void } {
-  const current = new AsyncLocalStorage<Passed>()
-  const passed = new WeakMap<object, Passed>()
+  const current = new AsyncLocalStorage<TraceState>()
+  const passed = new WeakMap<object, TraceState>()
   return {
     call: (service, asked) => {
       const headers = current.getStore()?.headers
@@ -27,7 +27,7 @@ export function passTraceOn(call: CallService): { call: CallService; watch(serve
           return typeof value === 'string' ? [[name, value] as const] : []
         })
         if (found.length === 0) return done()
-        const state: Passed = { headers: Object.fromEntries(found) }
+        const state: TraceState = { headers: Object.fromEntries(found) }
         passed.set(request, state)
         current.run(state, done)
       })

@@ -1,4 +1,4 @@
-/** The embedded build integration: answers the builds contract for an installation that has no build server connected. */
+/** Embedded build integration of an installation without a build server. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { describeChoice } from '../../edit-distance.ts'

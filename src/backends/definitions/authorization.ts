@@ -1,6 +1,6 @@
 /**
- * Who may change what is stored. The gateway has judged its own requests already; this is for what runs later in somebody's
- * name: a stage of a pipeline acts with the rights that its user has at that moment, and not at the moment of saving.
+ * Authorization of changes to definitions. The gateway has judged its own requests already; this is for later runs: a stage of
+ * a pipeline acts with the rights that its user has at that moment, and not at the moment of saving.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type JsonObject, objectOf, objectsOf } from '../../json/values.ts'

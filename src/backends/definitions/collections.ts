@@ -1,4 +1,4 @@
-/** The collections of the definition store, how each finds and stamps its documents, and writing to them as one unit. */
+/** Collections of the definition store: their keys, time stamps and common transactions. */
 import type { JsonObject } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'

@@ -1,4 +1,4 @@
-/** The embedded definition store: applications, pipelines and all else that people and tools declare. */
+/** Embedded definition store: applications, pipelines and other declarations of users and tools. */
 import type { FastifyInstance } from 'fastify'
 import type { Backend } from '../backend.ts'
 import { documentMigrations } from '../document-store.ts'

@@ -1,4 +1,4 @@
-/** The triggers that a stored pipeline has, those among them that it inherits from its template. */
+/** Triggers of a stored pipeline, including those inherited from its template. */
 import { type JsonObject, objectsOf } from '../../json/values.ts'
 import { inheritLists, isTemplateInstance } from '../../pipeline-templates/inheritance.ts'
 import { templateOf } from '../../pipeline-templates/references.ts'

@@ -1,4 +1,4 @@
-/** Answers 405 instead of 404 where a path exists with other methods only. */
+/** 405 instead of 404 for a path that exists with other methods only. */
 import type { FastifyInstance } from 'fastify'
 import { BackendError } from '../backend.ts'
 

@@ -9,11 +9,11 @@ import type { Definitions } from './collections.ts'
 import { checkBody, param, refusal, sendText, userOf } from './requests.ts'
 import { refreshRoles } from './role-refresh.ts'
 
-type Granted = Record<string, string[]>
+type RolesByRight = Record<string, string[]>
 
 /** Whether a permission record restricts access. */
 export function isRestricted(record: JsonObject): boolean {
-  return Object.keys(record['permissions'] as Granted).length > 0
+  return Object.keys(record['permissions'] as RolesByRight).length > 0
 }
 
 export function permissionRoutes(app: FastifyInstance, definitions: Definitions): void {
@@ -63,8 +63,8 @@ export function permissionRoutes(app: FastifyInstance, definitions: Definitions)
 }
 
 /**
- * The last permissions of applications that were deleted. What ran in them is kept, and so are their revisions: without this
- * the deletion would open all of it to everybody, or give it to whoever takes the name.
+ * The last permissions of applications that were deleted. Their executions and revisions are kept: without this the deletion
+ * would open all of it to all users, or give it to the next owner of the name.
  */
 export function removedRestrictions({ permissions, applications }: Definitions): JsonObject[] {
   return permissions.removed().filter((record) => {
@@ -81,10 +81,10 @@ function isFresh({ applications, permissions }: Definitions, request: FastifyReq
 }
 
 /** Roles are compared trimmed and in lower case; an authorization without roles vanishes. */
-function grantedBy(body: PermissionFields): Granted {
+function grantedBy(body: PermissionFields): RolesByRight {
   const legacy = body.requiredGroupMembership ?? []
   const sent = body.permissions ?? { READ: legacy, WRITE: legacy }
-  const granted: Granted = {}
+  const granted: RolesByRight = {}
   for (const [authorization, names] of Object.entries(sent)) {
     const kept = new Set((names ?? []).map((role) => role.trim().toLowerCase()).filter((role) => role !== ''))
     if (kept.size > 0) granted[authorization] = [...kept]
@@ -93,7 +93,7 @@ function grantedBy(body: PermissionFields): Granted {
 }
 
 function rolesOf(record: JsonObject | undefined): string[] {
-  return record === undefined ? [] : Object.values(record['permissions'] as Granted).flat()
+  return record === undefined ? [] : Object.values(record['permissions'] as RolesByRight).flat()
 }
 
 function generatedRecord(name: unknown): JsonObject {

@@ -1,5 +1,6 @@
 /**
- * Which pipelines a filtered list keeps, and which a finished pipeline triggers.
+ * Filters of pipeline lists, and the pipelines that a finished one triggers.
+ *
  * @see docs/contracts/definitions.md#lists, #triggered-pipelines
  */
 import { formatJson } from '../../json/json.ts'

@@ -1,7 +1,4 @@
-/**
- * The order in which pipelines or strategies of an application are shown, and changing it.
- * @see docs/contracts/definitions.md#order
- */
+/** Order of the pipelines or strategies of an application. @see docs/contracts/definitions.md#order */
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'

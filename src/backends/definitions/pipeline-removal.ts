@@ -1,4 +1,4 @@
-/** Removing a pipeline or strategy together with the service account that was made for it. */
+/** Removal of a pipeline or strategy together with its service account. */
 import type { FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
 import { type DocumentStore, foldName } from '../document-store.ts'

@@ -1,5 +1,6 @@
 /**
- * What a pipeline or strategy must fulfil to be saved, and what the store fills in.
+ * Validation of a pipeline or strategy before a save, and the fields that the store adds.
+ *
  * @see docs/contracts/definitions.md#rules-of-a-save
  */
 import { randomUUID } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** Brings back a deleted definition from its history, for administrators. */
+/** Recovery of a deleted definition from its history, for administrators. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { describeChoice } from '../../edit-distance.ts'

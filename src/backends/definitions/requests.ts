@@ -1,4 +1,4 @@
-/** Reads what a request to the definition store carries, and refuses what does not have the declared type. */
+/** Typed access to requests of the definition store, and its error responses. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { describeIssue } from '../../describe-issue.ts'

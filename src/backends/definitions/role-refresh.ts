@@ -1,4 +1,4 @@
-/** Tells the authorization service that what some roles may do has changed. */
+/** Notice to the permission service that permissions of some roles have changed. */
 import type { Definitions } from './collections.ts'
 
 /** A refresh that fails is logged only: what was asked for has been saved, and roles are also refreshed periodically. */

@@ -1,4 +1,4 @@
-/** Ordering of what a search finds. */
+/** Ranking of search results. */
 
 /** Keeps what has a closeness, the closest first; equally close ones stay in their order. */
 export function rankByCloseness<T>(found: readonly T[], closeness: (one: T) => number | undefined): T[] {

@@ -1,4 +1,4 @@
-/** Service accounts: names under which triggers run pipelines, with the roles that they are members of. */
+/** Service accounts: names with roles under which triggers run pipelines. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'

@@ -1,4 +1,4 @@
-/** Snapshots: what the infrastructure of an application in one account was at a moment. All of them are kept. */
+/** Snapshots of the infrastructure of an application in one account; the store keeps all of them. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { parseJson } from '../../json/json.ts'

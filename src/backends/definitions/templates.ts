@@ -1,4 +1,4 @@
-/** Pipeline templates of the first schema, and what both schemas share: scopes and the pipelines that depend on a template. */
+/** Pipeline templates of the first schema, and what both schemas share: scopes and dependents. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'

@@ -1,11 +1,11 @@
-/** Patterns in triggers and expected artifacts: one that can never match is refused when it is saved. */
+/** Validation of patterns in triggers and expected artifacts when they are saved. */
 import { isTrue, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { comparedFields } from '../artifact-match.ts'
 import { findRegexProblem } from '../regex/bounded-regex.ts'
 import { refusal } from './requests.ts'
 
 /** Where the pattern stands, for the person who has written it. */
-interface PlacedPattern {
+interface PatternPlace {
   place: string
   pattern: unknown
   /** Whether a text that Java would not take for a pattern has a meaning of its own. */
@@ -18,7 +18,7 @@ export function checkPatterns(definition: JsonObject): void {
   if (problems.length > 0) throw refusal(`Some patterns can never match. ${problems.join(' ')}`, problems)
 }
 
-function describeProblem({ place, pattern, mayBeText = false }: PlacedPattern): string[] {
+function describeProblem({ place, pattern, mayBeText = false }: PatternPlace): string[] {
   // What is an expression is a pattern only once it is evaluated.
   if (typeof pattern !== 'string' || pattern === '' || pattern.includes('${')) return []
   const problem = findRegexProblem(pattern)
@@ -26,7 +26,7 @@ function describeProblem({ place, pattern, mayBeText = false }: PlacedPattern): 
   return [`${place}: ${problem.message}`]
 }
 
-function triggerPatterns(definition: JsonObject): PlacedPattern[] {
+function triggerPatterns(definition: JsonObject): PatternPlace[] {
   return objectsOf(definition['triggers']).flatMap((trigger, index) => {
     if (!isTrue(trigger['enabled'])) return []
     const place = `Trigger ${index + 1} (${trigger['type']})`
@@ -46,7 +46,7 @@ function patternFields(type: string): string[] {
   return type === 'docker' || type === 'helm/oci' ? ['tag'] : []
 }
 
-function artifactPatterns(definition: JsonObject): PlacedPattern[] {
+function artifactPatterns(definition: JsonObject): PatternPlace[] {
   return objectsOf(definition['expectedArtifacts']).flatMap((expected) =>
     comparedFields.map((field) => ({
       place: `Expected artifact "${expected['displayName'] ?? expected['id'] ?? ''}", ${field}`,

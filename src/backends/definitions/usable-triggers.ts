@@ -1,4 +1,4 @@
-/** Checks of triggers that could never fire: unknown types, cron expressions and statuses. */
+/** Validation of triggers that could never fire: unknown types, cron expressions and statuses. */
 import { describeChoice } from '../../edit-distance.ts'
 import { isTrue, type JsonObject, objectsOf, textsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'

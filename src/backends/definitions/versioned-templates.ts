@@ -1,4 +1,4 @@
-/** Pipeline templates of the second schema: versions of one template under tags, and under the digest of their content. */
+/** Pipeline templates of the second schema, versioned by tag and by digest. */
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { describeChoice } from '../../edit-distance.ts'

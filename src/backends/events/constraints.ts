@@ -1,4 +1,8 @@
-/** Payload constraints: what a trigger demands of the body of an event. docs/contracts/events.md#payload-constraints. */
+/**
+ * Payload constraints: conditions of a trigger on the body of an event.
+ *
+ * @see docs/contracts/events.md#payload-constraints
+ */
 import { formatJson, isRawNumber } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject } from '../../json/values.ts'
 import type { Patterns } from './event-patterns.ts'

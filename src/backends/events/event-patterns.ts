@@ -1,4 +1,4 @@
-/** Patterns of triggers, matched against what one event says: all of them together have one budget. */
+/** Patterns of triggers, matched against one event within one common budget. */
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { matchesArtifact } from '../artifact-match.ts'

@@ -1,4 +1,4 @@
-/** An event as the embedded event service works with it, whatever shape it arrived in. */
+/** An event, in the form that the embedded event service works with. */
 import { randomUUID } from 'node:crypto'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf } from '../../json/values.ts'
 

@@ -1,4 +1,4 @@
-/** The embedded event service: takes events in, decides which pipelines they start, and asks the orchestrator to start them. */
+/** Embedded event service: it receives events and starts the pipelines that they trigger. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject, textOf } from '../../json/values.ts'

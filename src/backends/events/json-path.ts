@@ -1,4 +1,4 @@
-/** The part of JSON path that payload constraints use: `$.a['b'][0].c`, `[*]`, `.*` and `..name`; no filters, no scripts. */
+/** Subset of JSON path for payload constraints: `$.a['b'][0].c`, `[*]`, `.*` and `..name`, without filters. */
 import { fieldOf, isObject } from '../../json/values.ts'
 
 type Step =

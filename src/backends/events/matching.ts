@@ -1,4 +1,4 @@
-/** Decides which pipelines an event starts. docs/contracts/events.md#from-event-to-start, steps 1 to 5. */
+/** Choice of the pipelines that an event starts. @see docs/contracts/events.md#from-event-to-start, steps 1 to 5 */
 import { formatJson } from '../../json/json.ts'
 import { isTrue, type JsonObject, textOf, textsOf } from '../../json/values.ts'
 import type { BackendContext } from '../backend.ts'
@@ -7,7 +7,7 @@ import type { Event } from './event.ts'
 import { createPatterns, type Patterns } from './event-patterns.ts'
 import { requireIdentity } from './identity.ts'
 import { triggerKinds } from './kinds/all.ts'
-import type { MatchMeans, TriggerKind } from './kinds/kind.ts'
+import type { MatchContext, TriggerKind } from './kinds/kind.ts'
 import { loadTriggeredPipelines } from './pipelines.ts'
 import type { Start } from './start.ts'
 
@@ -34,7 +34,7 @@ async function startsOf(
   kind: TriggerKind,
   pipeline: EffectivePipeline,
   { event, artifacts }: { event: Event; artifacts: JsonObject[] },
-  means: MatchMeans,
+  means: MatchContext,
 ): Promise<Start[]> {
   const starts = new Map<string, Start>()
   const { definition } = pipeline

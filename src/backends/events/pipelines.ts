@@ -1,4 +1,4 @@
-/** Reads pipeline definitions from the definition store, always the current ones. */
+/** Current pipeline definitions from the definition store. */
 import { fieldOf, isObject, isTrue, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import { BackendError, type CallService } from '../backend.ts'
 import type { EffectivePipeline, EffectivePipelines } from '../effective-pipelines.ts'

@@ -1,4 +1,4 @@
-/** Makes the request that starts a pipeline at the orchestrator: the definition, what triggered it, and what is known of its build. */
+/** Start request for the orchestrator: the definition, its trigger and its build. */
 import { isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../json/values.ts'
 import type { CallService } from '../backend.ts'
 import type { Start } from './start.ts'

@@ -1,4 +1,4 @@
-/** What a webhook says was pushed, in the words of registries and source control. docs/contracts/events.md#webhooks. */
+/** Artifacts in webhooks of registries and source control. @see docs/contracts/events.md#webhooks */
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import type { Event } from './event.ts'
 

@@ -1,4 +1,4 @@
-/** A run that an event, a time or a person decided on. */
+/** A run that an event, a schedule or a user has started. */
 import type { JsonObject } from '../../json/values.ts'
 
 export interface Start {

@@ -1,6 +1,6 @@
 /**
- * Starts of pipelines: each is stored before its cause is answered, then sent to the orchestrator until that accepts it. One
- * that cannot be started leaves a failed execution that says why.
+ * Starts of pipelines: stored before the response, then sent until the orchestrator accepts them. A start that fails for good
+ * leaves a failed execution with the reason.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../json/json.ts'
@@ -142,11 +142,11 @@ export class Starts {
     }
   }
 
-  async #try(executionId: string, start: Start): Promise<Outcome | undefined> {
+  async #try(executionId: string, start: Start): Promise<StartFailure | undefined> {
     try {
       const pause = (ms: number) => this.#pause(ms)
       const { path, body } = await prepareStart(this.#context.call, executionId, start, pause, this.#pauses.buildMs)
-      return toOutcome(await this.#ask(executionId, start, { method: 'POST', path, body }))
+      return toFailure(await this.#ask(executionId, start, { method: 'POST', path, body }))
     } catch (error) {
       return { problem: `The orchestrator cannot be reached: ${(error as Error).message}`, isFinal: false }
     }
@@ -171,14 +171,14 @@ export class Starts {
   }
 
   /** What exists under the id is kept: the start may have arrived although its answer did not. */
-  async #tryToRecord(executionId: string, start: Start, problem: string): Promise<Outcome | undefined> {
+  async #tryToRecord(executionId: string, start: Start, problem: string): Promise<StartFailure | undefined> {
     try {
       const known = await this.#ask(executionId, start, { method: 'GET', path: `/pipelines/${executionId}` })
       if (known.status === 200) return undefined
-      if (known.status >= 500) return toOutcome(known)
+      if (known.status >= 500) return toFailure(known)
       // One that was interrupted days ago is recorded under an id of today.
       const body = toFailedStart(this.#toId(executionId), start, problem)
-      return toOutcome(await this.#ask(executionId, start, { method: 'POST', path: '/fail', body }))
+      return toFailure(await this.#ask(executionId, start, { method: 'POST', path: '/fail', body }))
     } catch (error) {
       return { problem: (error as Error).message, isFinal: false }
     }
@@ -207,14 +207,14 @@ export class Starts {
   }
 }
 
-interface Outcome {
+interface StartFailure {
   problem: string
-  /** Asking again cannot change it; the orchestrator being busy or broken may pass. */
+  /** A retry cannot help; other failures of the orchestrator may pass. */
   isFinal: boolean
 }
 
 /** @returns undefined when the orchestrator has done what it was asked. */
-function toOutcome({ status, body }: ServiceAnswer): Outcome | undefined {
+function toFailure({ status, body }: ServiceAnswer): StartFailure | undefined {
   if (status < 400) return undefined
   const problem = `The orchestrator answered ${status}: ${fieldOf(body, 'message') ?? 'no message'}`
   return { problem, isFinal: status < 500 && status !== 408 && status !== 429 }

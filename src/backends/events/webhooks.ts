@@ -1,4 +1,4 @@
-/** Turns webhooks into events. docs/contracts/events.md#webhooks. */
+/** Conversion of webhooks into events. @see docs/contracts/events.md#webhooks */
 import { randomUUID } from 'node:crypto'
 import { describeChoice } from '../../edit-distance.ts'
 import { maxStoredJsonDepth, parseJson } from '../../json/json.ts'

@@ -1,4 +1,4 @@
-/** When an execution window is open: days of the week and times of day in a time zone. */
+/** Opening times of an execution window: weekdays and times of day in a time zone. */
 import { type JsonObject, objectOf } from '../../json/values.ts'
 
 interface ExecutionWindow {

@@ -1,4 +1,9 @@
-/** Who may control what runs (docs/contracts/orchestration.md#authorization). Reads are judged and filtered by the gateway. */
+/**
+ * Authorization of changes to executions.
+ * Reads are judged and filtered by the gateway.
+ *
+ * @see docs/contracts/orchestration.md#authorization
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type ApplicationRight, checkOnApplication } from '../access.ts'
 import { callerOf } from '../backend.ts'

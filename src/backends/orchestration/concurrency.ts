@@ -1,5 +1,6 @@
 /**
- * Who may start now, who waits, and who is next: concurrency limits per stored pipeline.
+ * Concurrency limits per stored pipeline: starts, waiting runs and their order.
+ *
  * @see docs/contracts/orchestration.md#concurrency-limits
  */
 import { hasInitialStage, startExecution } from './machine/advance.ts'
@@ -10,7 +11,7 @@ import type { Turn } from './machine/turn.ts'
 import type { Execution } from './model.ts'
 
 /** The transaction in which it is decided. */
-export interface Decision {
+export interface Transaction {
   readonly turn: Turn
   /** Running executions of a pipeline, without the given one. */
   countRunning(configId: string, except: string): number
@@ -24,7 +25,7 @@ const engineName = 'spinnaker'
 const mostWaiting = 50
 
 /** Starts an execution that is stored and not started, or restarts one that was reset; parks it when its limit is reached. */
-export function startOrPark(unit: Decision, execution: Execution): void {
+export function startOrPark(unit: Transaction, execution: Execution): void {
   const { turn } = unit
   if (execution.startTimeExpiry !== undefined && turn.now > execution.startTimeExpiry) {
     cancelExecution(execution, engineName, 'It could not start before its start time expired.', turn)
@@ -40,13 +41,13 @@ export function startOrPark(unit: Decision, execution: Execution): void {
   }
 }
 
-function isLimitReached(unit: Decision, execution: Execution): boolean {
+function isLimitReached(unit: Transaction, execution: Execution): boolean {
   const limit = execution.limitConcurrent ? 1 : execution.maxConcurrentExecutions
   if (limit <= 0 || execution.pipelineConfigId === undefined) return false
   return unit.countRunning(execution.pipelineConfigId, execution.id) >= limit
 }
 
-function park(unit: Decision, execution: Execution): void {
+function park(unit: Transaction, execution: Execution): void {
   const waiting = unit.parked(execution.pipelineConfigId as string).filter((id) => id !== execution.id)
   execution.status = 'NOT_STARTED'
   if (waiting.length >= mostWaiting) {
@@ -61,7 +62,7 @@ function park(unit: Decision, execution: Execution): void {
  * Lets waiting executions of a pipeline start as far as its limit permits: the oldest first when waiting ones are kept,
  * else the newest, and the others are cancelled.
  */
-export function releaseWaiting(unit: Decision, configId: string, keepsWaiting: boolean): void {
+export function releaseWaiting(unit: Transaction, configId: string, keepsWaiting: boolean): void {
   const waiting = unit.parked(configId)
   if (!keepsWaiting) {
     const newest = waiting.pop()

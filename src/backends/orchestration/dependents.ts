@@ -1,5 +1,6 @@
 /**
- * Starts the pipelines that a stored trigger ties to the end of another one.
+ * Starts of pipelines whose trigger follows the end of another one.
+ *
  * @see docs/contracts/orchestration.md#dependent-pipelines
  */
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
@@ -98,9 +99,9 @@ interface Starter {
 }
 
 /**
- * Whom the child acts for: the trigger's `runAsUser`, or else, within one application, whoever ran the parent. A pipeline of
- * another application starts for nobody instead: its author would borrow the rights of all who run the parent. Undefined when
- * that user may not execute the child, or may not read the parent, which the child is given.
+ * The user that the child acts for: the trigger's `runAsUser`, or else, within one application, the user of the parent. A
+ * pipeline of another application runs as `anonymous`: its author would borrow the rights of all who run the parent. Undefined
+ * when that user may not execute the child, or may not read the parent, which the child receives.
  *
  * @throws {BackendError} 503 while the permission service cannot be asked
  * @see docs/contracts/events.md#user-of-a-run, docs/contracts/permissions.md#anonymous

@@ -1,6 +1,6 @@
 /**
- * Which execution has to be looked at next: a heap of due times, each execution at most once. Those whose time has come take
- * turns: one that has had its turn stands behind all others that are due.
+ * Queue of executions by due time, each at most once, fair to all that are due.
+ * An execution that has had its turn stands behind all others that are due.
  */
 
 interface Entry {

@@ -1,4 +1,4 @@
-/** What the engine is made of, and what it lends to the work that it has done for it. */
+/** Dependencies of the engine, and the part of it that its helpers use. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObject } from '../../json/values.ts'
@@ -33,7 +33,7 @@ export interface EngineOptions {
   prepareExecution: (definition: JsonObject, parent: Execution, headers: Record<string, string>) => Promise<Execution>
   /** A run that `parent` should have started and could not, kept so that people see why. */
   failedExecution: (definition: JsonObject, message: string, parent: Execution, headers: Record<string, string>) => Execution
-  /** Told after the transaction in which the events happened. */
+  /** Called after the transaction in which the events happened. */
   publish: (events: readonly LifeCycleEvent[]) => void
 }
 

@@ -1,6 +1,6 @@
 /**
- * Drives executions: hands out tasks whose time has come, records their results, and wakes up when the next is due. Between
- * two steps there is nothing in memory that is not in the store, so a restart goes on where the last step ended.
+ * Driver of executions: it hands out due tasks, records their results, and sleeps until the next is due. Between two steps the
+ * store has everything that memory has, so a restart continues where the last step ended.
  */
 
 import { inTransaction } from '../../storage/database.ts'
@@ -22,12 +22,12 @@ import { isComplete } from './statuses.ts'
 import { createTaskContext } from './task-context.ts'
 import { UnitOfWork } from './unit-of-work.ts'
 
-/** For so long executions move on before requests have their turn; the step that is being done is finished. */
+/** Executions move on for this time before requests have their turn; the present step is finished. */
 const sliceMs = 20
 /** Work that an execution may do in one turn without a rest: steps of expressions, and one for so many characters of its record. */
 const effortWithoutRest = 250_000
 const charactersPerEffort = 16
-/** Beyond it, it rests for so long that others keep most of the thread, however it is written. */
+/** Beyond it, an execution rests, so that others keep most of the thread. */
 const effortPerRestMs = 1000
 /** Pause after the store refused a step: locked, or its disk is full. */
 const storeRetryMs = 1000
@@ -40,7 +40,7 @@ export class Engine implements EngineParts {
   readonly options: EngineOptions
   readonly #queue = new DueQueue()
   readonly #inFlight = new Set<string>()
-  /** What was due when the engine started: it may be what has ended it. */
+  /** Executions that were due when the engine started: one of them may have ended it. */
   readonly #suspects = new Set<string>()
   /** Suspects that are counted as interrupted until they get on. */
   readonly #onTrial = new Set<string>()

@@ -1,4 +1,4 @@
-/** How executions look to others: the whole record, the unexpanded form of lists, and the task view (sections 2.4, 3.4). */
+/** Representations of executions: the whole record, the unexpanded form of lists, the task view. */
 import { isObject, type JsonObject } from '../../json/values.ts'
 import type { Execution, Stage } from './model.ts'
 

@@ -1,4 +1,8 @@
-/** The failed leaves of an execution and of the child pipelines that it ran (docs/contracts/orchestration.md#failed-stages). */
+/**
+ * Failed leaves of an execution and of the child pipelines that it ran.
+ *
+ * @see docs/contracts/orchestration.md#failed-stages
+ */
 import type { JsonObject } from '../../json/values.ts'
 import { errorTexts } from './machine/failure.ts'
 import { graphOf } from './machine/graph.ts'

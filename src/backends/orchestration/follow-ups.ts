@@ -1,4 +1,4 @@
-/** Work that a state change leaves behind and that must survive a crash: it is noted with the execution until it is done. */
+/** Follow-ups of a state change: stored with the execution until done, so they survive a crash. */
 import { BackendError } from '../backend.ts'
 import { type Dependents, prepareDependents } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'

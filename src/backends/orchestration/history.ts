@@ -1,4 +1,4 @@
-/** Which of the executions of a pipeline a list shows (docs/contracts/orchestration.md#lists-of-executions). */
+/** Executions of a pipeline that a list shows. @see docs/contracts/orchestration.md#lists-of-executions */
 import type { ExecutionKey } from './store.ts'
 
 /** How far back lists reach. */

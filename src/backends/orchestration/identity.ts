@@ -10,8 +10,8 @@ export interface Identity {
 }
 
 /**
- * The user of the execution, or of the nearest judgment before the stage that hands its own over. Whoever changed what a stage
- * does is who it acts for: with the rights of another, a change would be a way to borrow them.
+ * The user of the execution, or of the nearest judgment before the stage that passes its own on. A stage that a user has
+ * changed acts for that user: with the rights of another, a change would borrow them.
  */
 export function identityOf({ execution, stage }: ExecutionPlace): Identity {
   const changed = changerOf({ execution, stage })

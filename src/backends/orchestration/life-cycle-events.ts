@@ -1,5 +1,6 @@
 /**
- * Tells the event service what happens to executions and stages: best effort, never in the way of a run.
+ * Events about executions and stages for the event service: best effort, never delaying a run.
+ *
  * @see docs/contracts/orchestration.md#life-cycle-events
  */
 import type { FastifyBaseLogger } from 'fastify'

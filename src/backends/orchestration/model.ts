@@ -1,5 +1,5 @@
 /**
- * The record of a run as the engine keeps it (docs/contracts/orchestration.md#record-of-an-execution).
+ * Record of a run in the engine (docs/contracts/orchestration.md#record-of-an-execution).
  * The `engine` members are the engine's own notes; they are stored with the record and never shown.
  */
 import { isObject, type JsonObject } from '../../json/values.ts'

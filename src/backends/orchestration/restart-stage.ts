@@ -1,5 +1,6 @@
 /**
- * Restarts a stage within one transaction, its concurrency limit and its parent execution included.
+ * Restart of a stage in one transaction, with its concurrency limit and parent execution.
+ *
  * @see docs/contracts/orchestration.md#operations-on-a-run
  */
 import { isObject, type JsonObject } from '../../json/values.ts'

@@ -1,4 +1,4 @@
-/** The tables of the orchestration engine. */
+/** Tables of the orchestration engine. */
 import { sharedPartsMigration } from '../shared-parts.ts'
 
 export const orchestrationMigrations: readonly string[] = [

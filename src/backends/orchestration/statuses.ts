@@ -1,7 +1,4 @@
-/**
- * The statuses of executions, stages and tasks, and what each one means for those around it.
- * @see docs/contracts/orchestration.md#statuses
- */
+/** Statuses of executions, stages and tasks, and their effects. @see docs/contracts/orchestration.md#statuses */
 
 interface StatusMeaning {
   readonly complete: boolean

@@ -1,4 +1,4 @@
-/** Executions in SQLite: one row each, written whole, so that every state change is one atomic step. */
+/** Executions in SQLite: one row each, written whole, so that changes are atomic. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { parseJson, UnsafeJsonError } from '../../json/json.ts'
 import { isObject } from '../../json/values.ts'

@@ -1,4 +1,4 @@
-/** What a step is given: the state of its moment, calls in the name of the right user, and other executions. */
+/** Context of a step: the present state, calls as the right user, and other executions. */
 import { isObject } from '../../json/values.ts'
 import { type Access, type ApplicationRight, describeMissing } from '../access.ts'
 import type { ServiceAnswer } from '../backend.ts'

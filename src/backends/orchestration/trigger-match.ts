@@ -1,4 +1,4 @@
-/** Whether a trigger contains what a search asks for (docs/contracts/orchestration.md#search). */
+/** Comparison of a trigger with the pattern of a search. @see docs/contracts/orchestration.md#search */
 
 import { parseJson } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'

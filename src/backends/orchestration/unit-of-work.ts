@@ -1,6 +1,6 @@
 /**
- * One transaction of the engine: the executions that it touches are loaded once, changed in memory, and written together at
- * the end, after everything that a completion entails has been done.
+ * One transaction of the engine. The executions that it touches are loaded once, changed in memory, and written together at
+ * the end, after everything that a completion entails.
  */
 import { isObject } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'

@@ -1,4 +1,4 @@
-/** Rules that give permissions to applications by the beginning of their names, as Fiat's prefix source does. */
+/** Rules that give permissions to applications by name prefix, as in Fiat. */
 import { foldName } from '../document-store.ts'
 import { addPermissions, type Permissions } from './authorizations.ts'
 

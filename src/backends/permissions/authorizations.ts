@@ -1,4 +1,4 @@
-/** What may be done with a resource, and the roles that may. docs/contracts/permissions.md#model. */
+/** Authorizations on a resource, and the roles that hold them. @see docs/contracts/permissions.md#model */
 
 export const authorizations = ['READ', 'WRITE', 'EXECUTE', 'CREATE'] as const
 export type Authorization = (typeof authorizations)[number]

@@ -1,4 +1,4 @@
-/** Checks a source of roles before anything starts, so that its errors are reported with all others. */
+/** Check of a role source before the start, with errors reported together. */
 import type { SettingsReport } from '../../setting.ts'
 import type { RoleSourceSettings } from './settings.ts'
 

@@ -1,4 +1,4 @@
-/** The groups of users in a directory (LDAP, Active Directory), found without their passwords. */
+/** Groups of users in a directory (LDAP, Active Directory), read without their passwords. */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Filter, PresenceFilter } from 'ldapts'
 import { DirectoryRefusal, type Entry } from '../../directory/connection.ts'

@@ -1,4 +1,4 @@
-/** The embedded permission service: remembers the roles of users and says what they may do. */
+/** Embedded permission service: it stores the roles of users and reports their permissions. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { fieldOf, textOf } from '../../json/values.ts'
 import { findNameObjection, toUserKey } from '../../user-name.ts'
@@ -119,8 +119,8 @@ function mountViews(app: FastifyInstance, service: Service): void {
 }
 
 /**
- * The application is not there yet, so only rules can say who may create it; what the request says about permissions does not
- * count, or whoever asks could allow it. As in Fiat, a name that no rule is about is open.
+ * The application does not exist yet, so only rules decide. Permissions in the request do not count, or users could grant
+ * themselves the right. As in Fiat, a name without a rule is open.
  *
  * @throws {BackendError} 400 when the body names no application.
  */

@@ -1,4 +1,4 @@
-/** What permissions are about: applications, accounts, build services and service accounts, as their services declare them. */
+/** Resources with permissions: applications, accounts, build services and service accounts. */
 import { isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { foldName } from '../document-store.ts'
@@ -56,8 +56,8 @@ export async function loadServiceAccounts(context: BackendContext): Promise<Serv
 }
 
 /**
- * An application that nobody has heard of is open to everybody or to nobody, and no rule is about it. Where that matters,
- * those that are defined without permissions and those that only run somewhere are asked for, too. A deleted application
+ * An unknown application is open to all users or closed to all, and no rule applies to it. Where that matters, those that are
+ * defined without permissions and those that only run somewhere are loaded, too. A deleted application
  * keeps its last permissions, because what ran in it is kept.
  */
 async function loadApplications(

@@ -1,4 +1,4 @@
-/** A file that lists users with their roles, as Fiat reads it; read again when it has changed, and kept when it is spoilt. */
+/** A file of users and their roles, as in Fiat: reloaded when changed, kept when unreadable. */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { parseYaml } from '../../http/yaml.ts'

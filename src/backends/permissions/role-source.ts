@@ -1,4 +1,4 @@
-/** Where roles come from besides the login: a file, or a directory. */
+/** Sources of roles besides the login: a file, or a directory. */
 import type { ProvidedOrigin } from './roles.ts'
 import type { RoleSourceSettings } from './settings.ts'
 

@@ -26,7 +26,7 @@ interface RoleSyncOptions {
 }
 
 /** A login waits so long for the provider, and not at all while it was just found silent. */
-const loginPatienceMs = 5000
+const loginTimeoutMs = 5000
 const silentForMs = 10_000
 
 export class RoleSync {
@@ -97,8 +97,8 @@ export class RoleSync {
     const before = this.#users.everyUser()
     const source = await this.#open()
     if (source === undefined) return { users: before }
-    const everybody = wanted.length === 0 || source.hasChanged()
-    const isWanted = (roles: readonly Role[]) => everybody || roles.some(({ name }) => wanted.includes(name))
+    const isForAll = wanted.length === 0 || source.hasChanged()
+    const isWanted = (roles: readonly Role[]) => isForAll || roles.some(({ name }) => wanted.includes(name))
     // Saving an application queries its roles, and should not wait for an unavailable directory.
     if (wanted.length > 0 && this.#isSilent()) return { users: before, problem: this.#problem }
     const concerned = [...before].filter(([, roles]) => isWanted(roles)).map(([user]) => user)
@@ -130,14 +130,14 @@ export class RoleSync {
   /** What comes too late for the login still counts afterwards. */
   async #loadForLogin(source: RoleSource, user: string): Promise<LoadedRoles> {
     const loading = source.load(source.hasChanged() ? [user, ...this.#users.everyUser().keys()] : [user])
-    const patience = new AbortController()
-    const late = wait(loginPatienceMs, undefined, { signal: patience.signal, ref: false }).then((): LoadedRoles => {
+    const timeout = new AbortController()
+    const late = wait(loginTimeoutMs, undefined, { signal: timeout.signal, ref: false }).then((): LoadedRoles => {
       void loading.then((result) => this.#applyLate(result))
-      return { roles: new Map(), problem: `there is no answer within ${loginPatienceMs} ms` }
+      return { roles: new Map(), problem: `there is no answer within ${loginTimeoutMs} ms` }
     })
     late.catch(() => {})
     const loaded = await Promise.race([loading, late])
-    patience.abort()
+    timeout.abort()
     return loaded
   }
 

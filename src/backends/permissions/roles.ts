@@ -1,4 +1,4 @@
-/** Roles with where they come from, and names in the form in which they are compared. */
+/** Roles with their origin, and the normal form of names. */
 
 /** The words of Fiat: brought by the login, listed in a file, or groups of a directory. */
 export type RoleOrigin = 'EXTERNAL' | ProvidedOrigin

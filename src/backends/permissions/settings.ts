@@ -1,4 +1,4 @@
-/** What an operator may set about the embedded permission service; the keys are Fiat's. */
+/** Settings of the embedded permission service, under the keys of Fiat. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { belowPrefix, type DirectorySettings, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'

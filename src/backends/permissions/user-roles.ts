@@ -1,4 +1,4 @@
-/** Which roles each user has: those brought along at the last login, and those of the provider; kept across restarts. */
+/** Stored roles of each user, from the last login and from the provider. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { inTransaction } from '../../storage/database.ts'
 import { toUserKey } from '../../user-name.ts'

@@ -1,4 +1,4 @@
-/** The view of one user: every resource with what the user may do there. docs/contracts/permissions.md#model. */
+/** View of one user: every resource with the user's authorizations. @see docs/contracts/permissions.md#model */
 import { foldName } from '../document-store.ts'
 import { type Authorization, authorizations, grantedBy } from './authorizations.ts'
 import type { Resource, Resources, ServiceAccount } from './resources.ts'
@@ -6,11 +6,11 @@ import type { Role } from './roles.ts'
 
 export interface View {
   name: string
-  accounts: Granted[]
-  applications: Granted[]
+  accounts: ResourceView[]
+  applications: ResourceView[]
   serviceAccounts: ServiceAccount[]
   roles: Role[]
-  buildServices: Granted[]
+  buildServices: ResourceView[]
   extensionResources: Record<string, never>
   admin: boolean
   accountManager: boolean
@@ -18,7 +18,7 @@ export interface View {
   allowAccessToUnknownApplications: boolean
 }
 
-export interface Granted {
+export interface ResourceView {
   name: string
   authorizations: Authorization[]
 }
@@ -37,11 +37,11 @@ export type ResourceType = (typeof resourceTypes)[number]
 export function toView(name: string, roles: readonly Role[], resources: Resources, rules: ViewRules): View {
   const held = roles.map((role) => role.name)
   const admin = held.some((role) => rules.adminRoles.includes(role))
-  const granted = ({ name, permissions }: Resource): Granted => ({
+  const granted = ({ name, permissions }: Resource): ResourceView => ({
     name,
     authorizations: admin ? [...authorizations] : grantedBy(permissions, held),
   })
-  const readable = ({ authorizations }: Granted) => authorizations.length > 0
+  const readable = ({ authorizations }: ResourceView) => authorizations.length > 0
   return {
     name,
     accounts: resources.accounts.map(granted).filter(readable),

@@ -1,6 +1,6 @@
 /**
- * Regular expressions of pipelines, matched in time proportional to pattern and text: all ways through the pattern are
- * followed at once, so no pattern can make the engine hang. What it takes is counted on a meter.
+ * Regular expressions matched in time proportional to pattern and text. All ways through the pattern are followed at once, so
+ * no pattern can make the engine hang. A meter counts the work.
  */
 
 import { type CharacterTest, isBoundedByWords, isUnicodeLineEnd } from './character-classes.ts'

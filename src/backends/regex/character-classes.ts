@@ -1,4 +1,4 @@
-/** The classes of characters that regular expressions of Java know, as tests of a character's code. */
+/** Character classes of Java's regular expressions, as tests of a code point. */
 
 export type CharacterTest = (code: number) => boolean
 

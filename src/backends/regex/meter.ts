@@ -1,4 +1,4 @@
-/** Counts the work that an author's expressions and patterns cause, so that it ends at a limit. */
+/** Meter of the work that expressions and patterns of authors cause, with a limit. */
 
 export class Meter {
   readonly #limit: number

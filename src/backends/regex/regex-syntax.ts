@@ -1,5 +1,5 @@
 /**
- * Reads regular expressions in the notation of Java (java.util.regex) into a tree. What needs a memory of the text is refused:
+ * Parser of regular expressions in the notation of Java (java.util.regex). It rejects what needs a memory of the text:
  * back-references, possessive quantifiers and atomic groups.
  */
 import {

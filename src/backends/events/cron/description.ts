@@ -1,4 +1,4 @@
-/** Says in English when a cron expression comes true, for the person who writes it. */
+/** English description of a cron expression. */
 import type { CronExpression, DayRule, MonthDayRule } from './expression.ts'
 
 const weekDays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']

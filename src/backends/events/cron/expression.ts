@@ -1,4 +1,4 @@
-/** Parses cron expressions of the Quartz dialect: seconds first, `?`, `L`, `W` and `#`, an optional year. */
+/** Parser of cron expressions in the Quartz dialect, with an optional year. */
 
 export interface CronExpression {
   /** Ascending, as are all lists here. */

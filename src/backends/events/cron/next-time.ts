@@ -1,4 +1,4 @@
-/** Finds when a cron expression comes true next, on the clocks of a time zone and across their changes. */
+/** Next time of a cron expression in a time zone, across changes of its clocks. */
 import type { CronExpression, MonthDayRule, WeekDayRule } from './expression.ts'
 import type { WallTime, ZoneClock } from './zone-clock.ts'
 

@@ -1,4 +1,4 @@
-/** Fires cron triggers: follows the definitions, waits for the next time of each, and stores a start exactly once for it. */
+/** Scheduler of cron triggers: it follows the definitions and stores each start exactly once. */
 import { randomUUID } from 'node:crypto'
 import type { StatementSync } from 'node:sqlite'
 import { isTrue, type JsonObject, textOf } from '../../../json/values.ts'
@@ -21,7 +21,7 @@ export const cronMigrations = [
    ) STRICT`,
 ]
 
-interface Scheduled {
+interface ScheduleEntry {
   key: string
   pipeline: JsonObject
   trigger: JsonObject
@@ -57,7 +57,7 @@ export class CronScheduler {
   readonly #remember: StatementSync
   readonly #lastFired: StatementSync
   readonly #warned = new Set<string>()
-  #schedule = new Map<string, Scheduled>()
+  #schedule = new Map<string, ScheduleEntry>()
   #timer: NodeJS.Timeout | undefined
   #closed = false
   #seenChanges = -1
@@ -124,8 +124,8 @@ export class CronScheduler {
     this.#readTookMs = this.#readAt - begun
   }
 
-  #entriesOf({ definition: pipeline, triggers }: EffectivePipeline): Scheduled[] {
-    return triggers.flatMap((trigger): Scheduled[] => {
+  #entriesOf({ definition: pipeline, triggers }: EffectivePipeline): ScheduleEntry[] {
+    return triggers.flatMap((trigger): ScheduleEntry[] => {
       if (!isActive(trigger)) return []
       const expression = String(trigger['cronExpression'] ?? '')
       const key = JSON.stringify([pipeline['id'], trigger['id'], expression])
@@ -159,7 +159,7 @@ export class CronScheduler {
     await Promise.all(due.map((entry) => this.#fire(entry, entry.dueMs as number)))
   }
 
-  async #fire(entry: Scheduled, dueMs: number): Promise<void> {
+  async #fire(entry: ScheduleEntry, dueMs: number): Promise<void> {
     const missed = this.#context.now() - dueMs > maxLateMs
     const start = missed ? undefined : await this.#toStart(entry)
     if (this.#closed) return
@@ -177,7 +177,7 @@ export class CronScheduler {
   }
 
   /** The definition as it is now decides: what was disabled a moment ago does not fire. */
-  async #toStart({ pipeline: listed, trigger: { id, cronExpression } }: Scheduled): Promise<Start | undefined> {
+  async #toStart({ pipeline: listed, trigger: { id, cronExpression } }: ScheduleEntry): Promise<Start | undefined> {
     const pipeline = await loadFreshPipeline(this.#context.call, listed)
     if (pipeline === undefined || isTrue(pipeline['disabled'])) return undefined
     const isSame = (trigger: JsonObject) => trigger['id'] === id && trigger['cronExpression'] === cronExpression

@@ -1,4 +1,4 @@
-/** Spread expressions: `H` stands for a number that is fixed per trigger, so that many triggers do not fire together. */
+/** Spread expressions: `H` is a number per trigger, so that triggers do not fire together. */
 
 /** Seconds, minutes and hours may be spread. */
 const sizes = [60, 60, 24]

@@ -1,5 +1,6 @@
 /**
- * Answers whether a cron expression is usable, as the editor of a trigger asks.
+ * Validation of a cron expression for the editor of a trigger.
+ *
  * @see docs/contracts/events.md#validation-of-cron-expressions
  */
 import { BackendError } from '../../backend.ts'

@@ -1,4 +1,4 @@
-/** Converts between instants and what the clocks of a time zone show. */
+/** Conversion between instants and the wall clock of a time zone. */
 
 /** What a clock shows, as if it showed UTC: milliseconds since 1970-01-01T00:00:00 on that clock. */
 export type WallTime = number

@@ -1,4 +1,4 @@
-/** All kinds of triggers that events fire, and the types that a trigger may have. */
+/** All kinds of triggers that events fire, and the allowed trigger types. */
 import { buildKind } from './build.ts'
 import { gitKind } from './git.ts'
 import type { TriggerKind } from './kind.ts'

@@ -2,7 +2,7 @@
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf } from '../../../json/values.ts'
 import { satisfies } from '../constraints.ts'
 import type { Event } from '../event.ts'
-import type { MatchMeans, TriggerKind } from './kind.ts'
+import type { MatchContext, TriggerKind } from './kind.ts'
 
 function lastBuildOf(event: Event): JsonObject {
   return objectOf(fieldOf(event.content['project'], 'lastBuild'))
@@ -30,7 +30,7 @@ export const buildKind: TriggerKind = {
 }
 
 /** Constraints are about the build's property file; without one, or when it cannot be read, they are not satisfied. */
-async function satisfiesProperties(trigger: JsonObject, number: unknown, { call, patterns }: MatchMeans): Promise<boolean> {
+async function satisfiesProperties(trigger: JsonObject, number: unknown, { call, patterns }: MatchContext): Promise<boolean> {
   const constraints = trigger['payloadConstraints']
   if (!isObject(constraints) || Object.keys(constraints).length === 0) return true
   const [host, job, file] = [trigger['master'], trigger['job'], trigger['propertyFile']].map((part) =>

@@ -1,4 +1,4 @@
-/** Source control: what a webhook of a code host says, and which triggers it fires. docs/contracts/events.md#git. */
+/** Source control: webhooks of code hosts, and the triggers that they fire. @see docs/contracts/events.md#git */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import type { Event } from '../event.ts'

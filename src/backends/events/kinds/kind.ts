@@ -1,11 +1,11 @@
-/** A kind of trigger: which events concern it, which of them fire it, and what the run learns from them. */
+/** A kind of trigger: its events, its conditions, and the fields that a run receives. */
 import type { JsonObject } from '../../../json/values.ts'
 import type { CallService } from '../../backend.ts'
 import type { Event } from '../event.ts'
 import type { Patterns } from '../event-patterns.ts'
 
 /** With which a trigger and an event are compared. */
-export interface MatchMeans {
+export interface MatchContext {
   patterns: Patterns
   call: CallService
 }
@@ -20,7 +20,7 @@ export interface TriggerKind {
   /** Whether the trigger waits for what the event is about, as far as comparing names tells. */
   concerns(trigger: JsonObject, event: Event): boolean
   /** Whether the patterns of such a trigger match; asked once its user is known to be allowed to start something. */
-  matches(trigger: JsonObject, event: Event, means: MatchMeans): boolean | Promise<boolean>
+  matches(trigger: JsonObject, event: Event, means: MatchContext): boolean | Promise<boolean>
   /** Fields that the run's trigger gets besides those of the definition and `eventId`. */
   fields(trigger: JsonObject, event: Event): JsonObject
   artifacts(event: Event): JsonObject[]

@@ -1,4 +1,4 @@
-/** The arithmetic of the expression language: whole numbers wrap at 32 or 64 bits and divide without remainder. */
+/** Arithmetic of expressions: whole numbers wrap at 32 or 64 bits and divide without remainder. */
 import type { Meter } from '../../regex/meter.ts'
 import { ExpressionError } from './lexer.ts'
 import type { BinaryOperator } from './syntax.ts'

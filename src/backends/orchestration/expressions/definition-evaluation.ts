@@ -1,4 +1,4 @@
-/** Evaluates, at submission, what can be evaluated then (docs/contracts/orchestration.md#evaluation). */
+/** Evaluation of a definition at its submission. @see docs/contracts/orchestration.md#evaluation */
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { objectScope, submissionScope } from './scopes.ts'
 import { evaluateTree } from './template.ts'

@@ -1,4 +1,4 @@
-/** What stages have deployed, as expressions ask for it (docs/contracts/orchestration.md#functions). */
+/** Deployed server groups and manifests for expressions. @see docs/contracts/orchestration.md#functions */
 
 import { fieldOf, isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'

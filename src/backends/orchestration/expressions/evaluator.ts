@@ -1,6 +1,6 @@
 /**
- * Evaluates the tree of an expression. It is closed: it sees JSON values by their own members, the functions and methods of
- * its tables, and nothing of the host; everything that it does is counted on a meter.
+ * Evaluator of the expression language. It sees JSON values by their own members, the functions and methods of its tables, and
+ * nothing of the host; a meter counts all its work.
  */
 
 import { matchesWhole } from '../../regex/bounded-regex.ts'

@@ -1,5 +1,6 @@
 /**
- * The functions that expressions may call, as data: what they do and what the UI tells about them.
+ * Functions of the expression language with their descriptions, as data.
+ *
  * @see docs/contracts/orchestration.md#functions
  */
 import { parseAllDocuments, parse as parseYaml } from 'yaml'

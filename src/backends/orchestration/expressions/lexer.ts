@@ -1,4 +1,4 @@
-/** Splits the text of an expression into tokens. */
+/** Lexer of the expression language. */
 
 export type Token =
   | { kind: 'number'; text: string; at: number }

@@ -1,5 +1,6 @@
 /**
- * The methods that expressions may call on texts, lists, objects, numbers and booleans.
+ * Methods that expressions may call on texts, lists, objects, numbers and booleans.
+ *
  * @see docs/contracts/orchestration.md#limits-of-expressions
  */
 

@@ -1,5 +1,6 @@
 /**
- * Reads the Spring expression language into a tree: a Pratt parser, one table of binding powers.
+ * Pratt parser of the Spring expression language, with one table of binding powers.
+ *
  * @see docs/contracts/orchestration.md#expression-language
  */
 import { ExpressionError, type Token, tokenise } from './lexer.ts'

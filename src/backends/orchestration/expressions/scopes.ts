@@ -1,4 +1,4 @@
-/** Which names an expression can refer to, depending on where it stands (docs/contracts/orchestration.md#names-in-scope). */
+/** Names that an expression can refer to, by its place. @see docs/contracts/orchestration.md#names-in-scope */
 
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'

@@ -1,5 +1,6 @@
 /**
- * Evaluates the expressions of a stage in the course of a run.
+ * Evaluation of the expressions of a stage during a run.
+ *
  * @see docs/contracts/orchestration.md#evaluation, #failed-expressions
  */
 

@@ -1,4 +1,4 @@
-/** The tree of an expression. */
+/** Syntax tree of an expression. */
 
 export type BinaryOperator =
   | 'or'

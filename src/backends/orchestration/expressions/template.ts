@@ -1,6 +1,8 @@
 /**
- * Evaluates the texts of a JSON value: literal text with `${ expression }` parts. An expression that fails leaves its text as
- * it was and an entry in the summary (docs/contracts/orchestration.md#expression-language, #failed-expressions).
+ * Evaluation of the texts of a JSON value, which may have `${ expression }` parts. An expression that fails leaves its text as
+ * it was and an entry in the summary.
+ *
+ * @see docs/contracts/orchestration.md#expression-language, #failed-expressions
  */
 import type { Meter } from '../../regex/meter.ts'
 import { createExpressionMeter, evaluateNode, type Scope } from './evaluator.ts'
@@ -28,7 +30,7 @@ interface EvaluationOptions {
   meter?: Meter
 }
 
-interface Evaluated<T> {
+interface EvaluationResult<T> {
   value: T
   /** What failed. */
   summary: ExpressionSummary
@@ -53,7 +55,7 @@ const deepestResult = 200
 const opening = '${'
 
 /** Evaluates every text within a JSON value, the keys of objects too. */
-export function evaluateTree<T>(value: T, options: EvaluationOptions): Evaluated<T> {
+export function evaluateTree<T>(value: T, options: EvaluationOptions): EvaluationResult<T> {
   const evaluation = new TreeEvaluation(options, Math.max(largestValue - sizeOf(value, largestValue), smallestRoom))
   return { value: evaluation.walk(value, []) as T, summary: evaluation.summary, succeeded: evaluation.succeeded }
 }

@@ -1,4 +1,4 @@
-/** Search for one text in another in time that grows with both, and not with their product as the runtime's own may. */
+/** Text search in linear time, where that of the runtime may be quadratic. */
 import type { Meter } from '../../regex/meter.ts'
 
 /** Characters that cost as much as one step. */

@@ -1,5 +1,5 @@
 /**
- * The values of the expression language and the conversions between them. Values are those of JSON, and numbers know
+ * Values of the expression language and the conversions between them. Values are those of JSON, and numbers know
  * whether they are whole: JSON's 3 is an integer, the literal 3.0 is a `Real`.
  */
 

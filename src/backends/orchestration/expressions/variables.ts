@@ -1,4 +1,4 @@
-/** Evaluates a list of variables one after another, each with those above it in scope (evaluator v4). */
+/** Evaluation of a list of variables, each with those above it in scope (evaluator v4). */
 import type { JsonObject } from '../../../json/values.ts'
 import type { Scope } from './evaluator.ts'
 import { executionScope } from './scopes.ts'

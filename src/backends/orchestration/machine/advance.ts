@@ -1,6 +1,5 @@
 /**
- * Moves an execution as far as it goes without waiting: starts what may start, completes what is done.
- * It looks at state only, so it may be called at any time and any number of times.
+ * Progress of an execution without waiting: starts what may start, completes what is done. It looks at state only, so it may be called at any time and any number of times.
  *
  * @see docs/contracts/orchestration.md#execution-states, #stage-states
  */

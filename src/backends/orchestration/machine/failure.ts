@@ -1,4 +1,8 @@
-/** What a failure does: the author's failure options (docs/contracts/orchestration.md#failure-options) and the error record. */
+/**
+ * Effects of a failure: the author's failure options, and the error record.
+ *
+ * @see docs/contracts/orchestration.md#failure-options
+ */
 import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Stage } from '../model.ts'
 import { isFalse } from '../model.ts'

@@ -1,4 +1,4 @@
-/** Plan of a stage: the stages ahead of its tasks, the tasks, and the stages behind them. */
+/** Plan of a stage: stages before its tasks, the tasks, and stages after them. */
 import { isTrue } from '../../../json/values.ts'
 import { evaluateStageContext } from '../expressions/stage-evaluation.ts'
 import { isTopLevel } from '../model.ts'

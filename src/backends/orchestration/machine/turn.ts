@@ -1,4 +1,4 @@
-/** One turn of the state machine: its means, and its effects for the code that stores and publishes. */
+/** One turn of the state machine: its inputs, and its effects to store and publish. */
 import type { PipelineLimits } from '../../limits.ts'
 import type { Execution, ExecutionPlace, StagePlace, Task } from '../model.ts'
 import type { StageTypes, Step } from '../stages/stage-type.ts'

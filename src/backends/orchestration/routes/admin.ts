@@ -1,4 +1,4 @@
-/** What operators and scripts ask for: force cancel, correlation, failed leaves, lists that are empty here (sections 2.4, 2.8 to 2.10). */
+/** Endpoints for operators and scripts: force cancel, correlation, failed leaves, empty lists. */
 import { hostname } from 'node:os'
 import type { FastifyInstance } from 'fastify'
 import { BackendError } from '../../backend.ts'

@@ -1,4 +1,4 @@
-/** What the routes share: answering with records, and reading list parameters. */
+/** Responses with records, and list parameters, for all routes. */
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyBaseLogger, FastifyReply } from 'fastify'

@@ -1,5 +1,6 @@
 /**
- * Trying expressions against an execution, and telling which functions there are.
+ * Evaluation of expressions against an execution, and the list of functions.
+ *
  * @see docs/contracts/orchestration.md#expression-endpoints
  */
 import type { FastifyInstance } from 'fastify'

@@ -1,4 +1,4 @@
-/** Pipeline templates as the editor of an instance asks for them: the template itself, and what an instance becomes. */
+/** Pipeline templates for the editor of an instance, and the expansion of an instance. */
 import type { FastifyInstance } from 'fastify'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { storedTemplate } from '../../../pipeline-templates/inheritance.ts'

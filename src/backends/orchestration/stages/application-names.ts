@@ -1,4 +1,8 @@
-/** What cloud providers demand of the name of an application (docs/contracts/definitions.md#names-of-applications). */
+/**
+ * Rules of cloud providers for the name of an application.
+ *
+ * @see docs/contracts/definitions.md#names-of-applications
+ */
 
 interface NameRule {
   pattern: RegExp

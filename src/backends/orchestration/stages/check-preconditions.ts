@@ -1,4 +1,4 @@
-/** `checkPreconditions`: one synthetic stage per precondition, all at once; one that does not hold fails the stage. */
+/** `checkPreconditions`: one parallel synthetic stage per precondition; a false one fails the stage. */
 
 import { describeChoice } from '../../../edit-distance.ts'
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'

@@ -1,4 +1,4 @@
-/** `manualJudgment`: waits for a person to continue or stop. */
+/** `manualJudgment`: waits until a user continues or stops the run. */
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const judgments = ['continue', 'stop'] as const

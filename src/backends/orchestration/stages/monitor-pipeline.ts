@@ -1,4 +1,4 @@
-/** `monitorPipeline`: watches executions that something else has started. */
+/** `monitorPipeline`: watches executions that another client has started. */
 import type { JsonObject } from '../../../json/values.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution } from '../model.ts'

@@ -1,4 +1,4 @@
-/** Stages that the engine cannot run: which ones a definition has, and what its author can do about them. */
+/** Stage types that the engine cannot run, and their error messages. */
 import { nearestFirst, shorten } from '../../../edit-distance.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import { withProvider } from '../submission/references.ts'

@@ -1,4 +1,4 @@
-/** `wait` lets seconds pass, by the wall clock from the start of the stage; `waitUntil` lets time pass until a moment. */
+/** `wait` passes some seconds since the start of the stage; `waitUntil` waits for a moment. */
 import { isTrue } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { StageType, TaskContext, TaskResult } from './stage-type.ts'

@@ -1,5 +1,6 @@
 /**
- * Binds the artifacts that a pipeline expects to those that its trigger received.
+ * Binding of expected artifacts to those that the trigger received.
+ *
  * @see docs/contracts/orchestration.md#expected-artifacts
  */
 

@@ -1,4 +1,4 @@
-/** Turns the body of a start request into an execution, in order (docs/contracts/orchestration.md#submission). */
+/** Conversion of a start request into an execution. @see docs/contracts/orchestration.md#submission */
 import { isObject, isTrue, type JsonObject, textOf } from '../../../json/values.ts'
 import { isTemplateInstance } from '../../../pipeline-templates/inheritance.ts'
 import { isExecutionId } from '../../../storage/ulid.ts'
@@ -76,8 +76,8 @@ function checkDefinition(body: unknown, limits: PipelineLimits): JsonObject {
 }
 
 /**
- * A run under the id of a stored pipeline is one of its runs: it is given what the last one left, and starts what follows. So
- * whoever starts something of another application under that id needs EXECUTE where the pipeline belongs.
+ * A run under the id of a stored pipeline is one of its runs: it receives what the last one left, and starts what follows. So
+ * a user who starts a definition of another application under that id needs EXECUTE on the application of the pipeline.
  *
  * @throws {BackendError} 403; 503 while the store or the permission service cannot be asked
  */

@@ -1,4 +1,4 @@
-/** Turns the body of an ad-hoc task into an execution: its jobs are stages that run one after another. */
+/** Conversion of an ad-hoc task into an execution whose stages run in sequence. */
 import { isObject, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'

@@ -1,4 +1,4 @@
-/** Reads the stages of a definition: their types, references and requisites, and refuses a graph that could never end. */
+/** Stages of a definition: types, references and requisites, with a check of the graph. */
 import { isRawNumber } from '../../../json/json.ts'
 import { isObject, type JsonObject } from '../../../json/values.ts'
 import { BackendError } from '../../backend.ts'

@@ -1,4 +1,4 @@
-/** What preparing a submission needs from around it. */
+/** Dependencies of a submission. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Access } from '../../access.ts'
 import type { CallService } from '../../backend.ts'

@@ -1,4 +1,4 @@
-/** Finds stages of a pipeline that wait for each other: such a pipeline never finishes, and breaks clients that draw it. */
+/** Detection of stages that wait for each other; such a pipeline never finishes. */
 import type { JsonObject } from '../../../json/values.ts'
 
 /** Stages of a circle that a message names. */

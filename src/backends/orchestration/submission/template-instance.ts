@@ -1,4 +1,4 @@
-/** Turns an instance of a pipeline template of the second schema into the definition that it stands for. */
+/** Expansion of an instance of a pipeline template of the second schema. */
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import {
   inheritedFields,

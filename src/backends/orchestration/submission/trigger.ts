@@ -1,4 +1,4 @@
-/** Completes the trigger of a submission, and its parameters (docs/contracts/orchestration.md#trigger). */
+/** Completion of the trigger of a submission, and of its parameters. @see docs/contracts/orchestration.md#trigger */
 import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
 import { checkOnApplication } from '../../access.ts'
 import type { Caller } from '../../backend.ts'
