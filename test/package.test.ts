@@ -11,7 +11,7 @@ import { waitFor } from './support/wait-until.ts'
 const root = resolve(import.meta.dirname, '..')
 const password = 'correct-horse-battery'
 
-test('the packed package installs alone into an empty folder and serves applications from there', async (t) => {
+test('the packed package installs and serves alone', async (t) => {
   const folder = createFolder(t)
   const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], root)
   const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('['))) as [{ filename: string }]
@@ -41,7 +41,7 @@ test('the package installs nothing else and runs no install script', () => {
   for (const name of ['preinstall', 'install', 'postinstall']) assert.equal(scripts?.[name], undefined)
 })
 
-test('every dependency is pinned exactly, and only the runtime may run an install script', () => {
+test('dependencies are pinned and run no install scripts', () => {
   const { devDependencies, allowScripts } = readJson('package.json') as Record<string, Record<string, unknown>>
   for (const [name, version] of Object.entries(devDependencies ?? {})) assert.match(String(version), /^\d+\.\d+\.\d+$/, name)
   const { packages } = readJson('package-lock.json') as {
@@ -56,7 +56,7 @@ test('every dependency is pinned exactly, and only the runtime may run an instal
   )
 })
 
-test('the lock file names everything that a clean install needs, on every platform', async (t) => {
+test("the lock file names every platform's needs", async (t) => {
   const folder = createFolder(t)
   for (const file of ['package.json', 'package-lock.json']) cpSync(join(root, file), join(folder, file))
   await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], folder)

@@ -28,7 +28,7 @@ const newcomer = {
   NODE_COMPILE_CACHE: '',
 }
 
-test(`the quick start takes a newcomer${uid === undefined ? '' : ' without rights'} to a pipeline that has succeeded`, async (t) => {
+test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a succeeded pipeline`, async (t) => {
   const [install = '', use = ''] = blocksOf('README.md', 'Quick start')
   const [clean = '', start = ''] = install.split('\n')
   assert.equal(clean, 'npm ci')
@@ -67,7 +67,7 @@ test(`the quick start takes a newcomer${uid === undefined ? '' : ' without right
   })
 })
 
-test('the command of the quick start that asks fails at a redirect', async () => {
+test('the request of the quick start fails at a redirect', async () => {
   const [, use = ''] = blocksOf('README.md', 'Quick start')
   const redirecting = createServer((_request, response) => response.writeHead(302, { location: '/login' }).end())
   await new Promise<void>((listening) => redirecting.listen(0, '127.0.0.1', listening))

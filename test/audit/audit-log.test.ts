@@ -58,7 +58,7 @@ test('events that come together are written together, in their order', async () 
   assert.deepEqual(batches, [[noted, ...recorded]])
 })
 
-test('what nobody waits for is written before the log is read or closed', async () => {
+test('accepted events are written before the log is read or closed', async () => {
   const { audit, batches, state } = createLog()
   const [first, second] = eventsOf(2) as [AuditEvent, AuditEvent]
   audit.note(first)
@@ -69,7 +69,7 @@ test('what nobody waits for is written before the log is read or closed', async 
   assert.deepEqual([batches.length, state.closed], [2, true])
 })
 
-test('the next record after a failure is preceded by how many events are missing, and the log tells beginning and end once', async () => {
+test('a gap is followed by its count, and logged once', async () => {
   const { audit, batches, state, lines } = createLog()
   const [event] = eventsOf(1) as [AuditEvent]
   state.fails = true
@@ -89,7 +89,7 @@ test('the next record after a failure is preceded by how many events are missing
   ])
 })
 
-test('while a sink hangs, memory is bounded: what comes too much is lost and counted', async () => {
+test('a sink that hangs costs bounded memory; surplus events are counted', async () => {
   const { audit, state } = createLog()
   const [event] = eventsOf(1) as [AuditEvent]
   for (let time = 0; time < 10_050; time++) audit.note(event)
@@ -104,7 +104,7 @@ test('records that have been kept long enough are removed', async () => {
   await audit.close()
 })
 
-test('the size of the log is looked at with each sweep and after five thousand records', async () => {
+test('the size of the log is checked at intervals', async () => {
   const { audit, state, lines } = createLog()
   await audit.sweep()
   for (const event of eventsOf(4999)) audit.note(event)
@@ -117,7 +117,7 @@ test('the size of the log is looked at with each sweep and after five thousand r
   await audit.close()
 })
 
-test('nobody waits for ever for a sink that hangs, and what it writes in the end is written', async (t) => {
+test('a closing log waits a bounded time for its sink', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
   const { audit, batches, state, lines } = createLog()
   const [first, second] = eventsOf(2) as [AuditEvent, AuditEvent]

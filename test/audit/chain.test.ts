@@ -7,7 +7,7 @@ import { eventsOf } from './support.ts'
 const lines = sealEvents(chainStart, eventsOf(6)).map(({ line }) => line)
 const at = (index: number) => lines[index] as string
 
-test('a chain as it was written is sound, and tells where it ends', async () => {
+test('an unaltered chain verifies and reports its end', async () => {
   const { breaks, records, first, last, incomplete } = await verifyChain(lines)
   assert.deepEqual([breaks, records, first, last?.sequence, incomplete], [[], 6, 1, 6, false])
   assert.match(last?.hash ?? '', /^[0-9a-f]{64}$/)
@@ -36,12 +36,12 @@ for (const [what, changed, expected] of [
   })
 }
 
-test('part of a record at the end is told, and is no break', async () => {
+test('a partial last record is reported and is no break', async () => {
   const { breaks, incomplete } = await verifyChain([...lines, at(5).slice(0, 50)])
   assert.deepEqual([breaks, incomplete], [[], true])
 })
 
-test('a chain whose oldest records were removed tells which is its first', async () => {
+test('a chain without its oldest records reports the first', async () => {
   const { breaks, first } = await verifyChain(lines.slice(2))
   assert.deepEqual([breaks, first], [[], 3])
 })

@@ -18,7 +18,7 @@ for (const [kind, read] of [
   ['sqlite', readAuditFile],
   ['file', linesOfAll],
 ] as const) {
-  test(`a process that is killed while it writes (${kind}) leaves a sound chain with every confirmed record, which goes on`, async (t) => {
+  test(`a killed process (${kind}) leaves a sound chain that continues`, async (t) => {
     const file = join(temporaryFolder(t), 'audit.log')
     let confirmed = 0
     for (let round = 0; round < 3; round++) {

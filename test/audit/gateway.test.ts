@@ -37,7 +37,7 @@ function shown(events: readonly AuditRecord[]) {
   return events.map(({ kind, decision, user, operation, status }) => [kind, decision, user, operation, status]).reverse()
 }
 
-test('login, logout, changes and refusals are told in their order, reads are not', async (t) => {
+test('logins, logouts, changes and refusals are recorded in order', async (t) => {
   const { open, events, dataDir } = await startAudited(t)
   const browser = open()
   await browser.visit('/auth/user')
@@ -69,7 +69,7 @@ test('login, logout, changes and refusals are told in their order, reads are not
   assert.deepEqual((await verifyChain(readAuditFile(join(dataDir, 'audit.db')))).breaks, [])
 })
 
-test('credentials that are refused are told with the method, also where nothing is asked for', async (t) => {
+test('rejected credentials are recorded with their method', async (t) => {
   const { url, events } = await startAudited(t, { 'api-tokens': { enabled: true } })
   await fetch(`${url}/version`, { headers: { 'x-spinnaker-token': 'spk_nonsense' } })
   await fetch(`${url}/pipelines/p1/cancel`, { method: 'PUT', headers: { 'x-spinnaker-token': 'spk_nonsense' } })
@@ -84,7 +84,7 @@ test('credentials that are refused are told with the method, also where nothing 
   assert.deepEqual([change?.kind, change?.decision, change?.operation], ['change', 'refused', 'cancelPipelineUsingPUT1'])
 })
 
-test('the use of a token is told once a minute while it reads, and with every change', async (t) => {
+test('token use is recorded per change and once a minute', async (t) => {
   let nowMs = Date.now()
   const fiat = await startUpstream(t, ({ path }) => (path.startsWith('/authorize/') ? known : {}))
   const orca = await startUpstream(t, { 'PUT /pipelines/p1/cancel': new Reply(200) })
@@ -114,7 +114,7 @@ test('reads are told where the operator wants it', async (t) => {
   assert.deepEqual([read?.kind, read?.operation, read?.user], ['read', 'getVersionUsingGET', 'admin'])
 })
 
-test('of bodies and queries nothing but names stands in the log and its files, and no credentials', async (t) => {
+test('the log holds names only, and no credentials', async (t) => {
   const { url, open, dataDir, events } = await startAudited(t, { 'api-tokens': { enabled: true }, audit: { reads: true } })
   const canary = 'c4n4ry'
   const headers = { ...admin, 'content-type': 'application/json', 'x-spinnaker-application': `${canary}header` }
@@ -139,7 +139,7 @@ test('of bodies and queries nothing but names stands in the log and its files, a
   assert.ok(!content.includes(browser.session as string))
 })
 
-test('a change names what it is about, wherever that stands: in the path, the query or the body', async (t) => {
+test('a change names its object from path, query or body', async (t) => {
   const { url, events } = await startAudited(t, { audit: { required: true } })
   const headers = { ...admin, 'content-type': 'application/json' }
   const body = JSON.stringify({
@@ -198,7 +198,7 @@ test('administrators page through the log by its filters, others may not', async
   assert.equal((await fetch(`${stranger.url}/audit/events`, { headers: admin })).status, 403)
 })
 
-test('a streamed answer of a change reaches the client as it was, and after its record', async (t) => {
+test('a streamed response to a change arrives after its record', async (t) => {
   const keel = await startUpstream(t, {})
   const { url, dataDir } = await startGuardedWithKeel(t, keel.url)
   const headers = { ...admin, 'content-type': 'application/json' }
@@ -221,7 +221,7 @@ test('a streamed answer of a change reaches the client as it was, and after its 
   }
 })
 
-test('a streamed answer that cannot be recorded is kept back where the log is required', async (t) => {
+test('with a required log, an unrecorded response is withheld', async (t) => {
   const keel = await startUpstream(t, {})
   const { url, dataDir } = await startGuardedWithKeel(t, keel.url, { required: true })
   const headers = { ...admin, 'content-type': 'application/json' }

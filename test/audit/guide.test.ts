@@ -40,7 +40,7 @@ async function changeSomething(t: TestContext, settings: Record<string, unknown>
   return running
 }
 
-test('whoever follows the guide asks for changes, examines the database, and sees what somebody altered', async (t) => {
+test('the guide changes, examines the database and finds an alteration', async (t) => {
   const { url, dataDir } = await changeSomething(t, {})
   const [, query = ''] = /curl -u operator:secret 'http:\/\/localhost:8084\/audit\/events\?([^']+)'/.exec(guide) ?? []
   const { events } = await askEvents(url, query, headers)
@@ -74,7 +74,7 @@ test('the files of the guide are examined as it says', async (t) => {
   assert.equal((await verify(['--nonsense'])).status, 2)
 })
 
-test('replicas share the log in Redis with the rights that the guide about replicas grants', async (t) => {
+test('replicas share the log in Redis with documented rights', async (t) => {
   const redis = await startRedis(t, { users: [documentedUser()] })
   if (redis === undefined) return
   const shared = { redis: { connection: redis.url.replace('//', '//fairlead@'), password: 'secret' }, audit: { sink: 'redis' } }

@@ -38,7 +38,7 @@ async function killDuringChange(t: TestContext, required: boolean): Promise<{ re
   return { records: recordsIn(dataDir), url }
 }
 
-test('with audit.required, a change during which the process is killed is told as interrupted by the next one', async (t) => {
+test('with audit.required, a killed change is recorded as interrupted', async (t) => {
   const { records, url } = await killDuringChange(t, true)
   const [begun, interrupted] = records
   assert.deepEqual([begun?.decision, interrupted?.decision, records.length], ['begun', 'interrupted', 2])
@@ -49,12 +49,12 @@ test('with audit.required, a change during which the process is killed is told a
   assert.deepEqual(events, [interrupted])
 })
 
-test('without it, a change during which the process is killed leaves nothing, as nobody was told that it is done', async (t) => {
+test('without audit.required, a killed change leaves no record', async (t) => {
   const { records } = await killDuringChange(t, false)
   assert.deepEqual(records, [])
 })
 
-test('a change is told as interrupted once, however often the gateway starts', async (t) => {
+test('an interrupted change is recorded once across restarts', async (t) => {
   const file = join(temporaryFolder(t), 'audit.db')
   const sink = openSqliteSink(file)
   t.after(() => sink.close())
@@ -74,7 +74,7 @@ test('a change is told as interrupted once, however often the gateway starts', a
   assert.deepEqual(await findInterrupted(sink, { process: 'own', nowMs: 6000 }), [])
 })
 
-test('where replicas share the log, a change has a quarter of an hour before it counts as interrupted', async () => {
+test('with a shared log, changes count as interrupted after minutes', async () => {
   const at = new Date(0).toISOString()
   const begun: AuditRecord = { kind: 'change', decision: 'begun', change: 'other-1', at, sequence: 1, previous: '', hash: '' }
   const shared: Pick<AuditSink, 'find' | 'since' | 'isShared'> = {
@@ -90,7 +90,7 @@ test('where replicas share the log, a change has a quarter of an hour before it 
 })
 
 for (const required of [false, true]) {
-  test(`a change whose client goes away is recorded when it is done${required ? ', and is not left as begun' : ''}`, async (t) => {
+  test(`a change without its client is still recorded${required ? ' as done' : ''}`, async (t) => {
     const orca = await startUpstream(t, ({ method }) => (method === 'GET' ? {} : silence))
     const keel = await startUpstream(t, ({ method }) => (method === 'GET' ? {} : silence))
     const gateway = await runGateway(t, {

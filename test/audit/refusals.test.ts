@@ -39,7 +39,7 @@ function dataDirOf(t: TestContext): string {
   return join(folder, 'data')
 }
 
-test('OAuth 2.0: each way in which a login is refused leaves one event with its reason, and none of what came in the query', async (t) => {
+test('OAuth 2.0: each refusal is one event with its reason', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = currentSettings(provider, {
     beside: { userInfoRequirements: { hd: 'example.com' } },
@@ -73,7 +73,7 @@ test('OAuth 2.0: each way in which a login is refused leaves one event with its 
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
-test('bearer tokens of a provider that are refused leave the method, also where nothing was asked for', async (t) => {
+test('rejected bearer tokens are recorded with their method', async (t) => {
   const provider = await startIdentityProvider(t)
   const gateway = await startOAuth2(t, currentSettings(provider))
   const headers = { authorization: 'Bearer c4n4ry' }
@@ -91,7 +91,7 @@ test('bearer tokens of a provider that are refused leave the method, also where 
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
-test('SAML: each way in which a login is refused leaves one event with its reason, and nothing of the answer', async (t) => {
+test('SAML: each refusal is one event with its reason', async (t) => {
   const dataDir = dataDirOf(t)
   const gateway = await startSaml(t, { idpInitiated: { enabled: false } }, { dataDir })
   await samlLogin(gateway, gateway.open(), { signed: 'neither' })
@@ -128,7 +128,7 @@ test('SAML: each way in which a login is refused leaves one event with its reaso
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
-test('LDAP: a wrong password, too many of them, and a directory that does not answer', async (t) => {
+test('LDAP: wrong passwords, limits and a silent directory are recorded', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
   const gateway = await runGateway(t, { ldap: { enabled: true, url: directory.url, ...pattern } })
@@ -151,7 +151,7 @@ test('LDAP: a wrong password, too many of them, and a directory that does not an
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
-test('client certificates: an untrusted and a revoked one leave events, also when TLS ends the connection', async (t) => {
+test('client certificates: rejected ones are recorded, also by TLS', async (t) => {
   const { authority, server } = await createIssuers()
   const files = createFiles(t)
   const revoked = await authority.issue({ subject: 'CN=gone' })
@@ -189,7 +189,7 @@ test('client certificates: an untrusted and a revoked one leave events, also whe
   }
 })
 
-test('a certificate that does not count is no refusal where a password does', async (t) => {
+test('an unused certificate is no refusal beside a password', async (t) => {
   const { authority, server } = await createIssuers()
   const foreign = await (await createAuthority('O=Acme, CN=CA-2')).issue({ subject: 'CN=svc' })
   const gateway = await runWithApiPort(
@@ -203,7 +203,7 @@ test('a certificate that does not count is no refusal where a password does', as
   assert.deepEqual(await recordsOf(gateway), [])
 })
 
-test('the trusted header: a name from somewhere else, and one that is no name', async (t) => {
+test('the trusted header: rejected names and peers are recorded', async (t) => {
   const elsewhere = await runGateway(t, {
     header: { enabled: true },
     server: { tomcat: { remoteip: { 'internal-proxies': '10\\.0\\.0\\.1' } } },
@@ -220,7 +220,7 @@ test('the trusted header: a name from somewhere else, and one that is no name', 
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
-test('the Identity-Aware Proxy: a token that has expired, is signed by nobody known, or cannot be judged', async (t) => {
+test('IAP: expired, foreign and unverifiable tokens are recorded', async (t) => {
   const clock = createClock(Date.now())
   const keys = await startKeyServer(t, clock.now)
   const gateway = await runGateway(
@@ -244,7 +244,7 @@ test('the Identity-Aware Proxy: a token that has expired, is signed by nobody kn
   assert.ok(!JSON.stringify(records).includes(expired.split('.')[2] ?? '-'))
 })
 
-test('API tokens: unknown, expired and revoked ones, and one that may not do what was asked for', async (t) => {
+test('API tokens: unusable tokens and denied operations are recorded', async (t) => {
   const clock = createClock(Date.now())
   const dataDir = dataDirOf(t)
   const gateway = await startWithTokens(t, {}, { now: clock.now, dataDir })
@@ -272,7 +272,7 @@ test('API tokens: unknown, expired and revoked ones, and one that may not do wha
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
-test('a refused login names its user where there is one of that name, and nobody otherwise', async (t) => {
+test('a refused login names only an existing user', async (t) => {
   const gateway = await startGuarded(t)
   await gateway.open().login('admin', 'wrong')
   await gateway.open().login('c4n4ry', 'wrong')
@@ -290,7 +290,7 @@ test('a refused login names its user where there is one of that name, and nobody
   assert.doesNotMatch(JSON.stringify(records), /c4n4ry/)
 })
 
-test('too many wrong passwords in HTTP Basic are told with the method and the user', async (t) => {
+test('too many wrong HTTP Basic passwords are recorded', async (t) => {
   const gateway = await startGuarded(t)
   const headers = basic('admin', 'wrong')
   for (let time = 0; time < 12; time++) await fetch(`${gateway.url}/credentials`, { headers, redirect: 'manual' })
@@ -312,7 +312,7 @@ test('too many wrong passwords in HTTP Basic are told with the method and the us
   ])
 })
 
-test('what is refused before any login leaves a code: a shed change, an ambiguous path, a page of strangers', async (t) => {
+test('refusals before the login leave a code', async (t) => {
   const gateway = await startGuarded(t, {
     requestShedding: { enabled: true, paths: '/pipelines/shed/.*' },
   })

@@ -105,7 +105,7 @@ async function start(t: TestContext, settings: Record<string, unknown>) {
 }
 
 for (const sink of ['sqlite', 'file', 'redis'] as const) {
-  test(`no secret reaches the sink ${sink}, wherever it stands in a request`, async (t) => {
+  test(`no secret of a request reaches the sink ${sink}`, async (t) => {
     const redis = sink === 'redis' ? await startRedis(t, { users: [documentedUser()] }) : undefined
     if (sink === 'redis' && redis === undefined) return
     const connection = redis && { connection: redis.url.replace('//', '//fairlead@'), password: 'secret' }

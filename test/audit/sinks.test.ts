@@ -63,7 +63,7 @@ const places: Record<string, (t: TestContext) => Promise<Place | undefined>> = {
 }
 
 for (const [name, openPlace] of Object.entries(places)) {
-  test(`${name}: the chain runs through a restart, and pages lead from the newest record to the oldest`, async (t) => {
+  test(`${name}: the chain survives restarts and is read in pages`, async (t) => {
     const place = await openPlace(t)
     if (place === undefined) return
     const first = await place.open()
@@ -99,7 +99,7 @@ for (const [name, openPlace] of Object.entries(places)) {
     assert.deepEqual(await found({ user: "x' OR 1=1 --" }), [])
   })
 
-  test(`${name}: what is old enough is removed, the end of the chain never`, async (t) => {
+  test(`${name}: old records are removed, the last one never`, async (t) => {
     const place = await openPlace(t)
     if (place === undefined) return
     const sink = await place.open()
@@ -116,7 +116,7 @@ for (const [name, openPlace] of Object.entries(places)) {
 }
 
 for (const [name, openPlace] of Object.entries(places)) {
-  test(`${name}: a log that is too large loses its oldest records, and the chain stays sound`, async (t) => {
+  test(`${name}: a log beyond its size loses its oldest records`, async (t) => {
     const place = await openPlace(t)
     if (place === undefined) return
     const sink = await place.open()
@@ -160,7 +160,7 @@ test('Redis: replicas that write at once write one chain', async (t) => {
   assert.deepEqual([breaks, records], [[], 120])
 })
 
-test('SQLite: a column that says something else than its record shows, so that the search cannot be deceived', async (t) => {
+test('SQLite: a column that contradicts its record is found', async (t) => {
   const file = join(temporaryFolder(t), 'audit.db')
   const sink = openSqliteSink(file)
   await sink.append(eventsOf(3))
@@ -173,14 +173,14 @@ test('SQLite: a column that says something else than its record shows, so that t
   assert.match(first?.problem ?? '', /^was altered/)
 })
 
-test('SQLite: a file that is no database is refused with what to do, and stays', async (t) => {
+test('SQLite: a file that is no database is rejected', async (t) => {
   const file = join(temporaryFolder(t), 'audit.db')
   appendFileSync(file, 'no database, although long enough to look like one. '.repeat(30))
   assert.throws(() => openSqliteSink(file), /audit\.db cannot be used: .*Move it away/)
   assert.match(readFileSync(file, 'utf8'), /^no database/)
 })
 
-test('files: another is begun by size and by age, and the chain runs through all', async (t) => {
+test('files: rotation by size and age keeps the chain', async (t) => {
   const folder = temporaryFolder(t)
   const sink = await openFileSink(fileOptions(folder))
   t.after(() => sink.close())
@@ -192,7 +192,7 @@ test('files: another is begun by size and by age, and the chain runs through all
   assert.deepEqual((await verifyChain(linesOfAll(join(folder, 'audit.log')))).breaks, [])
 })
 
-test('files: a record that a crash has cut off is dropped, and the chain goes on behind the last complete one', async (t) => {
+test('files: a partial record is dropped and the chain continues', async (t) => {
   const options = fileOptions(temporaryFolder(t), 1_000_000)
   const first = await openFileSink(options)
   await first.append(eventsOf(3))
@@ -205,7 +205,7 @@ test('files: a record that a crash has cut off is dropped, and the chain goes on
   assert.deepEqual([breaks, records], [[], 4])
 })
 
-test('standard output: the lines of the audit log stand whole among those of the log', async (t) => {
+test('standard output: audit lines are not mixed with log lines', async (t) => {
   const gateway = startServe(t, { audit: { sink: 'stdout' } })
   const url = await gateway.listening
   const ask = async () => (await fetch(`${url}/auth/deleteSessionCache`, { method: 'POST' })).arrayBuffer()

@@ -115,7 +115,7 @@ async function startIn(t: TestContext, { settings }: Place, required: boolean) {
 }
 
 for (const [what, openPlace] of Object.entries(places)) {
-  test(`${what}: with audit.required changes are refused, reads go on, and both are well again by themselves`, async (t) => {
+  test(`${what}: with audit.required, changes fail until the sink recovers`, async (t) => {
     const place = await openPlace(t)
     if (place === undefined) return
     const gateway = await startIn(t, place, true)
@@ -136,7 +136,7 @@ for (const [what, openPlace] of Object.entries(places)) {
     assert.deepEqual((await verifyChain(place.lines())).breaks, [])
   })
 
-  test(`${what}: without audit.required changes are made, the trouble is told once, and the log says what is missing`, async (t) => {
+  test(`${what}: without audit.required, changes succeed and losses are reported`, async (t) => {
     const place = await openPlace(t)
     if (place === undefined) return
     const gateway = await startIn(t, place, false)
@@ -170,7 +170,7 @@ for (const [what, take] of [
   ['moved away by another program', (file: string) => renameSync(file, `${file}.1`)],
   ['cut off by another program', (file: string) => writeFileSync(file, '')],
 ] as const) {
-  test(`a file that is ${what} is begun anew, and the chain shows what was in it`, async (t) => {
+  test(`a file that is ${what} is replaced, and the chain shows it`, async (t) => {
     const place = filePlace(t)
     const gateway = await startIn(t, place, true)
     assert.equal((await gateway.cancel()).status, 200)
@@ -194,7 +194,7 @@ for (const [what, take] of [
   })
 }
 
-test('a file that may not grow any further keeps its complete records', async (t) => {
+test('a full file keeps its complete records', async (t) => {
   const file = join(temporaryFolder(t), 'audit.log')
   const writer = resolve(import.meta.dirname, 'limited-writer.ts')
   const { stdout } = await promisify(execFile)('prlimit', ['--fsize=20000', process.execPath, writer, file]).catch(
@@ -210,7 +210,7 @@ test('a file that may not grow any further keeps its complete records', async (t
   assert.deepEqual([breaks, records, incomplete], [[], written, false])
 })
 
-test('a path that is no regular file is refused at the start, with what to do', async (t) => {
+test('a path that is no regular file prevents the start', async (t) => {
   const place = filePlace(t)
   mkdirSync(place.file, { recursive: true })
   await assert.rejects(startIn(t, place, false), /audit\.log cannot be used: it is no regular file\. Set audit\.file/)
@@ -220,7 +220,7 @@ test('a path that is no regular file is refused at the start, with what to do', 
   )
 })
 
-test('two gateways do not write one file: the second is told to take another', async (t) => {
+test('a second gateway on one file is rejected', async (t) => {
   const place = filePlace(t)
   const first = await startIn(t, place, false)
   await assert.rejects(startIn(t, place, false), /another process holds .*\.lock\. Set audit\.file to another one/)
@@ -228,7 +228,7 @@ test('two gateways do not write one file: the second is told to take another', a
   await startIn(t, place, false)
 })
 
-test('a database that somebody blocks is told and waited for no longer than a moment', async (t) => {
+test('a locked database is reported after a bounded wait', async (t) => {
   const place: Place = { settings: { audit: {} }, break: () => {}, repair: () => {}, lines: () => [] }
   const gateway = await startIn(t, place, false)
   const file = join(gateway.dataDir, 'audit.db')

@@ -35,7 +35,7 @@ async function writeFiles(t: TestContext): Promise<string[]> {
   return files
 }
 
-test('all files of a log are sound, also when the last line was cut off by the end of the process', async (t) => {
+test('all files verify even if the last line is partial', async (t) => {
   const files = await writeFiles(t)
   appendFileSync(files.at(-1) as string, '{"at":"2026-07-01T12:0')
   const { status, text } = await verify(files)
@@ -45,7 +45,7 @@ test('all files of a log are sound, also when the last line was cut off by the e
   assert.match(text, /^the last line is incomplete/m)
 })
 
-test('a file that is missing between two others is told with what was in it', async (t) => {
+test('a missing rotated file is reported with its records', async (t) => {
   const files = await writeFiles(t)
   const [first = '', second = '', third = ''] = files
   const inFirst = readFileSync(first, 'utf8').trimEnd().split('\n').length
@@ -66,7 +66,7 @@ test('a line that was altered is told with its file', async (t) => {
   assert.ok(text.startsWith(`${join(dirname(second), basename(second))}, line 1, was altered`), text)
 })
 
-test('the stream in Redis is examined with the rights that are documented, and what was altered there shows', async (t) => {
+test('the stream in Redis is verified with documented rights', async (t) => {
   const server = await startRedis(t, { users: [documentedUser()] })
   if (server === undefined) return
   const place = { kind: 'server', host: '127.0.0.1', port: server.port } as const

@@ -17,14 +17,14 @@ interface Failed {
   readonly stderr: string
 }
 
-test('a command whose output nobody reads to the end says nothing about that', async () => {
+test('a closed output pipe is no error', async () => {
   const line = `set -o pipefail; '${process.execPath}' '${program}' openapi | head -c 20`
   const { stdout, stderr } = await run('bash', ['-c', line], { cwd })
   assert.match(stdout, /openapi/)
   assert.equal(stderr, '')
 })
 
-test('an output that cannot be written ends a command with one line', { skip: !existsSync('/dev/full') }, async () => {
+test('an unwritable output ends a command with one line', { skip: !existsSync('/dev/full') }, async () => {
   await assert.rejects(
     run('bash', ['-c', `'${process.execPath}' '${program}' version > /dev/full`], { cwd }),
     (error: Failed) => {
@@ -73,7 +73,7 @@ for (const [args, mentions, not = /[\s\S]{4000}/] of helps) {
 }
 
 for (const name of ['user', 'token']) {
-  test(`the help of the program and the README list every action of ${name}`, async (t) => {
+  test(`help and README list every action of ${name}`, async (t) => {
     const written = t.mock.method(process.stdout, 'write', () => true)
     await runCommand(['--help'])
     const help = String(written.mock.calls[0]?.arguments[0])

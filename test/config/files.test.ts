@@ -114,7 +114,7 @@ function* textKeys(key: string, schema: z.core.$ZodType): Generator<[key: string
   else if (core instanceof z.ZodString) yield [key, description]
 }
 
-test('every setting that names a file is refused when the file cannot be used', async (t) => {
+test('every setting that names a file rejects an unusable one', async (t) => {
   const folder = folderOf(t)
   const garbage = join(folder, 'garbage')
   writeFileSync(garbage, 'nothing that anybody could use')
@@ -154,7 +154,7 @@ test('every setting that names a file is refused when the file cannot be used', 
   }
 })
 
-test('what stands in the way of a start is found without changing anything', async (t) => {
+test('obstacles of a start are found without any change', async (t) => {
   const folder = folderOf(t)
   const obstaclesOf = async (settings: Record<string, unknown>) => {
     const { config } = await load(t, { settings: { 'server.port': 0, 'server.address': '127.0.0.1', ...settings } })
@@ -221,7 +221,7 @@ test('what stands in the way of a start is found without changing anything', asy
   }
 })
 
-test('a port in use passes, since the gateway itself may listen there', async (t) => {
+test('a port in use is not a lasting obstacle', async (t) => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())

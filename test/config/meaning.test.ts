@@ -6,7 +6,7 @@ import { formatSettingsReference } from '../../src/config/reference.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
 
-test('without configuration everything is embedded, asks for a login, and listens on this machine only', async (t) => {
+test('by default everything is embedded, protected and local', async (t) => {
   const { config, notices, sources } = await load(t, {})
 
   assert.equal(config.http.address, '127.0.0.1')
@@ -59,7 +59,7 @@ for (const [title, yaml, kind, baseUrl] of addresses) {
   })
 }
 
-test('services that stay embedded beside external ones are named, and the listener is open to others', async (t) => {
+test('embedded services beside external ones are named', async (t) => {
   const { config, notices } = await load(t, {
     'config/gate.yml':
       'services: {orca: {baseUrl: "http://o:1"}, igor: {enabled: true}, fiat.enabled: false}\nsecurity.basicform.enabled: true\n',

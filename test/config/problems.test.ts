@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { checkConfig, type Given, load, problemsOf, write } from './given.ts'
 
-test('all mistakes of all sources are told at once, by file and line', async (t) => {
+test('all errors of all sources are reported at once', async (t) => {
   const problems = await problemsOf(t, {
     'config/spinnaker.yml': 'services:\n  orca:\n    baseUrl: orca:8083\n    enabled: maybe\n  ocra:\n    baseUrl: http://o\n',
     'config/gate.yml': 'server.port: 70000\nserver:\n  adress: 0.0.0.0\ncors.allow-mode: both\nsaml.enabled: true\n',
@@ -87,7 +87,7 @@ test('what belongs to no gateway is named in one line', async (t) => {
   assert.deepEqual(notices, ['Passed over, since no gateway needs it: management, persistentStorage, providers, spring.jackson.'])
 })
 
-test('a slip in a file that all services read is still a problem', async (t) => {
+test('an error in a shared file is reported', async (t) => {
   const problems = await problemsOf(t, { 'config/spinnaker.yml': 'servces: {orca: {baseUrl: "http://x"}}\n' })
 
   assert.deepEqual(problems, ['config/spinnaker.yml:1: servces: is not a known key; did you mean services?'])
@@ -132,7 +132,7 @@ for (const [title, given] of leaks) {
   })
 }
 
-test('an unknown variable that is meant for the gateway is told with the one that was meant', async (t) => {
+test('an unknown variable is reported with a suggestion', async (t) => {
   const given: Given = { env: { FAIRLEAD_DATA_DIRR: 'x' } }
   const other: Given = { env: { SERVICES_OCRA_BASEURL: 'http://x', PATH: '/bin', HTTP_PROXY: 'http://p' } }
 
@@ -144,7 +144,7 @@ test('an unknown variable that is meant for the gateway is told with the one tha
   ])
 })
 
-test('what a cluster sets for its services is not taken for settings', async (t) => {
+test('variables that a cluster sets are not settings', async (t) => {
   const env = {
     SERVER_PORT: 'tcp://10.0.0.1:80',
     REDIS_PORT: 'tcp://10.0.0.1:6379',
@@ -164,7 +164,7 @@ test('what a cluster sets for its services is not taken for settings', async (t)
   )
 })
 
-test('the check says what was read and what it amounts to, or every problem', async (t) => {
+test('the check reports what it read, or every problem', async (t) => {
   const good = await checkConfig(write(t, { 'config/gate.yml': 'services.orca.baseUrl: http://o:1\n' }))
   const bad = await checkConfig(write(t, { 'config/gate.yml': 'a: 1\n' }))
 
@@ -191,7 +191,7 @@ const summarized = [
   { given: 'rate-limit: {enabled: true, learning: false}\n', lines: ['Rate limits: 60 requests in 10 seconds, enforced'] },
 ]
 for (const { given, lines } of summarized) {
-  test(`the check tells who may do what, how much, and where it is recorded: ${lines.join('; ')}`, async (t) => {
+  test(`the check reports permissions, limits and the audit log: ${lines.join('; ')}`, async (t) => {
     const { text } = await checkConfig(write(t, { 'config/gate.yml': given }))
     for (const line of lines) assert.ok(text.split('\n').includes(line), `${line} is not in:\n${text}`)
   })

@@ -44,7 +44,7 @@ for (const [index, path] of order.entries()) {
   })
 }
 
-test('the environment wins over files, JSON in the environment over that, given settings over all', async (t) => {
+test('variables win over files, and arguments over all', async (t) => {
   const files = { 'config/gate.yml': port(1) }
   const env = { SERVER_PORT: '2' }
   const json = { ...env, SPRING_APPLICATION_JSON: '{"server.port": 3}' }
@@ -70,7 +70,7 @@ test('only fairlead.yml counts in the working directory itself', async (t) => {
   assert.equal(config.http.port, 8084)
 })
 
-test('a file or directory that is named and absent is a problem', async (t) => {
+test('a named file that is missing is a problem', async (t) => {
   const [first, second] = await problemsOf(t, { files: ['absent.yml'], env: { SPRING_CONFIG_ADDITIONAL_LOCATION: '/absent/' } })
 
   assert.match(first ?? '', /^--config: .*absent\.yml does not exist; correct the path$/)
@@ -93,7 +93,7 @@ test('maps are merged across files; lists and values are replaced', async (t) =>
   assert.deepEqual([baseUrl, readTimeoutMs, config.backends.adminRoles], ['http://b:2', 7, ['c']])
 })
 
-test('an empty value in a later file takes back what an earlier one says', async (t) => {
+test('an empty value in a later file resets the key', async (t) => {
   const { config } = await load(t, { 'config/gate.yml': port(1), 'config/gate-local.yml': 'server: {port: }\n' })
 
   assert.equal(config.http.port, 8084)
@@ -134,7 +134,7 @@ test('a document that does not count is not checked', async (t) => {
   assert.deepEqual(await problemsOf(t, given), [])
 })
 
-test('files may name, include and group profiles, unless the environment names them', async (t) => {
+test('files may name, include and group profiles', async (t) => {
   const files: Given = {
     'config/gate.yml': `spring.profiles: {active: "\${P:blue}", group: {blue: "sky,sea"}}\n`,
     'config/gate-sea.yml': port(1),
@@ -157,13 +157,13 @@ test('a malformed profile expression and an import are problems', async (t) => {
   ])
 })
 
-test('an empty list of profiles in the environment leaves the choice to the files', async (t) => {
+test('an empty profile variable leaves the choice to files', async (t) => {
   const files: Given = { 'config/gate.yml': 'spring.profiles.active: blue\n', 'config/gate-blue.yml': port(1) }
 
   assert.equal((await load(t, { ...files, env: { SPRING_PROFILES_ACTIVE: '' } })).config.http.port, 1)
 })
 
-test('a file in the place of a directory is not read, a directory in the place of a file is a problem', async (t) => {
+test('a directory in place of a file is a problem', async (t) => {
   const places = write(t, { 'config/gate.yml/x.yml': '' })
   rmSync(join(places.cwd as string, 'home'), { recursive: true, force: true })
   writeFileSync(join(places.cwd as string, 'system'), 'a: 1')
@@ -181,7 +181,7 @@ test('a profile name cannot lead out of the directory', async (t) => {
   assert.equal(config.http.port, 8084)
 })
 
-test('the data directory is relative to the working directory and has a short variable', async (t) => {
+test('the data directory is relative to the working directory', async (t) => {
   const places = write(t, { 'config/gate.yml': 'data: {dir: state}\n' })
 
   assert.equal((await loadConfig(places)).config.backends.dataDir, join(places.cwd as string, 'state'))

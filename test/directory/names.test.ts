@@ -28,7 +28,7 @@ for (const [typed, expected] of escaped) {
   })
 }
 
-test('the first value of a name is read in every way of writing it', () => {
+test('the first attribute is read in every notation', () => {
   assert.equal(leadingValue(String.raw`CN=J\C3\BCrgen\2C Dev ,OU=x`), 'Jürgen, Dev')
   assert.equal(leadingValue('cn = Dev + sn=x,ou=y'), 'Dev')
   assert.equal(leadingValue('2.5.4.3=Dev'), 'Dev')
@@ -44,7 +44,7 @@ test('two ways of writing one name are recognized', () => {
   assert.ok(!isSameDn(String.raw`cn=a\,ou=b`, 'cn=a,ou=b'))
 })
 
-test('what is put into a filter never becomes part of its syntax', () => {
+test('values never become part of the filter syntax', () => {
   const template = parseFilterTemplate('(&(objectClass=person)(|(uid={0})(mail={0}@*)(!(cn>={1}))))')
   const filled = fillFilter(template, ['*)(uid=*', '$&({0})'])
   assert.equal(
@@ -54,7 +54,7 @@ test('what is put into a filter never becomes part of its syntax', () => {
   assert.equal(template.toString(), '(&(objectClass=person)(|(uid={0})(mail={0}@*)(!(cn>={1}))))')
 })
 
-test('escaped letters of a filter in the settings mean what they say', () => {
+test('escaped letters in a configured filter are decoded', () => {
   assert.equal(parseFilterTemplate(String.raw`(ou=M\c3\bcnchen\2a)`).toString(), String.raw`(ou=München\2a)`)
   assert.throws(() => parseFilterTemplate('(uid)'), /Invalid expression/)
 })

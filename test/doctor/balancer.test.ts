@@ -21,7 +21,7 @@ const oauth2 = {
   },
 }
 
-test('redirect addresses of both generations are listed, and which of them has to be registered', async (t) => {
+test('redirect addresses of both generations are listed', async (t) => {
   const older = await examineSettings(t, oauth2, { publicUrl })
   assert.deepEqual(
     older.addresses.map(({ url, needed }) => [url, needed]),
@@ -40,7 +40,7 @@ test('redirect addresses of both generations are listed, and which of them has t
   )
 })
 
-test('entity ID, ACS URL and metadata of SAML are listed for the public address', async (t) => {
+test('addresses of SAML are listed for the public address', async (t) => {
   const { metadata } = await startSamlIdentityProvider(t)
   const { addresses } = await examineSettings(
     t,
@@ -56,7 +56,7 @@ test('entity ID, ACS URL and metadata of SAML are listed for the public address'
   assert.ok(addresses.some(({ url, needed: isNeeded }) => !isNeeded && url === `${publicUrl}/login/saml2/sso/SSO`))
 })
 
-test('a proxy whose headers are not believed breaks scheme and cookie, and the doctor says what to set', async (t) => {
+test('an untrusted proxy breaks the scheme, and the doctor explains it', async (t) => {
   const findings = about(await examineSettings(t, oauth2, { publicUrl }), 'Balancer')
   assert.deepEqual(
     findings.map(({ verdict }) => verdict),
@@ -69,7 +69,7 @@ test('a proxy whose headers are not believed breaks scheme and cookie, and the d
   assert.match(findings[0]?.found ?? '', /host 127\.0\.0\.1 instead of gate\.example\.com.*port 8084 instead of 443/)
 })
 
-test('with believed headers all is well, and a proxy that does not send them is warned of', async (t) => {
+test('trusted headers are valid; a proxy without them is reported', async (t) => {
   const settings = { ...oauth2, server: { 'forward-headers-strategy': 'native' } }
   const findings = about(await examineSettings(t, settings, { publicUrl }), 'Balancer')
   assert.deepEqual(
@@ -121,7 +121,7 @@ for (const { what, settings, options, found, advice, ...rest } of cases) {
   })
 }
 
-test('what is said about each proxy is what the gateway answers to it', async (t) => {
+test('the findings about each proxy match the responses', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = { ...currentSettings(provider), server: { 'forward-headers-strategy': 'native' } }
   const gateway = await startOAuth2(t, settings)

@@ -43,7 +43,7 @@ function argsOf(command: string): string[] {
   return command.trim().split(' ').slice(1)
 }
 
-test('sections 1 and 2: addresses come first, and the balancer is a problem until headers are believed', async (t) => {
+test('sections 1 and 2: addresses first, then the balancer', async (t) => {
   const [command = ''] = blocks('bash')
   const [addresses = '', problem = ''] = blocks('text')
   const before = await run(await follow(t), argsOf(command))
@@ -58,7 +58,7 @@ test('sections 1 and 2: addresses come first, and the balancer is a problem unti
   assert.ok(!after.output.includes('s3cret'))
 })
 
-test('section 3: what a provider says about somebody is judged as the guide shows it', async (t) => {
+test('section 3: claims of a provider are judged as shown', async (t) => {
   const folder = await follow(t)
   writeFileSync(join(folder, 'alice.json'), blocks('json')[0] ?? '')
   const { output, status } = await run(folder, argsOf(blocks('bash')[2] ?? ''))
@@ -89,7 +89,7 @@ const misuses = [
   [['doctor', '--colour'], /There is no option --colour/],
 ] as const
 
-test('what is wrong with a command is said, with where to find help', async (t) => {
+test('a wrong command line is reported with its help', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-guide-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const results = await Promise.all(misuses.map(([args]) => run(folder, args)))

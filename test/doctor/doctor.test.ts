@@ -21,7 +21,7 @@ import { about, brief, examineSettings, load } from './support.ts'
 
 const dayMs = 86_400_000
 
-test('a provider that is in order is found so, the secret of the client included', async (t) => {
+test('a working provider is confirmed with its secret', async (t) => {
   const redirectUri = 'https://gate.example.com/login/oauth2/code/corp'
   const provider = await startCertifiedProvider(t, {
     client_id: clientId,
@@ -36,7 +36,7 @@ test('a provider that is in order is found so, the secret of the client included
   assert.match(findings.find(({ tried }) => tried === 'compare user names')?.found ?? '', /upper-case letters are refused/)
 })
 
-test('a wrong secret of the client is a problem, and the secret is not shown', async (t) => {
+test('a wrong client secret is a problem and stays hidden', async (t) => {
   const redirectUri = 'https://gate.example.com/login/oauth2/code/corp'
   const provider = await startCertifiedProvider(t, {
     client_id: clientId,
@@ -52,7 +52,7 @@ test('a wrong secret of the client is a problem, and the secret is not shown', a
   assert.equal(examination.verdict, 'problem')
 })
 
-test('an issuer that names itself otherwise, and keys that are not there, are problems', async (t) => {
+test('another issuer and missing keys are problems', async (t) => {
   const provider = await startIdentityProvider(t, {
     metadata: (document) => ({ ...document, issuer: 'https://other.example.com' }),
   })
@@ -64,7 +64,7 @@ test('an issuer that names itself otherwise, and keys that are not there, are pr
   ])
 })
 
-test('the certificate of a SAML identity provider is watched, and a key that is missing for signatures is a problem', async (t) => {
+test('a SAML certificate is dated; a missing signing key is a problem', async (t) => {
   const authority = await createAuthority('CN=IdP')
   const { cert, key } = await authority.issue({ subject: 'CN=idp', notAfter: Date.now() + 3 * dayMs })
   const base64 = (cert.split('-----END')[0] ?? '').replace(/-----[^-]+-----|\s/g, '')
@@ -76,7 +76,7 @@ test('the certificate of a SAML identity provider is watched, and a key that is 
   assert.match(findings.find(({ verdict }) => verdict === 'problem')?.advice ?? '', /saml\.signingCredentials/)
 })
 
-test('SAML metadata that is not there is a problem that names its key', async (t) => {
+test('missing SAML metadata is a problem that names its key', async (t) => {
   const metadataUrl = `http://127.0.0.1:${await freePort()}/metadata?key=hidden`
   const saml = { enabled: true, metadataUrl, issuerId: 'spinnaker' }
   const examination = await examineSettings(t, { saml })
@@ -86,7 +86,7 @@ test('SAML metadata that is not there is a problem that names its key', async (t
   assert.ok(!JSON.stringify(examination).includes('hidden'))
 })
 
-test('a directory is tried with connection, manager and searches, and each of them can be what is wrong', async (t) => {
+test('a directory is tested by connection, manager and searches', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
   const ldap = {
@@ -116,7 +116,7 @@ test('a directory is tried with connection, manager and searches, and each of th
   assert.match((await wrong({}))[0]?.found ?? '', /ECONNREFUSED/)
 })
 
-test('the directory that roles come from is tried like that of the login, and its own keys are named', async (t) => {
+test('the directory of roles is tested with its own keys', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
   const source = {
@@ -144,7 +144,7 @@ test('the directory that roles come from is tried like that of the login, and it
   assert.deepEqual(about(external, 'LDAP for roles'), [])
 })
 
-test('Redis is tried with every right that the stores need, and leaves nothing behind', async (t) => {
+test('Redis is tested with all rights and stays unchanged', async (t) => {
   const server = await startRedis(t, {
     users: ['user full on >secret ~* +@all', 'user poor on >secret ~spring:session* +@all -eval -evalsha -scan'],
   })
@@ -186,13 +186,13 @@ test('the rights that the guide about replicas lists are enough', async (t) => {
   assert.ok(findings.length >= 15)
 })
 
-test('a Redis that is not there is found within the time for one answer', async (t) => {
+test('an absent Redis is reported after one timeout', async (t) => {
   const [finding] = about(await examineSettings(t, { redis: { connection: 'redis://127.0.0.1:1' } }), 'Redis')
   assert.equal(finding?.verdict, 'problem')
   assert.match(finding?.found ?? '', /ECONNREFUSED/)
 })
 
-test('every address of a service is asked for its health, with the time that it takes', async (t) => {
+test('each service address is asked for its health', async (t) => {
   const good = await startUpstream(t, { 'GET /health': { status: 'UP' } })
   const bad = await startUpstream(t, { 'GET /health': new Reply(503) })
   const services = {
@@ -209,7 +209,7 @@ test('every address of a service is asked for its health, with the time that it 
   assert.ok(!JSON.stringify(examination).includes('hidden'))
 })
 
-test('a peer that takes a connection and says nothing does not hold the doctor up', { timeout: 300_000 }, async (t) => {
+test('a silent peer does not delay the doctor', { timeout: 300_000 }, async (t) => {
   const silent = createServer(() => {})
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
   t.after(() => silent.close())
@@ -228,7 +228,7 @@ test('a peer that takes a connection and says nothing does not hold the doctor u
     assert.equal(about(examination, subject)[0]?.verdict, 'problem', subject)
 })
 
-test('a clock that is wrong is noticed at the Date header of others', async (t) => {
+test('a wrong clock is found by the Date header', async (t) => {
   const upstream = await startUpstream(t, { 'GET /health': { status: 'UP' } })
   const settings = { services: { orca: { baseUrl: upstream.url } } }
   const [good] = about(await examineSettings(t, settings), 'Clock')
@@ -239,7 +239,7 @@ test('a clock that is wrong is noticed at the Date header of others', async (t) 
   assert.match(bad?.found ?? '', /(?:599|60\d) s ahead/)
 })
 
-test('certificates of listeners, trusted authorities and revocation lists are read and dated', async (t) => {
+test('certificates and revocation lists are read and dated', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-doctor-tls-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const authority = await createAuthority('CN=CA-1')
@@ -282,14 +282,14 @@ test('a data directory that others may read is warned of', async (t) => {
   )
 })
 
-test('the doctor works while the gateway runs, and finds its embedded back ends', async (t) => {
+test('the doctor works while the gateway runs', async (t) => {
   const { dataDir } = await runGateway(t, { services: { orca: { baseUrl: 'embedded' } } })
   const { config } = await load(t, { data: { dir: dataDir }, services: { orca: { baseUrl: 'embedded' } } })
   const examination = await examine({ config, notices: [], publicUrl: undefined, proxyAddress: '10.0.0.1' })
   assert.match(about(examination, 'Service orca')[0]?.found ?? '', /answers 200/)
 })
 
-test('the text begins with what to register, and ends with the counts', async (t) => {
+test('the report begins with addresses and ends with counts', async (t) => {
   const examination = await examineSettings(t, currentSettings({ url: 'http://127.0.0.1:1' }), {
     publicUrl: 'https://gate.example.com',
   })

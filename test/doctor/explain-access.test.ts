@@ -9,7 +9,7 @@ import { openUsers } from '../../src/login/form/users.ts'
 import { basic } from '../login/support.ts'
 import { runGateway } from '../support/gateway.ts'
 
-test('an access is explained with the demand, the roles and the rule', async (t) => {
+test('an access is explained by demand, roles and rule', async (t) => {
   const settings = { fairlead: { admin: { password: 'correct horse' } } }
   const { url, dataDir } = await runGateway(t, settings, { embedded: true })
   const users = openUsers(dataDir)

@@ -6,7 +6,7 @@ import { about, brief, examineSettings } from './support.ts'
 
 const using = { audit: { sink: 'redis' }, 'rate-limit': { enabled: true, learning: false }, 'api-tokens': { enabled: false } }
 
-test('the documented rights are enough for the audit log and for rate limits, and nothing stays behind', async (t) => {
+test('documented Redis rights suffice and nothing remains', async (t) => {
   const server = await startRedis(t, { users: [documentedUser()] })
   if (server === undefined) return
   const redis = { connection: `redis://fairlead:secret@127.0.0.1:${server.port}` }

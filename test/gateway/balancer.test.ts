@@ -16,7 +16,7 @@ interface Setting {
   open(): Browser
 }
 
-test('auth-scenario 14, 62, 63: the whole login works, although every request reaches another replica than the one before', async (t) => {
+test('auth-scenario 14, 62, 63: a login succeeds although each request reaches another replica', async (t) => {
   const setting = await start(t)
   if (setting === undefined) return
   const { balancer, open } = setting
@@ -48,7 +48,7 @@ test('auth-scenario 14, 62, 63: the whole login works, although every request re
   for (const [index, one] of targets.entries()) if (index > 0) assert.notEqual(one, targets[index - 1])
 })
 
-test('services see the address of the browser’s request, whichever replica asks them', async (t) => {
+test('services see the address of the browser at each replica', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /credentials': [{ name: 'prod' }] })
   const setting = await start(t, clouddriver.url)
   if (setting === undefined) return
@@ -61,7 +61,7 @@ test('services see the address of the browser’s request, whichever replica ask
   assert.deepEqual(users, ['admin', 'admin', 'admin', 'admin'])
 })
 
-test('when one replica stops, its users go on at the other without a login', async (t) => {
+test('users of a stopped replica continue at another', async (t) => {
   const setting = await start(t)
   if (setting === undefined) return
   const browser = setting.open()

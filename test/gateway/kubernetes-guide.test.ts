@@ -141,7 +141,7 @@ test('every metric that the guide names exists', async () => {
   )
 })
 
-test('a process that may write nothing but its data answers the probes until it ends', async (t) => {
+test('a process with read-only files answers probes until its end', async (t) => {
   const [workload = assert.fail('a StatefulSet')] = ofKind<Workload>('StatefulSet')
   const { readinessProbe, livenessProbe } = containerOf(workload)
   const collector = await startCollector(t)

@@ -40,7 +40,7 @@ async function untilAsked(service: Upstream, times = 1): Promise<void> {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`after ${signal} what is in flight is finished, nothing new is accepted, and the process ends with 0`, async (t) => {
+  test(`after ${signal} running requests finish and the process exits 0`, async (t) => {
     const clouddriver = await startUpstream(t, { 'GET /networks': silence })
     const services = { clouddriver: { baseUrl: clouddriver.url } }
     const gateway = startServe(t, { services, spring: { lifecycle } }, { embedded: true })
@@ -60,7 +60,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-test('while it drains, readiness fails and every port serves; a second signal ends the drain', async (t) => {
+test('during a drain readiness fails while ports serve', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}', 'GET /networks/aws': silence })
   const legacyServerPort = await freePort()
   const gateway = startServe(t, {
@@ -104,7 +104,7 @@ test('while it drains, readiness fails and every port serves; a second signal en
   for (const connection of silent) await connection.ended
 })
 
-test('once the ports are closed, idle connections are good for one more request', async (t) => {
+test('idle connections serve one more request after a drain', async (t) => {
   const clouddriver = await startUpstream(t, { 'POST /ops': { id: 'one' }, 'GET /networks': '{}' })
   const hour = 3_600_000
   const { gateway, url, stop } = await runGateway(
@@ -180,7 +180,7 @@ test('server.shutdown: immediate waits for nothing', async (t) => {
   assert.deepEqual(await gateway.exited, { code: 0, signal: null })
 })
 
-test('a second signal after the drain ends the process at once, with 1', async (t) => {
+test('a second signal after the drain exits at once', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
   const gateway = startServe(t, { services: { clouddriver: { baseUrl: clouddriver.url } }, spring: { lifecycle } })
   const url = await gateway.listening
@@ -193,7 +193,7 @@ test('a second signal after the drain ends the process at once, with 1', async (
   assert.deepEqual(await gateway.exited, { code: 1, signal: null })
 })
 
-test('while the embedded back ends start, readiness names them and requests wait for them', async (t) => {
+test('while back ends start, readiness names them and requests wait', async (t) => {
   const gateway = startServe(t, {}, { embedded: true })
   const url = await gateway.listening
   const first = await fetch(`${url}/health/readiness`)
@@ -211,7 +211,7 @@ async function failToStart(gateway: ServeProcess): Promise<{ code: number | null
   return { code, says: gateway.errors() }
 }
 
-test('a port in use ends the start with 1 and says what to do', async (t) => {
+test('a port in use ends the start with a solution', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.after(() => void taken.close())
   await new Promise((resolve) => taken.once('listening', resolve))
@@ -222,7 +222,7 @@ test('a port in use ends the start with 1 and says what to do', async (t) => {
   assert.ok(!says.includes('    at '), says)
 })
 
-test('a damaged database of the back ends ends the start with 1 and says what to do', async (t) => {
+test('a damaged database ends the start with a solution', async (t) => {
   const home = createHome(t)
   writeFileSync(join(home, 'data', 'backends.db'), 'something else'.repeat(1000))
   const outcome = await failToStart(startServe(t, {}, { home, embedded: true }))
@@ -231,7 +231,7 @@ test('a damaged database of the back ends ends the start with 1 and says what to
   assert.ok(!outcome.says.includes('    at '), outcome.says)
 })
 
-test('a second process on the same data directory is refused, and one after the first is not', async (t) => {
+test('a data directory admits one process at a time', async (t) => {
   const home = createHome(t)
   const first = startServe(t, {}, { home, embedded: true })
   await first.listening
@@ -284,7 +284,7 @@ test('embedded back ends that die restart; reads wait for them', async (t) => {
   )
 })
 
-test('a write at the moment of death is answered with 502 as JSON, or done', async (t) => {
+test('a write during a crash is 502 or done', async (t) => {
   const workers: Worker[] = []
   const remember = (worker: Worker) => void workers.push(worker)
   process.on('worker', remember)

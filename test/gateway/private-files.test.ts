@@ -20,7 +20,7 @@ function openToOthers(folder: string): string[] {
     .map(({ path, mode }) => `${path.slice(folder.length + 1)} ${mode.toString(8)}`)
 }
 
-test('no file of a data directory is readable for others, not even one that was', async (t) => {
+test('files of a data directory are private', async (t) => {
   const home = createHome(t)
   const data = join(home, 'data')
   chmodSync(data, 0o755)
@@ -57,7 +57,7 @@ test('no file of a data directory is readable for others, not even one that was'
   }
 })
 
-test('what was left beside a database is closed to others with it', (t) => {
+test('leftover files beside a database become private', (t) => {
   const file = join(temporaryDirectory(t), 'x.db')
   const writer = openPrivateDatabase(file)
   writer.exec('PRAGMA journal_mode = WAL; CREATE TABLE x (y)')

@@ -13,7 +13,7 @@ import { documentedUser, type RedisOptions, type RedisServer, startRedis } from 
 import { startUpstream } from '../support/upstream.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
-test('auth-scenario 70: a login at one replica counts at the other, and so does its end within seconds', async (t) => {
+test('auth-scenario 70: sessions begin and end at all replicas', async (t) => {
   const clock = createClock(Date.now())
   const replicas = await startReplicas(t, {}, { now: clock.now })
   if (replicas === undefined) return
@@ -29,7 +29,7 @@ test('auth-scenario 70: a login at one replica counts at the other, and so does 
   assert.equal(await elsewhere.user(), undefined)
 })
 
-test('a login that starts at one replica is completed at another, and leads where the browser wanted to go', async (t) => {
+test('a login continues at another replica', async (t) => {
   const replicas = await startReplicas(t)
   if (replicas === undefined) return
   const { first, second } = replicas
@@ -48,7 +48,7 @@ test('a login that starts at one replica is completed at another, and leads wher
   assert.equal((await here.user())?.['username'], 'admin')
 })
 
-test('auth-scenario 69: logins that two tabs start at an identity provider through two replicas are completed at the other one', async (t) => {
+test('auth-scenario 69: logins of two tabs are completed at another replica', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const provider = await startIdentityProvider(t)
@@ -74,7 +74,7 @@ test('auth-scenario 69: logins that two tabs start at an identity provider throu
   assert.equal((await second.visit(newer)).status, 401)
 })
 
-test('API tokens count at every replica, end at every replica at once, and are 503 while Redis is away', async (t) => {
+test('API tokens apply at every replica and need Redis', async (t) => {
   const replicas = await startReplicas(t, { 'api-tokens': { enabled: true, 'allowed-minting-roles': ['user'] } })
   if (replicas === undefined) return
   const { first, second, redis } = replicas
@@ -95,7 +95,7 @@ test('API tokens count at every replica, end at every replica at once, and are 5
   assert.equal((await program.visit('/version')).status, 401)
 })
 
-test('a session has the prefix that operators delete, and lives in Redis as long as it may be idle', async (t) => {
+test('a session in Redis has the documented prefix and lifetime', async (t) => {
   const replicas = await startReplicas(t, {
     server: { 'forward-headers-strategy': 'native', session: { timeoutInSeconds: 600 } },
   })
@@ -121,7 +121,7 @@ test('a session has the prefix that operators delete, and lives in Redis as long
   assert.equal(await other.user(), undefined)
 })
 
-test('a Gate beside us keeps its sessions, and its cookies and values are no session and no error here', async (t) => {
+test('Gate keeps its own sessions beside Fairlead', async (t) => {
   const replicas = await startReplicas(t)
   if (replicas === undefined) return
   const { first, redis } = replicas
@@ -144,7 +144,7 @@ test('a Gate beside us keeps its sessions, and its cookies and values are no ses
   for (const id of ids) assert.equal(await redis.ask('hlen', `spring:session:sessions:${id}`), 1)
 })
 
-test('ten thousand cookies whose sessions are foreign or corrupted are answered without a single server error', async (t) => {
+test('ten thousand foreign cookies cause no server error', async (t) => {
   const replicas = await startReplicas(t)
   if (replicas === undefined) return
   const { first, redis } = replicas
@@ -214,7 +214,7 @@ test('auth-scenario 31: deleting the session cache deletes spring:session* and n
   assert.equal(await browsers[0]?.user(), undefined)
 })
 
-test('a user who may do nothing but what is documented is enough, and nothing but that is sent', async (t) => {
+test('the documented Redis rights suffice', async (t) => {
   const replicas = await startReplicas(
     t,
     {},
@@ -242,7 +242,7 @@ test('a user who may do nothing but what is documented is enough, and nothing bu
   )
 })
 
-test('Redis that has never been reached makes /health DOWN; one that was reached does so only without the relaxed indicator', async (t) => {
+test('Redis affects health as the relaxed indicator says', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   await redis.kill()

@@ -74,7 +74,7 @@ async function startBeforeClouddriver(t: TestContext, settings: GatewaySettings,
 }
 
 for (const [name, start] of stores) {
-  test(`auth-scenario 66: ${name}: a planted session is dead after the login of the victim`, async (t) => {
+  test(`auth-scenario 66: ${name}: a planted session dies at the login`, async (t) => {
     const setting = await start(t)
     if (setting === undefined) return
     const attacker = setting.open()
@@ -115,7 +115,7 @@ for (const [name, start] of stores) {
     assert.equal((await browsers[1]?.user())?.['username'], 'admin')
   })
 
-  test(`auth-scenario 71, 72, 73, 74: ${name}: while the store is down nobody is let in, and afterwards the cookie is good`, async (t) => {
+  test(`auth-scenario 71, 72, 73, 74: ${name}: without its store no request is let in`, async (t) => {
     const setting = await start(t)
     if (setting === undefined) return
     const { open, clouddriver } = setting
@@ -162,7 +162,7 @@ for (const [name, start] of stores) {
     assert.match(again.location ?? '', /\/login\?expired$/)
   })
 
-  test(`auth-scenario 77: ${name}: a hundred requests with HTTP Basic start no session and set no cookie`, async (t) => {
+  test(`auth-scenario 77: ${name}: HTTP Basic starts no session`, async (t) => {
     const setting = await start(t)
     if (setting === undefined) return
     const browser = setting.open()

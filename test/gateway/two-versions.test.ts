@@ -10,7 +10,7 @@ import { useUsualHashCost } from '../support/gateway.ts'
 import { type RedisServer, startRedis } from '../support/redis.ts'
 import { startServe } from '../support/serve.ts'
 
-test('a session of either version is one for the other, and loses nothing there', async (t) => {
+test('sessions of both versions work for each other', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const settings = { ...formSettings, redis: { connection: redis.url } }

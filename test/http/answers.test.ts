@@ -41,7 +41,7 @@ const accepts: [accept: string, status: number, type: string][] = [
   ['nonsense', 406, 'application/problem+json'],
 ]
 
-test('documents are JSON or YAML, and clients that take neither get 406', async (t) => {
+test('documents are JSON or YAML; other clients get 406', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}' })
   const orca = await startUpstream(t, { 'PUT /pipelines/1/cancel': '', 'POST /ops': '{"ref":"/tasks/1"}' })
   const services = { clouddriver: { baseUrl: clouddriver.url }, orca: { baseUrl: orca.url } }
@@ -61,7 +61,7 @@ test('documents are JSON or YAML, and clients that take neither get 406', async 
   assert.deepEqual([nothing.status, await nothing.text()], [200, ''])
 })
 
-test('large answers are compressed for clients that accept gzip, and only for them', async (t) => {
+test('large responses are compressed for gzip clients only', async (t) => {
   const body = JSON.stringify({ names: Array.from({ length: 1000 }, (_, index) => `name-${index}`) })
   const clouddriver = await startUpstream(t, {
     'GET /networks': body,
@@ -84,7 +84,7 @@ test('large answers are compressed for clients that accept gzip, and only for th
   assert.deepEqual((await raw('/networks/aws', 'gzip')).encoding, undefined)
 })
 
-test('an answer that a service has compressed unasked is unpacked for a client that cannot', async (t) => {
+test('a response compressed unasked is unpacked', async (t) => {
   const clouddriver = await startUpstream(t, {
     'GET /networks': new Reply(200, gzipSync('{"aws":[]}'), { 'content-encoding': 'gzip' }),
   })
@@ -114,7 +114,7 @@ const standard = {
   expires: '0',
 }
 
-test('every answer carries the security headers and the request id, streamed ones and errors too', async (t) => {
+test('every response has security headers and a request id', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': '{}' })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   for (const path of ['/networks', '/health', '/nothing', '/applications']) {
@@ -125,7 +125,7 @@ test('every answer carries the security headers and the request id, streamed one
   }
 })
 
-test('a redirect within a service is followed, one to another address is not', async (t) => {
+test('redirects are followed within a service only', async (t) => {
   const elsewhere = await startUpstream(t, { 'GET /stolen': '{"stolen":true}' })
   const clouddriver = await startUpstream(t, {
     'GET /networks': new Reply(302, undefined, { location: '/networks/all' }),
@@ -148,7 +148,7 @@ test('a redirect within a service is followed, one to another address is not', a
   assert.deepEqual(elsewhere.requests, [])
 })
 
-test('a redirect of a service below a path is followed below that path alone', async (t) => {
+test('a redirect is followed below the path of the service', async (t) => {
   const clouddriver = await startUpstream(t, {
     'GET /infra/networks': new Reply(302, undefined, { location: '/infra/networks/all' }),
     'GET /infra/networks/all': '{"followed":true}',
@@ -160,7 +160,7 @@ test('a redirect of a service below a path is followed below that path alone', a
   assert.ok(clouddriver.requests.every(({ path }) => path.startsWith('/infra/')))
 })
 
-test('the error of a service keeps its status and says which service failed, without its address', async (t) => {
+test('a service error keeps its status and hides its address', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': new Reply(418, '{"message":"no tea today"}') })
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const answer = await fetch(`${gateway}/networks`)
@@ -176,7 +176,7 @@ test('the error of a service keeps its status and says which service failed, wit
   assert.ok(!text.includes('127.0.0.1'))
 })
 
-test('an unreachable service is 502 and a slow one 504, as JSON', async (t) => {
+test('an unreachable service is 502, a slow one 504', async (t) => {
   const slow = await startUpstream(t, { 'GET /networks': silence })
   const gateway = await startGateway(t, {
     services: { clouddriver: { baseUrl: slow.url }, rosco: { baseUrl: 'http://127.0.0.1:1' } },

@@ -301,7 +301,7 @@ function aliasBomb(levels = 9): string {
   return lines.join('\n')
 }
 
-test('a body that cannot be used is refused with a status of the conventions and a message that helps', async (t) => {
+test('an unusable body is rejected with a helpful message', async (t) => {
   const { url, orca, defects } = await startTarget(t)
   for (const { name, bytes, type, status, code, says } of refused) {
     const before = orca.requests.length
@@ -346,7 +346,7 @@ const accepted: { name: string; bytes: string | Buffer; type?: string; sent: str
     sent: '{"constructor":{"prototype":{"x":1}}}',
   },
 ]
-test('a body that clients do send is understood, and nothing in it changes', async (t) => {
+test('a body that clients send is understood and unchanged', async (t) => {
   const { url, orca, defects } = await startTarget(t)
   for (const { name, bytes, type, sent } of accepted) {
     const answer = await send(url, 'POST', '/tasks', bytes, type)
@@ -358,7 +358,7 @@ test('a body that clients do send is understood, and nothing in it changes', asy
   assert.deepEqual(defects, [])
 })
 
-test('a body that no operation asked for is ignored, such as the null that some clients send with GET and DELETE', async (t) => {
+test('a body that the operation does not take is ignored', async (t) => {
   const { url, orca } = await startTarget(t)
   for (const [method, path] of [
     ['GET', '/tasks/1'],
@@ -386,7 +386,7 @@ test('an empty body is enough where a body is optional', async (t) => {
   assert.equal(orca.requests.filter(({ path }) => path === '/pipelines/1/pause').length, 4)
 })
 
-test('a large YAML body within the limit does not stop the gateway for others', async (t) => {
+test('a large YAML body does not block other requests', async (t) => {
   const { url } = await startTarget(t)
   const large = Array.from({ length: 15_000 }, (_, index) => `  name${index}: number ${index}\n`).join('')
   let isAnswered = false
@@ -399,7 +399,7 @@ test('a large YAML body within the limit does not stop the gateway for others', 
   assert.ok(others > 20, `${others} answers meanwhile`)
 })
 
-test('numbers keep their form in what is rewritten and in what is passed on', async (t) => {
+test('numbers keep their notation in forwarded bodies', async (t) => {
   const { url, orca } = await startTarget(t)
   orca.answer(({ method }) => (method === 'GET' ? { id: '1', status: 'SUCCEEDED' } : { ref: '/tasks/1' }))
   const numbers = '[1.0,1e3,12345678901234567890,-0]'

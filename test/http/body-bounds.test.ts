@@ -77,7 +77,7 @@ const rows: { path: string; user: boolean; body: string; status: number; says?: 
   { path: '/v2/canaryConfig', user: true, body: '{"a":[1.0,1e999]}', status: 400, says: /larger than 1\.8e308/ },
 ]
 
-test('bodies of users and of strangers have bounds of their own, read or streamed', async (t) => {
+test('bodies have separate limits with and without login', async (t) => {
   const { post } = await startBounded(t)
   for (const { path, user, body, status, says } of rows) {
     const answer = await post(path, body, user ? asAnn : {})
@@ -123,7 +123,7 @@ test('compressed bodies are read within the bounds of what they hold', async (t)
   }
 })
 
-test('a content coding that is not understood is 415 with those that are', async (t) => {
+test('an unknown content coding is 415 with the known ones', async (t) => {
   const { url } = await startBounded(t)
   for (const coding of ['zstd', 'gzip, gzip', 'constructor']) {
     const headers = { ...asAnn, 'content-type': 'application/json', 'content-encoding': coding }
@@ -151,7 +151,7 @@ async function holdPart(t: TestContext, { url, post }: Awaited<ReturnType<typeof
   }
 }
 
-test('what strangers send at once is bounded together, and users are not concerned', async (t) => {
+test('bodies without login share a limit of their own', async (t) => {
   const bounded = await startBounded(t)
   const slow = await holdPart(t, bounded)
   const refused = await bounded.post(hook, textOf(large))
@@ -182,7 +182,7 @@ test('bytes of an answer that is over already are not counted', () => {
   for (let round = 0; round < 3; round++) boundsOf('known', over as never).hold?.(uncountedBytes + 8)
 })
 
-test('the embedded back ends have bounds of their own behind the gateway', async (t) => {
+test('embedded back ends have limits of their own', async (t) => {
   const backends = await startBackends(t, [definitionsBackend, eventsBackend, orchestrationBackend], {
     settings: { bodies: { maxBytes: 1000, maxValues: 50 } },
   })

@@ -228,7 +228,7 @@ for (const encrypted of [false, true]) {
   })
 }
 
-test('a client that waits for its answer may take no notice of the write timeout', async (t) => {
+test('a waiting client is not ended by the write timeout', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
   const { url } = await runGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } }, http: { writeTimeout: '50ms' } })
   const connection = await openRawConnection(t, url)
@@ -260,7 +260,7 @@ test('unread answers of all clients together are bounded', async (t) => {
 
 for (const idle of [false, true]) {
   const title = idle ? 'on an idle connection' : 'on a new connection'
-  test(`a stop answers what was sent ${title} while the process was busy`, async (t) => {
+  test(`a stop answers requests sent ${title} while busy`, async (t) => {
     const lastIdleMs = 300
     const { url, gateway, stop } = await runGateway(t, { server: { 'drain-ms': '1ms' } }, { connectionTimes: { lastIdleMs } })
     await gateway.drain()

@@ -10,7 +10,7 @@ import { startUpstream } from '../support/upstream.ts'
 
 const site = { brand: fairleadBrand, contextPath: '' }
 
-test('a browser gets a page for an error, a program gets JSON', async (t) => {
+test('a browser gets an error page, a program JSON', async (t) => {
   const clouddriver = await startUpstream(t, {})
   clouddriver.answer({})
   const url = await startGateway(t, {

@@ -38,7 +38,7 @@ test('auth-scenario 254: a change with the cookie alone, and without Origin, is 
   assert.equal(orca.requests.length, 3)
 })
 
-test('what browsers send to other origins without asking is refused, unless the page is the UI or our own', async (t) => {
+test('simple cross-origin requests are rejected, except from own pages', async (t) => {
   const { browser, orca } = await start(t)
 
   const bodies = [{}, ...[types.text, types.form, types.parts].map((type) => ({ 'content-type': type }))]
@@ -60,7 +60,7 @@ test('what browsers send to other origins without asking is refused, unless the 
   }
 })
 
-test('a change without a body, which an empty form of another origin can ask for, is refused as well', async (t) => {
+test('a change without body from another origin is rejected', async (t) => {
   const { browser } = await start(t)
   const codeFor = async (headers: Record<string, string>) =>
     (JSON.parse((await browser.ask('/auth/deleteSessionCache', { method: 'POST', headers })).text) as { code: string }).code
@@ -73,7 +73,7 @@ test('a change without a body, which an empty form of another origin can ask for
   }
 })
 
-test('a page that hides its origin is recognised by what the browser says about the site', async (t) => {
+test('a hidden origin is recognized by fetch metadata', async (t) => {
   const { browser, orca } = await start(t)
 
   assert.equal((await browser.visit('/tasks', post({ 'sec-fetch-site': 'cross-site', 'content-type': types.text }))).status, 403)
@@ -82,7 +82,7 @@ test('a page that hides its origin is recognised by what the browser says about 
   assert.equal(orca.requests.length, 2)
 })
 
-test('a change that the browser says comes from another site is refused whatever its method and type', async (t) => {
+test('a cross-site change is rejected for any method', async (t) => {
   const { browser, orca } = await start(t)
   const change = (method: string, headers: Record<string, string>) =>
     browser.visit('/pipelines/1/pause', { method, headers: { 'content-type': types.json, ...headers } })
@@ -97,7 +97,7 @@ test('a change that the browser says comes from another site is refused whatever
   )
 })
 
-test('a refusal tells the page and the log which origin it was, and how to allow it', async (t) => {
+test('a refusal names the origin and the solution', async (t) => {
   const lines: Record<string, unknown>[] = []
   const { url } = await runGateway(t, { services: { deck: { baseUrl: ui } } }, { log: (line) => lines.push(line) })
 
@@ -166,7 +166,7 @@ test('a page of another site signs nobody in', async (t) => {
   for (const headers of known) assert.equal((await open().login('admin', 'secret', headers)).status, 302, JSON.stringify(headers))
 })
 
-test('a page of another site signs nobody out, and a link there asks first', async (t) => {
+test('a page of another site cannot log users out', async (t) => {
   const { browser } = await start(t)
   const foreign: Record<string, string>[] = [
     { ...crossSite, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image', accept: 'image/*' },
@@ -197,7 +197,7 @@ test('a page of another site signs nobody out, and a link there asks first', asy
   }
 })
 
-test('behind a proxy that hides its TLS, an older browser is known by the host', async (t) => {
+test('older browsers are known by host behind a TLS proxy', async (t) => {
   const url = await startGateway(t, { security: { user: { name: 'admin', password: 'correct-horse' } } })
   const { host } = new URL(url)
   const login = (origin: string) =>

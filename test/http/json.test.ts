@@ -18,7 +18,7 @@ for (const text of keptTexts) {
 }
 
 const numerals = '{"a":[1.0,1e3,1E+2,-0,-0.0,0.10,0.0000001,1.5,7,12345678901234567890,0.1000000000000000055],"1.0":"1.0"}'
-test('numerals are kept where it is asked for, however the text is cut', () => {
+test('numerals are kept however the text is split', () => {
   assert.equal(formatJson(parseJson(numerals, { keepsNumerals: true })), numerals)
   for (const top of ['1.0', ' -0 ', '1e3']) assert.equal(formatJson(parseJson(top, { keepsNumerals: true })), top.trim())
   const parsed = parseJson('[1.5,7,1.0]', { keepsNumerals: true }) as unknown[]
@@ -31,7 +31,7 @@ test('numerals are kept where it is asked for, however the text is cut', () => {
   }
 })
 
-test('a number beyond a double is refused where numerals are kept, in pieces too', () => {
+test('a number beyond a double is rejected, in pieces too', () => {
   const digits = '9'.repeat(310)
   for (const pieces of [['1e999'], ['[-1e3', '99]'], [`{"a":${digits}`, '}'], ['[1e40', '0,1']]) {
     const scan = new JsonScan({ keepsNumerals: true })
@@ -46,7 +46,7 @@ test('a number beyond a double is refused where numerals are kept, in pieces too
   }
 })
 
-test('a number that fits stays a plain number, beside one that does not', () => {
+test('a number that fits stays a number', () => {
   const parsed = parseJson('{"small":7,"fraction":0.5,"big":12345678901234567890}') as Record<string, unknown>
   assert.equal(parsed['small'], 7)
   assert.equal(parsed['fraction'], 0.5)
@@ -66,7 +66,7 @@ for (const text of ['{"__proto__":{}}', '[{"a":{"__proto__":1}}]', '{"\\u005f_pr
   })
 }
 
-test('a document may be as deep as the limit, and no deeper', () => {
+test('a document may be as deep as the limit', () => {
   const nested = (depth: number) => `${'['.repeat(depth)}"${'[\\"'.repeat(2000)}"${']'.repeat(depth)}`
   assert.equal(formatJson(parseJson(nested(maxJsonDepth))), nested(maxJsonDepth))
   assert.throws(
@@ -137,7 +137,7 @@ test('a document is refused at the first value beyond the limit', () => {
   }
 })
 
-test('a number of more than a thousand characters is refused, in pieces too', () => {
+test('a number of over a thousand characters is rejected', () => {
   const digits = '1'.repeat(1001)
   for (const pieces of [[`[${digits}`], [`[${digits.slice(0, 600)}`, digits.slice(600)], [`[0.${'0'.repeat(1000)}`]]) {
     const scan = new JsonScan()

@@ -7,14 +7,14 @@ import { formatJson } from '../../src/json/json.ts'
 
 const lines = Array.from({ length: 2000 }, (_, index) => `name${index}: value ${index}`)
 
-test('a document read in the thread means what it means when it is read here', async () => {
+test('a document means the same in the thread', async () => {
   for (const more of ['id: 12345678901234567890', 'yes: no', 'list: [1, 2.5, ~, "x"]', 'text: "ü\\n"']) {
     const text = [...lines, more].join('\n')
     assert.equal(formatJson(await parseYamlAside(text)), formatJson(parseYaml(text)), more)
   }
 })
 
-test('what is wrong with a document is told, and the next one is read', async () => {
+test('an invalid document is reported and the next one read', async () => {
   const wrong: [line: string, says: RegExp][] = [
     ['name1: again', /the key "name1" is repeated/],
     ['__proto__: {}', /__proto__/],

@@ -52,7 +52,7 @@ const refused = [
   '/applications/a|b',
 ]
 
-test('a path that could mean two things is refused with 400 before it reaches a service', async (t) => {
+test('an ambiguous path is rejected before any service', async (t) => {
   const clouddriver = await startUpstream(t, {})
   const gateway = await startGateway(t, {
     services: { clouddriver: { baseUrl: clouddriver.url }, front50: { baseUrl: clouddriver.url } },
@@ -137,7 +137,7 @@ test('an unknown path is a problem with status 404', async (t) => {
   assert.equal(body['requestId'], answer.headers.get('x-spinnaker-request-id'))
 })
 
-test('a wrong method is a problem with status 405 and an Allow header', async (t) => {
+test('a wrong method is 405 with an Allow header', async (t) => {
   const gateway = await startGateway(t, {})
   const answer = await fetch(`${gateway}/tasks/1/cancel`, { method: 'DELETE' })
   assert.equal(answer.status, 405)
@@ -201,7 +201,7 @@ test('a method that the router does not know is no failure', async (t) => {
   assert.equal((JSON.parse(answer.body) as { code: string }).code, 'NO_ROUTE')
 })
 
-test('no error of the framework that a request can cause is a failure of the gateway', () => {
+test('framework errors of a request are no gateway failures', () => {
   const causes = Object.values(errorCodes).map((Cause) => new Cause('a', 'b', 'c'))
   // A mistake of the program alone.
   const requests = causes.filter(({ statusCode = 500, code }) => statusCode < 500 && !/_INSTANCE_/.test(code))
@@ -214,7 +214,7 @@ test('no error of the framework that a request can cause is a failure of the gat
   }
 })
 
-test('OPTIONS without a preflight tells the methods of a path and executes nothing', async (t) => {
+test('OPTIONS lists the methods and executes nothing', async (t) => {
   const orca = await startUpstream(t, {})
   const gateway = await startGateway(t, { services: { orca: { baseUrl: orca.url } } })
   const answer = await fetch(`${gateway}/tasks`, { method: 'OPTIONS' })
@@ -262,7 +262,7 @@ const targets: [line: string, headers: string, status: number, says?: RegExp][] 
   ['GET /health HTTP/1.1', 'Host:', 200],
 ]
 
-test('a request names its host once, in either form of its target', async (t) => {
+test('a request names its host once', async (t) => {
   const gateway = await startGateway(t, {})
   for (const [line, headers, status, says] of targets) {
     const connection = await openRawConnection(t, gateway)
@@ -289,7 +289,7 @@ test('headers that exceed the limit are refused with 431', async (t) => {
   assert.equal((JSON.parse(answer.body) as { code: string }).code, 'HEADERS_TOO_LARGE')
 })
 
-test('a name in the path that is too long is refused with 400, and a long one is not', async (t) => {
+test('an overlong path value is rejected with 400', async (t) => {
   const front50 = await startUpstream(t, {})
   const gateway = await startGateway(t, { services: { front50: { baseUrl: front50.url } } })
   for (const [length, status] of [

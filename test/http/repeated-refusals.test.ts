@@ -17,7 +17,7 @@ function refusal(more: Partial<AuditEvent> = {}): AuditEvent {
   }
 }
 
-test('the first refusal is a record of its own, the others are counted until a minute is over', () => {
+test('repeated refusals are counted after the first', () => {
   const repeated = new RepeatedRefusals()
   assert.deepEqual(
     [0, 1, 59_999].map((atMs) => repeated.absorbs(refusal({ atMs, requestId: `r${atMs}` }))),
@@ -30,7 +30,7 @@ test('the first refusal is a record of its own, the others are counted until a m
   assert.deepEqual(repeated.take(), [])
 })
 
-test('what differs in caller, operation or reason is told apart, what names something else each time is not', () => {
+test('refusals are grouped by caller, operation and reason', () => {
   const repeated = new RepeatedRefusals()
   repeated.absorbs(refusal())
   for (const more of [
@@ -48,7 +48,7 @@ test('what differs in caller, operation or reason is told apart, what names some
   assert.equal(repeated.absorbs(refusal({ address: '2001:db8::2' })), true)
 })
 
-test('changes that are made, fail or were begun are never counted only', () => {
+test('changes always have records of their own', () => {
   const repeated = new RepeatedRefusals()
   assert.deepEqual(
     [1, 2].map(() => repeated.absorbs(refusal({ change: 'c' }))),
@@ -66,7 +66,7 @@ test('logins that nobody can judge at present are counted, too', () => {
   assert.deepEqual([failed('login'), failed('login'), failed('refusal'), failed('refusal')], [false, true, false, true])
 })
 
-test('a crowd of callers is counted without their names once there are two hundred', () => {
+test('beyond two hundred callers, refusals are counted together', () => {
   const repeated = new RepeatedRefusals()
   const absorbed = Array.from({ length: 5000 }, (_, index) =>
     repeated.absorbs(refusal({ address: `10.0.${index >> 8}.${index & 255}` })),

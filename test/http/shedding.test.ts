@@ -9,7 +9,7 @@ const formLogin: GatewaySettings = { security: { basicform: { enabled: true }, u
 const shedding = { enabled: true, paths: '/applications/.*/pipelines,/search' }
 const noon = Date.UTC(2026, 6, 1, 12, 0, 0)
 
-test('a request of low priority is refused before the login, with the time to come back', async (t) => {
+test('a shed request gets 503 with Retry-After before login', async (t) => {
   const gateway = await startGateway(t, { ...formLogin, requestShedding: shedding }, { now: () => noon })
   for (const headers of [{}, { 'x-spinnaker-priority': 'low' }]) {
     const answer = await fetch(`${gateway}/applications/web/pipelines?limit=1`, { headers, redirect: 'manual' })

@@ -52,7 +52,7 @@ async function readAll(answer: IncomingMessage): Promise<number> {
   return bytes
 }
 
-test('answers of 50 MB, eight at a time, cost a bounded amount of memory however many there are', async (t) => {
+test('eight responses of 50 MB cost bounded memory', async (t) => {
   const clouddriver = await startService(t, (_incoming, outgoing) => {
     outgoing.setHeader('content-type', 'application/json')
     writeAll(outgoing, 50 * mebibyte)
@@ -72,7 +72,7 @@ test('answers of 50 MB, eight at a time, cost a bounded amount of memory however
   assert.ok(memoryOf(gateway.pid, 'VmHWM') / mebibyte - most < 40)
 })
 
-test('a slow client slows the service down instead of filling the memory', async (t) => {
+test('a slow client slows the service, not the memory', async (t) => {
   let written = () => 0
   const clouddriver = await startService(t, (_incoming, outgoing) => {
     written = writeAll(outgoing, 200 * mebibyte)
@@ -96,7 +96,7 @@ test('a slow client slows the service down instead of filling the memory', async
   assert.equal(await readAll(answer), 200 * mebibyte)
 })
 
-test('a client that goes away before the first byte ends the call to the service', async (t) => {
+test('a client that leaves early ends the call', async (t) => {
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<IncomingMessage>()
   const clouddriver = await startService(t, (incoming) => isAsked(incoming))
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver } } })
@@ -109,7 +109,7 @@ test('a client that goes away before the first byte ends the call to the service
   await closed
 })
 
-test('a client that goes away in the middle of an answer ends the call to the service', async (t) => {
+test('a client that leaves midway ends the call', async (t) => {
   const { promise: closed, resolve: isClosed } = Promise.withResolvers<void>()
   const clouddriver = await startService(t, (incoming, outgoing) => {
     incoming.socket.once('close', isClosed)
@@ -124,7 +124,7 @@ test('a client that goes away in the middle of an answer ends the call to the se
   await closed
 })
 
-test('a client that goes away ends a read whose answer the gateway looks into', async (t) => {
+test('a client that leaves ends a read that is inspected', async (t) => {
   const { promise: asked, resolve: isAsked } = Promise.withResolvers<IncomingMessage>()
   const server = createServer((incoming, outgoing) => {
     if (incoming.url?.includes('/clusters/')) isAsked(incoming)
@@ -143,7 +143,7 @@ test('a client that goes away ends a read whose answer the gateway looks into', 
   await closed
 })
 
-test('a client that goes away while it waits for a connection is never asked for', async (t) => {
+test('a client that leaves the queue is never forwarded', async (t) => {
   const asked: string[] = []
   const waiting: ServerResponse[] = []
   const kayenta = await startService(t, (incoming, outgoing) => {
@@ -178,7 +178,7 @@ const cuts = [
   { name: 'in chunks, compressed on the way', headers: {}, accept: 'gzip' },
 ]
 for (const { name, headers, accept } of cuts) {
-  test(`an answer ${name} that the service breaks off reaches the client broken off, too`, async (t) => {
+  test(`a broken response ${name} reaches the client broken`, async (t) => {
     const clouddriver = await startService(t, (_incoming, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'application/json', ...headers })
       outgoing.write(piece)
@@ -196,7 +196,7 @@ for (const { name, headers, accept } of cuts) {
   })
 }
 
-test('an answer that a service compressed and cut off is not unpacked to a shorter one', async (t) => {
+test('a truncated compressed response stays truncated', async (t) => {
   const clouddriver = await startUpstream(t, {
     'GET /instanceTypes': new Reply(200, Buffer.from('H4sIAAAAAAAAA4uuVkrOSCxSsjLQAQBvP', 'base64'), {
       'content-encoding': 'gzip',
@@ -221,7 +221,7 @@ const misfits: { name: string; reply: Reply; says: RegExp }[] = [
   { name: 'a list', reply: new Reply(200, []), says: /with a JSON list instead of a JSON object/ },
   { name: 'a word', reply: new Reply(200, 'OK', { 'content-type': 'text/plain' }), says: /with something that is not JSON/ },
 ]
-test('an answer of another form than the operation promises is 502 and names the service', async (t) => {
+test('an unexpected form of response is 502', async (t) => {
   const clouddriver = await startUpstream(t, {})
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   for (const { name, reply, says } of misfits) {
@@ -243,7 +243,7 @@ test('an answer of another form than the operation promises is 502 and names the
   }
 })
 
-test('JSON is passed on under whatever type the service gives it, and an answer with status 204 is empty', async (t) => {
+test('JSON is forwarded under any media type', async (t) => {
   const clouddriver = await startUpstream(t, {})
   const gateway = await startGateway(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   for (const type of ['text/plain', 'application/vnd.spinnaker+json', 'text/html', 'application/octet-stream']) {
@@ -257,7 +257,7 @@ test('JSON is passed on under whatever type the service gives it, and an answer 
   assert.deepEqual([empty.status, await empty.text()], [200, ''])
 })
 
-test('the beginning of an answer reaches the client while the service is still sending', async (t) => {
+test('a response reaches the client while the service sends', async (t) => {
   const { promise: read, resolve: haveRead } = Promise.withResolvers<void>()
   const clouddriver = await startService(t, async (_incoming, outgoing) => {
     outgoing.write(' ')
@@ -275,7 +275,7 @@ test('the beginning of an answer reaches the client while the service is still s
   assert.equal(rest, ' {"aws":[]}')
 })
 
-test('an error of a service that never ends is answered with what can be read of it', async (t) => {
+test('an endless error of a service is cut and answered', async (t) => {
   const clouddriver = await startService(t, (_incoming, outgoing) => {
     outgoing.writeHead(503, { 'content-type': 'application/json' })
     writeAll(outgoing, 1000 * mebibyte)
@@ -286,7 +286,7 @@ test('an error of a service that never ends is answered with what can be read of
   assert.equal(((await answer.json()) as { code: string }).code, 'UPSTREAM_FAILED')
 })
 
-test('the body of a request reaches the service while the client is still sending it', async (t) => {
+test('a request body is streamed to the service', async (t) => {
   const { promise: firstBytes, resolve: haveFirst } = Promise.withResolvers<string>()
   const kayenta = await startService(t, (incoming, outgoing) => {
     incoming.once('data', (chunk: Buffer) => haveFirst(chunk.toString()))
@@ -304,7 +304,7 @@ test('the body of a request reaches the service while the client is still sendin
   assert.equal((await connection.next()).body, '{"canaryConfigId":"1"}')
 })
 
-test('a client that breaks off its request body breaks off the call', async (t) => {
+test('a broken request body breaks the call', async (t) => {
   const { promise: brokenOff, resolve: isBrokenOff } = Promise.withResolvers<void>()
   const kayenta = await startService(t, (incoming) => {
     incoming.on('data', () => {})
@@ -320,7 +320,7 @@ test('a client that breaks off its request body breaks off the call', async (t) 
   await brokenOff
 })
 
-test('a client that still sends its body learns that the service is dead, or has refused already', async (t) => {
+test('a sending client learns of a dead service', async (t) => {
   const kayenta = await startService(t, (_incoming, outgoing) => {
     outgoing.writeHead(400, { 'content-type': 'application/json' }).end('{"message":"not this one"}')
   })
@@ -339,7 +339,7 @@ test('a client that still sends its body learns that the service is dead, or has
   }
 })
 
-test('a body beyond the limit is refused with 413, whether its length is announced or not, while it is being sent', async (t) => {
+test('a body beyond the limit is 413 while it is sent', async (t) => {
   const kayenta = await startUpstream(t, {})
   const gateway = await startGateway(t, { services: { kayenta: { baseUrl: kayenta.url } }, http: { maxBodyBytes: '1MB' } })
   for (const path of ['/v2/canaryConfig', '/pipelines', '/webhooks/git/x']) {
@@ -366,7 +366,7 @@ const uploads: { name: string; head: string; chunked?: true; secure?: true; keep
   },
 ]
 
-test('a client that reads only after sending everything sees 413, however it sends', async (t) => {
+test('a client that reads late still sees the 413', async (t) => {
   const settings = { services: { kayenta: { baseUrl: 'http://127.0.0.1:1' } }, http: { maxBodyBytes: '1MB' } }
   const plain = await startGateway(t, settings)
   const issuers = await createIssuers()
@@ -399,7 +399,7 @@ test('a client that reads only after sending everything sees 413, however it sen
   }
 })
 
-test('a client that waits for 100-continue is not invited to send what would be refused', async (t) => {
+test('an oversized body is not invited by 100-continue', async (t) => {
   const gateway = await startGateway(t, {
     services: { kayenta: { baseUrl: 'http://127.0.0.1:1' } },
     http: { maxBodyBytes: '1MB' },

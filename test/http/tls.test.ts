@@ -39,7 +39,7 @@ function shownBy(url: string, options: { maxVersion?: 'TLSv1.2'; minVersion?: 'T
   })
 }
 
-test('the main port serves TLS from PEM files, and clients can check the certificate', async (t) => {
+test('the main port serves TLS from PEM files', async (t) => {
   const { url } = await runGateway(t, { server: { ssl: pemSettings(createFiles(t)) } })
 
   const { status, headers } = await ask(`${url}/health`, { ca: authority.certificate })
@@ -49,7 +49,7 @@ test('the main port serves TLS from PEM files, and clients can check the certifi
   assert.equal(headers['strict-transport-security'], 'max-age=31536000 ; includeSubDomains')
 })
 
-test('redirects on an encrypted port lead to https, and the session cookie is secure', async (t) => {
+test('redirects on a TLS port lead to https', async (t) => {
   const { url } = await runGateway(t, {
     server: { ssl: pemSettings(createFiles(t)) },
     security: { basicform: { enabled: true } },
@@ -68,7 +68,7 @@ const stores = [
 ] as const
 
 for (const [what, store, settings, owner] of stores) {
-  test(`the main port serves TLS from a PKCS #12 key store, ${what}`, async (t) => {
+  test(`the main port reads a PKCS #12 store, ${what}`, async (t) => {
     const file = createFiles(t).write('gate.jks', Buffer.from(store, 'base64'))
     const ssl = { enabled: true, 'key-store': file, 'key-store-type': 'jks', 'key-store-password': 'changeit', ...settings }
     const { url } = await runGateway(t, { server: { ssl } })
@@ -91,7 +91,7 @@ test('authorities are read from a trust store without keys', async (t) => {
   assert.equal((await ask(`${url}/health`)).status, 200)
 })
 
-test('files that change are read anew without a restart, a broken file changes nothing', async (t) => {
+test('changed certificates are reloaded; broken ones are not', async (t) => {
   const files = createFiles(t)
   const messages: string[] = []
   const { url } = await runGateway(t, { server: { ssl: pemSettings(files) } }, { log: ({ msg }) => messages.push(String(msg)) })
@@ -105,7 +105,7 @@ test('files that change are read anew without a restart, a broken file changes n
   await until(async () => (await shownBy(url)) === 'CN=renewed')
 })
 
-test('TLS 1.2 and 1.3 are offered, fewer on demand, and older ones never', async (t) => {
+test('TLS 1.2 and 1.3 are offered, older ones never', async (t) => {
   const files = createFiles(t)
   const both = await runGateway(t, { server: { ssl: pemSettings(files) } })
   const newest = await runGateway(t, { server: { ssl: pemSettings(files) }, default: { tlsVersions: ['TLSv1.3'] } })
@@ -116,7 +116,7 @@ test('TLS 1.2 and 1.3 are offered, fewer on demand, and older ones never', async
   await assert.rejects(shownBy(newest.url, { maxVersion: 'TLSv1.2' }))
 })
 
-test('cipher suites are named as Java names them, and those that do not exist here are left out', async (t) => {
+test('cipher suites have the names of Java', async (t) => {
   const files = createFiles(t)
   const cipherSuites = 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_KRB5_WITH_DES_CBC_SHA'
   const settings = { server: { ssl: pemSettings(files) }, default: { cipherSuites, tlsVersions: 'TLSv1.2' } }
@@ -132,14 +132,14 @@ test('cipher suites are named as Java names them, and those that do not exist he
   assert.equal(name, 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256')
 })
 
-test('plain HTTP on an encrypted port gets no answer, and the port goes on', async (t) => {
+test('plain HTTP on a TLS port gets no answer', async (t) => {
   const { url } = await runGateway(t, { server: { ssl: pemSettings(createFiles(t)) } })
 
   await assert.rejects(fetch(url.replace('https:', 'http:')))
   assert.equal((await ask(`${url}/health`)).status, 200)
 })
 
-test('the extra port without TLS is guarded like the main one, or on demand by nobody', async (t) => {
+test('the extra plain port is guarded as configured', async (t) => {
   const files = createFiles(t)
   for (const [legacyServerPortAuth, status] of [
     [true, 401],
@@ -282,7 +282,7 @@ for (const [what, settings, expected] of mistakes) {
   })
 }
 
-test('every byte of a key store may be wrong without a crash', async (t) => {
+test('a corrupt key store causes no crash', async (t) => {
   const files = createFiles(t)
   const whole = Buffer.from(opensslStore, 'base64')
   const { loadKeyStoreIdentity, TlsFileError } = await import('../../src/http/tls/key-material.ts')
@@ -306,7 +306,7 @@ test('the name of an owner is written as Java writes it', () => {
   assert.equal(nameKey(parseName(elaborateName) ?? []), nameKey(certificate.subject))
 })
 
-test('names compare without case, blanks and order within a part; other names are others', async () => {
+test('distinguished names compare without case, blanks and order', async () => {
   const same = ['CN=a b,O=Acme', 'cn = A  B , o=ACME', 'CN="a b"; O=Acme', '2.5.4.3=a b,OID.2.5.4.10=Acme', 'CN=\\61 b,O=Acme']
   const others = ['O=Acme,CN=a b', 'CN=a b', 'CN=a b+O=Acme', 'CN=ab,O=Acme', 'CN=a b,O=Acme,O=Acme']
   const keyOf = (text: string) => nameKey(parseName(text) ?? assert.fail(text))

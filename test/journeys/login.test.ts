@@ -24,7 +24,7 @@ const providers: [name: string, username: string, method: Method][] = [
 ]
 
 for (const [name, username, method] of providers) {
-  test(`auth-scenario 14: whoever opens the web UI logs in by ${name} and is back at the same place`, async (t) => {
+  test(`auth-scenario 14: the UI logs in by ${name} and returns`, async (t) => {
     const browser = await (await openChromium(t))?.newContext()
     if (browser === undefined) return
     const ui = await startWebUi(t)
@@ -43,7 +43,7 @@ for (const [name, username, method] of providers) {
   })
 }
 
-test('auth-scenario 14: whoever opens the web UI sees the login form, and why a password is refused, and gets back', async (t) => {
+test('auth-scenario 14: the UI shows the login form, its errors, and returns', async (t) => {
   const browser = await (await openChromium(t))?.newContext()
   if (browser === undefined) return
   const ui = await startWebUi(t)

@@ -48,7 +48,7 @@ async function userOf(page: Page): Promise<string> {
   return answer.text === '' ? 'nobody' : (JSON.parse(answer.text) as { username: string }).username
 }
 
-test('auth-scenario 250: the web UI on another origin reads and submits with the cookie of its visitor', async (t) => {
+test('auth-scenario 250: the UI on another origin uses the cookie', async (t) => {
   const setting = await start(t)
   if (setting === undefined) return
   const { page, orca } = setting
@@ -63,7 +63,7 @@ test('auth-scenario 250: the web UI on another origin reads and submits with the
   assert.equal(headers['cookie'], undefined)
 })
 
-test('auth-scenario 251: a page of a stranger can neither read nor submit with the cookie of its visitor', async (t) => {
+test('auth-scenario 251: a foreign page can neither read nor submit', async (t) => {
   const setting = await start(t)
   if (setting === undefined) return
   const { browser, ui, orca } = setting
@@ -94,7 +94,7 @@ test('auth-scenario 251: a page of a stranger can neither read nor submit with t
   )
 })
 
-test('auth-scenario 239: a logout from the web UI ends the session, and the next visit begins with the login', async (t) => {
+test('auth-scenario 239: a logout from the UI ends the session', async (t) => {
   const setting = await start(t)
   if (setting === undefined) return
   const { browser, ui, page } = setting
@@ -127,7 +127,7 @@ test('the farewell page leads back into the web UI', async (t) => {
   await isLoggedInAs(page, ui, '/', 'alice')
 })
 
-test('auth-scenario 3: an expired session leads through the login, and back to the same place', async (t) => {
+test('auth-scenario 3: an expired session leads through the login and back', async (t) => {
   const setting = await start(t)
   if (setting === undefined) return
   const { ui, clock, orca, page } = setting
@@ -144,7 +144,7 @@ test('auth-scenario 3: an expired session leads through the login, and back to t
   await isLoggedInAs(page, ui, place, 'alice')
 })
 
-test('a second tab needs no login, and knows of a logout in the first', async (t) => {
+test('a second tab shares login and logout', async (t) => {
   const setting = await start(t)
   if (setting === undefined) return
   const { browser, ui, page } = setting
@@ -158,7 +158,7 @@ test('a second tab needs no login, and knows of a logout in the first', async (t
   await second.waitForURL(`${ui.gateUrl}/login`)
 })
 
-test('two tabs that stand at the login both get in, each to where it wanted or to the web UI', async (t) => {
+test('two tabs at the login both arrive', async (t) => {
   const setting = await start(t)
   if (setting === undefined) return
   const { browser, ui, page } = setting

@@ -65,10 +65,10 @@ const start = async (ask: Ask, application: string, name: string): Promise<strin
   return ref
 }
 
-test('the web UI finds on a platform without accounts what each of its pages needs', async (t) => {
+test('the UI works on a platform without accounts', async (t) => {
   const { url } = await startStandalone(t)
 
-  await t.test('a browser that asks first is answered without login, on any path', async () => {
+  await t.test('a preflight is answered on any path without login', async () => {
     for (const path of ['/auth/user', '/applications', '/pipelines/v2/ship/hello', '/tasks/none/cancel', '/nowhere']) {
       const answer = await fetch(url + path, {
         method: 'OPTIONS',
@@ -89,7 +89,7 @@ test('the web UI finds on a platform without accounts what each of its pages nee
     }
   })
 
-  await t.test('nobody is logged in at first, and is told so without an error', async () => {
+  await t.test('a first visit is not logged in and no error', async () => {
     const stranger = createAsk(url, { Origin: uiOrigin })
     const user = await expectStatus(stranger('GET', '/auth/user'), 200)
     assert.equal(user.text, '')
@@ -103,7 +103,7 @@ test('the web UI finds on a platform without accounts what each of its pages nee
   const { ui, cookie } = await logIn(url)
   const application = 'ship'
 
-  await t.test('the way back leads to the page that sent the browser, with its fragment', async () => {
+  await t.test('the login returns to the page with its fragment', async () => {
     const target = `${uiOrigin}/#/applications?a=b`
     const sent = await expectStatus(ui('GET', `/auth/redirect?to=${encodeURIComponent(target)}`), 302)
     assert.equal(sent.headers.get('location'), target)
@@ -127,7 +127,7 @@ test('the web UI finds on a platform without accounts what each of its pages nee
     assert.ok((value as { name: string }[]).some(({ name }) => name.toLowerCase() === application))
   })
 
-  await t.test('a new pipeline is in the list once its save is answered, with an id and an index', async () => {
+  await t.test('a saved pipeline is listed at once with id and index', async () => {
     for (const [place, name] of ['hello', 'ask first'].entries()) {
       const stages = name === 'hello' ? [wait] : [judge]
       const body = { name, application, index: place, stages, triggers: [], limitConcurrent: false, keepWaitingPipelines: false }
@@ -140,7 +140,7 @@ test('the web UI finds on a platform without accounts what each of its pages nee
     }
   })
 
-  await t.test('a save based on an older revision is refused, and the newer one stays', async () => {
+  await t.test('a save of an older revision is rejected', async () => {
     const read = await readDefinition(ui, application, 'hello')
     await expectStatus(ui('POST', '/pipelines?staleCheck=true', { ...read, description: 'first' }), 200)
     const stale = await ui('POST', '/pipelines?staleCheck=true', {
@@ -206,7 +206,7 @@ test('the web UI finds on a platform without accounts what each of its pages nee
     })
   }
 
-  await t.test('an execution is paused, resumed, cancelled, restarted and deleted, each seen by who polls', async () => {
+  await t.test('executions are controlled, and polling sees each change', async () => {
     const ref = await start(ui, application, 'ask first')
     await until(ui, ref, 'RUNNING')
     await expectStatus(ui('PUT', `${ref}/pause`), 200)
@@ -228,7 +228,7 @@ test('the web UI finds on a platform without accounts what each of its pages nee
     checkReadable(gone, 'a deleted execution')
   })
 
-  await t.test('an expression is evaluated in an execution and in a stage of it', async () => {
+  await t.test('expressions are evaluated in executions and stages', async () => {
     const { value } = await ui('GET', `/pipelines/${executionId}`)
     const [stage] = (value as { stages: { id: string }[] }).stages
     const expression = encodeURIComponent(`\${trigger.parameters.color}`)
@@ -262,7 +262,7 @@ test('the web UI finds on a platform without accounts what each of its pages nee
     assert.equal((value as { email: { address: string }[] }).email[0]?.address, 'crew@example.com')
   })
 
-  await t.test('a task that fails names its errors where the dialogs look for them', async () => {
+  await t.test('a failed task names its errors for the dialogs', async () => {
     const nameless = { type: 'createApplication', application: { name: 'nameless' } }
     const { value } = await expectStatus(ui('POST', '/tasks', { application, description: 'fails', job: [nameless] }), 200)
     const failed = await until(ui, (value as { ref: string }).ref, 'TERMINAL')
@@ -308,7 +308,7 @@ async function runRequest(
   if (isTask) await until(spin, (answer.value as { ref: string }).ref, 'SUCCEEDED')
 }
 
-test('spin gets from a platform without accounts the status and the fields that each of its commands insists on', async (t) => {
+test('spin gets the statuses and fields that it needs', async (t) => {
   const { url } = await startStandalone(t)
   const authorization = `Basic ${Buffer.from(`admin:${password}`).toString('base64')}`
   const spin = createAsk(url, { Authorization: authorization, Accept: 'application/json' })
@@ -328,7 +328,7 @@ test('spin gets from a platform without accounts the status and the fields that 
     await expectStatus(withToken('GET', '/version'), 200)
   })
 
-  await t.test('the form login needs no token against forgery, and its cookie serves every request', async () => {
+  await t.test('the form login needs no CSRF token', async () => {
     const { cookie } = await logIn(url)
     const withCookie = createAsk(url, { Cookie: cookie })
     await expectStatus(withCookie('GET', '/version'), 200)

@@ -5,7 +5,7 @@ import { startGateway } from '../support/gateway.ts'
 
 const asBrowser = { headers: { accept: 'text/html' }, redirect: 'manual' } as const
 
-test('while nobody has said where the web UI is, a standalone platform welcomes a browser itself', async (t) => {
+test('without a UI address Fairlead shows a welcome page', async (t) => {
   const gateway = await startGateway(t, {}, { embedded: true })
   const page = await fetch(`${gateway}/`, asBrowser)
   assert.equal(page.status, 200)

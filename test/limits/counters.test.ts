@@ -59,11 +59,11 @@ async function checkPromises(counters: Counters): Promise<void> {
   })
 }
 
-test('in memory, a charge uses up all of its counts or none', async () => {
+test('in memory, a charge takes all its counts or none', async () => {
   await checkPromises(new MemoryCounters(() => 1000))
 })
 
-test('in Redis, a charge uses up all of its counts or none, with the rights that are documented', async (t) => {
+test('in Redis, a charge takes all its counts or none', async (t) => {
   const redis = await startRedis(t, { users: [documentedUser()] })
   if (redis === undefined) return
 
@@ -71,7 +71,7 @@ test('in Redis, a charge uses up all of its counts or none, with the rights that
   assert.deepEqual(((await redis.ask('keys', '*')) as string[]).sort(), ['fairlead:limit:user:a', 'fairlead:limit:user:b'])
 })
 
-test('windows in memory end with their period, also when the clock is set back, and old ones are forgotten', () => {
+test('windows in memory end, also when the clock goes back', () => {
   let nowMs = 1_000_000
   const counters = new MemoryCounters(() => nowMs)
   const charge = (key: string) => counters.charge({ key, periodMs: 1000, cost: 1, counts: [{ field: 'all', capacity: 1 }] }).fits
@@ -85,7 +85,7 @@ test('windows in memory end with their period, also when the clock is set back, 
   assert.equal(charge('a'), true)
 })
 
-test('replicas count together, in one command per request, and windows in Redis end by themselves', async (t) => {
+test('replicas count together with one command per request', async (t) => {
   const redis = await startRedis(t, { users: [documentedUser()] })
   if (redis === undefined) return
   const replicas = [await openCounters(t, redis), await openCounters(t, redis)]
@@ -108,7 +108,7 @@ test('replicas count together, in one command per request, and windows in Redis 
   )
 })
 
-test('while Redis is silent, away or has something else under the key, requests are allowed, and only the first waits', async (t) => {
+test('without Redis requests pass, and only the first waits', async (t) => {
   const redis = await startRedis(t, { users: [documentedUser()] })
   if (redis === undefined) return
   let uncounted = 0
@@ -136,7 +136,7 @@ test('while Redis is silent, away or has something else under the key, requests 
   assert.equal(await charge(), undefined)
 })
 
-test('a gateway whose Redis is gone serves on, without the headers, and says so once', async (t) => {
+test('without Redis the gateway serves and logs once', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const orca = await startUpstream(t, () => ({}))
@@ -176,7 +176,7 @@ test('a gateway whose Redis is gone serves on, without the headers, and says so 
   assert.match(await (await fetch(`${url}/spectator/metrics`)).text(), /^fairlead_rate_limit_uncounted_total 2$/m)
 })
 
-test('with rate-limit.redis.enabled: false, a replica counts for itself and sends nothing to Redis', async (t) => {
+test('rate-limit.redis.enabled: false counts without Redis', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const orca = await startUpstream(t, () => ({}))
@@ -191,7 +191,7 @@ test('with rate-limit.redis.enabled: false, a replica counts for itself and send
   assert.deepEqual(await redis.ask('keys', '*'), [])
 })
 
-test('with rate-limit.redis.fallback: memory, a replica counts for itself while Redis is gone', async (t) => {
+test('rate-limit.redis.fallback: memory counts while Redis is away', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const orca = await startUpstream(t, () => ({}))

@@ -31,7 +31,7 @@ async function start(t: TestContext, settings: GatewaySettings | undefined) {
 
 const reset = 'Wed, 01 Jul 2026 12:00:10 GMT'
 
-test('with the first configuration of the guide, answers are labelled as it says, and the metric shows who would be refused', async (t) => {
+test('the first configuration of the guide labels responses', async (t) => {
   const { ask, metrics } = await start(t, learn)
 
   assert.deepEqual(await ask('alice', 18), [200, '60', '42', reset, 'true'])
@@ -46,14 +46,14 @@ test('with the second, requests beyond the limit are refused', async (t) => {
   assert.deepEqual(await ask('alice', 1), [429, '60', '0', reset, 'false'])
 })
 
-test('with the third, those who are enforced are refused, others are not', async (t) => {
+test('the third configuration limits those who are enforced', async (t) => {
   const { ask } = await start(t, some)
 
   for (const app of ['mallory', 'nightly-report']) assert.deepEqual(await ask(app, 61), [429, '60', '0', reset, 'false'])
   for (const app of ['alice', 'release-robot']) assert.deepEqual(await ask(app, 61), [200, '60', '0', reset, 'true'])
 })
 
-test('with the fourth, users and programs have the capacities that are written there', async (t) => {
+test('the fourth configuration sets capacities by user and program', async (t) => {
   const { ask } = await start(t, overrides)
 
   assert.deepEqual(await ask('release-robot', 1), [200, '600', '599', 'Wed, 01 Jul 2026 12:01:00 GMT', 'false'])
@@ -61,7 +61,7 @@ test('with the fourth, users and programs have the capacities that are written t
   assert.deepEqual(await ask('alice', 1), [200, '60', '59', reset, 'false'])
 })
 
-test('the guide lists every operation that does not count as one request, with its cost', () => {
+test('the guide lists every operation with its cost', () => {
   const told = [...guide.matchAll(/^\| (\d+): [^|]*\| (.*) \|$/gm)].flatMap(([, cost, ids = '']) =>
     [...ids.matchAll(/`(\w+)`/g)].map(([, id]) => `${cost} ${id}`),
   )

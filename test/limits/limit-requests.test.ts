@@ -55,7 +55,7 @@ function leftIn(headers: Headers): (string | null)[] {
   return ['capacity', 'remaining', 'reset', 'learning'].map((name) => headers.get(`x-ratelimit-${name}`))
 }
 
-test('requests are labelled, refused beyond the capacity with the time to come back, and served in the next period', async (t) => {
+test('requests are labelled, rejected beyond the capacity, then served', async (t) => {
   const { ask, passing, orca, metric, lines } = await start(t, { limits: {} })
   const reset = 'Wed, 01 Jul 2026 12:00:10 GMT'
   assert.deepEqual((await ask()).left, ['3', '2', reset, 'false'])
@@ -80,7 +80,7 @@ test('requests are labelled, refused beyond the capacity with the time to come b
   assert.deepEqual((await ask()).left, ['3', '2', 'Wed, 01 Jul 2026 12:00:20 GMT', 'false'])
 })
 
-test('while learning, which is the default, requests are counted and labelled, and none is refused', async (t) => {
+test('learning counts and labels without rejecting', async (t) => {
   const { ask, metric } = await start(t, { limits: { learning: undefined, capacity: 1 } })
   const reset = 'Wed, 01 Jul 2026 12:00:10 GMT'
 
@@ -135,7 +135,7 @@ test('a user may have a period of its own', async (t) => {
   assert.deepEqual(await statuses(1), [200])
 })
 
-test('expensive operations count as several, cheap ones fit after an expensive one did not, and signs of life are free', async (t) => {
+test('expensive operations cost several requests, probes none', async (t) => {
   const { ask, statuses } = await start(t, { limits: { capacity: 7 } })
 
   assert.deepEqual((await ask('/applications/web/pipelines')).left.slice(0, 2), ['7', '2'])
@@ -146,13 +146,13 @@ test('expensive operations count as several, cheap ones fit after an expensive o
   assert.deepEqual((await ask('/health')).left, [null, null, null, null])
 })
 
-test('an operation that costs more than the capacity uses up a whole period', async (t) => {
+test('an operation above the capacity uses a whole period', async (t) => {
   const { statuses } = await start(t, { limits: { capacity: 2 } })
 
   assert.deepEqual(await statuses(2, '/applications/web/pipelines'), [200, 429])
 })
 
-test('without login, programs are told apart by name, and whoever has none by address', async (t) => {
+test('programs without login are counted by name or address', async (t) => {
   const { statuses, ask } = await start(t, { limits: {}, settings: {} })
 
   assert.deepEqual(await statuses(4, '/pipelines/1', { 'x-ratelimit-app': 'spin' }), [200, 200, 200, 429])
@@ -162,7 +162,7 @@ test('without login, programs are told apart by name, and whoever has none by ad
   assert.deepEqual(await statuses(1, '/pipelines/1', { 'x-ratelimit-app': 'anonymous-127.0.0.1' }), [200])
 })
 
-test('on an open path, callers without login are limited by address and not by the program that they name', async (t) => {
+test('open paths are limited by address', async (t) => {
   const { ask } = await start(t, { limits: {} })
   const send = (app: string) => ask('/auth/user', { 'x-ratelimit-app': app })
 
@@ -174,7 +174,7 @@ test('on an open path, callers without login are limited by address and not by t
   assert.equal((await ask()).status, 200)
 })
 
-test('the login page and paths that do not exist are not counted', async (t) => {
+test('the login page and unknown paths are free', async (t) => {
   const { statuses } = await start(t, { limits: { capacity: 1 } })
 
   assert.deepEqual(await statuses(3, '/login', {}), [200, 200, 200])
@@ -199,7 +199,7 @@ test('without rate limits, no answer has their headers', async (t) => {
   for (const path of ['/pipelines/1', '/pipelines/busy']) assert.deepEqual((await ask(path)).left, [null, null, null, null])
 })
 
-test('a token may be limited further than its user, and counts for the user besides', async (t) => {
+test("a token has its own limit and its user's", async (t) => {
   const fiat = await startUpstream(t, ({ path }: { path: string }) =>
     path.startsWith('/authorize/')
       ? { name: 'alice', admin: true, accounts: [], roles: [], applications: [], serviceAccounts: [] }
@@ -229,7 +229,7 @@ test('a token may be limited further than its user, and counts for the user besi
 })
 
 for (const enabled of [true, false]) {
-  test(`wrong passwords are limited apart from requests, also ${enabled ? 'with' : 'without'} rate limits, and neither uses up the other`, async (t) => {
+  test(`wrong passwords are limited apart, ${enabled ? 'with' : 'without'} rate limits`, async (t) => {
     const { url, ask, statuses } = await start(t, { limits: { enabled, capacity: 2 } })
     const logIn = async (username: string, password: string) => {
       const body = new URLSearchParams({ username, password })
@@ -259,12 +259,12 @@ test('users, programs without login and addresses are counted each for themselve
   assert.deepEqual(await open.statuses(2, '/pipelines/1', {}), [200, 429])
 })
 
-test('the capacity of a program is found whatever the case of its name', async (t) => {
+test('program names ignore case', async (t) => {
   const { statuses } = await start(t, { limits: { capacity: 3, capacityBySourceApp: [{ sourceApp: 'Batch', override: 1 }] } })
   assert.deepEqual(await statuses(2, '/pipelines/1', { ...alice, 'x-ratelimit-app': 'bATCH' }), [200, 429])
 })
 
-test('refusals beyond the limit are in the audit log: the first, and how many more, once a minute', async (t) => {
+test('refusals by limit are recorded once a minute', async (t) => {
   const { ask, statuses, passing, dataDir, stop } = await start(t, { limits: { capacity: 1, rateSeconds: 86_400 } })
   assert.deepEqual(await statuses(40), [200, ...Array(39).fill(429)])
   passing(61_000)

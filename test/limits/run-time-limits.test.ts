@@ -51,7 +51,7 @@ async function start(t: TestContext, limits: Record<string, unknown> = {}, acl =
   }
 }
 
-test('a capacity that is set in Redis counts before that of the configuration, and is read anew every few seconds', async (t) => {
+test('a capacity in Redis overrides the configuration', async (t) => {
   const running = await start(t, { capacityByPrincipal: [{ principal: 'alice', override: 20 }] })
   if (running === undefined) return
   const { redis, ask, passing } = running
@@ -135,7 +135,7 @@ for (const [fact, keys, limits, headers, shown] of cases) {
   })
 }
 
-test('a period that is set in Redis is that of the next window', async (t) => {
+test('a period in Redis applies to the next window', async (t) => {
   const running = await start(t)
   if (running === undefined) return
   await running.redis.ask('set', 'rateLimit:rateSeconds:alice', '600')
@@ -143,7 +143,7 @@ test('a period that is set in Redis is that of the next window', async (t) => {
   assert.ok(Number(await running.redis.ask('pttl', 'fairlead:limit:user:alice')) > 100_000)
 })
 
-test('without login, everybody without a name has what is set for anonymous', async (t) => {
+test('anonymous requests share the capacity of anonymous', async (t) => {
   const running = await start(t, {}, documentedUser())
   if (running === undefined) return
   const { redis } = running
@@ -184,7 +184,7 @@ test('values that are not usable are ignored, and told once', async (t) => {
   ])
 })
 
-test('a user of Redis without the right to read them counts all the same, by the configuration, and the log says what lacks', async (t) => {
+test('without the right to read limits, the configuration applies', async (t) => {
   const running = await start(t, {}, documentedUser().replace('~rateLimit:* ', ''))
   if (running === undefined) return
   const { ask, passing, lines } = running

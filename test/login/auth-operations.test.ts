@@ -35,7 +35,7 @@ function assertError(answer: { status: number; text: string }, status: number): 
   assert.equal(body['path'], undefined)
 }
 
-test('auth-scenario 15: the identity object has every field that clients know, and no others', async (t) => {
+test('auth-scenario 15: the identity object has exactly the known fields', async (t) => {
   const { open } = await startGuarded(t, { 'api-tokens': { enabled: false } })
   const answer = await open().visit('/auth/user', asAdmin)
   assert.match(answer.headers.get('content-type') as string, /^application\/json/)
@@ -67,7 +67,7 @@ test('auth-scenario 16: roles and isAdmin are those of the permission service', 
   )
 })
 
-test('auth-scenario 17: the raw user has the roles of the login and nothing of the permission service', async (t) => {
+test('auth-scenario 17: the raw user has the roles of the login', async (t) => {
   const { open } = await startWithFiat(t, { 'GET /authorize/admin': view({ admin: true, roles: [{ name: 'r1' }] }) })
   const user = JSON.parse((await open().visit('/auth/rawUser', asAdmin)).text) as Record<string, unknown>
   assert.deepEqual(user['roles'], ['USER'])
@@ -116,7 +116,7 @@ for (const [scenario, what, query, answer, expected, calls] of serviceAccountCas
   })
 }
 
-test('auth-scenario 25: the farewell is JSON, a page for browsers, and bare text where texts are preferred', async (t) => {
+test('auth-scenario 25: the farewell is JSON, a page or text', async (t) => {
   const { open } = await startGuarded(t)
   const bare = await open().visit('/auth/loggedOut', { headers: { accept: 'text/plain' } })
   assert.deepEqual([bare.status, bare.headers.get('content-type')], [200, 'text/plain;charset=UTF-8'])
@@ -192,7 +192,7 @@ test('auth-scenario 50: a target given twice is refused, without a Location', as
   }
 })
 
-test('auth-scenario 56: a forbidden target is remembered with its request and refused after the login', async (t) => {
+test('auth-scenario 56: a forbidden target is rejected after the login', async (t) => {
   const { open } = await startGuarded(t)
   const browser = open()
   await browser.visit('/auth/redirect?to=https://evil.com')
@@ -230,7 +230,7 @@ test('auth-scenario 240: a logout works with every method that clients use', asy
   }
 })
 
-test('auth-scenario 241: a logout of nobody is the same, and tells the permission service nothing', async (t) => {
+test('auth-scenario 241: a logout without session tells the service nothing', async (t) => {
   const { open, fiat } = await startWithFiat(t, {})
   assert.equal((await open().visit('/auth/logout')).location, `${gatewayUrl}/auth/loggedOut`)
   assert.deepEqual(askedOf(fiat), [])
@@ -244,7 +244,7 @@ test('auth-scenario 242: a logout drops the permissions once', async (t) => {
   assert.equal(askedOf(fiat).filter((call) => call === 'DELETE /roles/admin').length, 1)
 })
 
-test('auth-scenario 243: with a permission service, a logout in one browser ends the sessions in the others', async (t) => {
+test('auth-scenario 243: with a permission service, a logout ends other sessions', async (t) => {
   const { open, fiat } = await startWithFiat(t, { 'GET /authorize/admin': view(), 'DELETE /roles/admin': new Reply(200) })
   const browsers = [open(), open()] as const
   for (const browser of browsers) await browser.login('admin', 'secret')

@@ -19,7 +19,7 @@ function sessionCount(dataDir: string): number {
   return Number(row?.['count'])
 }
 
-test('auth-scenario 1: without a cookie, /auth/user is empty, sets no cookie and writes nothing', async (t) => {
+test('auth-scenario 1: an anonymous /auth/user is empty and stores nothing', async (t) => {
   const { open, dataDir } = await startGuarded(t)
   const answer = await open().visit('/auth/user')
   assert.deepEqual([answer.status, answer.text, answer.cookies], [200, '', []])
@@ -39,7 +39,7 @@ test('auth-scenario 2: an unknown session identifier is nobody and is not adopte
   }
 })
 
-test('auth-scenario 14: the whole way of the web UI needs nothing but cookies and redirects', async (t) => {
+test('auth-scenario 14: the UI needs only cookies and redirects', async (t) => {
   const { open } = await startGuarded(t)
   const browser = open()
   assert.equal(await browser.user(), undefined)
@@ -64,7 +64,7 @@ test('auth-scenario 14: the whole way of the web UI needs nothing but cookies an
   assert.equal((await browser.user())?.['username'], 'admin')
 })
 
-test('auth-scenario 11: a wrong password leads back to the form, which says so, and the saved address is kept', async (t) => {
+test('auth-scenario 11: a wrong password keeps the form and the address', async (t) => {
   const { open } = await startGuarded(t)
   const browser = open()
   await browser.visit(startPath)
@@ -77,7 +77,7 @@ test('auth-scenario 11: a wrong password leads back to the form, which says so, 
   assert.equal((await browser.login('admin', 'secret')).location, gatewayUrl + startPath)
 })
 
-test('auth-scenario 178: a form without user, password, or the right type of body is refused like a wrong password', async (t) => {
+test('auth-scenario 178: an incomplete form is a wrong password', async (t) => {
   const { open } = await startGuarded(t)
   const bodies: VisitInit[] = [
     {},
@@ -128,7 +128,7 @@ test('auth-scenario 257: nothing that a stranger sends appears in the pages', as
   }
 })
 
-test('the login page admits its own script, no frame and no form to elsewhere', async (t) => {
+test('the login page allows its own script only', async (t) => {
   const { open } = await startGuarded(t)
   const page = await open().visit('/login?logout')
   const policy = page.headers.get('content-security-policy') as string
@@ -140,7 +140,7 @@ test('the login page admits its own script, no frame and no form to elsewhere', 
   assert.match(page.text, /role="status">You are signed out/)
 })
 
-test('auth-scenario 57: a saved address keeps its query and works with the new cookie', async (t) => {
+test('auth-scenario 57: a saved address keeps its query', async (t) => {
   const { open } = await startGuarded(t)
   const browser = open()
   await browser.visit('/credentials?expand=true')
@@ -157,7 +157,7 @@ test('auth-scenario 58: what scripts ask for does not replace the saved address'
   assert.equal((await browser.login('admin', 'secret')).location, gatewayUrl + startPath)
 })
 
-test('auth-scenario 59: a POST without login reaches nobody and is not repeated after the login', async (t) => {
+test('auth-scenario 59: a POST without login is neither forwarded nor repeated', async (t) => {
   const orca = await startUpstream(t)
   const { open } = await startGuarded(t, { services: { orca: { baseUrl: orca.url } } })
   const browser = open()
@@ -167,14 +167,14 @@ test('auth-scenario 59: a POST without login reaches nobody and is not repeated 
   assert.equal(orca.requests.length, 0)
 })
 
-test('auth-scenario 61: a login without saved address leads to the root, and from there to the web UI', async (t) => {
+test('auth-scenario 61: a login without saved address leads to the UI', async (t) => {
   const { open } = await startGuarded(t)
   const browser = open()
   assert.equal((await browser.login('admin', 'secret')).location, `${gatewayUrl}/`)
   assert.equal((await browser.visit('/')).location, ui)
 })
 
-test('auth-scenario 62: the context path is part of page, cookie, saved address and farewell', async (t) => {
+test('auth-scenario 62: the context path is in pages, cookies and addresses', async (t) => {
   const { open } = await startGuarded(t, {
     server: { 'forward-headers-strategy': 'native', servlet: { 'context-path': '/api/v1' } },
   })
@@ -264,7 +264,7 @@ test('auth-scenario 75: a session lives as long as it is used', async (t) => {
   assert.equal(await browser.user(), undefined)
 })
 
-test('auth-scenario 72: while the session store is down nobody is let in, and health and open paths still answer', async (t) => {
+test('auth-scenario 72: without a session store, open paths and health answer', async (t) => {
   const clouddriver = await startUpstream(t)
   const { open, dataDir } = await startGuarded(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const browser = open()
@@ -303,7 +303,7 @@ test('sessions survive a restart of the gateway', async (t) => {
   assert.equal((await returning.user())?.['username'], 'admin')
 })
 
-test('a new password of the configured user ends the sessions that the old one opened', async (t) => {
+test('a new configured password ends old sessions', async (t) => {
   const first = await startGuarded(t)
   const browser = first.open()
   await browser.login('admin', 'secret')
@@ -321,7 +321,7 @@ test('a new password of the configured user ends the sessions that the old one o
   assert.equal(await returning.user(), undefined)
 })
 
-test('users of the store log in, and a change of password or roles, or a removal, ends their sessions', async (t) => {
+test('changes of a stored user end the sessions', async (t) => {
   const { url, dataDir } = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } } })
   const users = openUsers(dataDir)
   t.after(() => users.close())
@@ -346,7 +346,7 @@ test('users of the store log in, and a change of password or roles, or a removal
   assert.equal((await new Browser(url).login('admin', 'correct horse')).location, `${url}/`)
 })
 
-test('after ten wrong passwords the form asks for patience, even with the right one, and HTTP Basic answers 429', async (t) => {
+test('after ten wrong passwords a user has to wait', async (t) => {
   const clock = createClock(Date.now())
   const { open } = await startGuarded(t, {}, { now: clock.now })
   for (let attempt = 0; attempt < 10; attempt++) await open().login('admin', `wrong${attempt}`)
@@ -372,7 +372,7 @@ test('auth-scenario 176: HTTP Basic logs a script in for one request', async (t)
   )
 })
 
-test('auth-scenario 177: wrong HTTP Basic credentials lead to the login, on open paths too', async (t) => {
+test('auth-scenario 177: wrong HTTP Basic leads to the login', async (t) => {
   const { open } = await startGuarded(t)
   for (const path of ['/auth/user', '/credentials']) {
     for (const headers of [basic('admin', 'wrong'), basic('nobody', 'secret'), { authorization: 'Basic !' }]) {
@@ -382,7 +382,7 @@ test('auth-scenario 177: wrong HTTP Basic credentials lead to the login, on open
   }
 })
 
-test('wrong HTTP Basic credentials of a program are 401, on open paths too', async (t) => {
+test('a program with wrong HTTP Basic gets 401', async (t) => {
   const { open } = await startGuarded(t)
   for (const path of ['/auth/user', '/credentials', '/auth/redirect?to=x']) {
     for (const headers of [basic('admin', 'wrong'), basic('nobody', 'secret'), { authorization: 'Basic !' }]) {
@@ -404,7 +404,7 @@ test('credentials of a kind that no login method reads are 401', async (t) => {
   }
 })
 
-test('auth-scenario 77: a hundred requests with HTTP Basic start no session and set no cookie', async (t) => {
+test('auth-scenario 77: HTTP Basic starts no session', async (t) => {
   const { open, dataDir } = await startGuarded(t)
   const answers = await Promise.all(
     Array.from({ length: 100 }, () => open().visit('/auth/user', { headers: basic('admin', 'secret') })),
@@ -420,7 +420,7 @@ test('auth-scenario 193: Authorization headers that make no sense are nobody', a
   }
 })
 
-test('auth-scenario 195: a command line client posts the form, follows redirects, and goes on with its cookie', async (t) => {
+test('auth-scenario 195: a command line client logs in with the form', async (t) => {
   const { open } = await startGuarded(t)
   const client = open()
   await client.login('admin', 'secret')
@@ -432,7 +432,7 @@ test('auth-scenario 196: a command line client with HTTP Basic asks for the vers
   assert.equal((await open().visit('/version', { headers: basic('admin', 'secret') })).status, 200)
 })
 
-test('auth-scenario 248: fifty first requests at once share nothing, and nothing is stored for them', async (t) => {
+test('auth-scenario 248: fifty first requests share and store nothing', async (t) => {
   const { open, dataDir } = await startGuarded(t)
   const browsers = Array.from({ length: 50 }, open)
   const answers = await Promise.all(browsers.map((browser) => browser.visit(startPath)))
@@ -441,7 +441,7 @@ test('auth-scenario 248: fifty first requests at once share nothing, and nothing
   assert.equal(sessionCount(dataDir), 0)
 })
 
-test('auth-scenario 249: of two logins at once in one browser, each answer holds a session of exactly its user', async (t) => {
+test('auth-scenario 249: of two logins at once each session has one user', async (t) => {
   const { url, dataDir } = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } } })
   const users = openUsers(dataDir)
   await users.add('alice', 'battery staple', [])

@@ -11,7 +11,7 @@ import { openUsers } from '../../src/login/form/users.ts'
 import { createClock, temporaryDirectory } from '../sessions/support.ts'
 import { useUsualHashCost } from '../support/gateway.ts'
 
-test('a password is kept as an Argon2id hash that names its parameters and differs each time', async (t) => {
+test('passwords are stored as salted Argon2id hashes', async (t) => {
   useUsualHashCost(t)
   const hash = await hashPassword('correct horse')
   assert.match(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
@@ -58,7 +58,7 @@ test('auth-scenario 154: an unknown user costs as much time as a wrong password'
   assert.ok(unknown > known / 3, `${unknown} ms for an unknown user, ${known} ms for a known one`)
 })
 
-test('users are added, listed, changed and removed; names are compared without case', async (t) => {
+test('users are added, listed, changed and removed', async (t) => {
   const dataDir = temporaryDirectory(t)
   const clock = createClock()
   const users = openUsers(dataDir, clock.now)
@@ -84,7 +84,7 @@ test('users are added, listed, changed and removed; names are compared without c
   assert.ok(!readFileSync(join(dataDir, 'users.db')).includes('correct horse'))
 })
 
-test('a user whom a command replaces is the same in login and next request', async (t) => {
+test('a replaced user applies from the next request', async (t) => {
   t.mock.method(performance, 'now', () => 0)
   const dataDir = temporaryDirectory(t)
   const clock = createClock()
@@ -112,7 +112,7 @@ test('a user whom a command replaces is the same in login and next request', asy
   assert.deepEqual(added.roles, ['ops'])
 })
 
-test('names, passwords and roles that would cause trouble elsewhere are refused with a reason', async (t) => {
+test('troublesome names, passwords and roles are rejected', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
   for (const name of [
@@ -140,7 +140,7 @@ test('names, passwords and roles that would cause trouble elsewhere are refused 
   for (const name of ['constructor', '__proto__x', 'a.b+c@x.io']) assert.equal(users.find(name), undefined)
 })
 
-test('the first start creates one administrator and shows the generated password once, at its end', async (t) => {
+test('the first start prints a generated administrator password once', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
   const shown: string[] = []
@@ -161,7 +161,7 @@ test('the first start creates one administrator and shows the generated password
   assert.deepEqual((await users.verify('admin', password))?.roles, ['admins'])
 })
 
-test('a given password of the first administrator is used and not shown', async (t) => {
+test('a given administrator password is used and not printed', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
 
@@ -197,7 +197,7 @@ for (const [password, name, says] of laterPasswords) {
   })
 }
 
-test('a first administrator with an unusable password is refused by the name of the setting', async (t) => {
+test('an unusable administrator password is reported by its setting', async (t) => {
   const users = openUsers(temporaryDirectory(t))
   t.after(() => users.close())
   await assert.rejects(
@@ -222,7 +222,7 @@ test('credentials are read from an Authorization header, and nonsense names nobo
     assert.equal(parseBasic(bad), 'unreadable', bad)
 })
 
-test('right credentials are checked once in twenty seconds, also when they come all at once; wrong ones each time', async () => {
+test('right credentials are cached for twenty seconds, wrong ones never', async () => {
   const clock = createClock()
   const verified = new VerifiedCredentials<string>(clock.now)
   let checks = 0
@@ -242,7 +242,7 @@ test('right credentials are checked once in twenty seconds, also when they come 
   assert.equal(checks, 4)
 })
 
-test('a configured user whose name is refused at every login is a problem of the configuration', async () => {
+test('a configured user with a rejected name is a problem', async () => {
   const places = { cwd: '/nonexistent', homeDir: '/nonexistent', systemDir: '/nonexistent', env: {} }
   const settings = { 'spring.security.user.name': 'Anonymous', 'spring.security.user.password': 'secret' }
   await assert.rejects(loadConfig({ ...places, settings }), /spring\.security\.user\.name: is reserved/)

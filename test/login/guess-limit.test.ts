@@ -37,7 +37,7 @@ function succeed(limit: GuessLimit, { username = 'alice', address = '10.0.0.1', 
   if (decision.kind === 'judged') decision.succeed()
 }
 
-test('after ten wrong passwords for a user a network waits, and may guess one more each 90 seconds', () => {
+test('a network waits after ten wrong passwords for a user', () => {
   const clock = createClock()
   const limit = new GuessLimit(clock.now)
   assert.equal(guessUntilRefused(limit, {}), 10)
@@ -51,7 +51,7 @@ test('after ten wrong passwords for a user a network waits, and may guess one mo
   assert.equal(guessUntilRefused(limit, {}), 10)
 })
 
-test('a network that fails for a hundred users waits, and right passwords do not count', () => {
+test('a network waits after failing for many users', () => {
   const limit = new GuessLimit(createClock().now)
   for (let attempt = 0; attempt < 500; attempt++) succeed(limit, { username: `user${attempt}` })
   for (let attempt = 0; attempt < 100; attempt++) assert.equal(waitMs(limit, { username: `name${attempt}` }), 0)
@@ -59,7 +59,7 @@ test('a network that fails for a hundred users waits, and right passwords do not
   assert.ok(waitMs(limit, { username: 'name100' }) <= 9000, 'one more within seconds: the network is slow, not locked out')
 })
 
-test('a user who has logged in from a network does not wait for what others do there', () => {
+test('a known network of the user does not wait', () => {
   const limit = new GuessLimit(createClock().now)
   succeed(limit, { username: 'bob' })
   for (let attempt = 0; attempt < 200; attempt++) waitMs(limit, { username: `name${attempt}` })
@@ -68,7 +68,7 @@ test('a user who has logged in from a network does not wait for what others do t
   assert.equal(guessUntilRefused(limit, { username: 'bob' }), 10)
 })
 
-test('guesses from many networks count together for a user, except where the user has logged in before', () => {
+test('guesses from many networks count together', () => {
   const limit = new GuessLimit(createClock().now)
   succeed(limit, { address: '192.0.2.1' })
   for (let network = 0; network < 50; network++) assert.equal(waitMs(limit, { address: `10.0.${network}.1` }), 0)
@@ -78,7 +78,7 @@ test('guesses from many networks count together for a user, except where the use
   assert.equal(waitMs(limit, { address: '10.1.0.1', browser: 'b1' }), 0)
 })
 
-test('a browser of the user has ten wrong passwords of its own, whatever its network and others have used up', () => {
+test('a known browser has a limit of its own', () => {
   const limit = new GuessLimit(createClock().now)
   guessUntilRefused(limit, {})
   for (let attempt = 0; attempt < 200; attempt++) waitMs(limit, { username: `name${attempt}` })
@@ -87,7 +87,7 @@ test('a browser of the user has ten wrong passwords of its own, whatever its net
   assert.ok(waitMs(limit, { browser: 'b1' }) > 0)
 })
 
-test('refused attempts, in any number, push no counter out and prolong none', () => {
+test('rejected attempts extend no wait', () => {
   const clock = createClock()
   const limit = new GuessLimit(clock.now)
   guessUntilRefused(limit, {})
@@ -128,7 +128,7 @@ test('an attempt that nobody could judge does not count', () => {
   }
 })
 
-test('strangers at the same address lock nobody out of a browser in which the user has logged in', async (t) => {
+test('attackers cannot lock a known browser out', async (t) => {
   const { open, url } = await startGuarded(t, {}, { now: createClock(Date.now()).now })
   const own = open()
   const cookie = cookieOf(await own.login('admin', 'secret'))
@@ -150,7 +150,7 @@ test('strangers at the same address lock nobody out of a browser in which the us
   assert.match((await forged.login('admin', 'secret')).location ?? '', /error=wait/)
 })
 
-test('replicas recognise the browsers of each other by the key in Redis', async (t) => {
+test('replicas share the key of known browsers', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const settings = { redis: { connection: `redis://127.0.0.1:${redis.port}` } }
@@ -179,7 +179,7 @@ test('unlocking a user forgets failures until then, and no later ones', () => {
   assert.ok(waitMs(limit, {}, unlockedAtMs) > 0, 'unlocked once')
 })
 
-test('an unlocked user does not wait for guesses from other networks or users', () => {
+test('an unlock ends the wait for all networks', () => {
   const clock = createClock()
   const limit = new GuessLimit(clock.now)
   for (let network = 0; network < 60; network++) waitMs(limit, { address: `10.1.${network}.1` })

@@ -46,7 +46,7 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
     )
   })
 
-  await t.test('a callback that is opened again is refused, also with cookies that were kept', async () => {
+  await t.test('a repeated callback is rejected despite kept cookies', async () => {
     const browser = gateway.open()
     const callback = await beginLogin(browser)
     const copy = gateway.open()
@@ -62,7 +62,7 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
     assert.notEqual(await browser.user(), undefined)
   })
 
-  await t.test('the back button starts a login again, and it leads to the same page', async () => {
+  await t.test('the back button starts a new login', async () => {
     const browser = gateway.open()
     await browser.visit(returnTo('back'))
     await beginLogin(browser)
@@ -113,7 +113,7 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
     assert.match((await browser.visit(callbacks[28] ?? '')).location ?? '', /tab-28/)
   })
 
-  await t.test('a page whose address is too long for a cookie is dropped, and the login works', async () => {
+  await t.test('an oversized saved page is dropped', async () => {
     for (const [length, isKept] of [
       [1000, true],
       [5000, false],
@@ -158,7 +158,7 @@ test('logins at a provider survive tabs, restarts, replays and damage', async (t
   })
 })
 
-test('a script of Deck gets a page where a login would go on to a provider', async (t) => {
+test('a script of Deck gets a page at a redirect', async (t) => {
   const provider = await startIdentityProvider(t)
   const saml = await startSamlIdentityProvider(t)
   const deck = { accept: 'application/json, text/plain, */*', 'x-ratelimit-app': 'deck', origin: ui, 'sec-fetch-mode': 'cors' }
@@ -176,7 +176,7 @@ test('a script of Deck gets a page where a login would go on to a provider', asy
   }
 })
 
-test('what scripts and other tabs ask for does not replace the target of the web UI', async (t) => {
+test('scripts and other tabs keep the saved target', async (t) => {
   const { open } = await startGuarded(t)
   const browser = open()
   await browser.visit(startPath)
@@ -233,7 +233,7 @@ test('a crowd without login leaves nothing behind, by whichever method', async (
   }
 })
 
-test('replicas share the key of logins, and take over another one when it is lost', async (t) => {
+test('replicas share the login key and replace a lost one', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const clock = createClock()

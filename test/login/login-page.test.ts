@@ -26,14 +26,14 @@ function writeFile(t: TestContext, name: string, content: string | Buffer): stri
   return join(folder, name)
 }
 
-test('without settings the page shows the mark and the name of Fairlead', async (t) => {
+test('by default the page shows Fairlead', async (t) => {
   const { open } = await startGuarded(t)
   const { text } = await open().visit('/login')
   assert.match(text, /<title>Sign in · Fairlead<\/title>/)
   assert.match(text, /<svg class="mark".*to Fairlead, the gateway of your delivery platform/s)
 })
 
-test('name, text and logo come from the settings, as text and as an image that cannot run', async (t) => {
+test('name, text and logo come from the settings', async (t) => {
   for (const [name, content, type] of [
     ['logo.svg', svg, 'image/svg+xml'],
     ['logo.png', png, 'image/png'],
@@ -51,7 +51,7 @@ test('name, text and logo come from the settings, as text and as an image that c
   }
 })
 
-test('the policy admits exactly the style and the script of the page', async (t) => {
+test("the policy admits the page's style and script only", async (t) => {
   const { open } = await startGuarded(t)
   const { text, headers } = await open().visit('/login')
   const style = /<style>(.*?)<\/style>/s.exec(text)?.[1] ?? ''
@@ -100,7 +100,7 @@ const sizes = [
 ]
 const notices = ['', '?error', '?error=wait&minutes=15', '?error=unavailable', '?error=expired', '?expired', '?logout']
 
-test('every page has no barriers, fits its screen, and breaks no rule of its policy', { timeout: 300_000 }, async (t) => {
+test('every page is accessible and fits its screen', { timeout: 300_000 }, async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
   const { url } = await startGuarded(t, { ui: { name: 'Acme production', logo: writeFile(t, 'logo.png', png) } })
@@ -128,7 +128,7 @@ test('every page has no barriers, fits its screen, and breaks no rule of its pol
   }
 })
 
-test('the form stays where it is, whatever the page says above it', async (t) => {
+test('the form keeps its place under any message', async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
   const { url } = await startGuarded(t)
@@ -144,7 +144,7 @@ test('the form stays where it is, whatever the page says above it', async (t) =>
   }
 })
 
-test('a refused login keeps the name, and the password field has the focus', async (t) => {
+test('a rejected login keeps the name', async (t) => {
   const browser = await openChromium(t)
   if (browser === undefined) return
   const { url } = await startGuarded(t, { services: { deck: {} } })
@@ -193,7 +193,7 @@ test('a browser whose session is over is told so', async (t) => {
   assert.equal((await browser.ask('/credentials')).status, 401)
 })
 
-test('the page tells the host of the web UI that the login leads to, and no text of strangers', async (t) => {
+test('the page shows the destination and no foreign text', async (t) => {
   const { open } = await startGuarded(t)
   const rows: [path: string, destination: RegExp | undefined][] = [
     [startPath, /You continue to deck\.example\.com\./],

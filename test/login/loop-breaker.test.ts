@@ -20,7 +20,7 @@ function visitWithoutCookies(url: string, path: string, init: Parameters<Browser
 
 const form = { method: 'POST', body: new URLSearchParams({ username: 'admin', password: 'secret' }) }
 
-test('a browser without cookies logs in twice, and is then told about cookies instead of asked again', async (t) => {
+test('a browser without cookies is told after two logins', async (t) => {
   const clock = createClock()
   const { url } = await startGuarded(t, {}, { now: clock.now })
   for (let round = 0; round < 2; round++) {
@@ -54,7 +54,7 @@ test('after a minute the past is forgotten', async (t) => {
   assert.equal((await visitWithoutCookies(url, '/login')).status, 200)
 })
 
-test('a user whom the permission service does not know is not asked for a password for ever', async (t) => {
+test('a user unknown to the permission service leaves the loop', async (t) => {
   const service = await startUpstream(t, { 'POST /roles/admin': '', 'GET /authorize/admin': new Reply(404) })
   const { open } = await startGuarded(t, { services: { fiat: { enabled: true, baseUrl: service.url } } })
   const browser = open()
@@ -68,7 +68,7 @@ test('a user whom the permission service does not know is not asked for a passwo
   assert.match(page.text, /next request was that of a stranger.*permission service does not know you/s)
 })
 
-test('a login that works leaves nothing behind, however often somebody logs in and out', async (t) => {
+test('working logins never trip the breaker', async (t) => {
   const { open } = await startGuarded(t)
   const browser = open()
   for (let round = 0; round < 4; round++) {
@@ -127,7 +127,7 @@ function createRequests() {
   }
 }
 
-test('a provider that never sends the browser back: the third way there ends', () => {
+test('a provider that never returns ends at the third attempt', () => {
   const { begin, pass } = createRequests()
   assert.equal(begin(), undefined)
   pass(4000)
@@ -139,7 +139,7 @@ test('a provider that never sends the browser back: the third way there ends', (
   assert.equal(begin('/saml2/authenticate'), undefined)
 })
 
-test('a provider that lets the browser in at once, again and again: the third way there ends', () => {
+test('a provider that loops ends at the third attempt', () => {
   const { begin, complete, pass } = createRequests()
   for (let round = 0; round < 2; round++) {
     assert.equal(begin(), undefined)
@@ -163,7 +163,7 @@ test('tabs that are restored together may all log in', () => {
   assert.equal(begin(), undefined)
 })
 
-test('the answer of a provider is no start, and what nobody can read is no past', () => {
+test('callbacks and unreadable cookies do not count', () => {
   const { begin, pass, plant } = createRequests()
   for (let round = 0; round < 2; round++) {
     begin()

@@ -168,7 +168,7 @@ test('login.caseInsensitiveNames: false refuses MARK everywhere', async (t) => {
   }
 })
 
-test('a configured user whom the setting refuses is a problem of the configuration', async () => {
+test('a configured user that a setting rejects is a problem', async () => {
   const places = { cwd: '/nonexistent', homeDir: '/nonexistent', systemDir: '/nonexistent', env: {} }
   const settings = {
     'login.caseInsensitiveNames': 'false',

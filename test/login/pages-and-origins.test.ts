@@ -14,7 +14,7 @@ test('auth-scenario 252: a pattern of origins decides alone, and matches the who
   for (const origin of ['https://a.x.net.evil.com', ui, 'https://evil.com/.x.net']) assert.equal(await allowedFor(origin), '*')
 })
 
-test('auth-scenario 253: in list mode the origins of the list may call, and a third one may not', async (t) => {
+test('auth-scenario 253: in list mode only listed origins may call', async (t) => {
   const allowedOrigins = ['https://a.test', 'https://b.test']
   const { open } = await startGuarded(t, { cors: { allowMode: 'list', allowedOrigins: allowedOrigins.join(',') } })
   const ask = (origin: string) => open().visit('/auth/user', { headers: { origin } })
@@ -24,7 +24,7 @@ test('auth-scenario 253: in list mode the origins of the list may call, and a th
   assert.deepEqual([third.status, third.headers.get('access-control-allow-origin')], [403, null])
 })
 
-test('auth-scenario 256: over TLS every answer of the security layer tells the browser to be careful', async (t) => {
+test('auth-scenario 256: TLS responses carry the security headers', async (t) => {
   const { open } = await startGuarded(t)
   for (const path of ['/credentials', '/login', '/auth/user', '/auth/loggedOut', '/auth/redirect', '/nothing']) {
     const { headers } = await open().visit(path)
@@ -37,7 +37,7 @@ test('auth-scenario 256: over TLS every answer of the security layer tells the b
   assert.equal((await fetch(`${plain}/login`)).headers.get('strict-transport-security'), null)
 })
 
-test('auth-scenario 175: the configured user logs in with the form and gets what was asked for', async (t) => {
+test('auth-scenario 175: the configured user logs in with the form', async (t) => {
   const browser = (await startGuarded(t)).open()
 
   assert.equal((await browser.visit('/credentials')).location, `${gatewayUrl}/login`)
@@ -45,7 +45,7 @@ test('auth-scenario 175: the configured user logs in with the form and gets what
   assert.equal((await browser.visit('/credentials')).status, 200)
 })
 
-test('auth-scenario 179: without a configured password nobody has a password that others could know', async (t) => {
+test('auth-scenario 179: there is no well-known default password', async (t) => {
   const { open } = await startGuarded(t, {
     spring: { security: { user: { name: 'admin' } } },
     fairlead: { admin: { user: 'root', password: 'correct horse' } },

@@ -66,7 +66,7 @@ function request(url: string, headers: Record<string, string> = {}, method = 'GE
 const page = { accept: pageAccept }
 const navigation = { ...page, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
 
-test('a page that a browser asked for is remembered with its query', () => {
+test('a saved page keeps its query', () => {
   const returning = '/auth/redirect?to=https%3A%2F%2Fdeck.example.com%2F%23%2Fsearch'
   for (const headers of [page, navigation]) {
     assert.deepEqual(toSavedRequest(request('/credentials?expand=true', headers)), {
@@ -99,7 +99,7 @@ test('auth-scenario 59: only GET is remembered', () => {
     assert.equal(toSavedRequest(request('/tasks', navigation, method)), undefined)
 })
 
-test('pages, the scripts of the web UI and programs are told apart', () => {
+test('pages, UI scripts and programs are distinguished', () => {
   const callers: [Record<string, string>, ReturnType<typeof callerOf>][] = [
     [page, 'page'],
     [navigation, 'page'],

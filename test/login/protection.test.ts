@@ -22,7 +22,7 @@ function askedFor(upstream: Upstream) {
   )
 }
 
-test('auth-scenario 201: every other path leads to the login, with every method, and reaches nobody', async (t) => {
+test('auth-scenario 201: every other path leads to the login', async (t) => {
   const { open, upstream } = await startBehind(t)
   const paths = [
     '/',
@@ -122,7 +122,7 @@ function sendRaw(url: string, requestLine: string): Promise<number> {
   })
 }
 
-test('auth-scenario 204: paths that can be read in two ways are refused before anything else', async (t) => {
+test('auth-scenario 204: ambiguous paths are rejected first', async (t) => {
   const { url, upstream } = await startBehind(t)
   const paths = [
     '/plugins/deck/../../credentials',
@@ -201,7 +201,7 @@ test('auth-scenario 209: pages and the web UI are redirected, programs get 401',
   }
 })
 
-test('a program is told how to log in, and no browser is made to show a dialog', async (t) => {
+test('a program learns how to log in, without a dialog', async (t) => {
   const { open } = await startBehind(t, { 'api-tokens': { enabled: true } })
   const challengeFor = async (headers: Record<string, string>) =>
     (await open().visit('/applications', { headers: { accept: '*/*', ...headers } })).headers.get('www-authenticate')
@@ -237,7 +237,7 @@ test('auth-scenario 211: a client that claims another identity is forwarded unde
   assert.equal(request?.headers['x-spinnaker-accounts'], undefined)
 })
 
-test('auth-scenario 214: an open webhook reaches the service as anonymous, whatever the client claims', async (t) => {
+test('auth-scenario 214: an open webhook acts as anonymous', async (t) => {
   const { open, upstream } = await startBehind(t, {}, { 'POST /webhooks/git/x': {} })
   await open().visit('/webhooks/git/x', {
     method: 'POST',
@@ -258,7 +258,7 @@ test('auth-scenario 258: without login method everyone is anonymous', async (t) 
   assert.deepEqual([answer.status, answer.cookies], [200, []])
 })
 
-test('auth-scenario 259: redirects are checked for anonymous too, and the login page does not exist', async (t) => {
+test('auth-scenario 259: anonymous redirects are checked, and no login page exists', async (t) => {
   const url = await startGateway(t, { services: { deck: { baseUrl: 'https://deck.example.com' } } })
   const browser = new Browser(url)
   assert.equal((await browser.visit('/auth/redirect?to=https://deck.example.com/x')).location, 'https://deck.example.com/x')

@@ -147,7 +147,7 @@ test('auth-scenario 50: an address given twice, or not at all, is refused', () =
   }
 })
 
-test('what a browser makes of an accepted address stays within the web UI', () => {
+test('an accepted address stays within the UI', () => {
   const characters = [
     '/',
     '\\',

@@ -47,7 +47,7 @@ async function list(browser: Browser, query = ''): Promise<Listed[]> {
   return JSON.parse(answer.text) as Listed[]
 }
 
-test('the list says how, when and from where, marks the session that asks, and opens nothing', async (t) => {
+test('sessions are listed without anything that opens them', async (t) => {
   const { url, clock, logIn } = await start(t)
   const loggedInMs = clock.nowMs
   const laptop = await logIn('bob', 'laptop')
@@ -104,7 +104,7 @@ test('nobody sees or ends the sessions of others but administrators', async (t) 
   assert.ok(await alice.user())
 })
 
-test('a script without a session sees those of its user, and none of them is its own', async (t) => {
+test('a script sees the sessions of its user', async (t) => {
   const { url, logIn } = await start(t)
   await logIn('bob', 'browser')
 

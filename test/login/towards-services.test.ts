@@ -25,7 +25,7 @@ async function start(t: TestContext, answers: Answers, settings: GatewaySettings
   }
 }
 
-test('auth-scenario 212: accounts that a client claims reach no service, also when the user has none', async (t) => {
+test('auth-scenario 212: claimed accounts reach no service', async (t) => {
   const { ask } = await start(t, () => ({}))
 
   const { headers } = await ask('/networks', { headers: forged })
@@ -33,7 +33,7 @@ test('auth-scenario 212: accounts that a client claims reach no service, also wh
   assert.deepEqual([headers['x-spinnaker-user'], headers['x-spinnaker-accounts']], ['admin', undefined])
 })
 
-test('auth-scenario 213: streamed answers are asked for under the name of the user, too', async (t) => {
+test('auth-scenario 213: streamed responses are requested as the user', async (t) => {
   const { ask } = await start(t, () => new Reply(200, 'content', { 'content-type': 'application/octet-stream' }))
 
   const { headers, path } = await ask('/artifacts/fetch', { method: 'PUT', body: '{}', headers: { ...json, ...forged } })
@@ -41,7 +41,7 @@ test('auth-scenario 213: streamed answers are asked for under the name of the us
   assert.deepEqual([path, headers['x-spinnaker-user'], headers['x-spinnaker-accounts']], ['/artifacts/fetch', 'admin', undefined])
 })
 
-test('auth-scenario 215: ids of request and execution are passed on, and the first is echoed', async (t) => {
+test('auth-scenario 215: request and execution ids are forwarded', async (t) => {
   const { visit, service } = await start(t, () => ({}))
   const ids = { 'X-SPINNAKER-REQUEST-ID': 'r1', 'X-SPINNAKER-EXECUTION-ID': 'e1' }
 
@@ -65,7 +65,7 @@ for (const [app, origin] of [
   })
 }
 
-test('auth-scenario 218: whoever starts a pipeline is shown as the one who did, whatever the body or the query says', async (t) => {
+test('auth-scenario 218: the displayed user of a start is the caller', async (t) => {
   const definition = { application: 'shop', name: 'Deploy', id: '1' }
   const { ask } = await start(t, ({ path }) => (path === '/orchestrate' ? { ref: '/pipelines/01E' } : definition))
   const trigger = { type: 'manual', user: 'root' }

@@ -21,7 +21,7 @@ import { goThroughLogin, protectedPath } from './go-through-login.ts'
 const unknownSession = 'A'.repeat(43)
 const hourMs = 3_600_000
 
-test('the provider matrix: every client gets what the table says, whatever stands in front', async (t) => {
+test('the provider matrix: every client gets the documented response', async (t) => {
   const surroundings = await startSurroundings(t, createClock(Date.now()))
   for (const method of methods) {
     for (const companion of companions) {

@@ -81,6 +81,6 @@ test('every regular expression of the sources is linear', () => {
   )
 })
 
-test('patterns that are composed at run time come from settings or from the sources', () => {
+test('composed patterns come from settings or sources', () => {
   assert.deepEqual([...new Set(composed)], Object.keys(composers))
 })

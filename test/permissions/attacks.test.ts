@@ -65,7 +65,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.equal(status, 403, `${request} ${JSON.stringify(body)}: ${text.slice(0, 200)}`)
   }
 
-  await t.test('the name in another case, with blanks or percent-encoded is the same application', async () => {
+  await t.test('other spellings of a name are the same application', async () => {
     for (const name of ['SECRET', 'Secret', '%73ecret', 'secret%20', '%20secret', '%C5%BFecret']) {
       await forbidden(`GET /applications/${name}`)
       await forbidden(`GET /applications/${name}/pipelineConfigs`)
@@ -145,7 +145,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.doesNotMatch((await ask('mallory', 'GET /search?q=secret&type=applications')).text, /"application":"secret"/)
   })
 
-  await t.test('one definition of a batch that is not theirs spoils the batch', async () => {
+  await t.test('one foreign definition rejects the batch', async () => {
     const own = plan({ application: 'mine', name: 'another' })
     await forbidden('POST /pipelines/bulksave', [own, plan({ application: 'secret', name: 'x' })])
     await forbidden('POST /pipelines/bulksave', [own, plan({ application: 'mine', id: secretId })])
@@ -155,7 +155,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.doesNotMatch((await ask('mallory', 'GET /applications/mine/pipelineConfigs')).text, /another/)
   })
 
-  await t.test('a pipeline may run only as a service account that its author may use', async () => {
+  await t.test('a pipeline needs a usable service account', async () => {
     const triggers = [{ type: 'cron', enabled: true, cronExpression: '0 0 0 1 1 ?', runAsUser: 'robot' }]
     await forbidden('POST /pipelines', plan({ application: 'mine', name: 'as robot', triggers }))
     const fields = { ...plan({ application: 'mine', name: 'as robot' }), triggers: [{ ...triggers[0], runAsUser: 'Robot ' }] }
@@ -163,7 +163,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     await forbidden('POST /tasks', { application: 'mine', job: [{ type: 'savePipeline', pipeline: encoded(fields) }] })
   })
 
-  await t.test('jobs are judged by what they are about, and not by the application of their task', async () => {
+  await t.test('jobs are judged by what they change', async () => {
     const jobs = [
       { type: 'deleteApplication', application: { name: 'secret' } },
       { type: 'updateApplication', application: { name: 'SECRET', permissions: {} } },
@@ -202,7 +202,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     await forbidden('POST /pipelines/v2/secret/main', {})
   })
 
-  await t.test('an application that is no text, is named twice or in another spelling is nobody else’s', async () => {
+  await t.test('odd application values do not change the owner', async () => {
     for (const application of [['secret'], { name: 'secret' }, 7, true, null, '']) {
       await refused('POST /pipelines', plan({ application, name: 'odd' }))
       await refused('POST /strategies', plan({ application, name: 'odd' }))
@@ -273,7 +273,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     await refused('POST /pipelines/start', { ...instance, application: 'mine', name: 'p' })
   })
 
-  await t.test('a template carries no stage past the check: it is judged when it runs', async () => {
+  await t.test('a stage of a template is judged when it runs', async () => {
     const stages = [{ refId: '1', type: 'deletePipeline', pipeline: encoded({ application: 'secret', name: 'main' }) }]
     const template = { id: 'carrier', schema: 'v2', metadata: { name: 'carrier', scopes: ['mine'] }, pipeline: { stages } }
     assert.equal((await ask('mallory', 'POST /v2/pipelineTemplates/create', template)).status, 202)
@@ -292,7 +292,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.match(error, /WRITE on the application secret; mallory has not got it/)
   })
 
-  await t.test('a stage under another type, in another case or with an expression is judged by what it does', async () => {
+  await t.test('a disguised stage is judged by what it does', async () => {
     const gone = encoded({ application: 'secret', name: 'main' })
     const hidden = [
       { type: 'wait', alias: 'deletePipeline', pipeline: gone },
@@ -348,7 +348,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     )
   })
 
-  await t.test('the executions of others are found by no list, search or made-up parent', async () => {
+  await t.test('foreign executions appear in no list or search', async () => {
     for (const path of [
       `/executions?executionIds=${executionId}%2C${executionId}`,
       `/executions?executionIds=x,${executionId}&expand=false`,
@@ -456,7 +456,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     }
   })
 
-  await t.test('neither a template nor an expression says to which application or pipeline a run belongs', async () => {
+  await t.test('templates and expressions do not change the owner', async () => {
     const template = (id: string, pipeline: object) => ({ id, schema: 'v2', metadata: { name: id, scopes: ['mine'] }, pipeline })
     const instance = (id: string, more: object) => ({
       type: 'templatedPipeline',
@@ -485,7 +485,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     await forbidden('POST /pipelines', { ...plan({ application: 'mine' }), [`\${'application'}`]: 'secret' })
   })
 
-  await t.test('a stage that somebody has changed in a run of an administrator acts for that somebody', async () => {
+  await t.test('a changed stage acts for its last editor', async () => {
     const stages = [
       { refId: '1', type: 'manualJudgment', requisiteStageRefIds: [] },
       { refId: '2', type: 'wait', waitTime: 0, requisiteStageRefIds: ['1'] },
@@ -501,7 +501,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.match(error, /WRITE on the application secret; mallory/)
   })
 
-  await t.test('a right that was lost counts no longer, neither for control nor for a restart', async () => {
+  await t.test('a lost right ends control and restart', async () => {
     const lend = (...EXECUTE: string[]) => ({ READ: ['mine', 'owners'], WRITE: ['owners'], EXECUTE })
     await scene.createApplication('lent', lend('mine', 'owners'))
     const body = plan({ application: 'lent', name: 'l', stages: [{ refId: '1', type: 'wait', waitTime: 600 }] })
@@ -528,7 +528,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
     assert.ok([302, 401].includes(nobody.status))
   })
 
-  await t.test('a definition that has moved belongs to its new application at once', async () => {
+  await t.test('a moved definition belongs to its new application', async () => {
     const [own] = (await ask('mallory', 'GET /applications/mine/pipelineConfigs')).json() as { id: string; name: string }[]
     assert.ok(own)
     const moved = await ask('admin', `PUT /pipelines/${own.id}`, { ...own, application: 'secret', name: 'moved' })
@@ -538,7 +538,7 @@ test('attacks on an application that somebody has no right on', async (t) => {
   })
 })
 
-test('what is left of a deleted application stays with whom it belonged to', async (t) => {
+test('remains of a deleted application keep their owner', async (t) => {
   const { ask, secretId, executionId, run, createApplication } = await startScene(t)
   await run('olga', 'secret', { type: 'deleteApplication', application: { name: 'secret' } })
   const statusOf = async (who: string, request: string, body?: unknown) => (await ask(who, request, body)).status

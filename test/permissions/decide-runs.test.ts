@@ -173,7 +173,7 @@ async function listDefinitions({ ask }: Pick<Seeded, 'ask'>): Promise<Definition
   return (await ask('admin', 'GET /pipelineConfigs')).json() as Definition[]
 }
 
-test('whatever random people save, start and submit, only what the model allows happens', async (t) => {
+test('random changes and starts stay within the model', async (t) => {
   const world = await startWorld(t)
   let changes = 0
   const seen = new Set<string>()

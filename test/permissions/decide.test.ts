@@ -26,7 +26,7 @@ function expected(kind: 'application' | 'account', resources: Resource[], name: 
   return resource.permissions[wanted]?.some((role) => roles.includes(role)) ?? false
 }
 
-test('random users, roles and resources are decided as the reference model says', () => {
+test('random decisions match the reference model', () => {
   for (let seed = 1; seed <= 2000; seed++) {
     const random = createRandom(seed)
     const applications = ['Web', 'api', 'x'].map((name) => randomResource(random, name))
@@ -65,7 +65,7 @@ test('whom the permission service does not know may do nothing', () => {
   assert.equal(decide(undefined, { kind: 'application', name: 'web', authorization: 'READ' }).allowed, false)
 })
 
-test('names that the definition store takes for the same are the same here', () => {
+test('names are compared as the definition store does', () => {
   const resources = {
     applications: [{ name: 'secret', permissions: { READ: ['a'] } }],
     accounts: [],

@@ -22,7 +22,7 @@ for (const [enforce, status] of [
   ['gateway', 403],
   ['both', 403],
 ] as const) {
-  test(`with permissions.enforce ${enforce ?? 'left out'} an execution that may not be read is answered with ${status}`, async (t) => {
+  test(`permissions.enforce ${enforce ?? 'unset'} answers a foreign execution ${status}`, async (t) => {
     const fiat = await startUpstream(t, { 'GET /authorize/rita': view, 'PUT /roles/rita': new Reply(200) })
     const orca = await startUpstream(t, { 'GET /pipelines/1': execution })
     const { url, dataDir } = await runGateway(t, {

@@ -89,7 +89,7 @@ async function startInFront(t: test.TestContext, permissions: Record<string, unk
 
 const root = basic('admin', password)
 
-test('a decision is explained by its rule, the permissions of the application and the origin of the roles', async (t) => {
+test('a decision is explained by rule, permissions and roles', async (t) => {
   const { ask, add, createApplication } = await startSeeded(t)
   await add('rita', ['readers'])
   await createApplication('web', { READ: ['readers'], WRITE: ['writers'] })
@@ -132,7 +132,7 @@ test('each role is told with where it comes from', async (t) => {
   })
 })
 
-test('an operation is named by its id in any case, by its request as documented, or by one that somebody made', async (t) => {
+test('an operation is found by id or request', async (t) => {
   const { explain } = await startInFront(t)
   for (const operation of [
     'getApplicationUsingGET',
@@ -152,7 +152,7 @@ test('an operation is named by its id in any case, by its request as documented,
   assert.equal((await explain({ operation: 'GET /applications/web', application: 'other' })).decision, 'denied')
 })
 
-test('an operation that does not exist is answered with the nearest ones', async (t) => {
+test('an unknown operation is answered with the nearest', async (t) => {
   const { explain } = await startInFront(t)
   const byId = await explain({ operation: 'savePipeline' })
   assert.equal(byId.status, 404)
@@ -162,7 +162,7 @@ test('an operation that does not exist is answered with the nearest ones', async
   assert.equal((await explain({ operation: 'x'.repeat(5000) })).status, 404)
 })
 
-test('a task that creates an application is judged by the right to create it, where there is none of that name', async (t) => {
+test('creating an application needs the right to create', async (t) => {
   const { explain, fiat } = await startInFront(t)
   const fresh = { operation: 'POST /tasks', application: 'fresh' }
   const denied = await explain(fresh)
@@ -174,7 +174,7 @@ test('a task that creates an application is judged by the right to create it, wh
   assert.equal((await explain(fresh)).decision, 'allowed')
 })
 
-test('a question that leaves something open is told exactly what to add', async (t) => {
+test('an incomplete question names what is missing', async (t) => {
   const { explain } = await startInFront(t)
   const tasks = await explain({ operation: 'POST /tasks' })
   assert.equal(tasks.decision, 'depends')
@@ -193,7 +193,7 @@ test('a question that leaves something open is told exactly what to add', async 
   assert.deepEqual([jobs.decision, jobs.reasons[0]?.need], ['allowed', 'READ on the build service jenkins'])
 })
 
-test('accounts, build services and service accounts are judged, too, and administrators see who may use them', async (t) => {
+test('accounts and services are judged too', async (t) => {
   const { explain } = await startInFront(t)
   const task = { operation: 'POST /tasks', application: 'web', account: 'prod', serviceAccount: 'deployer' }
   const denied = await explain(task)
@@ -225,7 +225,7 @@ for (const [enforce, by, note] of [
   })
 }
 
-test('whoever asks with an API token learns what the token is not meant for', async (t) => {
+test('a token learns what it may not do', async (t) => {
   const { url, explain } = await startInFront(t)
   const create = async (limits: Record<string, unknown>) => {
     const answer = await fetch(`${url}/auth/apiTokens`, {

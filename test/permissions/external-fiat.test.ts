@@ -51,7 +51,7 @@ function toLine({ method, path, query, body }: RecordedRequest): string {
   return [method, query === '' ? path : `${path}?${query}`, ...(body === '' ? [] : [body])].join(' ')
 }
 
-test('a visit from login to logout is these calls, each without a user of its own', async (t) => {
+test('a visit makes exactly these calls', async (t) => {
   const serviceAccounts = [{ name: 'ci', memberOf: ['dev'] }]
   const { fiat, alice, asked } = await start(t, knows({ admin: true, serviceAccounts }))
   await alice.visit('/auth/user/serviceAccounts?application=web')
@@ -68,7 +68,7 @@ test('a visit from login to logout is these calls, each without a user of its ow
   assert.ok(fiat.background.every(({ headers }) => headers['x-spinnaker-user'] === undefined))
 })
 
-test('auth-scenario 230: logins, logouts and synchronisation have an address of their own where it is configured', async (t) => {
+test('auth-scenario 230: login calls use their configured address', async (t) => {
   const logins = await startUpstream(t, knows())
   const dynamicEndpoints = { login: `${logins.url}/login-side` }
   logins.answer(({ method }) => (method === 'POST' ? 1 : new Reply(200)))
@@ -83,14 +83,14 @@ test('auth-scenario 230: logins, logouts and synchronisation have an address of 
   ])
 })
 
-test('an administrator, and the roles that fiat knows, show in the identity of the user', async (t) => {
+test('roles of fiat show in the identity', async (t) => {
   const { alice } = await start(t, knows({ admin: true, roles: [{ name: 'ops', source: 'LDAP' }] }))
   const user = await alice.user()
   assert.deepEqual([user?.['isAdmin'], user?.['roles']], [true, ['ops']])
 })
 
 for (const status of [400, 401, 403, 418]) {
-  test(`fiat's ${status} to a question says nothing about the user: no repetition, no logout, 503 for what needs a permission`, async (t) => {
+  test(`fiat's ${status} is an outage: no logout, then 503`, async (t) => {
     const { fiat, alice, asked } = await start(t, knows(), { fiat: { cache: { expiresAfterWriteSeconds: 0 } } })
     fiat.answer(knows({}, { 'GET /authorize/alice': new Reply(status) }))
     assert.equal((await alice.visit('/credentials')).status, 503)
@@ -101,7 +101,7 @@ for (const status of [400, 401, 403, 418]) {
   })
 }
 
-test('a switched-off fiat is not called: every check allows, nobody is administrator, and there are no service accounts', async (t) => {
+test('without fiat checks allow, except for administrators', async (t) => {
   const { alice, fiat } = await start(t, knows({ admin: true }), { fiat: { enabled: false } })
   const user = await alice.user()
   assert.deepEqual([user?.['isAdmin'], user?.['roles']], [false, ['dev']])
@@ -154,7 +154,7 @@ for (const [what, answer, expected] of [
   })
 }
 
-test('an application that fiat knows already is judged by WRITE on it, without a further question', async (t) => {
+test('an application known to fiat needs WRITE', async (t) => {
   const applications = (authorization: string) => [{ name: 'Fresh', authorizations: [authorization] }]
   const refused = await create(t, knows({ applications: applications('READ') }))
   assert.deepEqual([refused.status, refused.creations], [403, []])
@@ -162,14 +162,14 @@ test('an application that fiat knows already is judged by WRITE on it, without a
   assert.deepEqual([allowed.status, allowed.creations], [200, []])
 })
 
-test('administrators create without a question, and so does everybody while fiat is silent and legacyFallback is set', async (t) => {
+test('administrators create without a question', async (t) => {
   const admin = await create(t, knows({ admin: true }))
   assert.deepEqual([admin.status, admin.creations], [200, []])
   const lenient = await create(t, knows({}, { [question]: brokenOff }), { fiat: { legacyFallback: true } })
   assert.equal(lenient.status, 200)
 })
 
-test('where the services decide, fiat is not asked by the gateway, and the orchestrator gets the task', async (t) => {
+test('where services decide, the gateway does not ask', async (t) => {
   const { status, creations, passedOn } = await create(t, knows({}, { [question]: new Reply(404) }), {
     settings: { permissions: { enforce: 'services' } },
   })
@@ -204,7 +204,7 @@ for (const [what, query, answer, names, calls] of [
   })
 }
 
-test('which authorizations make a service account fit, and whether that counts at all, can be set', async (t) => {
+test('the matching authorizations are configurable', async (t) => {
   const answers = knows({ serviceAccounts: both }, { [expand]: expanded('READ') })
   const filter = (settings: Record<string, unknown>) => ({ settings: { fiat: { 'service-accounts': { filter: settings } } } })
   const offer = async (settings: Record<string, unknown>) => {
@@ -215,7 +215,7 @@ test('which authorizations make a service account fit, and whether that counts a
   assert.deepEqual(await offer({ enabled: false }), ['ci', 'cd'])
 })
 
-test('a user whom fiat forgets right after the login has no accounts', async (t) => {
+test('a user whom fiat forgets has no accounts', async (t) => {
   const { alice } = await start(t, knows({}, { 'GET /authorize/alice': new Reply(404) }), {
     settings: { fiat: { 'session-filter': { enabled: false } } },
   })

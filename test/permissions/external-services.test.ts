@@ -81,12 +81,12 @@ async function startScene(t: TestContext) {
   return { ask, orca, front50, kayenta }
 }
 
-test('while the gateway decides, services that check nothing are reached by nobody who may not', async (t) => {
+test('unchecked services are protected by the gateway', async (t) => {
   const { ask, orca, front50, kayenta } = await startScene(t)
   const changes = () =>
     [...orca.requests, ...front50.requests, ...kayenta.requests].filter(({ method }) => method !== 'GET').length
 
-  await t.test('tags are changed only where the entity belongs to somebody who may write there', async () => {
+  await t.test('tags need WRITE on their entity', async () => {
     const tags = [{ name: 'a', value: 1 }]
     const entity = 'entityId=x&entityType=servergroup&cloudProvider=aws'
     for (const [request, body] of [
@@ -109,7 +109,7 @@ test('while the gateway decides, services that check nothing are reached by nobo
     assert.deepEqual(JSON.parse(text)['orca-1'].executions, [{ id: 'a', application: 'web' }])
   })
 
-  await t.test('canary configurations belong to the applications that they name, now and then', async () => {
+  await t.test('canary configurations belong to their applications', async () => {
     const before = changes()
     const config = (...applications: string[]) => ({ name: 'c', applications })
     for (const [request, body] of [
@@ -147,7 +147,7 @@ test('while the gateway decides, services that check nothing are reached by nobo
   })
 })
 
-test('a security group that is found by its id is shown to whoever may read its account', async (t) => {
+test('a security group needs READ on its account', async (t) => {
   const { ask } = await startScene(t)
 
   assert.deepEqual(JSON.parse((await ask('GET /securityGroups')).text), { test: { aws: {} } })

@@ -101,7 +101,7 @@ test('auth-scenario 229: a user id is one encoded segment of the path', async (t
   ])
 })
 
-test('auth-scenario 230: logins, logouts and synchronisation go to their own address, reads do not', async (t) => {
+test('auth-scenario 230: login calls have their own address', async (t) => {
   const reads = await startUpstream(t, { 'GET /authorize/alice': view('alice') })
   const logins = await startUpstream(t, () => new Reply(200))
   const permissions = openPermissions({
@@ -139,7 +139,7 @@ test('no more users are remembered than configured', async (t) => {
   assert.equal(asked().length, 5)
 })
 
-test('auth-scenario 232: an unknown user is known to be unknown at once, without repetition, and may be known a moment later', async (t) => {
+test('auth-scenario 232: an unknown user is reported without a retry', async (t) => {
   const { permissions, asked, fiat } = await open(t, {})
   assert.equal((await permissions.lookUp(alice)).kind, 'unknown')
   assert.equal(asked().length, 1)
@@ -169,7 +169,7 @@ test('a passing failure is not noticed', async (t) => {
   assert.equal(await permissions.isAdmin(alice), true)
 })
 
-test('while the service was just found dead, each question is one call; once it is back, all is as before', async (t) => {
+test('a dead service gets one call per question', async (t) => {
   const { permissions, asked, fiat } = await open(t, { 'GET /authorize/alice': new Reply(500) })
   await permissions.lookUp(alice)
   const before = asked().length
@@ -179,7 +179,7 @@ test('while the service was just found dead, each question is one call; once it 
   assert.equal((await permissions.lookUp(alice)).kind, 'view')
 })
 
-test('auth-scenario 235: with legacyFallback a silent service allows unknown applications, for that request only', async (t) => {
+test('auth-scenario 235: legacyFallback allows unknown applications for one request', async (t) => {
   const { permissions, fiat } = await open(t, { 'GET /authorize/alice': new Reply(500) }, { legacyFallback: true })
   assert.equal(await permissions.mayOnApplication(alice, 'web', 'WRITE'), true)
   assert.deepEqual((await permissions.viewOf(alice))?.accounts, [{ name: 'prod', authorizations: [] }])
@@ -188,7 +188,7 @@ test('auth-scenario 235: with legacyFallback a silent service allows unknown app
   assert.equal(await permissions.mayOnApplication(alice, 'web', 'WRITE'), false)
 })
 
-test('auth-scenario 88: a login is reported with its roles, or without body when the method knows none', async (t) => {
+test('auth-scenario 88: a login is reported with its roles', async (t) => {
   const { permissions, asked } = await open(t, () => new Reply(200))
   await permissions.reportLogin(user('alice', ['a', 'b']), { call: 'roles-if-any', attempts: 1 })
   await permissions.reportLogin(user('alice'), { call: 'roles-if-any', attempts: 1 })
@@ -196,7 +196,7 @@ test('auth-scenario 88: a login is reported with its roles, or without body when
   assert.deepEqual(asked(), ['PUT /roles/alice ["a","b"]', 'POST /roles/alice', 'PUT /roles/alice []'])
 })
 
-test('a login makes the permissions known before forgotten, even those that are being asked for', async (t) => {
+test('a login drops cached and pending permissions', async (t) => {
   const { permissions, fiat } = await open(t, { 'GET /authorize/alice': view('alice'), 'PUT /roles/alice': new Reply(200) })
   await permissions.viewOf(alice)
   const asking = permissions.viewOf(user('alice'))
@@ -206,7 +206,7 @@ test('a login makes the permissions known before forgotten, even those that are 
   assert.equal(await permissions.isAdmin(alice), true)
 })
 
-test('auth-scenario 108: a login that cannot be reported is refused, or let pass by legacyFallback', async (t) => {
+test('auth-scenario 108: an unreported login is rejected without legacyFallback', async (t) => {
   const { permissions, asked } = await open(t, { 'PUT /roles/alice': new Reply(503) })
   await assert.rejects(permissions.reportLogin(alice), { code: 'LOGIN_UNAVAILABLE', status: 503 })
   assert.equal(asked().length, 1)
@@ -219,7 +219,7 @@ test('a logout that cannot be reported is no error', async (t) => {
   await permissions.reportLogout('alice')
 })
 
-test('without permission service everything is allowed, nobody is administrator, and nothing is asked', async (t) => {
+test('without permission service every check allows', async (t) => {
   const permissions = openPermissions({ settings, upstreams: createUpstreams(t, undefined), log: silentLog })
   assert.equal(permissions.enabled, false)
   assert.equal(await permissions.mayOnApplication(alice, 'web', 'WRITE'), true)

@@ -50,7 +50,7 @@ function alive({ method, path }: RecordedRequest): unknown {
     : new Reply(200)
 }
 
-test('in front of an external fiat the gateway checks as configured, and administrators synchronise as shown', async (t) => {
+test('an external fiat is used as configured', async (t) => {
   const fiat = await startUpstream(t, alive)
   const { services, ...settings } = configuration('In front of', 'enforce', { [fiatUrl]: fiat.url })
   const { url } = await runGateway(t, { ...users, ...settings, services: { ...services } })
@@ -73,7 +73,7 @@ test('a fiat for logins of its own gets them', async (t) => {
   assert.deepEqual([...new Set(logins.background.map(({ method }) => method))], ['PUT'])
 })
 
-test('last known rights count for as long as configured while fiat is dead', async (t) => {
+test('last known rights apply while fiat is down', async (t) => {
   const fiat = await startUpstream(t, alive)
   const clock = createClock()
   const { services, ...settings } = configuration('When fiat is', 'lastKnownForSeconds', { [fiatUrl]: fiat.url })
@@ -93,7 +93,7 @@ test('last known rights count for as long as configured while fiat is dead', asy
   assert.equal((await ask()).status, 503)
 })
 
-test('somebody learns why he may not, and so do administrators and whoever sits at the machine', async (t) => {
+test('users and administrators learn why access is denied', async (t) => {
   const { dataDir, ask, add, createApplication } = await startSeeded(t)
   await add('rita', ['readers'])
   await createApplication('web', { READ: ['readers'], WRITE: ['writers'] })

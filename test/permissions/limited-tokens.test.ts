@@ -6,7 +6,7 @@ import { startSeeded } from './support.ts'
 const plan = (fields: Record<string, unknown>) => ({ name: 'main', stages: [], triggers: [], ...fields })
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
-test('a token of one application reaches no other, although its owner does', async (t) => {
+test('a token reaches its own application only', async (t) => {
   const { add, ask, createApplication } = await startSeeded(t)
   await add('olga', ['owners', 'writers'])
   for (const application of ['web', 'shop']) {

@@ -8,7 +8,7 @@ import { expectedReach } from './token-reach.ts'
 
 const names = allOperations.map(({ method, path }) => `${method} ${path}`)
 
-test('every operation lets in exactly whom the table of expected access names', async (t) => {
+test('every operation admits exactly the expected callers', async (t) => {
   const matrix = await startMatrix(t)
   for (const operation of allOperations) {
     const name = `${operation.method} ${operation.path}`

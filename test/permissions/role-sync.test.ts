@@ -53,7 +53,7 @@ test('the outcome of a short synchronisation is the answer', async (t) => {
 })
 
 for (const status of [400, 404, 500, 503]) {
-  test(`a synchronisation that the service answers with ${status} is answered with ${status}`, async (t) => {
+  test(`a synchronisation answered with ${status} is ${status}`, async (t) => {
     const { ask } = await start(t, new Reply(status, { message: 'nobody was synchronised' }))
     const answer = await ask('/auth/roles/sync', 'POST')
     assert.equal(answer.status, status)
@@ -63,7 +63,7 @@ for (const status of [400, 404, 500, 503]) {
   })
 }
 
-test('a long synchronisation goes on after its answer; views from before it are forgotten when it ends', async (t) => {
+test('a long synchronisation drops older views at its end', async (t) => {
   const { ask, fiat, logged } = await start(t, silence)
   assert.equal((await ask('/auth/user')).status, 200)
   const answer = await ask('/auth/roles/sync', 'POST')
@@ -79,7 +79,7 @@ test('a long synchronisation goes on after its answer; views from before it are 
   assert.match(await (await ask('/metrics')).text(), /fairlead_role_synchronisations_total\{outcome="done"\} 1/)
 })
 
-test('whoever asks while a synchronisation runs joins it, and the next one begins when it is over', async (t) => {
+test('concurrent synchronisations join', async (t) => {
   const { ask, fiat, calls, logged } = await start(t, silence)
   const joined = await Promise.all([1, 2, 3].map(() => ask('/auth/roles/sync', 'POST')))
   assert.deepEqual(
@@ -112,7 +112,7 @@ test('a gateway that stops does not wait for a synchronisation', async (t) => {
   await stop()
 })
 
-test('a synchronisation is for administrators, and nothing happens where nobody logs in and no service decides', async (t) => {
+test('only administrators synchronise', async (t) => {
   const { ask, calls, dataDir } = await start(t, 1)
   const users = openUsers(dataDir)
   t.after(() => users.close())

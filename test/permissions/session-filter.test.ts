@@ -41,13 +41,13 @@ async function logIn(url: string): Promise<Browser> {
   return browser
 }
 
-test('auth-scenario 88: the login of a stored user is reported with its roles before its permissions are asked for', async (t) => {
+test('auth-scenario 88: a stored user is reported before being looked up', async (t) => {
   const { url, asked } = await start(t, known)
   await logIn(url)
   assert.deepEqual(asked().slice(0, 2), ['PUT /roles/alice ["dev"]', 'GET /authorize/alice'])
 })
 
-test('auth-scenario 232: a user whom the permission service no longer knows has to log in again', async (t) => {
+test('auth-scenario 232: a forgotten user has to log in again', async (t) => {
   const { url, fiat } = await start(t, known)
   const browser = await logIn(url)
   assert.equal((await browser.visit('/credentials')).status, 200)
@@ -57,7 +57,7 @@ test('auth-scenario 232: a user whom the permission service no longer knows has 
   assert.equal(await browser.user(), undefined)
 })
 
-test('auth-scenario 233: without the filter the session stays, with the roles of the login', async (t) => {
+test('auth-scenario 233: without the filter the session stays', async (t) => {
   const { url, fiat } = await start(t, known, {}, { fiat: { 'session-filter': { enabled: false } } })
   const browser = await logIn(url)
   fiat.answer({})
@@ -68,7 +68,7 @@ for (const [scenario, status] of [
   [234, 500],
   [238, 503],
 ] as const) {
-  test(`auth-scenario ${scenario}: while the permission service answers ${status}, sessions stay and protected paths wait`, async (t) => {
+  test(`auth-scenario ${scenario}: a service that answers ${status} keeps sessions`, async (t) => {
     const { url, fiat } = await start(t, known)
     const browser = await logIn(url)
     fiat.answer({ 'GET /authorize/alice': new Reply(status) })
@@ -98,7 +98,7 @@ test('auth-scenario 160: nobody logs in while the permission service cannot be t
   assert.equal(await browser.user(), undefined)
 })
 
-test('a script with HTTP Basic is reported again when the permission service has forgotten it', async (t) => {
+test('a forgotten HTTP Basic user is reported again', async (t) => {
   const { url, fiat } = await start(t, known)
   const ask = () => new Browser(url).visit('/credentials', { headers: basic('alice', 'battery staple') })
   assert.equal((await ask()).status, 200)
@@ -153,7 +153,7 @@ test('auth-scenario 226: without permission service the roles of the login decid
   assert.deepEqual((await (await logIn(url)).user())?.['allowedAccounts'], ['x', 'y'])
 })
 
-test('the first administrator of a platform with everything embedded is an administrator', async (t) => {
+test('the first administrator administers everything embedded', async (t) => {
   const { url } = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } } }, { embedded: true })
   const browser = new Browser(url)
   assert.equal((await browser.login('admin', 'correct horse')).location, `${url}/`)

@@ -103,7 +103,7 @@ async function waitUntilKnown(permissions: Permissions, who: User, clock: Clock)
   }, `a view of ${who.username}`)
 }
 
-test('auth-scenario 236: a silent service is waited for within a bound, and the views of others are at hand meanwhile', async (t) => {
+test('auth-scenario 236: a silent service is waited for within a bound', async (t) => {
   const answers = (request: RecordedRequest) => (request.path.endsWith('alice') ? silence : view('bob'))
   const { permissions, clock } = await open(t, answers, impatient)
   await waitUntilKnown(permissions, bob, clock)
@@ -116,7 +116,7 @@ test('auth-scenario 236: a silent service is waited for within a bound, and the 
   assert.equal((await asking).kind, 'unavailable')
 })
 
-test('an answer that comes after everybody has stopped waiting counts from then on', async (t) => {
+test('a late answer applies from then on', async (t) => {
   const { permissions, fiat, asked } = await open(t, () => silence, impatient)
   assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
   fiat.release(view('alice'))
@@ -124,14 +124,14 @@ test('an answer that comes after everybody has stopped waiting counts from then 
   assert.equal(asked(), 1)
 })
 
-test('whoever asks again at once is not made to wait again, and puts no further question', async (t) => {
+test('a repeated request does not wait again', async (t) => {
   const { permissions, asked } = await open(t, () => silence, impatient)
   await permissions.lookUp(alice)
   for (let again = 0; again < 20; again++) assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
   assert.equal(asked(), 1)
 })
 
-test('a service that is back is noticed by the next question, although the first one stays without answer', async (t) => {
+test('a recovered service is noticed by the next question', async (t) => {
   const { permissions, fiat, clock } = await open(t, () => silence, impatient)
   await permissions.lookUp(alice)
   fiat.answer(alive)
@@ -139,7 +139,7 @@ test('a service that is back is noticed by the next question, although the first
   await waitUntilKnown(permissions, bob, clock)
 })
 
-test('of a user no more than two questions stay open, the oldest and the newest', async (t) => {
+test('two questions at most stay open per user', async (t) => {
   const open = await startSilent(t)
   const { permissions, clock } = openAt(t, open.url, impatient)
   for (let round = 0; round < 5; round++) {
@@ -150,7 +150,7 @@ test('of a user no more than two questions stay open, the oldest and the newest'
   assert.equal(open.begun(), 5)
 })
 
-test('a silent service holds few connections once it is known to be silent, and most requests are told so without a question', async (t) => {
+test('a silent service holds few connections', async (t) => {
   const open = await startSilent(t)
   const { permissions } = openAt(t, open.url, impatient)
   const ask = (name: string, many: number) =>
@@ -164,7 +164,7 @@ test('a silent service holds few connections once it is known to be silent, and 
   assert.ok(open.begun() - begun <= 20, String(open.begun() - begun))
 })
 
-test('of many who ask while the service comes back, everybody gets an answer', async (t) => {
+test('every waiting request is answered after recovery', async (t) => {
   const { permissions, fiat } = await open(t, () => new Reply(500))
   await permissions.lookUp(alice)
   fiat.answer(alive)
@@ -180,7 +180,7 @@ for (const [what, answer] of [
   ['answers 503', new Reply(503)],
   ['breaks off', brokenOff],
 ] as const) {
-  test(`a service that ${what} is asked again for some time, then once by each request, until it is back`, async (t) => {
+  test(`a service that ${what} is retried, then once per request`, async (t) => {
     const { permissions, fiat, asked, clock } = await open(t, () => answer, persistent)
     assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
     const perQuestion = answer === brokenOff ? 2 : 1
@@ -193,7 +193,7 @@ for (const [what, answer] of [
   })
 }
 
-test('when the last trouble was a while ago, a failure is asked about again as before', async (t) => {
+test('after a while a failure is retried as before', async (t) => {
   const { permissions, asked, clock } = await open(t, () => new Reply(500), persistent)
   await permissions.lookUp(alice)
   clock.nowMs += 10_001
@@ -202,7 +202,7 @@ test('when the last trouble was a while ago, a failure is asked about again as b
   assert.ok(asked() - before > 1)
 })
 
-test('an answer that cannot be read is final, and says nothing about others', async (t) => {
+test('an unreadable answer is final for its user only', async (t) => {
   const { permissions } = await open(t, (request: RecordedRequest) =>
     request.path.endsWith('alice') ? 'gibberish' : view('bob'),
   )
@@ -218,7 +218,7 @@ test('an expired view is not used while the service is silent', async (t) => {
   assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
 })
 
-test('where operators want it, the last known view counts while the service is silent, for the time that they set', async (t) => {
+test('the last known view applies for a configured time', async (t) => {
   const { permissions, fiat, clock } = await open(t, alive, { lastKnownForMs: 60_000 })
   await permissions.lookUp(alice)
   fiat.answer(() => new Reply(500))
@@ -229,7 +229,7 @@ test('where operators want it, the last known view counts while the service is s
   assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
 })
 
-test('the last known view does not outlive what the service definitely says, nor a logout', async (t) => {
+test('a definite answer or logout ends the last view', async (t) => {
   const { permissions, fiat, clock } = await open(t, alive, { lastKnownForMs: 60_000 })
   await permissions.lookUp(alice)
   await permissions.lookUp(bob)
@@ -240,7 +240,7 @@ test('the last known view does not outlive what the service definitely says, nor
   assert.equal((await permissions.lookUp(alice)).kind, 'unavailable')
 })
 
-test('a login waits for a silent service within a bound, and is refused with what to do', async (t) => {
+test('a login waits for a silent service within a bound', async (t) => {
   const { permissions } = await open(t, () => silence)
   await assert.rejects(permissions.reportLogin(alice, { call: 'roles', attempts: 5 }), {
     code: 'LOGIN_UNAVAILABLE',
@@ -248,7 +248,7 @@ test('a login waits for a silent service within a bound, and is refused with wha
   })
 })
 
-test('a logout does not wait for a silent service, which is told all the same', async (t) => {
+test('a logout does not wait for a silent service', async (t) => {
   const { permissions, fiat } = await open(t, () => silence, { loginTimeoutMs: 60_000 })
   await permissions.reportLogout('alice')
   assert.deepEqual(
@@ -270,7 +270,7 @@ test('closing ends every question, and nobody waits any longer', async (t) => {
   assert.equal((await permissions.lookUp(bob)).kind, 'unavailable')
 })
 
-test('however often permissions change, a user is asked about once at a time, and nobody gets an answer from before', async (t) => {
+test('one question per user is open at a time', async (t) => {
   let version = 0
   const fiat = await startUpstream(t, () => silence)
   const patient = { ...settings, lookupTimeoutMs: 60_000 }

@@ -18,7 +18,7 @@ function open(t: test.TestContext, reread: () => Promise<SwitchPositions>, inter
   return switches
 }
 
-test('switches are read again from time to time, and what cannot be read leaves them as they are', async (t) => {
+test('switches are reread; unreadable ones stay', async (t) => {
   let reads = 0
   const positions: (SwitchPositions | Error)[] = [{ enabled: false, legacyFallback: true }, new Error('broken'), on]
   const switches = open(t, async () => {
@@ -48,7 +48,7 @@ test('nobody has to ask for it', async (t) => {
   await read.promise
 })
 
-test('auth-scenario 237: once fiat is switched off in the configuration, it is asked no more and every check allows', async (t) => {
+test('auth-scenario 237: fiat can be switched off at run time', async (t) => {
   const home = temporaryDirectory(t)
   const view = { name: 'admin', admin: false, accounts: [], applications: [], serviceAccounts: [], roles: [] }
   const alive: Answers = ({ method }) => (method === 'GET' ? view : new Reply(200))

@@ -59,7 +59,7 @@ function watch<T>(answer: Promise<T>): { answer: Promise<T>; isThere: () => bool
 
 const patient = { permissions: { lookupTimeoutMs: 60_000 } }
 
-test('auth-scenario 236: while one user waits for a silent permission service, everything else is answered', async (t) => {
+test('auth-scenario 236: one waiting user does not delay others', async (t) => {
   const { url, fiat, clouddriver, logIn, asked } = await start(t, patient)
   const bob = await logIn('bob')
   const alice = await logIn('alice')
@@ -108,7 +108,7 @@ test('all requests of a user wait for the same answer', async (t) => {
   assert.equal(questions().length, 1)
 })
 
-test('questions that stay without answer leave the connections to other services alone', async (t) => {
+test('unanswered questions leave other connections alone', async (t) => {
   const { url, fiat, logIn, questions } = await start(t, {
     ...patient,
     okHttpClient: { maxRequestsPerHost: 3 },
@@ -136,7 +136,7 @@ for (const [what, answer] of [
   ['answers 500', new Reply(500)],
   ['answers 503', new Reply(503, { message: 'empty' })],
 ] as const) {
-  test(`auth-scenario 234: a permission service that ${what} logs nobody out, and counts again as soon as it is back`, async (t) => {
+  test(`auth-scenario 234: a permission service that ${what} logs no user out`, async (t) => {
     const { fiat, logIn } = await start(t, { permissions: { lookupTimeoutMs: answer === silence ? 3000 : 60_000 } })
     const bob = await logIn('bob')
     await logIn('alice')
@@ -158,7 +158,7 @@ for (const [what, answer] of [
   })
 }
 
-test('a permission service that answers late is waited for within the bound, and its answer counts when it comes', async (t) => {
+test('a late permission service answers within the bound', async (t) => {
   const { fiat, logIn, questions } = await start(t, { permissions: { lookupTimeoutMs: 3000 } })
   const bob = await logIn('bob')
   await logIn('alice')
@@ -169,7 +169,7 @@ test('a permission service that answers late is waited for within the bound, and
   assert.ok(questions().length <= 2)
 })
 
-test('somebody who logs in meanwhile is told so by a page, or by an error where no browser asks', async (t) => {
+test('a login meanwhile gets a page or an error', async (t) => {
   const { url, fiat, logIn } = await start(t, { permissions: { loginTimeoutMs: 3000 } })
   const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
   for (const answer of [silence, brokenOff, new Reply(500)]) {
@@ -189,7 +189,7 @@ test('somebody who logs in meanwhile is told so by a page, or by an error where 
   await logIn('bob')
 })
 
-test('a script with a password is told so, too, and is served when the permission service is back', async (t) => {
+test('a script with a password gets 503 meanwhile', async (t) => {
   const { url, fiat } = await start(t, { permissions: { loginTimeoutMs: 200, lookupTimeoutMs: 200 } })
   const ask = () => fetch(`${url}/networks`, { headers: basic('bob', password) })
   fiat.answer(() => silence)
@@ -200,7 +200,7 @@ test('a script with a password is told so, too, and is served when the permissio
   while ((await ask()).status === 503) await new Promise((resolve) => setTimeout(resolve, 20))
 })
 
-test('a logout does not wait: the session is gone although the permission service never answers', async (t) => {
+test('a logout does not wait for the permission service', async (t) => {
   const { url, fiat, logIn } = await start(t)
   const bob = await logIn('bob')
   const cookie = bob.cookie
@@ -213,7 +213,7 @@ test('a logout does not wait: the session is gone although the permission servic
   )
 })
 
-test('without the session filter a list is refused, not empty, while nobody can say what it may hold', async (t) => {
+test('without the session filter a list fails, not empty', async (t) => {
   const { fiat, logIn } = await start(t, {
     permissions: { lookupTimeoutMs: 60_000, enforce: 'gateway' },
     fiat: { 'session-filter': { enabled: false } },

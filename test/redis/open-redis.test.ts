@@ -13,7 +13,7 @@ import { waitUntil } from '../support/wait-until.ts'
 const timeoutMs = 3000
 const login = { username: 'fairlead', password: 'secret' }
 
-test('a server is reached over TCP and over its socket, in the configured database', async (t) => {
+test('a server is reached over TCP and its socket', async (t) => {
   const server = await startRedis(t)
   if (server === undefined) return
   const overTcp = await open(t, { place: toPlace(server), database: 2 })
@@ -25,7 +25,7 @@ test('a server is reached over TCP and over its socket, in the configured databa
   assert.equal(await server.ask('get', 'a'), null)
 })
 
-test('TLS is used with a certificate that a configured authority vouches for, and with no other', async (t) => {
+test('TLS trusts the configured authority only', async (t) => {
   const server = await startRedis(t, { tls: true })
   if (server === undefined) return
   const place = { kind: 'server', host: 'localhost', port: server.port } as const
@@ -38,7 +38,7 @@ test('TLS is used with a certificate that a configured authority vouches for, an
   assert.match(await firstComplaint(lines), /check redis\.tls/)
 })
 
-test('a wrong password and a missing one are told once, with what to do', async (t) => {
+test('a wrong or missing password is reported once', async (t) => {
   const server = await startRedis(t, { users: ['user fairlead on >secret ~* +@all'] })
   if (server === undefined) return
   const wrong: Line[] = []
@@ -54,7 +54,7 @@ test('a wrong password and a missing one are told once, with what to do', async 
   assert.equal(wrong.filter(({ level }) => level === 50).length, 1)
 })
 
-test('while a server is gone nobody waits long, and the connection comes back by itself', async (t) => {
+test('without a server requests fail fast and recover', async (t) => {
   const server = await startRedis(t)
   if (server === undefined) return
   const lines: Line[] = []
@@ -80,7 +80,7 @@ test('while a server is gone nobody waits long, and the connection comes back by
   )
 })
 
-test('a server that is silent is given up after the configured time, and used again when it answers', async (t) => {
+test('a silent server is given up after the timeout', async (t) => {
   const server = await startRedis(t)
   if (server === undefined) return
   const redis = await open(t, { place: toPlace(server) })
@@ -93,7 +93,7 @@ test('a server that is silent is given up after the configured time, and used ag
   await waitUntil(async () => (await redis.send('ping').catch(() => undefined)) === 'PONG', 'the connection')
 })
 
-test('a start without Redis waits for nothing, and the connection is made as soon as it can be', async (t) => {
+test('a start does not wait for Redis', async (t) => {
   const server = await startRedis(t)
   if (server === undefined) return
   await server.kill()
@@ -154,7 +154,7 @@ test('with Sentinel, the server that takes over is found', async (t) => {
   assert.deepEqual(await second?.ask('acl', 'log'), [])
 })
 
-test('with a cluster, keys of every node are reached, scanned, and reached again after a node was gone', async (t) => {
+test('a cluster is scanned and survives a lost node', async (t) => {
   const nodes = await startCluster(t, [documentedUser('+cluster|slots +client|setname')])
   if (nodes === undefined) return
   const redis = await open(t, {

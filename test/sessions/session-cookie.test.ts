@@ -18,7 +18,7 @@ const settings: CookieRules['settings'] = {
 const plain: CookieRules = { settings, contextPath: '' }
 const id = 'A'.repeat(43)
 
-test('auth-scenario 63: the cookie of a secure request has Path, Secure and HttpOnly and nothing else', () => {
+test('auth-scenario 63: a secure cookie has Path, Secure and HttpOnly only', () => {
   assert.equal(formatSessionCookie(id, true, plain), `SESSION=${id}; Path=/; Secure; HttpOnly`)
 })
 
@@ -37,14 +37,14 @@ test('configured attributes are added to the cookie', () => {
   )
 })
 
-test('the cleared cookie has the path of the one it replaces and is over at once', () => {
+test('a cleared cookie keeps the path and expires', () => {
   assert.equal(
     formatClearedCookie(true, { settings, contextPath: '/gate' }),
     'SESSION=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Path=/gate/; Secure; HttpOnly',
   )
 })
 
-test('only values that the gateway could have given out are taken from a Cookie header', () => {
+test('only plausible values of a cookie are read', () => {
   assert.deepEqual(parseSessionCookie(`a=1; SESSION=${id}; b=2`, 'SESSION'), [id])
   assert.deepEqual(parseSessionCookie(`SESSION=; SESSION=${id}; SESSION=x`, 'SESSION'), [id])
   for (const foreign of [

@@ -4,7 +4,7 @@ import test from 'node:test'
 import { formatSession, parseSession } from '../../src/sessions/session.ts'
 import { alice } from './alice.ts'
 
-test('a session of another version, or with an unusable user, is no session', () => {
+test('sessions of other versions or users are invalid', () => {
   const { user } = alice
   for (const text of [
     '',
@@ -26,7 +26,7 @@ test('a session of another version, or with an unusable user, is no session', ()
 /** What a gateway of a later version might write, of which this one knows a part only. */
 const later = { ...alice, version: 3, readableFrom: 1, assurance: 'two factors', user: { ...alice.user, pronoun: 'she' } }
 
-test('a session of a newer version is read when that version says that it can be', () => {
+test('a newer session is read if it permits that', () => {
   assert.deepEqual(parseSession(JSON.stringify(later)), alice, 'what this version knows of it')
   assert.equal(parseSession(JSON.stringify({ ...later, readableFrom: 2 })), undefined)
   assert.equal(parseSession(JSON.stringify({ ...later, readableFrom: 'x' })), undefined)

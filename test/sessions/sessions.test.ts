@@ -11,7 +11,7 @@ import { stores } from './stores.ts'
 const minuteMs = 60_000
 
 for (const { name, open } of stores) {
-  test(`${name}: a session is found by its cookie and only by its cookie`, async (t) => {
+  test(`${name}: a session is found only by its cookie`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica()
@@ -22,7 +22,7 @@ for (const { name, open } of stores) {
     assert.equal(await sessions.find(undefined), undefined)
   })
 
-  test(`auth-scenario 76: ${name}: the store holds neither the identifier of a session nor anything that opens it`, async (t) => {
+  test(`auth-scenario 76: ${name}: the store holds nothing that opens a session`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica()
@@ -34,7 +34,7 @@ for (const { name, open } of stores) {
     assert.ok(!everything.includes(id))
   })
 
-  test(`auth-scenario 3: ${name}: a session ends when it is not used for the idle limit`, async (t) => {
+  test(`auth-scenario 3: ${name}: a session ends after the idle limit`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica({ idleMs: 10 * minuteMs })
@@ -45,7 +45,7 @@ for (const { name, open } of stores) {
     assert.equal(await sessions.find(`SESSION=${id}`), undefined)
   })
 
-  test(`auth-scenario 75: ${name}: every use moves the end of a session, in memory and in the store`, async (t) => {
+  test(`auth-scenario 75: ${name}: every use extends a session`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     // Time passes in Redis on its own, too; so the limit is long enough not to be reached by it.
@@ -64,7 +64,7 @@ for (const { name, open } of stores) {
     assert.equal(await other.find(`SESSION=${id}`), undefined)
   })
 
-  test(`${name}: a busy session ends at the absolute limit after the login`, async (t) => {
+  test(`${name}: a busy session ends at the absolute limit`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica({ idleMs: 60 * minuteMs, absoluteMs: 100 * minuteMs })
@@ -78,7 +78,7 @@ for (const { name, open } of stores) {
     assert.equal(await sessions.find(`SESSION=${id}`), undefined)
   })
 
-  test(`auth-scenario 66: ${name}: a login gives a session another identifier, and the old one opens nothing`, async (t) => {
+  test(`auth-scenario 66: ${name}: a login changes the session identifier`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica()
@@ -104,7 +104,7 @@ for (const { name, open } of stores) {
     assert.equal(await sessions.find(`SESSION=${chosen}`), undefined)
   })
 
-  test(`auth-scenario 246: ${name}: a session that was ended is not brought back by a late reader`, async (t) => {
+  test(`auth-scenario 246: ${name}: a late reader does not revive a session`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica()
@@ -117,7 +117,7 @@ for (const { name, open } of stores) {
     assert.equal(await sessions.find(`SESSION=${id}`), undefined)
   })
 
-  test(`auth-scenario 70: ${name}: a session that one replica started is known to another, and its end within seconds`, async (t) => {
+  test(`auth-scenario 70: ${name}: replicas share sessions and their ends`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const [one, other] = [await place.openReplica(), await place.openReplica()]
@@ -141,7 +141,7 @@ for (const { name, open } of stores) {
     for (const id of ids) assert.equal(await sessions.find(`SESSION=${id}`), undefined)
   })
 
-  test(`${name}: ten thousand corrupted and foreign values are no session and no error`, async (t) => {
+  test(`${name}: ten thousand invalid values are no session`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica()
@@ -161,7 +161,7 @@ for (const { name, open } of stores) {
     }
   })
 
-  test(`${name}: a store that cannot be asked is SESSIONS_UNAVAILABLE, and works again when it is back`, async (t) => {
+  test(`${name}: an unavailable store is SESSIONS_UNAVAILABLE`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica()
@@ -183,7 +183,7 @@ for (const { name, open } of stores) {
     assert.deepEqual((await again())?.content, alice)
   })
 
-  test(`${name}: the sessions of a user can be listed and ended, and nothing listed opens one`, async (t) => {
+  test(`${name}: sessions of a user are listed and ended`, async (t) => {
     const place = await open(t)
     if (place === undefined) return
     const sessions = await place.openReplica()

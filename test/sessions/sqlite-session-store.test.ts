@@ -53,7 +53,7 @@ test('expired sessions leave the file', async (t) => {
   assert.ok(await store.load('live'))
 })
 
-test('the sessions of one user are found by name, and nobody else is among them', async (t) => {
+test('sessions of a user are found by exact name', async (t) => {
   const store = openSqliteSessionStore(join(temporaryDirectory(t), 'sessions.db'), { now: Date.now, log: silentLog })
   t.after(() => store.close())
   await store.insert('a', { content: '1', expiresAtMs: 1, owner: 'alice' })
@@ -63,7 +63,7 @@ test('the sessions of one user are found by name, and nobody else is among them'
   assert.deepEqual([...(await store.listOf('alice')).keys()], ['b', 'a'])
 })
 
-test('a session file that is no database is put aside, and the gateway starts with an empty one', async (t) => {
+test('an invalid session file is replaced', async (t) => {
   const dataDir = temporaryDirectory(t)
   writeFileSync(join(dataDir, 'sessions.db'), 'This is not a database, although it is long enough to look like one. '.repeat(50))
 

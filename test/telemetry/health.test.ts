@@ -92,7 +92,7 @@ function startHealth(
   return health
 }
 
-test('once all services were healthy the checks stop until they are asked for again', async (t) => {
+test('health checks stop after success until they are requested', async (t) => {
   const orca = await startUpstream(t, up)
   const echo = await startUpstream(t, { 'GET /health': new Reply(500) })
   const health = startHealth(t, { orca: orca.url, echo: echo.url })
@@ -125,7 +125,7 @@ for (const [name, answer] of [
   })
 }
 
-test('readiness names every condition that does not hold yet, and the shutdown', (t) => {
+test('readiness names every missing condition', (t) => {
   const health = startHealth(t, {})
   assert.deepEqual(health.waitingFor(), ['embedded back ends'])
   assert.equal(health.isUp(), true)

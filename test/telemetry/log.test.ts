@@ -14,7 +14,7 @@ async function startLogged(t: Parameters<typeof runGateway>[0], settings: Gatewa
   return { url, lines, requests: () => lines.filter(({ msg }) => msg === 'request') }
 }
 
-test('every request is one line: who, what, how it ended, how long it took, and which services were asked', async (t) => {
+test('every request is one log line', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': '{"aws":[]}', 'GET /instanceTypes': new Reply(404) })
   const { url, requests } = await startLogged(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   for (const path of ['/networks', '/instanceTypes', '/nothing']) {
@@ -42,14 +42,14 @@ test('every request is one line: who, what, how it ended, how long it took, and 
   assert.equal(none['status'], 404)
 })
 
-test('an answer that the gateway makes itself is logged with its size', async (t) => {
+test('own responses are logged with their size', async (t) => {
   const { url, requests } = await startLogged(t, {})
   const text = await (await fetch(`${url}/version`)).text()
   while (requests().length === 0) await pause(10)
   assert.equal(requests()[0]?.['bytes'], text.length)
 })
 
-test('a client that goes away is logged as such, and not as a failure of the service', async (t) => {
+test('a client that leaves is logged as such', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': silence })
   const { url, lines, requests } = await startLogged(t, { services: { clouddriver: { baseUrl: clouddriver.url } } })
   const sent = get(`${url}/networks`).on('error', () => {})
@@ -108,7 +108,7 @@ test('no password, cookie, token or query value stands in the log', async (t) =>
     assert.ok(!log.includes(hidden), hidden)
 })
 
-test('what an operator can mend has a line with its cause and the request id', async (t) => {
+test('operator errors are logged with cause and request id', async (t) => {
   const { url, lines } = await startLogged(t, { services: { clouddriver: { baseUrl: 'http://127.0.0.1:1' } } })
   const answer = await fetch(`${url}/networks`, { headers: { 'x-spinnaker-request-id': 'find-me' } })
   assert.equal(answer.status, 502)

@@ -27,7 +27,7 @@ const get = async (url: string, headers: Record<string, string> = {}) => {
 const spanOf = (spans: readonly CollectedSpan[], name: string) =>
   spans.find((span) => span.name === name) ?? assert.fail(`${name} among ${spans.map((span) => span.name)}`)
 
-test('a request is a span, and each call to a service is its child', async (t) => {
+test('each request is a span with its calls', async (t) => {
   const collector = await startCollector(t)
   const clouddriver = await startUpstream(t, {
     'GET /networks': '{"aws":[]}',
@@ -145,7 +145,7 @@ test('embedded back ends pass the trace on to what they call', async (t) => {
   assert.equal(traceOf(orchestrate?.headers['traceparent']), other)
 })
 
-test('traces are off, and the library is not loaded, unless an endpoint is set', async (t) => {
+test('traces need an endpoint', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': '{}' })
   const settings = { services: { clouddriver: { baseUrl: clouddriver.url } } }
   const { url } = await runGateway(t, { ...settings, otel: { service: { name: 'x' } } })
@@ -178,7 +178,7 @@ test('traces are off, and the library is not loaded, unless an endpoint is set',
   assert.equal(collector.resource['service.name'], 'gate')
 })
 
-test('a collector that fails or hangs harms no request and no stop', async (t) => {
+test('a failing collector harms no request', async (t) => {
   const collector = await startCollector(t)
   collector.status = 400
   const clouddriver = await startUpstream(t, { 'GET /networks': '{}' })
@@ -274,7 +274,7 @@ for (const [name, value] of [
   })
 }
 
-test('variables that are meant for other programs are no mistake while traces are off', async () => {
+test('variables for other programs are ignored without traces', async () => {
   const foreign = {
     OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
     OTEL_TRACES_EXPORTER: 'zipkin',

@@ -81,7 +81,7 @@ for (const { rule, special, matching, other } of choices) {
   })
 }
 
-test('among matching instances the highest priority wins, and the first of equals', () => {
+test('the highest priority wins, then the first', () => {
   const choose = createChooser([shard('a', 1), shard('b', 5), shard('c', 5), shard('d', 3)])
   assert.equal(choose(nobody), 'b')
 })
@@ -95,7 +95,7 @@ test('when nothing matches the first entry is used', () => {
   assert.equal(choose(nobody), 'first')
 })
 
-test('a selector that is not known and a pattern that is malformed are refused by name', () => {
+test('unknown selectors and malformed patterns are rejected', () => {
   assert.throws(() => createChooser([shard('x', 1, 'ByMoonPhaseSelector')]), /ByMoonPhaseSelector/)
   assert.throws(() => createChooser([shard('x', 1, 'ByApplicationServiceSelector', { applicationPattern: '(' })]))
 })
@@ -109,7 +109,7 @@ test('names of applications and types compare in lower case', () => {
   assert.deepEqual(criteria, { ...nobody, application: 'web', executionType: 'pipeline', user: 'Ann' })
 })
 
-test('requests of one application go to its instance, all others and background work to the default', async (t) => {
+test('an application has its instance, others the default', async (t) => {
   const usual = await startUpstream(t, () => [])
   const special = await startUpstream(t, () => [])
   const gateway = await startGateway(t, {
@@ -153,7 +153,7 @@ for (const enabled of [true, false]) {
   })
 }
 
-test('the log of a bake is asked for at the instance of its region', async (t) => {
+test('the log of a bake comes from its region', async (t) => {
   const usual = await startUpstream(t, () => ({ logsContent: 'usual' }))
   const european = await startUpstream(t, () => ({ logsContent: 'european' }))
   const gateway = await startGateway(t, {

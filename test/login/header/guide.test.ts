@@ -10,7 +10,7 @@ const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/lo
 const yaml = /```yaml\n(.*?)```/s.exec(guide)?.[1] ?? ''
 const guideProxies = String.raw`10\.20\.0\.\d{1,3}`
 
-test('with the configuration of the guide the proxy says who is calling, and nobody else does', async (t) => {
+test('with the guide, only the proxy names the user', async (t) => {
   assert.ok(yaml.includes(guideProxies))
   const log: Record<string, unknown>[] = []
   const proxied = parse(yaml.replace(guideProxies, '127\\.0\\.0\\.1')) as GatewaySettings

@@ -18,7 +18,7 @@ test('auth-scenario 184: the header names the user, and no cookie follows', asyn
   assert.deepEqual(answer.cookies, [])
 })
 
-test('auth-scenario 185: without the header protected paths are 401, and open paths are served', async (t) => {
+test('auth-scenario 185: without the header protected paths are 401', async (t) => {
   const browser = new Browser(await startGateway(t, header))
   const refused = await browser.ask('/credentials')
   const body = JSON.parse(refused.text) as Record<string, unknown>
@@ -29,7 +29,7 @@ test('auth-scenario 185: without the header protected paths are 401, and open pa
   assert.equal((await browser.visit('/login')).status, 401)
 })
 
-test('a name that stands there twice, is empty or holds what no name holds is nobody', async (t) => {
+test('a repeated, empty or malformed header is not logged in', async (t) => {
   const url = await startGateway(t, header)
   const { request } = await import('node:http')
   const statusWith = (values: string[]) =>
@@ -56,7 +56,7 @@ test('a name that stands there twice, is empty or holds what no name holds is no
   }
 })
 
-test('the header of a peer that is no trusted proxy is ignored, whatever else it says', async (t) => {
+test('the header of an untrusted peer is ignored', async (t) => {
   const log: Record<string, unknown>[] = []
   const settings = { ...header, server: { tomcat: { remoteip: { 'internal-proxies': '10\\.0\\.0\\.1' } } } }
   const { url } = await runGateway(t, settings, { log: (line) => log.push(line) })
@@ -76,13 +76,13 @@ test('services hear the name of the header, and only that', async (t) => {
   assert.equal(upstream.requests[0]?.headers['x-spinnaker-accounts'], undefined)
 })
 
-test('without the method the header is forged: it makes nobody of a stranger', async (t) => {
+test('without the method the header is dropped', async (t) => {
   const url = await startGateway(t, { fairlead: { admin: { password: 'correct horse' } } })
 
   assert.equal(await new Browser(url, { 'X-SPINNAKER-USER': 'admin' }).user(), undefined)
 })
 
-test('the permission service is told of a user once in a while, and of a service account never', async (t) => {
+test('the permission service learns of users, not service accounts', async (t) => {
   const view = { name: 'bob', admin: false, roles: [], applications: [], accounts: [{ name: 'prod', authorizations: ['WRITE'] }] }
   const fiat = await startUpstream(t, ({ method }) => (method === 'GET' ? view : {}))
   const front50 = await startUpstream(t, { 'GET /serviceAccounts': [{ name: 'robot', memberOf: [] }] })
@@ -109,7 +109,7 @@ test('while the permission service cannot be told, protected paths are 503', asy
   assert.equal((await new Browser(url, { 'X-SPINNAKER-USER': 'bob' }).visit('/credentials')).status, 503)
 })
 
-test('a start says what the method trusts, and refuses two things in front or anonymous access besides', async () => {
+test('a start reports whom it trusts and rejects combinations', async () => {
   const load = (settings: Record<string, unknown>) =>
     loadConfig({ cwd: '/nonexistent', homeDir: '/nonexistent', systemDir: '/nonexistent', env: {}, settings })
   const { notices } = await load({ 'header.enabled': true })

@@ -48,7 +48,7 @@ test('auth-scenario 180: a good token says who is calling, and no cookie follows
   assert.equal((await visit('/version', await keys.sign({ aud: ['other', audience] }))).status, 200)
 })
 
-test('auth-scenario 181: no token, or one that is wrong in any way, is nobody', async (t) => {
+test('auth-scenario 181: a missing or wrong token is not logged in', async (t) => {
   const fixture = await start(t)
   const { clock, keys, url } = fixture
   const seconds = Math.floor(clock.nowMs / 1000)
@@ -95,7 +95,7 @@ test('auth-scenario 182: the signature of a good token makes no other payload go
   await assertNobody(fixture, `${head}.${forged}.${signature}`, 'forged')
 })
 
-test('auth-scenario 183: a token that was good is not accepted after its end and the allowed skew', async (t) => {
+test('auth-scenario 183: an expired token is rejected beyond the skew', async (t) => {
   const fixture = await start(t)
   const token = await fixture.keys.sign()
   assert.equal((await fixture.visit('/version', token)).status, 200)
@@ -106,7 +106,7 @@ test('auth-scenario 183: a token that was good is not accepted after its end and
   await assertNobody(fixture, token, 'expired')
 })
 
-test('keys are loaded once, and again for a key that is new, but not for everybody who invents one', async (t) => {
+test('keys are loaded once, and again for new ones', async (t) => {
   const { clock, keys, visit } = await start(t)
   const token = await keys.sign()
   for (let index = 0; index < 5; index++) assert.equal((await visit('/version', token)).status, 200)
@@ -125,7 +125,7 @@ test('keys are loaded once, and again for a key that is new, but not for everybo
   assert.equal(keys.upstream.requests.length, 1)
 })
 
-test('while the keys cannot be loaded, protected paths are 503 and open ones are served', async (t) => {
+test('without keys, protected paths are 503', async (t) => {
   const { keys, visit } = await start(t)
   const token = await keys.sign()
   keys.fail()
@@ -135,7 +135,7 @@ test('while the keys cannot be loaded, protected paths are 503 and open ones are
   assert.equal((await visit('/health', token)).status, 200)
 })
 
-test('a bearer token meant for the proxy does not keep its user out', async (t) => {
+test('a bearer token for the proxy does no harm', async (t) => {
   const { keys, url } = await start(t)
   const headers = { [header]: await keys.sign(), authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' }
 

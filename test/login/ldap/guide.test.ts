@@ -21,7 +21,7 @@ function configurationOf(index: number, { secureUrl, caFile }: DirectoryServer):
   ) as Tree
 }
 
-test('sections 1 to 3 of the guide lead to a login with roles', async (t) => {
+test('sections 1 to 3 of the guide give roles', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
   assert.equal(blocks.length, 5)
@@ -44,7 +44,7 @@ const schema = [
   "objectclass ( 1.2.840.113556.1.5.9 NAME 'user' AUXILIARY MAY sAMAccountName )",
 ].join('\n')
 
-test('section 4 of the guide leads to a login by search, and section 5 prints the user', async (t) => {
+test('sections 4 and 5 of the guide search and explain', async (t) => {
   const ldif = [
     person('reader', 'password of the reader', { escaped: 'reader' }).replace(
       /^dn:: .*/,
@@ -63,7 +63,7 @@ test('section 4 of the guide leads to a login by search, and section 5 prints th
   assert.equal((await new Browser(url).visit('/auth/user', { headers: basic('ann', 'wrong') })).text, '')
 })
 
-test('section 6 of the guide leads to a page with name and text', async (t) => {
+test('section 6 of the guide customizes the page', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
   const { url } = await runGateway(t, { ...configurationOf(0, directory), ...configurationOf(4, directory) })

@@ -18,7 +18,7 @@ const told: [data: string, reason: RegExp, notice: string | undefined][] = [
 ]
 
 for (const [data, reason, notice] of told) {
-  test(`of the code ${data} of Active Directory the log learns the meaning, the form ${notice ?? 'nothing'}`, () => {
+  test(`code ${data} of Active Directory shows ${notice ?? 'nothing'} in the form`, () => {
     const refusal = explainRefusal(49, message(data))
     assert.match(refusal?.reason ?? '', reason)
     assert.match(refusal?.reason ?? '', new RegExp(`data ${data}`))
@@ -26,13 +26,13 @@ for (const [data, reason, notice] of told) {
   })
 }
 
-test('a domain controller that requires channel binding is trouble, with what to do, and no wrong password', () => {
+test('required channel binding is a problem of the directory', () => {
   const text = message('80090346')
   assert.equal(explainRefusal(49, text), undefined)
   assert.match(adviseOn({ code: 49, message: text }) ?? '', /LdapEnforceChannelBinding/)
 })
 
-test('trouble of the directory is no refusal, and its codes mean nothing elsewhere', () => {
+test('trouble of the directory is no wrong password', () => {
   assert.equal(explainRefusal(80, 'internal'), undefined)
   assert.equal(explainRefusal(32, message('532'))?.notice, undefined)
 })

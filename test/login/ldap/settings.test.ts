@@ -46,7 +46,7 @@ test('addresses, names and bases are put together', async (t) => {
   assert.deepEqual([config.login.form.enabled, config.login.anonymous], [false, false])
 })
 
-test('a root with blanks and other letters is written as in an address', async (t) => {
+test('a root with blanks is written as in an address', async (t) => {
   const { config } = await loadConfig(places(t, { ...good, url: 'ldaps://one.example/o=Big%20Company,c=DE' }))
   assert.equal(config.login.ldap?.userDnPattern, 'uid={0},ou=users,o=Big Company,c=DE')
 })
@@ -99,7 +99,7 @@ for (const [name, ldap, more, said] of mistakes) {
   })
 }
 
-test('a file that holds no certificate is refused, one that does is read', async (t) => {
+test('a file without certificate is rejected', async (t) => {
   const { folder, ...where } = places(t, { ...good, caFile: 'ca.pem' })
   const file = join(folder, 'ca.pem')
   writeFileSync(join(folder, 'gate.yml'), JSON.stringify({ ldap: { enabled: true, ...good, caFile: file } }))
@@ -110,7 +110,7 @@ test('a file that holds no certificate is refused, one that does is read', async
   assert.equal((await loadConfig(where)).config.login.ldap?.authorities, certificate)
 })
 
-test('passwords in clear text are worth a word, except on this machine', async (t) => {
+test('passwords without TLS are reported, except locally', async (t) => {
   const noticesOf = async (ldap: Record<string, unknown>) =>
     (await loadConfig(places(t, { ...good, ...ldap }))).notices.join('\n')
   assert.match(await noticesOf({ url: 'ldap://directory.example/' }), /clear text/)

@@ -57,7 +57,7 @@ function answerTo(asked: string | Buffer, operation: number[]): Buffer {
 }
 
 for (const [name, scheme, more, behave] of behaviours) {
-  test(`auth-scenario 156: a directory that ${name} is told in time, and nothing else suffers`, {
+  test(`auth-scenario 156: a directory that ${name} fails in bounded time`, {
     timeout: 300_000,
   }, async (t) => {
     const fake = await startFake(t, behave)
@@ -74,7 +74,7 @@ for (const [name, scheme, more, behave] of behaviours) {
   })
 }
 
-test('auth-scenario 156: a directory that is not there is told at once; sessions go on, and Basic gets 503', async (t) => {
+test('auth-scenario 156: an absent directory fails at once; sessions continue', async (t) => {
   const gateway = await startLdap(t, pattern)
   if (gateway === undefined) return
   const alice = gateway.open()
@@ -91,7 +91,7 @@ test('auth-scenario 156: a directory that is not there is told at once; sessions
   assert.equal((await gateway.open().login('bob', 'bobs word')).location, `${gatewayUrl}/`)
 })
 
-test('auth-scenario 157: a certificate that nobody vouches for gets no password, with TLS from the start or later', async (t) => {
+test('auth-scenario 157: an untrusted certificate receives no password', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
   const byAddress = directory.secureUrl.replace('localhost', '127.0.0.1')
@@ -109,7 +109,7 @@ test('auth-scenario 157: a certificate that nobody vouches for gets no password,
   assert.deepEqual(directory.asked('BIND'), [])
 })
 
-test('with the authority of its certificate a directory is trusted, with TLS from the start or later', async (t) => {
+test('a configured authority makes the directory trusted', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
   for (const ldap of [{ url: directory.secureUrl }, { url: directory.url, startTls: true }]) {
@@ -124,28 +124,28 @@ test('with the authority of its certificate a directory is trusted, with TLS fro
     assert.ok(directory.asked('TLS established').some((line) => line.includes(`${connection} `)))
 })
 
-test('a directory that wants TLS says so in the log, with what to do', async (t) => {
+test('a directory that demands TLS is reported', async (t) => {
   const gateway = await startLdap(t, pattern, { directory: { config: 'security simple_bind=128' } })
   if (gateway === undefined) return
   assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
   assert.ok(gateway.lines.some(({ advice }) => /ldaps:\/\/ .*startTls/.test(String(advice))))
 })
 
-test('a manager whom the directory refuses is a mistake of the settings, not of the user', async (t) => {
+test('a rejected manager is a problem of the settings', async (t) => {
   const gateway = await startLdap(t, { ...search, managerPassword: 'wrong' })
   if (gateway === undefined) return
   assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
   assert.ok(gateway.lines.some(({ advice }) => /refuses the manager/.test(String(advice))))
 })
 
-test('a base of the search that does not exist is a mistake of the settings', async (t) => {
+test('a missing search base is a problem of the settings', async (t) => {
   const gateway = await startLdap(t, { ...search, userSearchBase: 'ou=nowhere' })
   if (gateway === undefined) return
   assert.equal((await gateway.open().login('alice', 'pw')).location, unavailable)
   assert.ok(gateway.lines.some(({ advice }) => /base of the search does not exist/.test(String(advice))))
 })
 
-test('the second server answers when the first does not, which is then left alone for a while', async (t) => {
+test('the second server answers while the first is down', async (t) => {
   const directory = await startDirectory(t)
   if (directory === undefined) return
   const silent = await startFake(t)
@@ -164,7 +164,7 @@ test('the second server answers when the first does not, which is then left alon
   assert.ok(silent.sockets.length > tried)
 })
 
-test('the connection of the manager is used again, and opened anew after the directory has closed it or was restarted', async (t) => {
+test('the manager connection is reused and reopened', async (t) => {
   for (const transport of [{}, { startTls: true }]) {
     const directory = await startDirectory(t)
     if (directory === undefined) return
@@ -181,7 +181,7 @@ test('the connection of the manager is used again, and opened anew after the dir
   }
 })
 
-test('a connection of the manager on which nobody has spoken for a minute is not trusted', async (t) => {
+test('an idle manager connection is not reused', async (t) => {
   let nowMs = Date.now()
   const gateway = await startLdap(t, search, { now: () => nowMs })
   if (gateway === undefined) return
@@ -238,7 +238,7 @@ function messageOf(id: number, operation: Iterable<number>, controls: Iterable<n
 }
 
 for (const [what, begin, goOn, reason] of endless) {
-  test(`a directory that sends ${what} is cut off, and no login waits for it`, async (t) => {
+  test(`a directory that sends ${what} is cut off`, async (t) => {
     const fake = await startFake(t, (socket) =>
       socket.on('data', (asked: Buffer) => {
         const id = idOf(asked)
@@ -292,7 +292,7 @@ const answersOfActiveDirectory = [
   'retcode-item "cn=busy" 51 op=bind',
 ].join('\n')
 
-test('what Active Directory says about an account is in the log; the form tells it only to those who know the password', async (t) => {
+test('account states are logged and shown to the user only', async (t) => {
   const gateway = await startLdap(t, { userDnPattern: 'cn={0},ou=codes' }, { directory: { config: answersOfActiveDirectory } })
   if (gateway === undefined) return
   const rows: [user: string, location: string, page: RegExp, reason: RegExp][] = [

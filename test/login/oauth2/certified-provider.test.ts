@@ -57,7 +57,7 @@ const methods: [method: string, client: Record<string, unknown>, registration: (
 ]
 
 for (const [method, metadata, registration] of methods) {
-  test(`a certified provider accepts the login of a client that uses ${method}`, async (t) => {
+  test(`a certified provider accepts ${method}`, async (t) => {
     const provider = await startCertifiedProvider(t, client({ ...metadata, token_endpoint_auth_method: method }))
     const settings = currentSettings(provider, {
       registration: { ...registration(t), 'client-authentication-method': method },
@@ -76,7 +76,7 @@ for (const [method, metadata, registration] of methods) {
   })
 }
 
-test('auth-scenario 99: a certified provider that refuses a scope leads to the page, not back to the provider', async (t) => {
+test('auth-scenario 99: a rejected scope leads to the error page', async (t) => {
   const provider = await startCertifiedProvider(t, client({ scope: 'openid email' }))
   const settings = currentSettings(provider, { registration: { 'client-secret': secret, scope: 'openid,profile' } })
   const lines: string[] = []

@@ -12,7 +12,7 @@ function queryOf(location: string | null): URLSearchParams {
   return new URL(location ?? '').searchParams
 }
 
-test('auth-scenario 4, 7, 9, 12, 13, 14: from the web UI to the provider and back, with cookies and redirects alone', async (t) => {
+test('auth-scenario 4, 7, 9, 12, 13, 14: the UI goes to the provider and back', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
 
@@ -113,7 +113,7 @@ test('auth-scenario 69: logins in two tabs both succeed, the older first', async
   assert.notEqual(await browser.user(), undefined)
 })
 
-test('ten logins may be under way in a session, and the eleventh takes the place of the first', async (t) => {
+test('of eleven pending logins the first is dropped', async (t) => {
   const provider = await startIdentityProvider(t)
   let time = Date.now()
   const browser = (await startOAuth2(t, olderSettings(provider), { now: () => time })).open()
@@ -129,7 +129,7 @@ test('ten logins may be under way in a session, and the eleventh takes the place
   assert.equal((await browser.visit(callbacks[10] ?? '')).status, 302)
 })
 
-test('auth-scenario 78: the redirect address of early releases is the login page, as the browser sees it', async (t) => {
+test('auth-scenario 78: the legacy redirect address is the login page', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
 
@@ -160,7 +160,7 @@ for (const [name, server, headers, base] of places) {
   })
 }
 
-test('auth-scenario 79: a pre-established address is sent in both calls, and is where strangers are sent', async (t) => {
+test('auth-scenario 79: a pre-established address is sent in both calls', async (t) => {
   const provider = await startIdentityProvider(t)
   const address = 'https://other.example.com/login'
   const settings = olderSettings(provider, { client: { preEstablishedRedirectUri: address, useCurrentUri: false } })
@@ -187,7 +187,7 @@ test('auth-scenario 80: the current redirect address, and the path that starts o
   assert.equal((await browser.visit('/oauth2/authorization/other')).status, 404)
 })
 
-test('a redirect address may be written with the parts of the base address', async (t) => {
+test('a redirect address may have placeholders', async (t) => {
   const provider = await startIdentityProvider(t)
   const template = '{baseScheme}://{baseHost}{basePort}{basePath}/{action}/oauth2/code/{registrationId}'
   const settings = currentSettings(provider, { registration: { 'redirect-uri': template } })
@@ -198,7 +198,7 @@ test('a redirect address may be written with the parts of the base address', asy
   assert.equal(queryOf(start.location).get('redirect_uri'), `${home}/login/oauth2/code/corp`)
 })
 
-test('the path of early releases takes the answer of a current registration that is told to use it', async (t) => {
+test('the legacy path serves current registrations', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = currentSettings(provider, { registration: { 'redirect-uri': '{baseUrl}/login' } })
   const browser = (await startOAuth2(t, settings)).open()
@@ -222,7 +222,7 @@ test('auth-scenario 81: a query in the authorization address is kept', async (t)
   assert.ok(location?.startsWith(`${provider.url}/authorize?resource=https://graph.example&response_type=code`), location ?? '')
 })
 
-test('auth-scenario 82: the code is exchanged by POST, with the client in the Authorization header', async (t) => {
+test('auth-scenario 82: the code is exchanged by POST with Basic authentication', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
 
@@ -240,7 +240,7 @@ test('auth-scenario 82: the code is exchanged by POST, with the client in the Au
   assert.ok(!form.has('client_secret'))
 })
 
-test('identifier and secret in the Authorization header are written as Gate writes them', async (t) => {
+test('client credentials are encoded as in Gate', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = olderSettings(provider, { client: { clientId: '1-2.apps_x*', clientSecret: 'a b+c:ü/~' } })
   const browser = (await startOAuth2(t, settings)).open()
@@ -300,7 +300,7 @@ for (const [scheme, place] of [
   ['query', 'query'],
   ['form', 'body'],
 ] as const) {
-  test(`the access token is sent in the ${place} when the configuration says so`, async (t) => {
+  test(`the access token is sent in the ${place} if configured`, async (t) => {
     const provider = await startIdentityProvider(t)
     const browser = (await startOAuth2(t, olderSettings(provider, { client: { authenticationScheme: scheme } }))).open()
 
@@ -321,7 +321,7 @@ for (const scope of ['profile,email', 'profile email', ['profile', 'email']]) {
   })
 }
 
-test('auth-scenario 105: each login is bound to its browser by a proof of its own', async (t) => {
+test('auth-scenario 105: each login has its own proof key', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
   const starts = [await browser.visit('/login'), await browser.visit('/login')]
@@ -342,7 +342,7 @@ test('auth-scenario 105: each login is bound to its browser by a proof of its ow
   for (const verifier of verifiers) assert.match(verifier, /^[\w.~-]{43,128}$/)
 })
 
-test('the proof can be switched off for a provider that does not know it', async (t) => {
+test('the proof key can be switched off', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, currentSettings(provider, { registration: { pkce: false } }))).open()
 
@@ -352,7 +352,7 @@ test('the proof can be switched off for a provider that does not know it', async
   assert.equal((await browser.visit(await consent(start.location ?? ''))).status, 302)
 })
 
-test('auth-scenario 106, 109: states and nonces of a thousand logins are all different and long', async (t) => {
+test('auth-scenario 106, 109: a thousand states and nonces are unique', async (t) => {
   const provider = await startIdentityProvider(t)
   const { url } = await startOAuth2(t, currentSettings(provider))
   const states = new Set<string>()
@@ -374,7 +374,7 @@ test('auth-scenario 106, 109: states and nonces of a thousand logins are all dif
   for (const text of [...states, ...nonces]) assert.ok(Buffer.from(text, 'base64url').length >= 16, text)
 })
 
-test('auth-scenario 110: attributes of the user-info address win over those of the ID token', async (t) => {
+test('auth-scenario 110: user information wins over the ID token', async (t) => {
   const provider = await startIdentityProvider(t, {
     claims: (claims) => ({ ...claims, email: 'token@x.io', given_name: 'Token', groups: ['from-token'] }),
     userInfo: ({ sub }) => ({ sub, email: 'info@x.io', family_name: 'Info' }),
@@ -389,7 +389,7 @@ test('auth-scenario 110: attributes of the user-info address win over those of t
   assert.deepEqual([username, firstName, lastName, roles], ['info@x.io', 'Token', 'Info', ['from-token']])
 })
 
-test('auth-scenario 5, 12: whoever is logged in already is sent on from the login page', async (t) => {
+test('auth-scenario 5, 12: the login page redirects logged-in users', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, currentSettings(provider))).open()
   await logIn(browser)

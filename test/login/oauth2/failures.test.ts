@@ -38,7 +38,7 @@ test('auth-scenario 97: code and state of one browser are nothing in another', a
   assert.equal(provider.requestsTo('/token').length, 0)
 })
 
-test('auth-scenario 98: a callback counts once, and using it again does not end the session', async (t) => {
+test('auth-scenario 98: a callback works once and keeps the session', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
   const callback = await beginLogin(browser)
@@ -51,7 +51,7 @@ test('auth-scenario 98: a callback counts once, and using it again does not end 
   assert.notEqual(await browser.user(), undefined)
 })
 
-test('a callback that two requests bring at once asks the token endpoint once', async (t) => {
+test('a concurrent callback asks the token endpoint once', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
   const callback = await beginLogin(browser)
@@ -62,7 +62,7 @@ test('a callback that two requests bring at once asks the token endpoint once', 
   assert.equal(provider.requestsTo('/token').length, 1)
 })
 
-test('auth-scenario 99: an error of the provider ends that login, and its text is not shown', async (t) => {
+test('auth-scenario 99: a provider error ends the login without its text', async (t) => {
   const provider = await startIdentityProvider(t)
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
   const state = new URLSearchParams((await beginLogin(browser)).replace('/login', '')).get('state')
@@ -76,7 +76,7 @@ test('auth-scenario 99: an error of the provider ends that login, and its text i
   assert.equal(provider.requestsTo('/token').length, 0)
 })
 
-test('auth-scenario 101: a login that takes longer than ten minutes has to begin again', async (t) => {
+test('auth-scenario 101: a login expires after ten minutes', async (t) => {
   const provider = await startIdentityProvider(t)
   let time = Date.now()
   const browser = (await startOAuth2(t, olderSettings(provider), { now: () => time })).open()
@@ -89,7 +89,7 @@ test('auth-scenario 101: a login that takes longer than ten minutes has to begin
   assert.equal((await browser.visit(late)).status, 401)
 })
 
-test('auth-scenario 104: people get a page with the way to try again, programs the error object', async (t) => {
+test('auth-scenario 104: a failure is a page for users, an object for programs', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = { ...olderSettings(provider), server: { servlet: { 'context-path': '/api/v1' } } }
   const browser = (await startOAuth2(t, settings)).open()
@@ -109,7 +109,7 @@ test('auth-scenario 104: people get a page with the way to try again, programs t
   assert.equal(page.location ?? object.location, null)
 })
 
-test('the answer to one registration does not count at the address of another', async (t) => {
+test('a response applies to its own registration only', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = currentSettings(provider, {
     beside: { second: { 'client-id': 'two', 'client-secret': 'x', provider: 'corp', scope: 'openid' } },
@@ -122,7 +122,7 @@ test('the answer to one registration does not count at the address of another', 
   assert.equal(provider.requestsTo('/token').length, 0)
 })
 
-test('the page that was asked for is remembered over a failed login', async (t) => {
+test('a failed login keeps the saved page', async (t) => {
   const provider = await startIdentityProvider(t, { tokens: () => new Reply(400, { error: 'invalid_grant' }) })
   const browser = (await startOAuth2(t, olderSettings(provider))).open()
   await browser.visit(startPath)
@@ -133,7 +133,7 @@ test('the page that was asked for is remembered over a failed login', async (t) 
   assert.equal((await logIn(browser)).location, `https://gate.example.com${startPath}`)
 })
 
-test('auth-scenario 108: nobody is logged in while the permission service is down, unless the fallback is on', async (t) => {
+test('auth-scenario 108: without the permission service a login needs the fallback', async (t) => {
   const provider = await startIdentityProvider(t)
   const fiat = await startUpstream(t, () => new Reply(500))
   const settings = (legacyFallback: boolean) => ({
@@ -151,7 +151,7 @@ test('auth-scenario 108: nobody is logged in while the permission service is dow
   assert.equal((await admitted.user())?.['username'], 'a@x.io')
 })
 
-test('a user that the platform does not accept is refused at once, with a page', async (t) => {
+test('a user rejected by the platform gets a page', async (t) => {
   const provider = await startIdentityProvider(t)
   const fiat = await startUpstream(t, () => new Reply(400, { message: 'no such realm' }))
   const gateway = await startOAuth2(t, {

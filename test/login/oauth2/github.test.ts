@@ -22,7 +22,7 @@ function settings({ url }: GithubLike, organization?: string): GatewaySettings {
   }
 }
 
-test('auth-scenario 86: the preset of GitHub maps login and name, whatever server it is', async (t) => {
+test('auth-scenario 86: the preset of GitHub maps login and name', async (t) => {
   const github = await startGithubLike(t)
   const browser = (await startOAuth2(t, settings(github))).open()
 
@@ -37,7 +37,7 @@ test('auth-scenario 86: the preset of GitHub maps login and name, whatever serve
   )
 })
 
-test('a refusal that GitHub answers with 200 is a refusal, and the log says which', async (t) => {
+test('a refusal with status 200 is recognized', async (t) => {
   const github = await startGithubLike(t)
   const lines: string[] = []
   const browser = (await startOAuth2(t, settings(github), { log: (line) => lines.push(JSON.stringify(line)) })).open()
@@ -115,7 +115,7 @@ for (const [name, status, change] of memberships) {
   })
 }
 
-test('auth-scenario 91: the token is not sent to another host that calls itself the list of organisations', async (t) => {
+test('auth-scenario 91: the token goes to no other host', async (t) => {
   const github = await startGithubLike(t)
   const thief = await startUpstream(t, { 'GET /orgs': [{ login: 'acme' }] })
   github.person = { ...github.person, organizations_url: `${thief.url}/orgs` }
@@ -126,7 +126,7 @@ test('auth-scenario 91: the token is not sent to another host that calls itself 
   assert.equal(thief.requests.length, 0)
 })
 
-test('the next page of organisations is not looked for at another host', async (t) => {
+test('the next page is read from the same host only', async (t) => {
   const github = await startGithubLike(t)
   const thief = await startUpstream(t, { 'GET /orgs': [{ login: 'acme' }] })
   github.organizations = [new Reply(200, [], { link: `<${thief.url}/orgs>; rel="next"` })]

@@ -51,7 +51,7 @@ test('the guide has the configurations that are tested here', () => {
   assert.equal(blocks.length, 6)
 })
 
-test('the configuration with an issuer lets people in, and its redirect address is the one that was registered', async (t) => {
+test("the guide's issuer configuration logs in", async (t) => {
   const provider = await startIdentityProvider(t)
   provider.person = person
   const { url } = await runGateway(t, settingsOf(provider.url, current))
@@ -66,7 +66,7 @@ test('the configuration with an issuer lets people in, and its redirect address 
   assert.deepEqual([username, firstName, roles], ['alice@example.com', 'Alice', []])
 })
 
-test('mapping and requirements of the guide give names and roles, and keep others out', async (t) => {
+test("the guide's mapping and requirements apply", async (t) => {
   const provider = await startIdentityProvider(t)
   provider.person = person
   const { url } = await runGateway(t, settingsOf(provider.url, current, mapping, requirements))
@@ -104,7 +104,7 @@ test('without its provider block the same configuration leads to github.com', as
   assert.ok(start.location?.startsWith('https://github.com/login/oauth/authorize?'))
 })
 
-test('programs get in with a token for the audience of the guide', async (t) => {
+test('programs log in with a token for the audience', async (t) => {
   const provider = await startIdentityProvider(t)
   const { url } = await runGateway(t, settingsOf(provider.url, current, audience))
   const now = Math.floor(Date.now() / 1000)
@@ -118,7 +118,7 @@ test('programs get in with a token for the audience of the guide', async (t) => 
   assert.equal(await ask(signJwt({ ...claims, aud: 'https://other.example.com' }, signingKey(0))), '')
 })
 
-test('the configuration of early releases works with the address that was registered for Gate', async (t) => {
+test('the legacy configuration of the guide logs in', async (t) => {
   const provider = await startIdentityProvider(t)
   provider.person = person
   const { url } = await runGateway(t, settingsOf(provider.url, older))

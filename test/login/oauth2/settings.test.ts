@@ -147,7 +147,7 @@ test('the spelling of the earliest releases is read', async (t) => {
   assert.equal(registration.endpoints.userInfoUri, 'https://i.example/u')
 })
 
-test('an installation of one’s own does not get the addresses of the preset', async (t) => {
+test('an own installation ignores the preset addresses', async (t) => {
   const provider = '{authorization-uri: https://git.corp/a, token-uri: https://git.corp/t}'
   const problems = await problemsOf(
     t,
@@ -158,7 +158,7 @@ test('an installation of one’s own does not get the addresses of the preset', 
   assert.match(problems[0] ?? '', /provider\.github\.user-info-uri: is missing/)
 })
 
-test('auth-scenario 93: where both generations configure a client the current one is used, with a warning', async (t) => {
+test('auth-scenario 93: the current generation wins, with a warning', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = { ...currentSettings(provider), ...olderSettings(provider, { client: { clientId: 'older' } }) }
   const browser = (await startOAuth2(t, settings)).open()
@@ -266,7 +266,7 @@ test('an unprotected address of a provider is worth a warning', async (t) => {
   )
 })
 
-test('the parts of a redirect address are filled in, and nothing else', () => {
+test('placeholders of a redirect address are filled in', () => {
   const place = { baseUrl: 'https://g.example:8443/api', registrationId: 'corp' }
 
   assert.equal(fillRedirectUri('{baseUrl}/x/{registrationId}', place), 'https://g.example:8443/api/x/corp')

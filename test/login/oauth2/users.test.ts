@@ -59,7 +59,7 @@ test('roles are found within another attribute, as Keycloak writes them', async 
   assert.deepEqual((await browser.user())?.['roles'], ['dev'])
 })
 
-test('a user without user name has the e-mail address as name, and an empty mapping maps nothing', async (t) => {
+test('a missing user name is replaced by the e-mail', async (t) => {
   const provider = await startIdentityProvider(t)
   const settings = currentSettings(provider, { beside: { userInfoMapping: { username: 'absent', firstName: '' } } })
   const browser = (await startOAuth2(t, settings)).open()
@@ -70,7 +70,7 @@ test('a user without user name has the e-mail address as name, and an empty mapp
   assert.deepEqual([username, firstName, lastName], ['a@x.io', null, 'B'])
 })
 
-test('a name that only looks like that of a user is refused, and the log says why', async (t) => {
+test('a look-alike name is rejected and logged', async (t) => {
   const provider = await startIdentityProvider(t)
   const log: Record<string, unknown>[] = []
   const gateway = await startOAuth2(t, currentSettings(provider), { log: (line) => log.push(line) })
@@ -89,7 +89,7 @@ for (const [roles, call] of [
   [[], { method: 'POST', body: '' }],
   [['a', 'b'], { method: 'PUT', body: '["a","b"]' }],
 ] as const) {
-  test(`auth-scenario 88: the permission service is told about ${roles.length} roles before it is asked`, async (t) => {
+  test(`auth-scenario 88: the permission service learns ${roles.length} roles first`, async (t) => {
     const provider = await startIdentityProvider(t)
     provider.person = { ...provider.person, groups: roles }
     const view = { name: 'a@x.io', accounts: [{ name: 'prod', authorizations: ['WRITE'] }], applications: [], roles: [] }
@@ -134,7 +134,7 @@ for (const [name, attributes, admitted] of people) {
   })
 }
 
-test('auth-scenario 92: a service account is let in without requirements, and its login is not reported', async (t) => {
+test('auth-scenario 92: a service account needs no requirements', async (t) => {
   const provider = await startIdentityProvider(t)
   provider.person = { ...provider.person, client_email: 'Robot@x.io' }
   const front50 = await startUpstream(t, { 'GET /serviceAccounts': [{ name: 'robot@X.io', memberOf: [] }] })
@@ -158,7 +158,7 @@ test('auth-scenario 92: a service account is let in without requirements, and it
   await assertRefused(gateway.open(), await logIn(gateway.open()))
 })
 
-test('auth-scenario 76: the session store holds no token, code, verifier or secret after a login', async (t) => {
+test('auth-scenario 76: the session store holds no secret of the login', async (t) => {
   const provider = await startIdentityProvider(t)
   const gateway = await startOAuth2(t, currentSettings(provider))
   await logIn(gateway.open())

@@ -416,7 +416,7 @@ test('auth-scenario 128: a wrapped signature logs nobody in', async (t) => {
   }
 })
 
-test('auth-scenario 130: a comment in the name does not cut it, and an instruction in it is refused', async (t) => {
+test('auth-scenario 130: a comment does not shorten a name', async (t) => {
   const gateway = await startSaml(t)
   for (const signed of ['assertion', 'response'] as const) {
     const browser = gateway.open()
@@ -457,7 +457,7 @@ test('auth-scenario 131: a document type is refused unread, and nothing is fetch
   assert.deepEqual(bait.requests, [])
 })
 
-test('auth-scenario 139, 145: what is no response at all is refused, and never a failure of the gateway', async (t) => {
+test('auth-scenario 139, 145: a malformed response is rejected, never a failure', async (t) => {
   const gateway = await startSaml(t)
   const good = gateway.provider.answer()
   const rows: [name: string, parameter: string, reason: RegExp][] = [
@@ -512,7 +512,7 @@ test('auth-scenario 139, 145: what is no response at all is refused, and never a
     const answer = await postRaw(gateway.open(), { SAMLResponse: 'A'.repeat(5_000_000) })
     assert.ok([401, 413].includes(answer.status), String(answer.status))
   })
-  await t.test('a GET without parameters, a POST without a body, a body of another type', async () => {
+  await t.test('requests without a response or with another type', async () => {
     const browser = gateway.open()
     const html = { accept: 'text/html' }
     assert.equal((await browser.visit('/saml/SSO', { headers: html })).status, 401)
@@ -551,7 +551,7 @@ test('auth-scenario 136: many copies at once log one browser in', async (t) => {
   assert.equal(visits.filter(({ status }) => status === 401).length, 9)
 })
 
-test('auth-scenario 137: an answered request is answered once, and the first session goes on', async (t) => {
+test('auth-scenario 137: an answered request is answered once', async (t) => {
   const gateway = await startSaml(t)
   const browser = gateway.open()
   const inResponseTo = await startLogin(browser)
@@ -562,7 +562,7 @@ test('auth-scenario 137: an answered request is answered once, and the first ses
   assert.equal((await browser.user())?.['username'], 'alice@example.com')
 })
 
-test('auth-scenario 134: the answer to the request of another browser logs nobody in, and the other can go on', async (t) => {
+test('auth-scenario 134: a response to another browser logs in neither', async (t) => {
   const gateway = await startSaml(t)
   const victim = gateway.open()
   const inResponseTo = await startLogin(victim)
@@ -574,7 +574,7 @@ test('auth-scenario 134: the answer to the request of another browser logs nobod
   assert.equal((await post(victim, xml)).status, 302)
 })
 
-test('a refused answer leaves the request open, and two tabs can log in one after the other', async (t) => {
+test('a rejected response leaves the request open', async (t) => {
   const gateway = await startSaml(t)
   const browser = gateway.open()
   const first = await startLogin(browser)
@@ -585,7 +585,7 @@ test('a refused answer leaves the request open, and two tabs can log in one afte
   assert.equal((await browser.user())?.['username'], 'bob@example.com')
 })
 
-test('the identifier of the session changes with the login, and the old one is worth nothing', async (t) => {
+test('a login changes the session identifier', async (t) => {
   const gateway = await startSaml(t)
   const browser = gateway.open()
   await startLogin(browser)

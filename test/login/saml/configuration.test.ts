@@ -65,7 +65,7 @@ test('auth-scenario 141: generation A names the address of answers by its parts'
   await checkLogin(gateway.open, provider, { entityId: 'spinnaker', consumer: `${gatewayUrl}/saml/SSO` })
 })
 
-test('auth-scenario 141: generation B has a name for the registration and a path for answers', async (t) => {
+test('auth-scenario 141: generation B has a registration name and path', async (t) => {
   const provider = await startSamlIdentityProvider(t)
   const plain = await start(t, { saml: { enabled: true, metadataUrl: provider.url } })
   await checkLogin(plain.open, provider, { entityId: `${gatewayUrl}/saml2/metadata`, consumer: `${gatewayUrl}/saml/SSO` })
@@ -115,7 +115,7 @@ test('auth-scenario 141: generation C is that of Spring', async (t) => {
   )
 })
 
-test('generation C does without metadata when it names what stands in it', async (t) => {
+test('generation C works without metadata', async (t) => {
   const provider = await startSamlIdentityProvider(t)
   const pair = keyPairOf('gateway')
   const folder = writeFiles(t, { 'idp.pem': keyPairOf('idp').certificate, 'key.pem': pair.keyPem, 'cert.pem': pair.certificate })
@@ -141,7 +141,7 @@ test('generation C does without metadata when it names what stands in it', async
   await checkLogin(gateway.open, provider, { entityId: 'spinnaker', consumer: `${gatewayUrl}/login/saml2/sso/corp` })
 })
 
-test('generation C wins over the older keys for what it sets, and they fill the rest', async (t) => {
+test('generation C wins over the older keys', async (t) => {
   const provider = await startSamlIdentityProvider(t)
   const gateway = await start(t, {
     saml: { enabled: true, metadataUrl: provider.url, issuerId: 'old', redirectHostname: 'gate.example.com' },
@@ -150,7 +150,7 @@ test('generation C wins over the older keys for what it sets, and they fill the 
   await checkLogin(gateway.open, provider, { entityId: 'new', consumer: `${gatewayUrl}/saml/SSO` })
 })
 
-test('auth-scenario 141: answers are taken at every address of every generation, and only for addresses of this gateway', async (t) => {
+test('auth-scenario 141: responses arrive at the addresses of every generation', async (t) => {
   const gateway = await startSaml(t, { registrationId: 'corp' })
   for (const path of ['/saml/SSO', '/saml/corp', '/login/saml2/sso', '/login/saml2/sso/corp']) {
     const browser = gateway.open()
@@ -200,7 +200,7 @@ test('auth-scenario 62: below a context path everything carries it', async (t) =
   assert.equal((await post(other, xml, {}, '/sso/done')).status, 302)
 })
 
-test('several registrations are offered on a page, and an answer counts for the one that was asked', async (t) => {
+test('several registrations are offered on a page', async (t) => {
   const first = await startSamlIdentityProvider(t, { entityId: 'https://first.example.com' })
   const second = await startSamlIdentityProvider(t, { entityId: 'https://second.example.com', keys: [keyPairOf('second')] })
   const gateway = await start(t, {
@@ -229,7 +229,7 @@ test('several registrations are offered on a page, and an answer counts for the 
   }
 })
 
-test('the metadata may be a file, a file address, or stand in the configuration', async (t) => {
+test('metadata may be a file, an address or text', async (t) => {
   const provider = await startSamlIdentityProvider(t)
   const folder = writeFiles(t, { 'idp.xml': provider.metadata })
   const aggregate = `<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata">${[
@@ -254,7 +254,7 @@ test('the metadata may be a file, a file address, or stand in the configuration'
   await checkLogin(chosen.open, provider, { entityId: 'spinnaker', consumer: `${gatewayUrl}/saml/SSO` })
 })
 
-test('of the file of a federation only what is meant is parsed', (t) => {
+test('only the relevant entity of a federation is parsed', (t) => {
   const { mock } = t.mock.method(DOMParser.prototype, 'parseFromString')
   const names = Array.from({ length: 1000 }, (_, index) => `https://idp.example.com/?tenant=${index}&amp;x`)
   const keys = [keyPairOf('idp')]
@@ -333,7 +333,7 @@ for (const [name, settings, expected] of mistakes) {
   })
 }
 
-test('whatever is wrong with keys and metadata is said at once when the gateway starts', async (t) => {
+test('errors in keys and metadata are reported at the start', async (t) => {
   const { keyPem } = keyPairOf('gateway')
   const folder = writeFiles(t, {
     'old.jks': Buffer.from('feedfeed00000002', 'hex'),

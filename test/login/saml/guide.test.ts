@@ -55,7 +55,7 @@ test('after each section of the guide a login works', async (t) => {
       assert.deepEqual(user?.['roles'], index === 0 ? [] : ['spinnaker-users', 'dev;x'])
     })
   }
-  await t.test('the page that the last section lists is where a login from the portal leads', async (step) => {
+  await t.test('a portal login leads to the documented page', async (step) => {
     const { url } = await runGateway(step, settings)
     const browser = new Browser(url, proxyHeaders)
     const target = `${ui}/#/applications`
@@ -64,7 +64,7 @@ test('after each section of the guide a login works', async (t) => {
   })
 })
 
-test('what the guide says to register is what the metadata of the gateway says', async (t) => {
+test("the guide's addresses match the metadata", async (t) => {
   const provider = await startSamlIdentityProvider(t)
   const { url } = await runGateway(t, parse(blocks[0]?.replace('https://idp.example.com/metadata', provider.url) ?? '') as Tree)
   const { text } = await new Browser(url, proxyHeaders).visit('/saml/metadata')
@@ -74,7 +74,7 @@ test('what the guide says to register is what the metadata of the gateway says',
   }
 })
 
-test('the reasons that the guide explains are those that the code gives', () => {
+test("the guide's reasons match the code", () => {
   const sources = ['response.ts', 'signed-bytes.ts', 'saml-login.ts', 'identity.ts', '../../user-name.ts'].map((name) =>
     readFileSync(join(resolve(import.meta.dirname, '../../../src/login/saml'), name), 'utf8'),
   )

@@ -18,7 +18,7 @@ import { consumerPath, login, post, reasonsOf, startLogin, startSaml, writeFiles
 
 const minute = 60_000
 
-test('auth-scenario 14, 1, 4, 6, 10, 12, 13: the sequence of the web UI ends logged in on the page that it came from', async (t) => {
+test('auth-scenario 14, 1, 4, 6, 10, 12, 13: the UI sequence ends logged in at its page', async (t) => {
   const gateway = await startSaml(t)
   const browser = gateway.open()
 
@@ -58,7 +58,7 @@ test('auth-scenario 57: any protected page is where the login leads back to', as
   assert.notEqual((await browser.visit('/credentials?expand=true')).status, 302)
 })
 
-test('auth-scenario 119: the request by redirect says who asks, and its relay state says nothing', async (t) => {
+test('auth-scenario 119: the redirect request names its issuer; relay state is opaque', async (t) => {
   const gateway = await startSaml(t)
   const browser = gateway.open()
   const first = readRedirect((await browser.visit('/login')).location ?? '')
@@ -76,7 +76,7 @@ test('auth-scenario 119: the request by redirect says who asks, and its relay st
   assert.equal(first.parameters.has('Signature'), false)
 })
 
-test('the paths of Spring start a login, too, and an unknown registration is not found', async (t) => {
+test('the paths of Spring start a login', async (t) => {
   const gateway = await startSaml(t)
   const browser = gateway.open()
   for (const path of ['/saml2/authenticate', '/saml2/authenticate?registrationId=SSO', '/saml2/authenticate/SSO']) {
@@ -86,7 +86,7 @@ test('the paths of Spring start a login, too, and an unknown registration is not
   assert.equal((await browser.visit('/saml2/authenticate?registrationId=nobody')).status, 404)
 })
 
-test('auth-scenario 120: where only the POST binding is offered, a form takes the browser there', async (t) => {
+test('auth-scenario 120: the POST binding uses a form', async (t) => {
   const provider = await startSamlIdentityProvider(t, { bindings: ['POST'] })
   const gateway = await startSaml(t, {}, { provider })
   const browser = gateway.open()
@@ -123,7 +123,7 @@ async function checkSignedRedirect(browser: Browser, certificate: string, algori
   assert.ok(verify(hash, Buffer.from(signed), key, Buffer.from(parameters.get('Signature') ?? '', 'base64')))
 }
 
-test('auth-scenario 121: a request by redirect is signed when the configuration or the metadata wants it', async (t) => {
+test('auth-scenario 121: redirect requests are signed on demand', async (t) => {
   const sha256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
   const configured = await startSaml(t, { signRequests: true, signingCredentials: signingCredentials(t) })
   await checkSignedRedirect(configured.open(), signing.certificate, sha256)
@@ -133,7 +133,7 @@ test('auth-scenario 121: a request by redirect is signed when the configuration 
   await checkSignedRedirect(wanted.open(), signing.certificate, sha256)
 })
 
-test('auth-scenario 121: the digest of signed requests is a setting, and keys may be elliptic', async (t) => {
+test('auth-scenario 121: the digest is configurable, and keys may be elliptic', async (t) => {
   const more = 'http://www.w3.org/2001/04/xmldsig-more#'
   const strong = await startSaml(t, { signRequests: true, signatureDigest: 'SHA512', signingCredentials: signingCredentials(t) })
   await checkSignedRedirect(strong.open(), signing.certificate, `${more}rsa-sha512`)
@@ -274,7 +274,7 @@ const fiatAnswers = {
   },
 }
 
-test('auth-scenario 124, 16: the permission service is told before it is asked, at the first login already', async (t) => {
+test('auth-scenario 124, 16: the permission service is told before it is asked', async (t) => {
   const fiat = await startUpstream(t, fiatAnswers)
   const gateway = await startSaml(t, {}, { settings: { services: { fiat: { enabled: true, baseUrl: fiat.url } } } })
   const browser = gateway.open()
@@ -289,7 +289,7 @@ test('auth-scenario 124, 16: the permission service is told before it is asked, 
   assert.equal(user?.['isAdmin'], true)
 })
 
-test('without roles the permission service is told that there are none, and while it is down nobody is logged in', async (t) => {
+test('missing roles are reported; without the service logins fail', async (t) => {
   const fiat = await startUpstream(t, fiatAnswers)
   const gateway = await startSaml(t, {}, { settings: { services: { fiat: { enabled: true, baseUrl: fiat.url } } } })
   await login(gateway, gateway.open())
@@ -313,7 +313,7 @@ test('auth-scenario 125: a required role decides who gets in', async (t) => {
   assert.match(reasonsOf(gateway)[0] ?? '', /saml\.requiredRoles/)
 })
 
-test('a signature of the response, of the assertion, or of both is enough', async (t) => {
+test('one signature, of response or assertion, is enough', async (t) => {
   const gateway = await startSaml(t)
   for (const signed of ['response', 'assertion', 'both'] as const) {
     const browser = gateway.open()
@@ -363,7 +363,7 @@ test('auth-scenario 132, 136: an assertion is remembered until nobody would take
   assert.match(reasonsOf(gateway).at(-1) ?? '', /was valid until/)
 })
 
-test('auth-scenario 136: an assertion that was used before a restart is used after it', async (t) => {
+test('auth-scenario 136: used assertions survive a restart', async (t) => {
   const dataDir = writeFiles(t, {})
   const provider = await startSamlIdentityProvider(t)
   const xml = provider.answer()
@@ -375,7 +375,7 @@ test('auth-scenario 136: an assertion that was used before a restart is used aft
   assert.match(reasonsOf(second)[0] ?? '', /used before/)
 })
 
-test('auth-scenario 136: replicas that share Redis accept an assertion once between them, and none while it is down', async (t) => {
+test('auth-scenario 136: replicas share used assertions in Redis', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const provider = await startSamlIdentityProvider(t)
@@ -435,7 +435,7 @@ test('a login may be forbidden to start at the identity provider', async (t) => 
   assert.equal((await login(gateway, gateway.open())).status, 302)
 })
 
-test('an unsigned frame makes no answer of an assertion that answers nothing', async (t) => {
+test('an unsigned frame adds no request to an assertion', async (t) => {
   const strict = await startSaml(t, { idpInitiated: { enabled: false } })
   const browser = strict.open()
   const stolen = strict.provider.answer({ responseInResponseTo: await startLogin(browser) })
@@ -471,7 +471,7 @@ test('auth-scenario 132: an assertion counts for an hour, whatever it says itsel
   )
 })
 
-test('auth-scenario 136: replicas remember an assertion until the slowest of their clocks refuses it', async (t) => {
+test('auth-scenario 136: assertions are kept until the slowest clock rejects them', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const provider = await startSamlIdentityProvider(t)
@@ -501,7 +501,7 @@ test('auth-scenario 138: a relay state of somebody else leads nowhere', async (t
   }
 })
 
-test('a relay state that the operator has listed leads to that page of the web UI, and to none of another site', async (t) => {
+test('a listed relay state leads to a page of the UI', async (t) => {
   const gateway = await startSaml(t, { idpInitiated: { relayStates: [`${ui}/#/applications`, 'https://evil.com/'] } })
   const browser = gateway.open()
   const answer = await post(browser, gateway.provider.answer(), { RelayState: `${ui}/#/applications` })
@@ -560,7 +560,7 @@ function encryptionCertificate(metadata: string): string {
   return new X509Certificate(Buffer.from(base64, 'base64')).toString()
 }
 
-test('auth-scenario 142: the metadata of the gateway is open and says what the identity provider has to know', async (t) => {
+test('auth-scenario 142: the metadata of the gateway is open and complete', async (t) => {
   const folder = writeFiles(t, { 'saml.p12': Buffer.from(currentStore, 'base64') })
   const gateway = await startSaml(t, {
     keyStore: join(folder, 'saml.p12'),
@@ -586,7 +586,7 @@ test('auth-scenario 142: the metadata of the gateway is open and says what the i
   assert.equal((await gateway.open().visit('/saml/metadata?registrationId=nobody')).status, 404)
 })
 
-test('auth-scenario 143: metadata that can no longer be read leaves the last good copy in use, also across a restart', async (t) => {
+test('auth-scenario 143: the last good metadata survives failures and restarts', async (t) => {
   const dataDir = writeFiles(t, {})
   const provider = await startSamlIdentityProvider(t)
   const first = await startSaml(t, { metadataRefresh: '20ms' }, { provider, dataDir })
@@ -602,7 +602,7 @@ test('auth-scenario 143: metadata that can no longer be read leaves the last goo
   assert.equal((await login(second, second.open())).status, 302)
 })
 
-test('a new key of the identity provider counts once its metadata has it, and the old one no longer', async (t) => {
+test('a new provider key replaces the old one', async (t) => {
   const [old, renewed] = [keyPairOf('idp'), keyPairOf('idp-renewed')]
   const provider = await startSamlIdentityProvider(t, { keys: [old] })
   const both = await startSamlIdentityProvider(t, { keys: [renewed, old] })
@@ -620,7 +620,7 @@ test('a new key of the identity provider counts once its metadata has it, and th
   assert.equal((await login(gateway, gateway.open(), { signer: old })).status, 401)
 })
 
-test('auth-scenario 144: an answer without the session cookie ends at a page that leads back to the start', async (t) => {
+test('auth-scenario 144: a response without the session cookie leads to the start', async (t) => {
   const gateway = await startSaml(t)
   const inResponseTo = await startLogin(gateway.open())
   const answer = await post(gateway.open(), gateway.provider.answer({ inResponseTo }))

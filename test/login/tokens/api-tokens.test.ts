@@ -12,7 +12,7 @@ import { createToken, sendJson, startWithTokens, withToken } from './support.ts'
 
 const dayMs = 86_400_000
 
-test('a user creates a token, which is shown once, kept as a hash and accepted in both headers', async (t) => {
+test('a created token is shown once and stored hashed', async (t) => {
   const { url, dataDir, logIn } = await startWithTokens(t)
   const browser = await logIn('alice', ['dev'])
   const created = await createToken(browser, { name: '  ci  ' })
@@ -38,14 +38,14 @@ test('a user creates a token, which is shown once, kept as a hash and accepted i
   }
 })
 
-test('auth-scenario 196: the first call of the command line client works with a token', async (t) => {
+test('auth-scenario 196: the command line works with a token', async (t) => {
   const { url, logIn } = await startWithTokens(t)
   const { token } = await createToken(await logIn('alice', ['dev']), { name: 'cli' })
 
   assert.equal((await withToken(url, token).visit('/version')).status, 200)
 })
 
-test('auth-scenario 198: a wrong token is 401 on protected paths, without redirect and cookie, and nobody on open ones', async (t) => {
+test('auth-scenario 198: a wrong token is 401 on protected paths', async (t) => {
   const { url, logIn } = await startWithTokens(t)
   const { token } = await createToken(await logIn('alice', ['dev']), { name: 'cli' })
   const mistyped = token.slice(0, -1) + (token.endsWith('a') ? 'b' : 'a')
@@ -67,7 +67,7 @@ test('auth-scenario 198: a wrong token is 401 on protected paths, without redire
   assert.equal(bearer.status, 401)
 })
 
-test('auth-scenario 199: a token wins over the cookie of somebody else, and no service ever sees it', async (t) => {
+test('auth-scenario 199: a token wins over a cookie and reaches no service', async (t) => {
   const upstream = await startUpstream(t, { 'GET /networks': {} })
   const { logIn } = await startWithTokens(t, { services: { clouddriver: { baseUrl: upstream.url } } })
   const { token } = await createToken(await logIn('alice', ['dev']), { name: 'cli' })
@@ -86,7 +86,7 @@ test('auth-scenario 199: a token wins over the cookie of somebody else, and no s
   assert.equal((await bob.user())?.['username'], 'bob')
 })
 
-test('an expired token is refused, and a used one says when, to about a minute', async (t) => {
+test('expired tokens are rejected; use is recorded by the minute', async (t) => {
   const clock = createClock(Date.now())
   const { url, logIn } = await startWithTokens(t, {}, { now: clock.now })
   const { token } = await createToken(await logIn('alice', ['dev']), {
@@ -109,7 +109,7 @@ test('an expired token is refused, and a used one says when, to about a minute',
   assert.equal((await withToken(url, token).visit('/version')).status, 401)
 })
 
-test('what cannot be a token is refused with the reason, and nothing is created', async (t) => {
+test('an invalid token request is rejected with its reason', async (t) => {
   const { logIn } = await startWithTokens(t)
   const browser = await logIn('alice', ['dev'])
   await createToken(browser, { name: 'taken' })
@@ -149,7 +149,7 @@ test('the name of an expired token is free again', async (t) => {
   await createToken(await logIn('alice'), { name: 'ci' })
 })
 
-test('only holders of a minting role create tokens for themselves, and the web UI is told', async (t) => {
+test('only minting roles create their own tokens', async (t) => {
   const { logIn } = await startWithTokens(t)
   const dev = await logIn('alice', ['dev'])
   const other = await logIn('bob', ['ops'])
@@ -164,7 +164,7 @@ test('only holders of a minting role create tokens for themselves, and the web U
   assert.equal((await sendJson(other, 'POST', '/auth/apiTokens', { name: 'a' })).status, 403)
 })
 
-test('nobody but the owner and administrators may revoke a token, and nobody without login is redirected', async (t) => {
+test('only owners and administrators revoke a token', async (t) => {
   const { url, logIn } = await startWithTokens(t)
   const alice = await logIn('alice', ['dev'])
   const { id, token } = await createToken(alice, { name: 'ci' })
@@ -198,7 +198,7 @@ test('a token creates no other token, and handles none but itself', async (t) =>
   assert.equal((await program.visit(`/auth/apiTokens/${first.id}`, { method: 'DELETE' })).status, 204)
 })
 
-test('after a rotation both secrets count until the overlap is over, and the end moves unless the token did it itself', async (t) => {
+test('after a rotation both secrets work for a while', async (t) => {
   const clock = createClock(Date.now())
   const { url, logIn } = await startWithTokens(t, {}, { now: clock.now })
   const startMs = clock.nowMs
@@ -230,7 +230,7 @@ test('after a rotation both secrets count until the overlap is over, and the end
   assert.equal(await status(third.token), 401)
 })
 
-test('a token that may only read reads and evaluates expressions, and nothing else', async (t) => {
+test('a read-only token reads and evaluates expressions', async (t) => {
   const upstream = await startUpstream(t, () => ({ result: 1 }))
   const services = { orca: { baseUrl: upstream.url }, clouddriver: { baseUrl: upstream.url }, swabbie: { baseUrl: upstream.url } }
   const { url, logIn } = await startWithTokens(t, { services })
@@ -258,7 +258,7 @@ test('a token that may only read reads and evaluates expressions, and nothing el
   assert.deepEqual(upstream.requests, [])
 })
 
-test('a token for some operations is good for those, and for asking who it is', async (t) => {
+test('a token for some operations also shows its user', async (t) => {
   const upstream = await startUpstream(t, () => [])
   const { url, logIn } = await startWithTokens(t, { services: { clouddriver: { baseUrl: upstream.url } } })
   const { token } = await createToken(await logIn('alice', ['dev']), { name: 'one', operations: ['subnetsUsingGET'] })
@@ -272,7 +272,7 @@ test('a token for some operations is good for those, and for asking who it is', 
   assert.match(refused.text, /not among those/)
 })
 
-test('while tokens are switched off their header means nothing, and their paths name the setting', async (t) => {
+test('without API tokens the header is ignored', async (t) => {
   const { url, logIn } = await startWithTokens(t, { 'api-tokens': { enabled: false } })
   const browser = await logIn('alice')
 
@@ -283,7 +283,7 @@ test('while tokens are switched off their header means nothing, and their paths 
   assert.equal((await withToken(url, 'spk_x').visit('/version')).status, 302)
 })
 
-test('whoever does not exist any more has no working token, and lost roles are lost for tokens too', async (t) => {
+test('tokens lose the rights that their user loses', async (t) => {
   const fiat = await startUpstream(t, (request) =>
     request.method === 'GET' ? { name: 'alice', admin: false, roles: [], applications: [], accounts: [] } : {},
   )
@@ -326,7 +326,7 @@ test('whoever does not exist any more has no working token, and lost roles are l
   assert.equal((await withToken(url, text).visit('/version')).status, 401)
 })
 
-test('tokens and sessions of a removed user do not count for a new one of that name', async (t) => {
+test('tokens of a removed user do not fit a successor', async (t) => {
   const { url, dataDir, logIn } = await startWithTokens(t)
   const { openUsers } = await import('../../../src/login/form/users.ts')
   const users = openUsers(dataDir)
@@ -353,7 +353,7 @@ test('tokens and sessions of a removed user do not count for a new one of that n
   assert.equal(await status(String((JSON.parse(rotated.text) as { token: string }).token)), 401)
 })
 
-test('a token is 401 for somebody whom the permission service does not know, and 503 while it cannot be asked', async (t) => {
+test('an unknown user is 401, an unavailable service 503', async (t) => {
   const view = {
     name: 'alice',
     admin: true,
@@ -383,7 +383,7 @@ test('a token is 401 for somebody whom the permission service does not know, and
   assert.equal((await program.visit('/auth/user')).status, 200)
 })
 
-test('administrators create tokens of service accounts, which nobody else sees and which never expire by default', async (t) => {
+test('administrators create tokens of service accounts', async (t) => {
   const users: Record<string, unknown> = {
     alice: { name: 'alice', admin: true, roles: [], applications: [], accounts: [] },
     bob: { name: 'bob', admin: false, roles: [{ name: 'dev' }], applications: [], accounts: [] },
@@ -433,7 +433,7 @@ test('no log line holds the secret of a token', async (t) => {
   assert.ok(lines.every((line) => !line.includes(token)))
 })
 
-test('everybody creates tokens for oneself where every service is embedded, unless roles are named', async (t) => {
+test('users create their own tokens when embedded', async (t) => {
   const { url } = await runGateway(t, { fairlead: { admin: { password: 'correct horse' } } }, { embedded: true })
   const browser = new Browser(url)
   await browser.login('admin', 'correct horse')

@@ -54,7 +54,7 @@ test('a token for an application reaches that application, and no other', async 
   }
 })
 
-test('what is about another application, or does not say about which, is refused before anything is changed', async (t) => {
+test('requests about another or no application are rejected', async (t) => {
   const upstream = await startUpstream(t, answer)
   const services = Object.fromEntries(backends.map((name) => [name, { baseUrl: upstream.url }]))
   const { url, logIn } = await startWithTokens(t, { services })

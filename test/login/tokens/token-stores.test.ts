@@ -36,7 +36,7 @@ const stores: readonly [name: string, open: Open][] = [
 ]
 
 for (const [name, open] of stores) {
-  test(`${name}: a token is found by its secret, by its id and in the list of its principal, as it was written`, async (t) => {
+  test(`${name}: a token is found by secret, id and principal`, async (t) => {
     const [one, other] = (await open(t)) ?? []
     if (one === undefined || other === undefined) return
     const token = createToken({ limits: { readOnly: true, applications: ['web'], operations: [] } })
@@ -52,7 +52,7 @@ for (const [name, open] of stores) {
     assert.equal(await other.find(token.secret.hash), undefined)
   })
 
-  test(`${name}: a name belongs to one token of a principal, until that is removed`, async (t) => {
+  test(`${name}: a name belongs to one token of a principal`, async (t) => {
     const [one, other] = (await open(t)) ?? []
     if (one === undefined || other === undefined) return
     const first = createToken({ name: 'ci' })
@@ -69,7 +69,7 @@ for (const [name, open] of stores) {
     assert.equal(await one.insert(createToken({ name: 'ci' })), true)
   })
 
-  test(`${name}: of several tokens with one name that are created at once, one is`, async (t) => {
+  test(`${name}: of concurrent tokens with one name, one is created`, async (t) => {
     const pair = await open(t)
     if (pair === undefined) return
     const tokens = Array.from({ length: 10 }, () => createToken({ name: 'ci' }))
@@ -97,7 +97,7 @@ for (const [name, open] of stores) {
     assert.equal(await one.replaceSecret(token.id, token.secret.hash, token.secret, undefined), false)
   })
 
-  test(`${name}: a rotated token is found by its new and its former secret, and by no earlier one`, async (t) => {
+  test(`${name}: a rotated token is found by both secrets`, async (t) => {
     const [one, other] = (await open(t)) ?? []
     if (one === undefined || other === undefined) return
     const token = createToken()
@@ -168,7 +168,7 @@ for (const [name, open] of stores) {
   })
 }
 
-test('Redis: keys are those of Gate, hold no secret, and go away a month after the end of the token', async (t) => {
+test('Redis: keys are those of Gate and expire', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const store = await openRedisStore(t, redis)
@@ -184,7 +184,7 @@ test('Redis: keys are those of Gate, hold no secret, and go away a month after t
   assert.equal(await redis.ask('pttl', `api-token:id:${token.id}`), -1)
 })
 
-test('Redis: what others have written under the keys of tokens is no token, and no error', async (t) => {
+test('Redis: foreign values under token keys are ignored', async (t) => {
   const redis = await startRedis(t)
   if (redis === undefined) return
   const store = await openRedisStore(t, redis)

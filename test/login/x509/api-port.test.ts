@@ -17,7 +17,7 @@ function viewOf(name: string, roles: string[] = []) {
   return { name, admin: false, accounts: [], applications: [], serviceAccounts: [], roles: roleViews }
 }
 
-test('auth-scenario 162: a certificate of a trusted authority logs in by its common name, without a session', async (t) => {
+test('auth-scenario 162: a certificate logs in by its common name', async (t) => {
   const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]))
 
   const { status, headers, text } = await ask(`${apiUrl}/auth/user`, { client: svc, ca: authority.certificate })
@@ -29,14 +29,14 @@ test('auth-scenario 162: a certificate of a trusted authority logs in by its com
   assert.match(String(headers['strict-transport-security']), /max-age=31536000/)
 })
 
-test('auth-scenario 163: an e-mail address among the alternative names comes before the common name', async (t) => {
+test('auth-scenario 163: an e-mail alternative name wins over the common name', async (t) => {
   const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]))
   const client = await authority.issue({ subject: 'CN=svc', emails: ['s@x.io', 'other@x.io'] })
 
   assert.equal((await userOf(apiUrl, { client }))['username'], 's@x.io')
 })
 
-test('auth-scenario 164: a configured pattern finds the e-mail address in the name of the owner', async (t) => {
+test('auth-scenario 164: a configured pattern finds the e-mail address', async (t) => {
   const x509 = { 'subject-principal-regex': 'EMAILADDRESS=(.*?)(?:,|$)' }
   const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), { x509 })
   const client = await authority.issue({ subject: 'C=DE, CN=svc, 1.2.840.113549.1.9.1=s@x.io' })
@@ -69,7 +69,7 @@ for (const [what, client] of Object.entries(refused)) {
   }
 }
 
-test('auth-scenario 165: a certificate on the revocation list is refused, another one is not', async (t) => {
+test('auth-scenario 165: a certificate on the revocation list is rejected', async (t) => {
   const files = createFiles(t)
   const revoked = await authority.issue({ subject: 'CN=gone' })
   const crlFile = files.write('ca.crl', await authority.revoke([revoked]))
@@ -79,7 +79,7 @@ test('auth-scenario 165: a certificate on the revocation list is refused, anothe
   assert.equal((await userOf(apiUrl, { client: svc }))['username'], 'svc')
 })
 
-test('auth-scenario 165: a certificate on the block list is refused, another one of the same issuer is not', async (t) => {
+test('auth-scenario 165: a certificate on the block list is rejected', async (t) => {
   const files = createFiles(t)
   const blocked = await authority.issue({ subject: 'CN=gone' })
   const list = files.write('blocked.txt', `# lost laptop\ncn = ca-1 , o=ACME:::${BigInt(`0x${blocked.serialNumber}`)}\n`)
@@ -99,7 +99,7 @@ test('a block list that is switched off blocks nobody', async (t) => {
   assert.equal((await userOf(apiUrl, { client: svc }))['username'], 'svc')
 })
 
-test('a certificate of an intermediate authority counts when it comes with the certificates in between', async (t) => {
+test('an intermediate authority needs its chain', async (t) => {
   const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]))
   const intermediate = await authority.issueAuthority('O=Acme, CN=Team CA')
   const client = await intermediate.issue({ subject: 'CN=deep' })
@@ -109,7 +109,7 @@ test('a certificate of an intermediate authority counts when it comes with the c
   await assert.rejects(ask(`${apiUrl}/auth/user`, { client: withoutChain }))
 })
 
-test('an intermediate authority is trusted together with the one above it, not by itself', async (t) => {
+test('an intermediate authority alone is not trusted', async (t) => {
   const team = await authority.issueAuthority('O=Acme, CN=Team CA')
   const client = await team.issue({ subject: 'CN=deep' })
   const leaf = client.cert.slice(0, client.cert.indexOf('-----END CERTIFICATE-----') + 25)
@@ -131,7 +131,7 @@ test('auth-scenario 166: a certificate that names no user is refused with 403', 
   assert.equal(named.status, 403, 'a pattern that finds nothing does not fall back to the common name')
 })
 
-test('auth-scenario 167: roles come from the certificate and the permission service, and are reported', async (t) => {
+test('auth-scenario 167: roles come from certificate and permission service', async (t) => {
   const fiat = await startUpstream(t, { 'GET /authorize/svc': viewOf('svc', ['c']), 'PUT /roles/svc': undefined })
   const services = { fiat: { enabled: true, baseUrl: fiat.url } }
   const x509 = { 'role-oid': roleOid }
@@ -157,7 +157,7 @@ test('without a role extension the login is reported without roles', async (t) =
   )
 })
 
-test('auth-scenario 168: a user without a required role is refused, one with it is not', async (t) => {
+test('auth-scenario 168: a required role is enforced', async (t) => {
   const x509 = { 'required-roles': ['Z'], 'role-oid': roleOid }
   const { apiUrl } = await runWithApiPort(t, sslSettings(createFiles(t), server, [authority]), { x509 })
   const member = await authority.issue({ subject: 'CN=m', extensions: { [roleOid]: utf8String('z') } })
@@ -183,7 +183,7 @@ for (const [debounce, calls] of [
   })
 }
 
-test('the debounce ends with its window, and when the permission service has forgotten the user', async (t) => {
+test('the debounce ends with its window or the user', async (t) => {
   const clock = { now: Date.now() }
   const fiat = await startUpstream(t, { 'GET /authorize/svc': viewOf('svc'), 'POST /roles/svc': undefined })
   const services = { fiat: { enabled: true, baseUrl: fiat.url } }
@@ -206,7 +206,7 @@ test('the debounce ends with its window, and when the permission service has for
   assert.equal(reports(), 1)
 })
 
-test('auth-scenario 170: while logins cannot be reported the answer is 503, unless legacyFallback lets them pass', async (t) => {
+test('auth-scenario 170: unreported logins are 503 without legacyFallback', async (t) => {
   const statuses = [false, true].map(async (legacyFallback) => {
     const fiat = await startUpstream(t, () => new Reply(500))
     const clouddriver = await startUpstream(t, { 'GET /credentials': [] })
@@ -227,7 +227,7 @@ test('auth-scenario 170: while logins cannot be reported the answer is 503, unle
   ])
 })
 
-test('auth-scenario 171: beside OAuth 2.0 the main port goes on to the provider and the other one takes certificates', async (t) => {
+test('auth-scenario 171: beside OAuth 2.0 each port has its login', async (t) => {
   const clouddriver = await startUpstream(t, { 'GET /networks': {} })
   const oauth2 = {
     client: { clientId: 'gw', clientSecret: 's', userAuthorizationUri: 'http://idp.test/a', accessTokenUri: 'http://idp.test/t' },
@@ -286,7 +286,7 @@ async function fetchForm(url: string): Promise<string> {
   })
 }
 
-test('what was revoked while a connection lasts is refused on that connection', async (t) => {
+test('a revocation applies to open connections', async (t) => {
   const files = createFiles(t)
   const list = files.write('blocked.txt', '# nobody\n')
   const ssl = { ...sslSettings(files, server, [authority]), crlFile: `blocklist:${list}` }
@@ -323,7 +323,7 @@ test('a certificate that expires while a connection lasts no longer counts', asy
   assert.equal((await ask(`${apiUrl}/version`, { client: svc })).status, 403)
 })
 
-test('a revocation list that runs out while a connection lasts refuses the certificates of its issuer', async (t) => {
+test('an expired revocation list applies to open connections', async (t) => {
   const clock = { now: Date.now() }
   const files = createFiles(t)
   const crlFile = files.write('ca.crl', await authority.revoke([], { nextUpdate: Date.now() + hourMs }))
@@ -351,7 +351,7 @@ test('each listener says at the start which login methods guard it', async (t) =
   assert.ok(lines.includes(`listening on ${apiUrl}, guarded by login: token, x509`), lines.join('\n'))
 })
 
-test('a port for certificates without the login by certificate does not start', async (t) => {
+test('a certificate port needs the login by certificate', async (t) => {
   const ssl = sslSettings(createFiles(t), server, [authority])
   await assert.rejects(
     runGateway(t, { server: { ssl }, default: { apiPort: 8085 }, anonymous: { enabled: false } }),

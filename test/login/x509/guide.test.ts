@@ -67,7 +67,7 @@ test('the second port of the guide speaks plain HTTP', async (t) => {
   assert.equal((await fetch(`http://127.0.0.1:${port}/health`)).status, 200)
 })
 
-test('the port of its own takes certificates, and the main port shows the form', async (t) => {
+test('the certificate port and the main port differ', async (t) => {
   const { settings, port } = await followed(createFiles(t), ownPort)
   const { url } = await runGateway(t, settings)
   const apiUrl = `https://127.0.0.1:${port}`
@@ -77,7 +77,7 @@ test('the port of its own takes certificates, and the main port shows the form',
   assert.equal((await ask(`${url}/login`)).status, 200)
 })
 
-test('the pattern of the guide finds the e-mail address, and refuses those without one', async (t) => {
+test("the guide's pattern finds the e-mail address", async (t) => {
   const { settings, port } = await followed(createFiles(t), ownPort, pattern)
   await runGateway(t, settings)
   const client = await authority.issue({ subject: 'O=Acme, OU=Robots, CN=svc, 1.2.840.113549.1.9.1=svc@example.com' })
@@ -86,7 +86,7 @@ test('the pattern of the guide finds the e-mail address, and refuses those witho
   assert.equal((await ask(`https://127.0.0.1:${port}/version`, { client: svc })).status, 403)
 })
 
-test('the roles of the guide let in those who have one of them', async (t) => {
+test("the guide's roles admit their holders", async (t) => {
   const { settings, port } = await followed(createFiles(t), ownPort, roles, debounce)
   await runGateway(t, settings)
   const extensions = { '1.2.840.10070.8.1': utf8String('spinnaker-robots') }
@@ -96,7 +96,7 @@ test('the roles of the guide let in those who have one of them', async (t) => {
   assert.equal((await ask(`https://127.0.0.1:${port}/version`, { client: svc })).status, 403)
 })
 
-test('the block list and the revocation list of the guide withdraw a certificate', async (t) => {
+test("the guide's lists withdraw a certificate", async (t) => {
   const files = createFiles(t)
   const lost = await authority.issue({ subject: 'CN=lost' })
   const [example = ''] = /^CN=.*:::\d+$/m.exec(readGuide('login-x509')) ?? []
@@ -112,7 +112,7 @@ test('the block list and the revocation list of the guide withdraw a certificate
   }
 })
 
-test('the main port of the guide takes certificates, and refuses others with 403', async (t) => {
+test("the guide's main port rejects others with 403", async (t) => {
   const { url } = await runGateway(t, (await followed(createFiles(t), mainPort)).settings)
 
   assert.equal((await userOf(url, { client: svc }))['username'], 'svc')

@@ -18,7 +18,7 @@ function settingsWith(files: ReturnType<typeof createFiles>, clientAuth: string,
   return { x509: { enabled: true }, server: { ssl }, ...more }
 }
 
-test('auth-scenario 173: alone on the main port, a request without certificate is refused, and nobody is logged in', async (t) => {
+test('auth-scenario 173: alone on the main port, a missing certificate is 403', async (t) => {
   const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'))
 
   const refused = await ask(`${url}/credentials`)
@@ -52,7 +52,7 @@ test('with `need`, nobody connects without a trusted certificate', async (t) => 
   await assert.rejects(ask(`${url}/health`, { client: stranger }))
 })
 
-test('on one port with a form, a trusted certificate logs in and every other browser gets the form', async (t) => {
+test('on one port, certificates and the form both work', async (t) => {
   const { url } = await runGateway(t, settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }))
 
   assert.equal((await userOf(url, { client: svc }))['username'], 'svc')
@@ -62,7 +62,7 @@ test('on one port with a form, a trusted certificate logs in and every other bro
   }
 })
 
-test('a certificate that names no user leaves the other login to decide', async (t) => {
+test('a certificate without a name leaves the other login', async (t) => {
   const { url } = await runGateway(t, settingsWith(createFiles(t), 'want', { security: { basicform: { enabled: true } } }))
   const client = await authority.issue({ subject: 'O=Acme' })
 
@@ -72,7 +72,7 @@ test('a certificate that names no user leaves the other login to decide', async 
   assert.match(program.text, /The client certificate is not accepted: the certificate names no user\./)
 })
 
-test('a name that only looks like that of a user is refused, and the log says why', async (t) => {
+test('a look-alike name is rejected and logged', async (t) => {
   const messages: unknown[] = []
   const { url } = await runGateway(t, settingsWith(createFiles(t), 'want'), { log: (line) => messages.push(line) })
   const names = ['\\ svc', 'svc\\ ', '\uff53vc', 'svc\u200b', 'svc\u202e', 'anonymous', '__unrestricted_user__']
@@ -85,7 +85,7 @@ test('a name that only looks like that of a user is refused, and the log says wh
   for (const reason of [/blank/, /U\+FF53/, /U\+200B/, /U\+202E/, /is reserved/]) assert.match(JSON.stringify(messages), reason)
 })
 
-test('a name inside another part of the subject is not taken for the user', async (t) => {
+test('a name inside another part is not the user', async (t) => {
   const settings = settingsWith(createFiles(t), 'want')
   const x509 = { enabled: true, 'subject-principal-regex': 'CN=(.*?)(?:,|$)' }
   const { url } = await runGateway(t, { ...settings, x509, login: { caseInsensitiveNames: true } })

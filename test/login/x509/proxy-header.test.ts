@@ -73,7 +73,7 @@ test('the header counts only from trusted proxies', async (t) => {
   assert.equal(await userBy(url, { [header]: escaped(svc), 'x-forwarded-for': '10.0.0.1' }), undefined)
 })
 
-test('a proxy that is trusted with everything, or by default, is not trusted with certificates', async (t) => {
+test('broad proxy trust does not cover certificates', async (t) => {
   const files = createFiles(t)
   for (const proxies of ['.*', String.raw`.*\..*`]) {
     await assert.rejects(
@@ -169,7 +169,7 @@ test('revocation lists and block lists count for the header, too', async (t) => 
   }
 })
 
-test('without a current revocation list of the very issuer, where there are lists, nobody is let in', async (t) => {
+test('a missing revocation list of the issuer rejects', async (t) => {
   const files = createFiles(t)
   const lists = {
     'out of date': await authority.revoke([], { nextUpdate: now - hourMs }),
@@ -182,7 +182,7 @@ test('without a current revocation list of the very issuer, where there are list
   }
 })
 
-test('beside a login with a browser, pages without the header lead to the login', async (t) => {
+test('without the header pages lead to the login', async (t) => {
   const { url } = await runGateway(t, { ...settingsWith(createFiles(t)), security: { basicform: { enabled: true } } })
 
   assert.equal(await userBy(url, { [header]: escaped(svc) }), 'svc')
@@ -190,7 +190,7 @@ test('beside a login with a browser, pages without the header lead to the login'
   assert.equal((await fetch(`${url}/credentials`)).status, 401)
 })
 
-test('a list that is replaced while the gateway runs counts for the header, and one that is out of date is told', async (t) => {
+test('replaced and expired lists apply to the header', async (t) => {
   const files = createFiles(t)
   const crlFile = files.write('ca.crl', await authority.revoke([], { nextUpdate: now - hourMs }))
   const lines: Record<string, unknown>[] = []

@@ -46,7 +46,7 @@ const rows: [what: string, counts: boolean, options: Partial<CertificateOptions>
   ['one of an authority that another must not have below', false, {}, belowNarrow],
 ]
 
-test('a certificate counts in the header of a proxy exactly where it counts on a connection', async (t) => {
+test('header and connection judge certificates alike', async (t) => {
   const files = createFiles(t)
   const apiPort = await freePort()
   const { url } = await runGateway(t, {
