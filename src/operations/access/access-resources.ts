@@ -1,6 +1,6 @@
 /** The permissions of what a question about access names, as the services that own it declare them. */
 import { pathTo } from '../../http/encode-path.ts'
-import { isObject, type JsonObject } from '../../json/values.ts'
+import { isObject, type JsonObject, textsOf } from '../../json/values.ts'
 import { foldName } from '../../permissions/fold-name.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { readJson, type UpstreamAnswer } from '../../upstreams/upstreams.ts'
@@ -76,13 +76,9 @@ async function read(call: Call, service: ServiceName, question: Parameters<Call>
 function permissionsIn(entry: JsonObject): ResourcePermissions['permissions'] {
   const { permissions, memberOf, requiredGroupMembership } = entry
   if (isObject(permissions) && Object.keys(permissions).length > 0) {
-    return Object.fromEntries(Object.entries(permissions).map(([authorization, roles]) => [authorization, texts(roles)]))
+    return Object.fromEntries(Object.entries(permissions).map(([authorization, roles]) => [authorization, textsOf(roles)]))
   }
-  const groups = texts(requiredGroupMembership)
+  const groups = textsOf(requiredGroupMembership)
   if (groups.length > 0) return { READ: groups, WRITE: groups }
-  return Array.isArray(memberOf) ? { USE: texts(memberOf) } : {}
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
+  return Array.isArray(memberOf) ? { USE: textsOf(memberOf) } : {}
 }

@@ -12,6 +12,7 @@ import { applicationExists, loadResourcePermissions } from './access-resources.t
 import { isDecided, loadView, requireAdministrator } from './application-access.ts'
 import { type FoundOperation, findOperation } from './find-operation.ts'
 import { type AccessSubject, enforcementOf, type Judged, judgeAccess, type Reason } from './judge-access.ts'
+import { accountsInPath, applicationsInPath } from './parameters.ts'
 import { explainRoles } from './role-origins.ts'
 import { explainTokenLimits } from './token-limits.ts'
 
@@ -139,8 +140,8 @@ function lacksAdministrators({ demands }: Operation, { login }: Platform): boole
 export function toSubject({ operation, path }: FoundOperation, query: Readonly<Record<string, unknown>>): AccessSubject {
   const buildServices = operation.demands.flatMap((demand) => (demand.kind === 'build-service' ? [demand.parameter] : []))
   return {
-    application: textOf(query['application']) ?? path['application'] ?? path['applicationName'],
-    account: textOf(query['account']) ?? path['account'] ?? path['accountName'],
+    application: textOf(query['application']) ?? applicationsInPath(path)[0],
+    account: textOf(query['account']) ?? accountsInPath(path)[0],
     buildService: textOf(query['buildService']) ?? buildServices.map((name) => path[name])[0],
     serviceAccount: textOf(query['serviceAccount']),
   }

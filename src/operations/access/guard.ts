@@ -4,9 +4,7 @@
  */
 
 import { GatewayError } from '../../errors.ts'
-import { isObject, objectOf } from '../../json/values.ts'
-import { decide, type Need } from '../../permissions/decide.ts'
-import { permissionDenied } from '../../permissions/permission-denied.ts'
+import { decide } from '../../permissions/decide.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
@@ -14,18 +12,14 @@ import { checksAtGateway, type Demand, type FilterField, isAlwaysDemanded } from
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { routeOf } from '../route.ts'
+import { filterAnswer } from './answer-filter.ts'
 import { isDecided, loadView, requireAdministrator, requirePermissions } from './application-access.ts'
+import { checkCount, distinct, isAboutBody, saysApplication, subjectsOfBody } from './demand-subjects.ts'
 import { checkCarriedDocuments } from './job-form.ts'
+import { subjectsMentionedIn } from './mentions.ts'
 import { joinNeeds, type Needs, needsOfCanaryConfig, Owners, onApplications, templateNeeds } from './owners.ts'
-import {
-  type Subject,
-  subjectsMentionedIn,
-  subjectsOfDefinition,
-  subjectsOfStart,
-  subjectsOfTask,
-  subjectsOfTrigger,
-  texts,
-} from './subjects.ts'
+import { accountParameters, applicationsInPath, valuesOf } from './parameters.ts'
+import type { Subject } from './subject.ts'
 import {
   checkTokenNeeds,
   checkTokenUse,
@@ -36,9 +30,6 @@ import {
   reachesWithoutApplication,
   tokenLimited,
 } from './token-limits.ts'
-
-/** More than any real body is about. */
-const maxSubjects = 2000
 
 /** What has to be done for each request of an operation. */
 interface Plan {
@@ -193,7 +184,7 @@ export class Guard {
       case 'named-application':
         return onApplications([demand.application], demand.authorization)
       case 'account':
-        return named(valuesOf(request, ['account', 'accountName']), 'account', demand.authorization)
+        return named(valuesOf(request, accountParameters), 'account', demand.authorization)
       case 'build-service':
         return named(valuesOf(request, [demand.parameter]), 'build-service', demand.authorization)
       case 'template':
@@ -209,10 +200,7 @@ export class Guard {
     const { of, authorization, parameter = 'id' } = demand
     switch (of) {
       case 'path':
-        return onApplications(
-          ['application', 'applicationName'].flatMap((name) => request.path[name] ?? []),
-          authorization,
-        )
+        return onApplications(applicationsInPath(request.path), authorization)
       case 'query':
         return onApplications(valuesOf(request, ['application']), authorization)
       case 'execution':
@@ -257,102 +245,14 @@ function templateIdsOf({ of }: Extract<Demand, { kind: 'template' }>, request: O
   return valuesOf(request, ['source']).flatMap((source) => storedTemplate(source)?.name ?? [])
 }
 
-function isAboutBody(demand: Demand): boolean {
-  if (['definitions', 'jobs', 'trigger', 'canary-config'].includes(demand.kind)) return true
-  if (demand.kind === 'account' || demand.kind === 'template') return demand.of === 'body'
-  return demand.kind === 'application' && (demand.of === 'body' || (demand.of === 'started' && demand.parameter === undefined))
-}
-
-/** Whether the body says which application a request is about. */
-function saysApplication({ kind }: Demand): boolean {
-  return kind !== 'account' && kind !== 'trigger'
-}
-
-/** @throws {GatewayError} BAD_ARGUMENT */
-function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): Subject[] {
-  const fields = objectOf(body)
-  switch (demand.kind) {
-    case 'application':
-      return demand.of === 'started'
-        ? subjectsOfStart(fields)
-        : texts(fields[demand.parameter ?? 'application']).map((name) =>
-            toSubject({ kind: 'application', name, authorization: demand.authorization }),
-          )
-    case 'account':
-      return texts(fields['name'] ?? fields['account']).map((name) =>
-        toSubject({ kind: 'account', name, authorization: demand.authorization }),
-      )
-    case 'template':
-      return [
-        { kind: 'template', template: fields },
-        ...texts(fields['id']).map((id): Subject => ({ kind: 'owned', what: 'template', id, authorization: 'WRITE' })),
-      ]
-    case 'canary-config':
-      return [{ kind: 'canary-config', config: fields }]
-    case 'definitions':
-      return [
-        ...filedUnder(request),
-        ...changedByAddress(request),
-        ...(Array.isArray(body) ? body : [body]).filter(isObject).flatMap(subjectsOfDefinition),
-      ]
-    case 'trigger':
-      return [fields, fields['trigger']].flatMap(subjectsOfTrigger)
-    case 'jobs':
-      return subjectsOfTask(fields)
-    default:
-      return []
-  }
-}
-
-/** Many definitions are saved by a task under an application that the query may name. */
-function filedUnder(request: OperationRequest): Subject[] {
-  if (!request.search.has('application')) return []
-  return valuesOf(request, ['application']).map((name) =>
-    toSubject({ kind: 'application', name, authorization: 'WRITE', unlessUnknown: true }),
-  )
-}
-
-function changedByAddress(request: OperationRequest): Subject[] {
-  return valuesOf(request, ['id']).map((id) => ({ kind: 'owned', what: 'definition', id, authorization: 'WRITE', live: true }))
-}
-
-function toSubject(need: Need): Subject {
-  return { kind: 'need', need }
-}
-
-/** Each of them is looked up in a service, one after the other. @throws {GatewayError} BAD_ARGUMENT */
-function checkCount(subjects: readonly Subject[]): void {
-  if (subjects.length <= maxSubjects) return
-  const message = `The body is about more than ${maxSubjects} applications, accounts and definitions. Send it in several requests.`
-  throw new GatewayError('BAD_ARGUMENT', message)
-}
-
-/** A list may name the same thing over and over, and each is looked up. */
-function distinct(subjects: readonly Subject[]): Subject[] {
-  return [...new Map(subjects.map((subject) => [keyOf(subject), subject])).values()]
-}
-
-function keyOf(subject: Subject): unknown {
-  if (subject.kind === 'owned') return `${subject.what} ${subject.authorization} ${subject.live ?? false} ${subject.id}`
-  return subject.kind === 'need' ? JSON.stringify(subject.need) : subject
-}
-
 /** Applications that the address names. In a query they say what is read; a change may name there where its task is filed. */
 function applicationsNamedIn(operation: Operation, request: OperationRequest): string[] {
-  const inPath = ['application', 'applicationName'].flatMap((name) => request.path[name] ?? [])
+  const inPath = applicationsInPath(request.path)
   return isRead(operation) ? [...inPath, ...valuesOf(request, ['application']), ...valuesOf(request, ['applications'])] : inPath
 }
 
 function named(names: readonly string[], kind: 'account' | 'build-service', authorization: Authorization): Needs {
   return { needs: names.map((name) => ({ kind, name, authorization })), concerns: false }
-}
-
-/** Values of parameters of the path or the query, lists included, without blank ones. */
-function valuesOf({ path, query }: OperationRequest, names: readonly string[]): string[] {
-  return names
-    .flatMap((name) => path[name] ?? query[name] ?? [])
-    .map(String)
-    .filter((value) => value.trim() !== '')
 }
 
 function sharedChange(): GatewayError {
@@ -361,53 +261,4 @@ function sharedChange(): GatewayError {
 
 function withoutApplication(): GatewayError {
   return tokenLimited('the request does not name the application that it concerns')
-}
-
-type Allows = (need: Need) => boolean
-
-/**
- * Pages of a search have their entries in `results`; a map has lists of them at any depth.
- *
- * @throws {GatewayError} PERMISSION_DENIED for a single resource instead of a map by account
- */
-function filterAnswer(answer: unknown, fields: readonly FilterField[], allows: Allows): unknown {
-  if (fields.includes('key-account') && isObject(answer)) {
-    const { accountName } = answer
-    if (typeof accountName === 'string') {
-      const need: Need = { kind: 'account', name: accountName, authorization: 'READ' }
-      if (!allows(need)) throw permissionDenied(need)
-      return answer
-    }
-    return Object.fromEntries(Object.entries(answer).filter(([account]) => mayRead(allows, 'account', account)))
-  }
-  if (fields.includes('scopes') && isObject(answer)) {
-    const lists = Object.entries(answer).map(([id, list]) => [id, filterAnswer(list, fields, allows)] as const)
-    return Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0))
-  }
-  if (fields.includes('application') && isObject(answer)) {
-    return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, filterAnswer(value, fields, allows)]))
-  }
-  if (!Array.isArray(answer)) return answer
-  return answer.flatMap((entry: unknown) => {
-    if (isObject(entry) && Array.isArray(entry['results'])) {
-      return [{ ...entry, results: filterAnswer(entry['results'], fields, allows) }]
-    }
-    return fields.every((field) => mayReadEntry(allows, field, entry)) ? [entry] : []
-  })
-}
-
-function mayReadEntry(allows: Allows, field: FilterField, entry: unknown): boolean {
-  if (field === 'build-service') {
-    const name = isObject(entry) ? entry['name'] : entry
-    return typeof name !== 'string' || mayRead(allows, field, name)
-  }
-  if (field === 'scopes') return !isObject(entry) || templateNeeds([entry], 'READ').needs.every(allows)
-  if (field === 'applications') return !isObject(entry) || needsOfCanaryConfig(entry, 'READ').needs.every(allows)
-  if (field === 'key-account' || !isObject(entry)) return true
-  const name = entry[field]
-  return typeof name !== 'string' || name === '' || mayRead(allows, field, name)
-}
-
-function mayRead(allows: Allows, kind: 'application' | 'account' | 'build-service', name: string): boolean {
-  return allows({ kind, name, authorization: 'READ' })
 }

@@ -27,9 +27,38 @@ function unusable(cause: UnsafeJsonError): GatewayError {
   return new GatewayError('UNREADABLE_BODY', `A document that a job carries is not usable: ${cause.message}`, { cause })
 }
 
+const documentKeys: ReadonlySet<string> = new Set(['idsToIndices', 'pipeline', 'pipelines', 'pipelineTemplate'])
+
+/** Whether a member is a document as text. Only a change of the order of definitions carries its application in this form. */
+function isDocument(key: string, value: unknown, owner: object): value is string {
+  if (typeof value !== 'string') return false
+  return documentKeys.has(key) || (key === 'application' && typesOf(owner as JsonObject).includes('reorderpipelines'))
+}
+
+/** The value of a member, or what its text carries. @throws {GatewayError} UNREADABLE_BODY */
+export function readMember(key: string, value: unknown, owner: object): unknown {
+  return isDocument(key, value, owner) ? decodeDocument(value) : value
+}
+
+/**
+ * Visits the members of all objects and lists in a body.
+ *
+ * @param visit Returns the value whose members are visited next, such as what a text carries; undefined for none
+ */
+export function walkBody(body: unknown, visit: (key: string, value: unknown, owner: object) => unknown): void {
+  const open: unknown[] = [body]
+  while (open.length > 0) {
+    const owner = open.pop()
+    if (!(Array.isArray(owner) || isObject(owner)) || Buffer.isBuffer(owner)) continue
+    for (const [key, value] of Object.entries(owner)) {
+      const next = visit(key, value, owner)
+      if (typeof next === 'object') open.push(next)
+    }
+  }
+}
+
 /** What the documents in one body may hold together, since the bounds of the body see each of them as a single text. */
 const maxCarriedValues = 200_000
-const carriesDocument: ReadonlySet<string> = new Set(['application', 'idsToIndices', 'pipeline', 'pipelines', 'pipelineTemplate'])
 
 /**
  * Counts what the documents hold that a body carries, and those inside of them, before anything decodes them.
@@ -37,24 +66,15 @@ const carriesDocument: ReadonlySet<string> = new Set(['application', 'idsToIndic
  * @throws {GatewayError} BODY_TOO_LARGE, UNREADABLE_BODY
  */
 export function checkCarriedDocuments(body: unknown): void {
-  const open: unknown[] = [body]
   let left = maxCarriedValues
-  while (open.length > 0) {
-    const next = open.pop()
-    if (Array.isArray(next)) for (const inner of next) if (typeof inner === 'object') open.push(inner)
-    if (!isObject(next)) continue
-    for (const key of Object.keys(next)) {
-      const value = next[key]
-      if (typeof value === 'object') open.push(value)
-      else if (typeof value === 'string' && carriesDocument.has(key)) {
-        const { values } = scanDocument(value, left)
-        // A name is a single word, and carries nothing.
-        if (values === 1) continue
-        left -= values
-        open.push(decodeDocument(value))
-      }
-    }
-  }
+  walkBody(body, (key, value, owner) => {
+    if (!isDocument(key, value, owner)) return value
+    const { values } = scanDocument(value, left)
+    // A name is a single word, and carries nothing.
+    if (values === 1) return undefined
+    left -= values
+    return decodeDocument(value)
+  })
 }
 
 function scanDocument(value: string, maxValues: number): JsonScan {

@@ -2,7 +2,7 @@
 
 import { BoundedMap } from '../../bounded-map.ts'
 import { pathTo } from '../../http/encode-path.ts'
-import { isObject, type JsonObject } from '../../json/values.ts'
+import { isObject, type JsonObject, objectOf } from '../../json/values.ts'
 import type { Need } from '../../permissions/decide.ts'
 import { foldName } from '../../permissions/fold-name.ts'
 import type { Authorization } from '../../permissions/permissions.ts'
@@ -12,7 +12,7 @@ import type { ServiceName } from '../../upstreams/services.ts'
 import { readJson } from '../../upstreams/upstreams.ts'
 import type { OperationRequest } from '../operation.ts'
 import { checkList } from '../upstream-shape.ts'
-import { type OwnedKind, type Subject, scopesOf, texts } from './subjects.ts'
+import { type OwnedKind, type Subject, texts } from './subject.ts'
 
 const maxRemembered = 10_000
 
@@ -104,6 +104,16 @@ export function templateNeeds(templates: readonly JsonObject[], authorization: A
     return isShared ? { needs: [], concerns: true } : anyOf(applications)
   })
   return joinNeeds(all)
+}
+
+/** The applications that a template names as its scopes; one that names `global`, or none, is shared. */
+function scopesOf(template: JsonObject): { applications: string[]; isShared: boolean } {
+  const metadata = objectOf(template['metadata'])
+  const scopes = (Array.isArray(metadata['scopes']) ? metadata['scopes'] : []).flatMap((scope) =>
+    typeof scope === 'string' ? scope.trim() || [] : [],
+  )
+  const applications = scopes.filter((scope) => foldName(scope) !== 'global')
+  return { applications, isShared: scopes.length === 0 || applications.length < scopes.length }
 }
 
 export function joinNeeds(all: readonly Needs[]): Needs {

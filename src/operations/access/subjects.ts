@@ -1,43 +1,29 @@
-/** Reads what a body is about: applications and accounts by name, and by id what has to be looked up. */
+/** Subjects of tasks, definitions and starts: what they change, by the rules of each type of job. */
 
-import { GatewayError } from '../../errors.ts'
-import { isRawNumber } from '../../json/json.ts'
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'
-import type { Need } from '../../permissions/decide.ts'
-import { foldName } from '../../permissions/fold-name.ts'
-import type { Authorization } from '../../permissions/permissions.ts'
-import { storedTemplate } from '../../pipeline-templates/inheritance.ts'
-import { decodeDocument, typesOf } from './job-form.ts'
-
-/** Things of which a service knows to which applications they belong. */
-export type OwnedKind = 'execution' | 'task' | 'definition' | 'strategy' | 'template' | 'canary-config'
-
-/** One thing that a request is about. */
-export type Subject =
-  | { readonly kind: 'need'; readonly need: Need }
-  /** Its owner is looked up by the id. `live` leaves out definitions that are deleted. */
-  | {
-      readonly kind: 'owned'
-      readonly what: OwnedKind
-      readonly id: string
-      readonly authorization: Authorization
-      readonly live?: true
-    }
-  /** A pipeline template as the body has it. */
-  | { readonly kind: 'template'; readonly template: JsonObject }
-  /** A canary configuration as the body has it. */
-  | { readonly kind: 'canary-config'; readonly config: JsonObject }
-  /** Projects: they belong to no application, and show several. */
-  | { readonly kind: 'shared' }
-  /** Something that has to be named, and is not, or by an expression, which is replaced after the check. */
-  | { readonly kind: 'hidden'; readonly problem: string }
+import { decodeDocument, typesOf, walkBody } from './job-form.ts'
+import {
+  applicationsIn,
+  hidden,
+  hiddenKeys,
+  isHidden,
+  keysOf,
+  namesIn,
+  type Subject,
+  textOf,
+  texts,
+  toAccount,
+  toDefinition,
+  toNeed,
+  toOwned,
+  unlessHidden,
+} from './subject.ts'
 
 /** Types of jobs, in lower case: a type in another case means the same. */
 const createsApplication = new Set(['createapplication', 'upsertapplication'])
 const changesApplication = new Set([...createsApplication, 'updateapplication', 'deleteapplication'])
 const changesTemplate = /^(?:create|update|delete)(?:v2)?pipelinetemplate$/
-const changesProject = new Set(['upsertproject', 'deleteproject'])
 
 /** Stages of a pipeline that change what belongs to applications: the store behind them does not check who does it. */
 const privilegedStages = new Set([
@@ -56,8 +42,6 @@ const accountKeys = new Set(['account', 'credentials', 'accountName'])
 const plainTexts = new Set(['name', 'description', 'comments', 'reason', 'expression'])
 /** Plugins belong to an application of their own, whatever way they are changed. */
 const pluginJobs = new Set(['upsertplugininfo', 'deleteplugininfo'])
-
-const unclear = 'Permissions cannot be derived from an expression: name applications, accounts and definitions in plain text.'
 
 /** Applications that the jobs of a task create, or change if they exist. */
 export function applicationsCreatedBy(task: JsonObject): string[] {
@@ -208,147 +192,14 @@ function subjectsOfApplicationChange(type: string, { application }: JsonObject):
 /** Names at any depth, except inside documents that the job only carries. */
 function subjectsNamedIn(job: JsonObject): Subject[] {
   const found: Subject[] = []
-  const open: unknown[] = [job]
-  while (open.length > 0) {
-    const next = open.pop() ?? {}
-    found.push(...(Array.isArray(next) ? [] : hiddenKeys(next)))
-    for (const key in next) {
-      const inner = (next as JsonObject)[key]
-      if (accountKeys.has(key)) for (const name of namesIn(inner)) found.push(toAccount(name))
-      for (const name of applicationsIn(key, inner)) found.push(toNeed(name, 'WRITE'))
-      // A text that is an expression and nothing else may become an object, with names of its own.
-      if (typeof inner === 'string' && /^\$\{.*\}$/s.test(inner) && !plainTexts.has(key) && !documents.has(key))
-        found.push(hidden())
-      if (typeof inner === 'object' && !documents.has(key)) open.push(inner)
-    }
-  }
+  walkBody(job, (key, value) => {
+    if (documents.has(key)) return undefined
+    if (isHidden(key)) found.push(hidden())
+    if (accountKeys.has(key)) for (const name of namesIn(value)) found.push(toAccount(name))
+    for (const name of applicationsIn(key, value)) found.push(toNeed(name, 'WRITE'))
+    // A text that is an expression and nothing else may become an object, with names of its own.
+    if (typeof value === 'string' && /^\$\{.*\}$/s.test(value) && !plainTexts.has(key)) found.push(hidden())
+    return value
+  })
   return found
-}
-
-/** What belongs to the user's own data: whatever is called an application in there is none. */
-const ownData = new Set(['manifest', 'manifests', 'parameters', 'pipelineParameters', 'variables', 'templateVariables'])
-/** What bodies call by its id, under these keys. */
-const idKeys: Readonly<Record<string, OwnedKind>> = {
-  pipeline: 'definition',
-  pipelineId: 'definition',
-  pipelineConfigId: 'definition',
-  executionId: 'execution',
-  executionIds: 'execution',
-  parentPipelineId: 'execution',
-  parentPipelineExecutionId: 'execution',
-  canaryConfigId: 'canary-config',
-}
-const encodedDocuments = new Set(['pipeline', 'pipelines', 'pipelineTemplate', 'idsToIndices'])
-
-/**
- * Everything that a body mentions, at any depth and in every document that it carries. Services judge most of it when it
- * happens, by what the user may do then; a token, which they do not know, is judged by it beforehand.
- */
-export function subjectsMentionedIn(body: unknown): Subject[] {
-  const found: Subject[] = []
-  const open: unknown[] = [body]
-  while (open.length > 0) {
-    const next = open.pop()
-    if (!Array.isArray(next) && !isObject(next)) continue
-    if (Buffer.isBuffer(next)) continue
-    const types = isObject(next) ? typesOf(next) : []
-    if (types.some((type) => changesProject.has(type))) found.push({ kind: 'shared' })
-    for (const [key, value] of Object.entries(next)) {
-      if (ownData.has(key)) continue
-      const isOrder = key === 'application' && types.includes('reorderpipelines')
-      const inner = isOrder || encodedDocuments.has(key) ? decodeDocument(value) : value
-      for (const name of applicationsIn(key, inner)) found.push(toNeed(name, 'READ'))
-      for (const subject of idsIn(key, inner)) found.push(subject)
-      if (typeof inner === 'object') open.push(inner)
-    }
-  }
-  return found
-}
-
-function idsIn(key: string, value: unknown): Subject[] {
-  const what = Object.hasOwn(idKeys, key) ? idKeys[key] : undefined
-  if (what !== undefined) return namesIn(value).map((id) => toOwned(what, id, 'READ'))
-  if (key === 'parentExecution' && isObject(value)) return texts(value['id']).map((id) => toOwned('execution', id, 'READ'))
-  if (key === 'idsToIndices') return keysOf(value).map((id) => toDefinition(id, 'WRITE'))
-  const template = storedTemplate(value)
-  return template === undefined ? [] : [toOwned('template', template.name, 'READ')]
-}
-
-function applicationsIn(key: string, value: unknown): string[] {
-  if (key === 'application') return texts(isObject(value) ? value['name'] : value)
-  if (key === 'applications') return Array.isArray(value) ? value.flatMap(texts) : texts(value)
-  return key === 'moniker' && isObject(value) ? texts(value['app']) : []
-}
-
-/** The applications that a template names as its scopes; one that names `global`, or none, is shared. */
-export function scopesOf(template: JsonObject): { applications: string[]; isShared: boolean } {
-  const metadata = objectOf(template['metadata'])
-  const scopes = (Array.isArray(metadata['scopes']) ? metadata['scopes'] : []).flatMap((scope) =>
-    typeof scope === 'string' ? scope.trim() || [] : [],
-  )
-  const applications = scopes.filter((scope) => foldName(scope) !== 'global')
-  return { applications, isShared: scopes.length === 0 || applications.length < scopes.length }
-}
-
-/**
- * Services read a number as the text of it, and one that can be written in several ways each in its own.
- *
- * @throws {GatewayError} BAD_ARGUMENT
- */
-export function texts(value: unknown): string[] {
-  if (isRawNumber(value) && !/^-?[1-9]\d*$/.test(String(value))) {
-    throw new GatewayError('BAD_ARGUMENT', `A name has to be a text, not the number ${value}. Put it in quotes.`)
-  }
-  const text = typeof value === 'number' || isRawNumber(value) ? String(value) : value
-  return typeof text === 'string' && text.trim() !== '' ? [text] : []
-}
-
-/** A number is stored as the text of it; nothing else may stand in for a text. @throws {GatewayError} BAD_ARGUMENT */
-function textOf(fields: JsonObject, key: string): string[] {
-  const value = fields[key] ?? ''
-  if (typeof value === 'object') throw new GatewayError('BAD_ARGUMENT', `"${key}" of a definition has to be a text.`)
-  return value === '' ? [] : [String(value)]
-}
-
-function namesIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.flatMap(texts) : texts(value)
-}
-
-function keysOf(value: unknown): string[] {
-  return isObject(value) ? Object.keys(value) : []
-}
-
-function toNeed(name: string, authorization: Authorization, more: { unlessUnknown?: true } = {}): Subject {
-  return unlessHidden(name, { kind: 'need', need: { kind: 'application', name, authorization, ...more } })
-}
-
-function toAccount(name: string): Subject {
-  return unlessHidden(name, { kind: 'need', need: { kind: 'account', name, authorization: 'WRITE' } })
-}
-
-function toOwned(what: OwnedKind, id: string, authorization: Authorization): Subject {
-  return unlessHidden(id, { kind: 'owned', what, id, authorization })
-}
-
-/** In a body: a deleted one may be restored under its id with WRITE on its new application. */
-function toDefinition(id: string, authorization: Authorization): Subject {
-  return unlessHidden(id, { kind: 'owned', what: 'definition', id, authorization, live: true })
-}
-
-/** The orchestrator would replace an expression after the check. */
-function unlessHidden(text: string, subject: Subject): Subject {
-  return isHidden(text) ? hidden() : subject
-}
-
-function isHidden(value: unknown): boolean {
-  return typeof value === 'string' && value.includes('${')
-}
-
-/** Keys are evaluated, too, and a later one replaces what was checked. */
-function hiddenKeys(fields: object): Subject[] {
-  return Object.keys(fields).some(isHidden) ? [hidden()] : []
-}
-
-function hidden(): Subject {
-  return { kind: 'hidden', problem: unclear }
 }

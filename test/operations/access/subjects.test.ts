@@ -4,14 +4,9 @@ import test from 'node:test'
 import type { GatewayError } from '../../../src/errors.ts'
 import { parseJson } from '../../../src/json/json.ts'
 import { checkCarriedDocuments } from '../../../src/operations/access/job-form.ts'
-import {
-  type Subject,
-  subjectsMentionedIn,
-  subjectsOfDefinition,
-  subjectsOfJobs,
-  subjectsOfStart,
-  subjectsOfTask,
-} from '../../../src/operations/access/subjects.ts'
+import { subjectsMentionedIn } from '../../../src/operations/access/mentions.ts'
+import type { Subject } from '../../../src/operations/access/subject.ts'
+import { subjectsOfDefinition, subjectsOfJobs, subjectsOfStart, subjectsOfTask } from '../../../src/operations/access/subjects.ts'
 
 const refusal = (code: string) => (error: GatewayError) => error.code === code
 const isHidden = (subjects: Subject[]) => subjects.some(({ kind }) => kind === 'hidden')
@@ -107,6 +102,27 @@ test('the documents that a body carries are bounded together, and those inside o
   assert.throws(() => checkCarriedDocuments(nested), refusal('BODY_TOO_LARGE'))
   const deep = Buffer.from('['.repeat(2000)).toString('base64')
   assert.throws(() => checkCarriedDocuments({ idsToIndices: deep }), refusal('UNREADABLE_BODY'))
+})
+
+test('a document counts wherever it is read', () => {
+  const mentions = encoded({ executionId: 'x' })
+  const large = encoded(Array(250_000).fill(0))
+  const carriers: [owner: object, key: string][] = [
+    [{ type: 'savePipeline' }, 'pipeline'],
+    [{ type: 'savePipeline' }, 'pipelines'],
+    [{ type: 'createV2PipelineTemplate' }, 'pipelineTemplate'],
+    [{ type: 'reorderPipelines' }, 'idsToIndices'],
+    [{ type: 'reorderPipelines' }, 'application'],
+    [{ type: 'x', alias: ' ReorderPipelines' }, 'application'],
+  ]
+  for (const [owner, key] of carriers) {
+    const found = subjectsMentionedIn({ job: [{ ...owner, [key]: mentions }] })
+    assert.ok(idsIn(found).includes('x'), key)
+    assert.throws(() => checkCarriedDocuments({ job: [{ ...owner, [key]: large }] }), refusal('BODY_TOO_LARGE'), key)
+  }
+  const name = { job: [{ type: 'deploy', application: large }] }
+  checkCarriedDocuments(name)
+  assert.deepEqual(idsIn(subjectsMentionedIn(name)), [])
 })
 
 test('jobs that name more than fits into one call are judged all the same', () => {

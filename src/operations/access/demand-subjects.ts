@@ -1,0 +1,93 @@
+/** Subjects of a request body, by what its operation demands. */
+
+import { GatewayError } from '../../errors.ts'
+import { isObject, objectOf } from '../../json/values.ts'
+import type { Need } from '../../permissions/decide.ts'
+import type { Demand } from '../demands.ts'
+import type { OperationRequest } from '../operation.ts'
+import { valuesOf } from './parameters.ts'
+import { type Subject, texts } from './subject.ts'
+import { subjectsOfDefinition, subjectsOfStart, subjectsOfTask, subjectsOfTrigger } from './subjects.ts'
+
+/** More than any real body is about. */
+const maxSubjects = 2000
+
+export function isAboutBody(demand: Demand): boolean {
+  if (['definitions', 'jobs', 'trigger', 'canary-config'].includes(demand.kind)) return true
+  if (demand.kind === 'account' || demand.kind === 'template') return demand.of === 'body'
+  return demand.kind === 'application' && (demand.of === 'body' || (demand.of === 'started' && demand.parameter === undefined))
+}
+
+/** Whether the body says which application a request is about. */
+export function saysApplication({ kind }: Demand): boolean {
+  return kind !== 'account' && kind !== 'trigger'
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT */
+export function subjectsOfBody(demand: Demand, request: OperationRequest, body: unknown): Subject[] {
+  const fields = objectOf(body)
+  switch (demand.kind) {
+    case 'application':
+      return demand.of === 'started'
+        ? subjectsOfStart(fields)
+        : texts(fields[demand.parameter ?? 'application']).map((name) =>
+            toSubject({ kind: 'application', name, authorization: demand.authorization }),
+          )
+    case 'account':
+      return texts(fields['name'] ?? fields['account']).map((name) =>
+        toSubject({ kind: 'account', name, authorization: demand.authorization }),
+      )
+    case 'template':
+      return [
+        { kind: 'template', template: fields },
+        ...texts(fields['id']).map((id): Subject => ({ kind: 'owned', what: 'template', id, authorization: 'WRITE' })),
+      ]
+    case 'canary-config':
+      return [{ kind: 'canary-config', config: fields }]
+    case 'definitions':
+      return [
+        ...filedUnder(request),
+        ...changedByAddress(request),
+        ...(Array.isArray(body) ? body : [body]).filter(isObject).flatMap(subjectsOfDefinition),
+      ]
+    case 'trigger':
+      return [fields, fields['trigger']].flatMap(subjectsOfTrigger)
+    case 'jobs':
+      return subjectsOfTask(fields)
+    default:
+      return []
+  }
+}
+
+/** Many definitions are saved by a task under an application that the query may name. */
+function filedUnder(request: OperationRequest): Subject[] {
+  if (!request.search.has('application')) return []
+  return valuesOf(request, ['application']).map((name) =>
+    toSubject({ kind: 'application', name, authorization: 'WRITE', unlessUnknown: true }),
+  )
+}
+
+function changedByAddress(request: OperationRequest): Subject[] {
+  return valuesOf(request, ['id']).map((id) => ({ kind: 'owned', what: 'definition', id, authorization: 'WRITE', live: true }))
+}
+
+function toSubject(need: Need): Subject {
+  return { kind: 'need', need }
+}
+
+/** Each of them is looked up in a service, one after the other. @throws {GatewayError} BAD_ARGUMENT */
+export function checkCount(subjects: readonly Subject[]): void {
+  if (subjects.length <= maxSubjects) return
+  const message = `The body is about more than ${maxSubjects} applications, accounts and definitions. Send it in several requests.`
+  throw new GatewayError('BAD_ARGUMENT', message)
+}
+
+/** A list may name the same thing over and over, and each is looked up. */
+export function distinct(subjects: readonly Subject[]): Subject[] {
+  return [...new Map(subjects.map((subject) => [keyOf(subject), subject])).values()]
+}
+
+function keyOf(subject: Subject): unknown {
+  if (subject.kind === 'owned') return `${subject.what} ${subject.authorization} ${subject.live ?? false} ${subject.id}`
+  return subject.kind === 'need' ? JSON.stringify(subject.need) : subject
+}

@@ -1,0 +1,24 @@
+/** Parameters of operations that name applications and accounts. */
+import type { OperationRequest } from '../operation.ts'
+
+/** Generated clients know both names. */
+const applicationParameters = ['application', 'applicationName'] as const
+export const accountParameters = ['account', 'accountName'] as const
+
+type Values = Readonly<Record<string, string>>
+
+export function applicationsInPath(path: Values): string[] {
+  return applicationParameters.flatMap((name) => path[name] ?? [])
+}
+
+export function accountsInPath(path: Values): string[] {
+  return accountParameters.flatMap((name) => path[name] ?? [])
+}
+
+/** Values of parameters of the path or the query, lists included, without blank ones. */
+export function valuesOf({ path, query }: OperationRequest, names: readonly string[]): string[] {
+  return names
+    .flatMap((name) => path[name] ?? query[name] ?? [])
+    .map(String)
+    .filter((value) => value.trim() !== '')
+}

@@ -1,0 +1,100 @@
+/** One thing that a request is about: an application or account by name, or by an id that has to be looked up. */
+
+import { GatewayError } from '../../errors.ts'
+import { isRawNumber } from '../../json/json.ts'
+import { isObject, type JsonObject } from '../../json/values.ts'
+import type { Need } from '../../permissions/decide.ts'
+import type { Authorization } from '../../permissions/permissions.ts'
+
+/** Things of which a service knows to which applications they belong. */
+export type OwnedKind = 'execution' | 'task' | 'definition' | 'strategy' | 'template' | 'canary-config'
+
+/** One thing that a request is about. */
+export type Subject =
+  | { readonly kind: 'need'; readonly need: Need }
+  /** Its owner is looked up by the id. `live` leaves out definitions that are deleted. */
+  | {
+      readonly kind: 'owned'
+      readonly what: OwnedKind
+      readonly id: string
+      readonly authorization: Authorization
+      readonly live?: true
+    }
+  /** A pipeline template as the body has it. */
+  | { readonly kind: 'template'; readonly template: JsonObject }
+  /** A canary configuration as the body has it. */
+  | { readonly kind: 'canary-config'; readonly config: JsonObject }
+  /** Projects: they belong to no application, and show several. */
+  | { readonly kind: 'shared' }
+  /** Something that has to be named, and is not, or by an expression, which is replaced after the check. */
+  | { readonly kind: 'hidden'; readonly problem: string }
+
+const unclear = 'Permissions cannot be derived from an expression: name applications, accounts and definitions in plain text.'
+
+/**
+ * Services read a number as the text of it, and one that can be written in several ways each in its own.
+ *
+ * @throws {GatewayError} BAD_ARGUMENT
+ */
+export function texts(value: unknown): string[] {
+  if (isRawNumber(value) && !/^-?[1-9]\d*$/.test(String(value))) {
+    throw new GatewayError('BAD_ARGUMENT', `A name has to be a text, not the number ${value}. Put it in quotes.`)
+  }
+  const text = typeof value === 'number' || isRawNumber(value) ? String(value) : value
+  return typeof text === 'string' && text.trim() !== '' ? [text] : []
+}
+
+/** A number is stored as the text of it; nothing else may stand in for a text. @throws {GatewayError} BAD_ARGUMENT */
+export function textOf(fields: JsonObject, key: string): string[] {
+  const value = fields[key] ?? ''
+  if (typeof value === 'object') throw new GatewayError('BAD_ARGUMENT', `"${key}" of a definition has to be a text.`)
+  return value === '' ? [] : [String(value)]
+}
+
+export function namesIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.flatMap(texts) : texts(value)
+}
+
+export function keysOf(value: unknown): string[] {
+  return isObject(value) ? Object.keys(value) : []
+}
+
+export function toNeed(name: string, authorization: Authorization, more: { unlessUnknown?: true } = {}): Subject {
+  return unlessHidden(name, { kind: 'need', need: { kind: 'application', name, authorization, ...more } })
+}
+
+export function toAccount(name: string): Subject {
+  return unlessHidden(name, { kind: 'need', need: { kind: 'account', name, authorization: 'WRITE' } })
+}
+
+export function toOwned(what: OwnedKind, id: string, authorization: Authorization): Subject {
+  return unlessHidden(id, { kind: 'owned', what, id, authorization })
+}
+
+/** In a body: a deleted one may be restored under its id with WRITE on its new application. */
+export function toDefinition(id: string, authorization: Authorization): Subject {
+  return unlessHidden(id, { kind: 'owned', what: 'definition', id, authorization, live: true })
+}
+
+/** The orchestrator would replace an expression after the check. */
+export function unlessHidden(text: string, subject: Subject): Subject {
+  return isHidden(text) ? hidden() : subject
+}
+
+export function isHidden(value: unknown): boolean {
+  return typeof value === 'string' && value.includes('${')
+}
+
+/** Keys are evaluated, too, and a later one replaces what was checked. */
+export function hiddenKeys(fields: object): Subject[] {
+  return Object.keys(fields).some(isHidden) ? [hidden()] : []
+}
+
+export function hidden(): Subject {
+  return { kind: 'hidden', problem: unclear }
+}
+export function applicationsIn(key: string, value: unknown): string[] {
+  if (key === 'application') return texts(isObject(value) ? value['name'] : value)
+  if (key === 'applications') return Array.isArray(value) ? value.flatMap(texts) : texts(value)
+  return key === 'moniker' && isObject(value) ? texts(value['app']) : []
+}
