@@ -1,0 +1,120 @@
+/** The load balancers of this machine: desired ones are made real, and what is there is reported. */
+import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../protocol.ts'
+import { type Bounds, defaultBounds } from './bounds.ts'
+import { type BalancerLog, keyOf, Listener, type ListenerOptions } from './listener.ts'
+import { LoadBalancer } from './load-balancer.ts'
+import type { Member, MemberOptions } from './member.ts'
+import { Sweep } from './sweep.ts'
+
+export interface Balancers {
+  /** All that shall exist. What is unchanged keeps its connections; ports that are not listed close before this returns. */
+  apply(desired: readonly DesiredLoadBalancer[]): void
+  observe(): ObservedLoadBalancer[]
+  /** Ends everything at once. */
+  close(): Promise<void>
+}
+
+export interface BalancersOptions {
+  readonly log: BalancerLog
+  /** Something that `observe` tells has changed; not called for each request. */
+  readonly onChange: () => void
+  readonly bounds?: Partial<Bounds>
+}
+
+export function openBalancers({ log, onChange, bounds: given }: BalancersOptions): Balancers {
+  const bounds = { ...defaultBounds, ...given }
+  return new OpenBalancers(bounds, log, onChange)
+}
+
+class OpenBalancers implements Balancers {
+  readonly #balancers = new Map<string, LoadBalancer>()
+  readonly #listeners = new Map<string, Listener>()
+  /** Their ports are closed, and requests still run on them. */
+  readonly #retired = new Set<Listener>()
+  readonly #sweep: Sweep
+  readonly #members: MemberOptions
+  readonly #ports: ListenerOptions
+  #desired: readonly DesiredLoadBalancer[] = []
+  /** Ids of load balancers by the keys of their listeners. */
+  readonly #owners = new Map<string, string>()
+
+  constructor(bounds: Bounds, log: BalancerLog, onChange: () => void) {
+    this.#sweep = new Sweep(bounds.sweepMs)
+    this.#sweep.add({ check: () => this.#forgetRetired() })
+    this.#ports = { bounds, sweep: this.#sweep, replay: { bytes: 0 }, log, onChange }
+    const onHealth = ({ instanceId, health: { state, reason } }: Member) => {
+      log.info({ instance: instanceId, health: state, reason }, 'the health of an instance has changed')
+      onChange()
+    }
+    this.#members = { bounds, onHealth, onIdle: onChange }
+  }
+
+  apply(desired: readonly DesiredLoadBalancer[]): void {
+    this.#desired = desired
+    const wanted = new Set(desired.flatMap(({ listeners }) => listeners.map(keyOf)))
+    // Ports are closed first, so that others can be opened in their place.
+    for (const [key, listener] of this.#listeners) if (!wanted.has(key)) this.#retire(key, listener)
+    this.#owners.clear()
+    for (const balancer of desired) this.#applyBalancer(balancer)
+    const ids = new Set(desired.map(({ id }) => id))
+    for (const [id, balancer] of this.#balancers) {
+      if (ids.has(id)) continue
+      balancer.close()
+      this.#balancers.delete(id)
+    }
+  }
+
+  #applyBalancer(desired: DesiredLoadBalancer): void {
+    const balancer = this.#balancers.get(desired.id) ?? new LoadBalancer(desired, this.#members)
+    this.#balancers.set(desired.id, balancer)
+    balancer.apply(desired)
+    for (const listener of desired.listeners) {
+      const key = keyOf(listener)
+      const known = this.#listeners.get(key)
+      if (this.#owners.has(key)) continue
+      this.#owners.set(key, desired.id)
+      if (known !== undefined) {
+        known.apply(listener, balancer)
+      } else {
+        const opened = new Listener(listener, balancer, this.#ports)
+        this.#listeners.set(key, opened)
+        opened.open()
+      }
+    }
+  }
+
+  #retire(key: string, listener: Listener): void {
+    this.#listeners.delete(key)
+    if (listener.retire()) this.#retired.add(listener)
+  }
+
+  #forgetRetired(): void {
+    for (const listener of this.#retired) if (listener.isIdle) this.#retired.delete(listener)
+  }
+
+  observe(): ObservedLoadBalancer[] {
+    return this.#desired.map(({ id, listeners }) => ({
+      id,
+      listeners: listeners.map((listener) => this.#observeListener(id, listener)),
+      members: this.#balancers.get(id)?.observe() ?? [],
+    }))
+  }
+
+  #observeListener(id: string, listener: DesiredListener): ObservedListener {
+    const key = keyOf(listener)
+    const owner = this.#owners.get(key)
+    const found = this.#listeners.get(key)
+    if (owner === id && found !== undefined) return found.observe()
+    return { port: listener.port, open: false, reason: `Port ${listener.port} belongs to the load balancer ${owner}.` }
+  }
+
+  async close(): Promise<void> {
+    this.#sweep.close()
+    for (const listener of [...this.#listeners.values(), ...this.#retired]) listener.destroy()
+    for (const balancer of this.#balancers.values()) balancer.close()
+    this.#listeners.clear()
+    this.#retired.clear()
+    this.#balancers.clear()
+    this.#desired = []
+  }
+}

@@ -1,0 +1,65 @@
+/** The certificate of a port, of files that are read again when they change; what cannot be used changes nothing. */
+import { readFileSync, statSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+
+export interface CertificateFiles {
+  readonly certificateFile: string
+  readonly keyFile: string
+}
+
+export interface CertificatePair {
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
+export interface CertificateWatch {
+  close(): void
+}
+
+/** @throws {Error} when a file cannot be read, or the key does not belong to the certificate; the message is for people */
+export function loadCertificate({ certificateFile, keyFile }: CertificateFiles): CertificatePair {
+  const pair = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) }
+  try {
+    createSecureContext(pair)
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`${certificateFile} and ${keyFile} are no certificate with its key: ${message}`, { cause })
+  }
+  return pair
+}
+
+/**
+ * Reads the files when they have changed and then stayed as they are for one interval: the writer has finished.
+ *
+ * @param use Gets the new certificate, or why it cannot be used.
+ */
+export function watchCertificate(
+  files: CertificateFiles,
+  intervalMs: number,
+  use: (result: CertificatePair | Error) => void,
+): CertificateWatch {
+  let loaded = stampOf(files)
+  let seen = loaded
+  const timer = setInterval(() => {
+    const stamp = stampOf(files)
+    const isSettled = stamp === seen
+    seen = stamp
+    if (!isSettled || stamp === loaded) return
+    loaded = stamp
+    try {
+      use(loadCertificate(files))
+    } catch (error) {
+      use(error instanceof Error ? error : new Error(String(error)))
+    }
+  }, intervalMs).unref()
+  return { close: () => clearInterval(timer) }
+}
+
+function stampOf({ certificateFile, keyFile }: CertificateFiles): string {
+  return [certificateFile, keyFile]
+    .map((file) => {
+      const stat = statSync(file, { throwIfNoEntry: false })
+      return stat === undefined ? 'missing' : `${stat.ino} ${stat.size} ${stat.mtimeMs}`
+    })
+    .join(', ')
+}

@@ -1,0 +1,123 @@
+/** The health of one instance: probed at intervals, and corrected at once when a connection to it is refused. */
+
+import type { HealthCheck, ObservedMember } from '../protocol.ts'
+import type { Bounds } from './bounds.ts'
+import { type ProbeResult, probe } from './probe.ts'
+
+const quickGrowth = 1.5
+
+export class HealthWatch {
+  state: ObservedMember['health'] = 'starting'
+  reason: string | undefined = 'no health check has ended yet'
+  readonly #place: { readonly host: string; readonly port: number }
+  readonly #bounds: Bounds
+  readonly #onChange: () => void
+  readonly #closing = new AbortController()
+  #check: HealthCheck
+  #timer: NodeJS.Timeout | undefined
+  #isProbing = false
+  /** Another probe is wanted as soon as the running one has ended. */
+  #again = false
+  #successes = 0
+  #failures = 0
+  /** Until the next probe, while a first success is awaited; grows with each failure. */
+  #quickMs: number
+  /** Nothing listens on the port. What listens there next is a new process: its first success counts. */
+  #refused = false
+
+  constructor(place: { readonly host: string; readonly port: number }, check: HealthCheck, bounds: Bounds, onChange: () => void) {
+    this.#place = place
+    this.#check = check
+    this.#bounds = bounds
+    this.#quickMs = bounds.quickCheckMs
+    this.#onChange = onChange
+    this.#schedule(0)
+  }
+
+  /** Changed rules hold from the next probe on. */
+  setCheck(check: HealthCheck): void {
+    if (sameCheck(this.#check, check)) return
+    this.#check = check
+    this.probeSoon()
+  }
+
+  /** A connection was refused: no probe can say otherwise. */
+  noteRefused(): void {
+    if (!this.#refused) this.#quickMs = this.#bounds.quickCheckMs
+    this.#refused = true
+    this.#set('down', `nothing listens on port ${this.#place.port}`)
+    this.probeSoon()
+  }
+
+  /** Something went wrong that may be the instance's fault. */
+  probeSoon(): void {
+    if (this.#isProbing) this.#again = true
+    else this.#schedule(0)
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#closing.abort()
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#timer)
+    if (!this.#closing.signal.aborted) this.#timer = setTimeout(() => void this.#probe(), ms).unref()
+  }
+
+  async #probe(): Promise<void> {
+    this.#isProbing = true
+    this.#again = false
+    const { kind, path, timeoutMs } = this.#check
+    const result = await probe({ kind, path, timeoutMs, ...this.#place }, this.#closing.signal)
+    this.#isProbing = false
+    if (result.kind === 'cancelled') return
+    this.#judge(result)
+    this.#schedule(this.#again ? 0 : this.#pauseMs())
+  }
+
+  #pauseMs(): number {
+    const { intervalMs } = this.#check
+    if (this.state !== 'starting' && !this.#refused) return intervalMs
+    const pauseMs = Math.min(this.#quickMs, intervalMs)
+    this.#quickMs *= quickGrowth
+    return pauseMs
+  }
+
+  #judge(result: Exclude<ProbeResult, { kind: 'cancelled' }>): void {
+    const { healthyThreshold, unhealthyThreshold } = this.#check
+    if (result.kind === 'healthy') {
+      this.#failures = 0
+      this.#successes++
+      const isNew = this.state === 'starting' || this.#refused
+      this.#refused = false
+      this.#quickMs = this.#bounds.quickCheckMs
+      if (isNew || this.state === 'up' || this.#successes >= healthyThreshold) this.#set('up', undefined)
+      else this.#set('down', `${this.#successes} of ${healthyThreshold} successful health checks`)
+      return
+    }
+    this.#successes = 0
+    this.#failures++
+    this.#refused ||= result.refused && this.state !== 'starting'
+    if (this.state === 'starting') this.#set('starting', result.reason)
+    else if (this.state === 'down' || result.refused || this.#failures >= unhealthyThreshold) this.#set('down', result.reason)
+  }
+
+  #set(state: ObservedMember['health'], reason: string | undefined): void {
+    if (this.state === state && this.reason === reason) return
+    this.state = state
+    this.reason = reason
+    this.#onChange()
+  }
+}
+
+function sameCheck(a: HealthCheck, b: HealthCheck): boolean {
+  return (
+    a.kind === b.kind &&
+    a.path === b.path &&
+    a.intervalMs === b.intervalMs &&
+    a.timeoutMs === b.timeoutMs &&
+    a.healthyThreshold === b.healthyThreshold &&
+    a.unhealthyThreshold === b.unhealthyThreshold
+  )
+}

@@ -1,0 +1,321 @@
+/** A port of a load balancer: opened, tried again where that fails, and closed with what runs on it brought to an end. */
+import { createServer as createHttpServer, type IncomingMessage, type Server as PlainServer, type ServerOptions } from 'node:http'
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
+import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'
+import type { DesiredListener, ObservedListener } from '../protocol.ts'
+import type { Bounds } from './bounds.ts'
+import {
+  type CertificateFiles,
+  type CertificatePair,
+  type CertificateWatch,
+  loadCertificate,
+  watchCertificate,
+} from './certificate.ts'
+import { beginExchange, ClientResponse, type Entrance } from './exchange.ts'
+import type { LoadBalancer } from './load-balancer.ts'
+import { beginPassage } from './passage.ts'
+import type { ClientSide } from './request-head.ts'
+import { plainAddress, type Sources, toSources } from './sources.ts'
+import type { Sweep } from './sweep.ts'
+import { beginUpgrade, mayUpgrade } from './upgrade.ts'
+
+type Write = (fields: object, text: string) => void
+
+export interface BalancerLog {
+  readonly info: Write
+  readonly warn: Write
+  readonly error: Write
+}
+
+export interface ListenerOptions {
+  readonly bounds: Bounds
+  readonly sweep: Sweep
+  readonly replay: { bytes: number }
+  readonly log: BalancerLog
+  readonly onChange: () => void
+}
+
+/** Listeners with the same one are the same: the rest can be changed while they are open. */
+export function keyOf({ protocol, host, port }: DesiredListener): string {
+  return `${protocol} ${host} ${port}`
+}
+
+/** One request at a time is worked on; what the client has sent ahead waits. */
+interface ClientSocket extends Socket {
+  clientSide?: ClientSide
+  running?: ClientResponse
+  waiting?: [IncomingMessage, ClientResponse][]
+}
+
+type HttpServer = PlainServer<typeof IncomingMessage, typeof ClientResponse>
+type HttpsServer = TlsServer<typeof IncomingMessage, typeof ClientResponse>
+type PortServer = HttpServer | HttpsServer | TcpServer
+
+export class Listener implements Entrance {
+  balancer: LoadBalancer
+  closesSince: number | undefined
+  readonly bounds: Bounds
+  readonly sweep: Sweep
+  readonly replay: { bytes: number }
+  readonly #options: ListenerOptions
+  readonly #sockets = new Set<Socket>()
+  #desired: DesiredListener
+  #sources: Sources | undefined
+  #server: PortServer | undefined
+  #isOpen = false
+  #reason: string | undefined
+  #retry: NodeJS.Timeout | undefined
+  #failures = 0
+  #certificate: CertificateWatch | undefined
+
+  constructor(desired: DesiredListener, balancer: LoadBalancer, options: ListenerOptions) {
+    this.#desired = desired
+    this.balancer = balancer
+    this.#options = options
+    this.bounds = options.bounds
+    this.sweep = options.sweep
+    this.replay = options.replay
+  }
+
+  /** The port belongs to this load balancer with these rules from now on; connections stay, as far as their sources may. */
+  apply(desired: DesiredListener, balancer: LoadBalancer): void {
+    const before = this.#desired
+    this.#desired = desired
+    this.balancer = balancer
+    if (!sameNetworks(before.allowedSources, desired.allowedSources)) this.#applySources()
+    if (!sameFiles(before, desired)) this.#reopen()
+  }
+
+  #applySources(): void {
+    if (!this.#isOpen) return void this.#reopen()
+    try {
+      const sources = toSources(this.#desired.allowedSources)
+      this.#sources = sources
+      for (const socket of this.#sockets) if (!sources.allows(addressOf(socket))) socket.destroy()
+    } catch {
+      this.#reopen()
+    }
+  }
+
+  #reopen(): void {
+    clearTimeout(this.#retry)
+    this.#failures = 0
+    const server = this.#server
+    if (server !== undefined) this.#shut(server)
+    this.open()
+  }
+
+  open(): void {
+    const { host, port } = this.#desired
+    try {
+      this.#sources = toSources(this.#desired.allowedSources)
+      const server = this.#createServer()
+      this.#server = server
+      server.maxConnections = this.bounds.maxConnections
+      server.prependListener('connection', (socket: Socket) => this.#admit(socket))
+      server.once('error', (error: NodeJS.ErrnoException) => this.#fail(server, explainFault(error, host, port)))
+      server.listen({ host, port, backlog: 1024 }, () => this.#noteOpen(server))
+    } catch (error) {
+      this.#fail(this.#server, error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  #createServer(): PortServer {
+    const { protocol, certificate } = this.#desired
+    if (protocol === 'tcp') {
+      const options = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000, pauseOnConnect: true }
+      return createTcpServer(options, (socket) => {
+        if (!socket.destroyed) beginPassage(this, socket)
+      })
+    }
+    if (protocol === 'https' && certificate === undefined) throw new Error('a listener with TLS needs a certificate')
+    const { bounds } = this
+    const options: ServerOptions<typeof IncomingMessage, typeof ClientResponse> = {
+      ServerResponse: ClientResponse,
+      maxHeaderSize: bounds.maxHeaderBytes,
+      headersTimeout: bounds.headersMs,
+      // Bodies may take long; those that stall are found by the sweep.
+      requestTimeout: 0,
+      keepAliveTimeout: bounds.keepAliveMs,
+      connectionsCheckingInterval: bounds.sweepMs,
+      keepAlive: true,
+      keepAliveInitialDelay: 60_000,
+      optimizeEmptyRequests: true,
+      shouldUpgradeCallback: mayUpgrade,
+    }
+    const server =
+      protocol === 'http' || certificate === undefined
+        ? createHttpServer(options, this.#onRequest)
+        : this.#createTlsServer(options, certificate)
+    // Beyond a number of headers, Node drops them in silence. Their size is bounded.
+    server.maxHeadersCount = 0
+    server.on('checkContinue', this.#onRequest)
+    server.on('upgrade', (request: IncomingMessage, socket, rest) => this.#onUpgrade(request, socket as ClientSocket, rest))
+    server.on('connect', (_request, socket) => {
+      socket.on('error', () => socket.destroy())
+      socket.end('HTTP/1.1 405 Method Not Allowed\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+    })
+    return server
+  }
+
+  #createTlsServer(options: ServerOptions<typeof IncomingMessage, typeof ClientResponse>, files: CertificateFiles): HttpsServer {
+    const pair = loadCertificate(files)
+    const server = createTlsServer({ ...options, ...pair, handshakeTimeout: this.bounds.handshakeMs }, this.#onRequest)
+    this.#certificate = watchCertificate(files, this.bounds.certificateCheckMs, (result) => this.#useCertificate(server, result))
+    return server
+  }
+
+  #useCertificate(server: HttpsServer, result: CertificatePair | Error): void {
+    const { log, onChange } = this.#options
+    if (result instanceof Error) {
+      this.#reason = `The changed certificate cannot be used, so the one before stays: ${result.message}`
+      log.error({ port: this.#desired.port, err: result }, 'a changed certificate cannot be used; the one before stays')
+    } else {
+      server.setSecureContext(result)
+      this.#reason = undefined
+      log.info({ port: this.#desired.port }, 'the changed certificate is used')
+    }
+    onChange()
+  }
+
+  #noteOpen(server: PortServer): void {
+    if (this.#server !== server) return
+    const { log, onChange } = this.#options
+    server.on('error', (error: Error) => log.error({ port: this.#desired.port, err: error }, 'a listener reports an error'))
+    this.#isOpen = true
+    this.#reason = undefined
+    this.#failures = 0
+    log.info({ port: this.#desired.port, loadBalancer: this.balancer.id }, 'a listener is open')
+    onChange()
+  }
+
+  #fail(server: PortServer | undefined, reason: string): void {
+    if (this.#server !== server || this.closesSince !== undefined) return
+    this.#certificate?.close()
+    this.#server = undefined
+    const { log, onChange } = this.#options
+    const { firstReopenMs, longestReopenMs } = this.bounds
+    const isNew = this.#reason !== reason
+    this.#reason = reason
+    this.#retry = setTimeout(() => this.open(), Math.min(firstReopenMs * 2 ** this.#failures++, longestReopenMs)).unref()
+    if (!isNew) return
+    log.warn({ port: this.#desired.port, loadBalancer: this.balancer.id, reason }, 'a listener cannot be opened')
+    onChange()
+  }
+
+  #admit(socket: Socket): void {
+    // The address can be asked for only while the connection stands.
+    if (this.#sources?.allows(addressOf(socket)) !== true) return void socket.destroy()
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+  }
+
+  #onRequest = (request: IncomingMessage, response: ClientResponse): void => {
+    const socket = request.socket as ClientSocket
+    if (socket.running !== undefined) return void this.#wait(socket, request, response)
+    this.#begin(socket, request, response)
+  }
+
+  #begin(socket: ClientSocket, request: IncomingMessage, response: ClientResponse): void {
+    socket.clientSide ??= this.#toClientSide(socket)
+    socket.running = response
+    response.entrance = this
+    response.on('close', onResponseClose)
+    if (this.closesSince !== undefined) response.shouldKeepAlive = false
+    beginExchange(this, socket.clientSide, request, response)
+  }
+
+  #wait(socket: ClientSocket, request: IncomingMessage, response: ClientResponse): void {
+    socket.waiting ??= []
+    if (socket.waiting.length >= this.bounds.maxPipelined) return void socket.destroy()
+    socket.waiting.push([request, response])
+  }
+
+  /** The next request of the connection begins. */
+  endTurn(socket: ClientSocket): void {
+    socket.running = undefined
+    if (socket.destroyed) return
+    const [request, response] = socket.waiting?.shift() ?? []
+    if (request !== undefined && response !== undefined) this.#begin(socket, request, response)
+    // Node closes those that are idle when the port closes, and not those that become so later.
+    else if (this.closesSince !== undefined) socket.end()
+  }
+
+  #onUpgrade(request: IncomingMessage, socket: ClientSocket, rest: Buffer): void {
+    if (socket.running !== undefined) return void socket.destroy()
+    beginUpgrade(this, this.#toClientSide(socket), { request, socket, rest })
+  }
+
+  #toClientSide(socket: Socket): ClientSide {
+    const { protocol, host, port } = this.#desired
+    return {
+      address: addressOf(socket),
+      defaultHost: `${isIPv6(host) ? `[${host}]` : host}:${port}`,
+      forwardedLines: `x-forwarded-proto: ${protocol}\r\nx-forwarded-port: ${port}\r\n`,
+    }
+  }
+
+  observe(): ObservedListener {
+    return { port: this.#desired.port, open: this.#isOpen, reason: this.#reason }
+  }
+
+  /** Closes the port at once. What runs ends by itself, at the latest after the time for that. @returns whether something runs */
+  retire(): boolean {
+    this.closesSince = performance.now()
+    clearTimeout(this.#retry)
+    const server = this.#server
+    if (server === undefined) return false
+    this.#shut(server)
+    return this.#sockets.size > 0
+  }
+
+  #shut(server: PortServer): void {
+    this.#isOpen = false
+    this.#server = undefined
+    this.#certificate?.close()
+    server.close()
+  }
+
+  get isIdle(): boolean {
+    return this.#sockets.size === 0
+  }
+
+  /** Ends everything at once. */
+  destroy(): void {
+    this.retire()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}
+
+function onResponseClose(this: ClientResponse): void {
+  this.exchange?.onClientClose()
+  this.entrance?.endTurn(this.req.socket)
+}
+
+function addressOf(socket: Socket): string {
+  return plainAddress(socket.remoteAddress ?? '')
+}
+
+function sameNetworks(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {
+  return a === b || (a !== undefined && b !== undefined && a.join() === b.join())
+}
+
+function sameFiles({ certificate: a }: DesiredListener, { certificate: b }: DesiredListener): boolean {
+  return a?.certificateFile === b?.certificateFile && a?.keyFile === b?.keyFile
+}
+
+function explainFault({ code, message }: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} is in use by another program. Stop that, or choose another port.`
+    case 'EACCES':
+      return `This user may not listen on port ${port}. Choose one above 1023, or give the process CAP_NET_BIND_SERVICE.`
+    case 'EADDRNOTAVAIL':
+      return `This machine does not have the address ${host}.`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The name ${host} has no address.`
+    default:
+      return `Nothing can listen on ${host}:${port}: ${message}.`
+  }
+}

@@ -1,0 +1,92 @@
+/** An instance behind a load balancer: its health, its connections, and what it works on. */
+import type { DesiredMember, HealthCheck, ObservedMember } from '../protocol.ts'
+import type { Bounds } from './bounds.ts'
+import { HealthWatch } from './health-watch.ts'
+import { MemberConnection } from './member-connection.ts'
+
+export interface MemberOptions {
+  readonly bounds: Bounds
+  /** Its health has changed. */
+  readonly onHealth: (member: Member) => void
+  /** It is out of service and works on nothing any more. */
+  readonly onIdle: (member: Member) => void
+}
+
+export class Member {
+  readonly instanceId: string
+  readonly host: string
+  readonly port: number
+  readonly keepAliveMs: number
+  readonly health: HealthWatch
+  inService: boolean
+  /** Requests and tunnels that run. */
+  inFlight = 0
+  /** Since it is out of service, in milliseconds of `performance.now()`. */
+  drainsSince: number | undefined
+  readonly #options: MemberOptions
+  /** The one used last is at the end: it is the least likely to be closed by the instance. */
+  readonly #idle: MemberConnection[] = []
+
+  constructor(desired: DesiredMember, check: HealthCheck, options: MemberOptions) {
+    this.#options = options
+    this.instanceId = desired.instanceId
+    this.host = desired.host
+    this.port = desired.port
+    this.inService = desired.inService
+    this.keepAliveMs = options.bounds.instanceKeepAliveMs
+    this.health = new HealthWatch(desired, check, options.bounds, () => options.onHealth(this))
+  }
+
+  get isEligible(): boolean {
+    return this.inService && this.health.state === 'up'
+  }
+
+  setService(inService: boolean): void {
+    this.inService = inService
+    this.drainsSince = inService ? undefined : (this.drainsSince ?? performance.now())
+    if (!inService) this.closeIdle()
+  }
+
+  /** @param which `fresh`: not one that the instance may be closing. */
+  take(which: 'any' | 'fresh' | 'new'): MemberConnection {
+    this.inFlight++
+    const last = which === 'new' ? undefined : this.#idle.at(-1)
+    if (last === undefined || (which === 'fresh' && performance.now() - last.idleSince > this.#options.bounds.freshMs)) {
+      return new MemberConnection(this)
+    }
+    this.#idle.pop()
+    return last
+  }
+
+  /** The counterpart of `take`, whatever became of the connection. */
+  leave(): void {
+    this.inFlight--
+    if (this.inFlight === 0 && !this.inService) this.#options.onIdle(this)
+  }
+
+  /** Keeps a connection whose response is complete. */
+  keep(connection: MemberConnection, seconds: number | undefined): void {
+    if (this.inService && connection.rest(seconds)) this.#idle.push(connection)
+    else connection.destroy()
+  }
+
+  remove(connection: MemberConnection): void {
+    const at = this.#idle.indexOf(connection)
+    if (at !== -1) this.#idle.splice(at, 1)
+  }
+
+  closeIdle(): void {
+    for (const connection of this.#idle.splice(0)) connection.destroy()
+  }
+
+  observe(): ObservedMember {
+    const { instanceId, inService, inFlight, health } = this
+    return { instanceId, health: health.state, inService, inFlight, reason: health.reason }
+  }
+
+  /** Ends the checks and idle connections; requests run on. */
+  close(): void {
+    this.health.close()
+    this.closeIdle()
+  }
+}

@@ -1,0 +1,73 @@
+/** Connections of plain TCP: each goes to one instance, and to another while nothing has reached the first. */
+import { connect, type Socket } from 'node:net'
+import { type Entrance, noteFailure } from './exchange.ts'
+import type { Member } from './member.ts'
+import type { Swept } from './sweep.ts'
+import { Tunnel } from './tunnel.ts'
+
+/** @param client A paused connection. It is reset where no instance takes it. */
+export function beginPassage(entrance: Entrance, client: Socket): void {
+  new Passage(entrance, client).start([])
+}
+
+class Passage implements Swept {
+  readonly #entrance: Entrance
+  readonly #client: Socket
+  #member: Member | undefined
+  #instance: Socket | undefined
+  #sinceMs = 0
+
+  constructor(entrance: Entrance, client: Socket) {
+    this.#entrance = entrance
+    this.#client = client
+    client.on('error', () => client.destroy())
+    client.once('close', this.#abandon)
+  }
+
+  start(tried: readonly Member[]): void {
+    const { balancer, bounds, sweep } = this.#entrance
+    const member = tried.length < bounds.maxAttempts ? balancer.pick(tried) : undefined
+    if (member === undefined) return void this.#client.resetAndDestroy()
+    member.inFlight++
+    const instance = connect({ host: member.host, port: member.port, noDelay: true, allowHalfOpen: true })
+    this.#member = member
+    this.#instance = instance
+    this.#sinceMs = sweep.nowMs
+    sweep.add(this)
+    instance.once('connect', () => this.#join(member, instance))
+    instance.once('error', (error: NodeJS.ErrnoException) => {
+      if (this.#instance !== instance) return
+      this.#leave()
+      noteFailure(member, error, false)
+      this.start([...tried, member])
+    })
+  }
+
+  #join(member: Member, instance: Socket): void {
+    if (this.#instance !== instance) return
+    this.#instance = undefined
+    this.#member = undefined
+    this.#entrance.sweep.delete(this)
+    this.#client.off('close', this.#abandon)
+    new Tunnel(this.#entrance, member, this.#client, instance).open()
+  }
+
+  #leave(): void {
+    this.#entrance.sweep.delete(this)
+    this.#instance = undefined
+    this.#member?.leave()
+    this.#member = undefined
+  }
+
+  /** The client has gone away before the connection stood. */
+  #abandon = (): void => {
+    this.#instance?.destroy()
+    this.#leave()
+  }
+
+  check(nowMs: number): void {
+    if (nowMs - this.#sinceMs > this.#entrance.bounds.connectMs) {
+      this.#instance?.destroy(Object.assign(new Error('the instance does not accept connections'), { code: 'ETIMEDOUT' }))
+    }
+  }
+}

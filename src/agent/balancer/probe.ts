@@ -1,0 +1,68 @@
+/** One health probe of a process: a connection, or a request whose status counts. */
+import { request } from 'node:http'
+import { connect } from 'node:net'
+
+export type ProbeTarget = { readonly host: string; readonly port: number; readonly timeoutMs: number } & (
+  | { readonly kind: 'tcp' }
+  /** Healthy while the status is below 400. */
+  | { readonly kind: 'http'; readonly path: string }
+)
+
+export type ProbeResult =
+  | { readonly kind: 'healthy' }
+  /** `refused`: nothing listens on the port. `reason` is for people. */
+  | { readonly kind: 'unhealthy'; readonly reason: string; readonly refused: boolean }
+  /** The signal ended the probe. */
+  | { readonly kind: 'cancelled' }
+
+export function probe(target: ProbeTarget, signal?: AbortSignal): Promise<ProbeResult> {
+  const { promise, resolve } = Promise.withResolvers<ProbeResult>()
+  const exchange = target.kind === 'tcp' ? connectOnce(target, resolve) : requestOnce(target, resolve)
+  const limit = setTimeout(
+    () => resolve(unhealthy(`${nameOf(target)} did not answer within ${target.timeoutMs} ms`)),
+    target.timeoutMs,
+  )
+  const cancel = () => resolve({ kind: 'cancelled' })
+  signal?.addEventListener('abort', cancel, { once: true })
+  return promise.finally(() => {
+    clearTimeout(limit)
+    signal?.removeEventListener('abort', cancel)
+    exchange.destroy()
+  })
+}
+
+type Resolve = (result: ProbeResult) => void
+
+function connectOnce(target: ProbeTarget, resolve: Resolve): { destroy(): unknown } {
+  const socket = connect({ host: target.host, port: target.port })
+  socket.once('connect', () => resolve({ kind: 'healthy' }))
+  socket.on('error', (error) => resolve(toFailure(target, error)))
+  return socket
+}
+
+function requestOnce(target: ProbeTarget & { kind: 'http' }, resolve: Resolve): { destroy(): unknown } {
+  const { host, port, path } = target
+  const sent = request({ host, port, path, agent: false, headers: { 'user-agent': 'Fairlead health check' } })
+  sent.once('response', ({ statusCode = 0 }) => {
+    resolve(statusCode < 400 ? { kind: 'healthy' } : unhealthy(`${nameOf(target)} answered with status ${statusCode}`))
+  })
+  sent.on('error', (error) => resolve(toFailure(target, error)))
+  sent.end()
+  return sent
+}
+
+function toFailure(target: ProbeTarget, error: NodeJS.ErrnoException): ProbeResult {
+  const name = nameOf(target)
+  if (error.code === 'ECONNREFUSED') return { kind: 'unhealthy', refused: true, reason: `nothing listens on port ${target.port}` }
+  return unhealthy(
+    error.code === 'ECONNRESET' ? `${name} closed the connection without an answer` : `${name} failed: ${error.message}`,
+  )
+}
+
+function unhealthy(reason: string): ProbeResult {
+  return { kind: 'unhealthy', refused: false, reason }
+}
+
+function nameOf(target: ProbeTarget): string {
+  return target.kind === 'http' ? `GET ${target.path} on port ${target.port}` : `port ${target.port}`
+}

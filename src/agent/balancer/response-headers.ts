@@ -1,0 +1,72 @@
+/** The headers and trailers of a response as the client gets them: without what is for the connection to the instance only. */
+import type { ResponseHead } from './response-reader.ts'
+
+/** Lengths of the names that are looked at. */
+const specialLengths = new Set([7, 10, 16, 17])
+
+/** @param trailers Trailers may follow. @returns names and values in turn */
+export function toClientHeaders({ headers, connectionHeaders }: ResponseHead, trailers: boolean): string[] {
+  const passed: string[] = []
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string
+    if (specialLengths.has(name.length) && isForConnection(name.toLowerCase(), trailers)) continue
+    if (connectionHeaders?.includes(name.toLowerCase())) continue
+    passed.push(name, headers[at + 1] as string)
+  }
+  return passed
+}
+
+function isForConnection(name: string, trailers: boolean): boolean {
+  switch (name) {
+    case 'connection':
+    case 'keep-alive':
+    case 'transfer-encoding':
+    case 'proxy-connection':
+    case 'upgrade':
+      return true
+    case 'trailer':
+      return !trailers
+    default:
+      return false
+  }
+}
+
+/** Headers that would say something else about the message when they come at its end. @see RFC 9110, section 6.5.1 */
+const neverTrailers = new Set([
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'trailer',
+  'te',
+  'upgrade',
+  'host',
+  'content-encoding',
+  'content-type',
+  'content-range',
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+])
+
+/** @param raw Names and values in turn. */
+export function toTrailers(raw: readonly string[]): [name: string, value: string][] {
+  const trailers: [string, string][] = []
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string
+    if (!neverTrailers.has(name.toLowerCase())) trailers.push([name, raw[at + 1] as string])
+  }
+  return trailers
+}
+
+export function toTrailerLines(raw: readonly string[]): string {
+  if (raw.length === 0) return ''
+  return toTrailers(raw)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
+}

@@ -1,0 +1,33 @@
+/** One timer for everything that runs: what has stalled is found by looking at all of it now and then. */
+
+export interface Swept {
+  /** @param nowMs Of `performance.now()`. */
+  check(nowMs: number): void
+}
+
+export class Sweep {
+  /** A clock that costs nothing to read; as coarse as the interval. */
+  nowMs = performance.now()
+  readonly #items = new Set<Swept>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(intervalMs: number) {
+    this.#timer = setInterval(() => {
+      this.nowMs = performance.now()
+      for (const item of this.#items) item.check(this.nowMs)
+    }, intervalMs).unref()
+  }
+
+  add(item: Swept): void {
+    this.#items.add(item)
+  }
+
+  delete(item: Swept): void {
+    this.#items.delete(item)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#items.clear()
+  }
+}
