@@ -1,6 +1,7 @@
 /** One HTTP request of a client and its response, passed on as streams; sent to another instance where that is safe. */
-import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { http } from '../../node-http.ts'
 import type { Bounds } from './bounds.ts'
 import type { LoadBalancer } from './load-balancer.ts'
 import type { Member } from './member.ts'
@@ -24,7 +25,7 @@ export interface Entrance {
 }
 
 /** A response that knows its exchange, so that no function has to be made for each request. */
-export class ClientResponse extends ServerResponse {
+export class ClientResponse extends http.ServerResponse {
   exchange: Exchange | undefined
   entrance: Entrance | undefined
 }
@@ -377,7 +378,7 @@ export interface Refusal {
 
 /** The load balancer answers by itself. */
 export function refuse(response: ServerResponse, { status, text, retryAfterSeconds, closes }: Refusal): void {
-  const body = `${status} ${STATUS_CODES[status]}\n${text}\n`
+  const body = `${status} ${http.STATUS_CODES[status]}\n${text}\n`
   const headers = ['content-type', 'text/plain; charset=utf-8', 'content-length', String(Buffer.byteLength(body))]
   if (retryAfterSeconds !== undefined) headers.push('retry-after', String(retryAfterSeconds))
   if (closes) headers.push('connection', 'close')

@@ -1,7 +1,8 @@
 /** A port of a load balancer: opened, tried again where that fails, and closed with what runs on it brought to an end. */
-import { createServer as createHttpServer, type IncomingMessage, type Server as PlainServer, type ServerOptions } from 'node:http'
-import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
+import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'
+import { http, https } from '../../node-http.ts'
 import type { DesiredListener, ObservedListener } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
 import {
@@ -145,7 +146,7 @@ export class Listener implements Entrance {
     }
     const server =
       protocol === 'http' || certificate === undefined
-        ? createHttpServer(options, this.#onRequest)
+        ? http.createServer(options, this.#onRequest)
         : this.#createTlsServer(options, certificate)
     // Beyond a number of headers, Node drops them in silence. Their size is bounded.
     server.maxHeadersCount = 0
@@ -160,7 +161,7 @@ export class Listener implements Entrance {
 
   #createTlsServer(options: ServerOptions<typeof IncomingMessage, typeof ClientResponse>, files: CertificateFiles): HttpsServer {
     const pair = loadCertificate(files)
-    const server = createTlsServer({ ...options, ...pair, handshakeTimeout: this.bounds.handshakeMs }, this.#onRequest)
+    const server = https.createServer({ ...options, ...pair, handshakeTimeout: this.bounds.handshakeMs }, this.#onRequest)
     this.#certificate = watchCertificate(files, this.bounds.certificateCheckMs, (result) => this.#useCertificate(server, result))
     return server
   }

@@ -1,6 +1,6 @@
 /** One health probe of a process: a connection, or a request whose status counts. */
-import { request } from 'node:http'
 import { connect } from 'node:net'
+import { http } from '../../node-http.ts'
 
 export type ProbeTarget = { readonly host: string; readonly port: number; readonly timeoutMs: number } & (
   | { readonly kind: 'tcp' }
@@ -42,7 +42,7 @@ function connectOnce(target: ProbeTarget, resolve: Resolve): { destroy(): unknow
 
 function requestOnce(target: ProbeTarget & { kind: 'http' }, resolve: Resolve): { destroy(): unknown } {
   const { host, port, path } = target
-  const sent = request({ host, port, path, agent: false, headers: { 'user-agent': 'Fairlead health check' } })
+  const sent = http.request({ host, port, path, agent: false, headers: { 'user-agent': 'Fairlead health check' } })
   sent.once('response', ({ statusCode = 0 }) => {
     resolve(statusCode < 400 ? { kind: 'healthy' } : unhealthy(`${nameOf(target)} answered with status ${statusCode}`))
   })

@@ -1,5 +1,5 @@
 /** Requests that change the protocol, such as to WebSocket: after 101 the connection becomes a tunnel, any other answer is passed on. */
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { ClientResponse, type Entrance, noteFailure, refuse } from './exchange.ts'
 import type { Member } from './member.ts'
@@ -103,7 +103,7 @@ class Upgrade implements ConnectionUser, Swept {
     socket.off('close', this.#abandon)
     response.detachSocket(socket)
     const lines = [...toClientHeaders(head, false), 'connection', 'upgrade', 'upgrade', protocol]
-    let text = `HTTP/1.1 101 ${STATUS_CODES[101]}\r\n`
+    let text = `HTTP/1.1 101 Switching Protocols\r\n`
     for (let at = 0; at < lines.length; at += 2) text += `${lines[at]}: ${lines[at + 1]}\r\n`
     socket.write(`${text}\r\n`, 'latin1')
     new Tunnel(this.#entrance, member, socket, connection.release()).open()
