@@ -18,7 +18,12 @@ export async function buildPackage(outDir: string): Promise<string[]> {
   mkdirSync(outDir, { recursive: true })
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { fairlead: 'bin/fairlead.js', worker: 'src/backends/worker.ts', 'yaml-worker': 'src/http/yaml-worker.ts' },
+    entryPoints: {
+      fairlead: 'bin/fairlead.js',
+      worker: 'src/backends/worker.ts',
+      'yaml-worker': 'src/http/yaml-worker.ts',
+      agent: 'src/agent/main.ts',
+    },
     outdir: outDir,
     bundle: true,
     splitting: true,
@@ -40,7 +45,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
 }
 
 /** What the bundle has in the same place as the sources; any other file beside a source would be missing. */
-const sharedAddresses = ["'./worker.js'", "'./yaml-worker.js'", "'../package.json'", "'../'"]
+const sharedAddresses = ["'./worker.js'", "'./yaml-worker.js'", "'./agent.js'", "'../package.json'", "'../'"]
 
 function checkAddresses(metafile: Metafile): void {
   const address = /new URL\([^)]*import\.meta\.url\)|import\.meta\.(dirname|filename)/g

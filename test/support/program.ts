@@ -12,3 +12,8 @@ export const program = bundle === undefined ? resolve(sources, 'bin/fairlead.js'
 export const worker = pathToFileURL(
   bundle === undefined ? resolve(sources, 'src/backends/worker.ts') : resolve(bundle, 'dist/worker.js'),
 )
+
+/** The agent's process. */
+export const agent = pathToFileURL(
+  bundle === undefined ? resolve(sources, 'src/agent/main.ts') : resolve(bundle, 'dist/agent.js'),
+)

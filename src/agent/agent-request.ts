@@ -1,0 +1,39 @@
+/** Requests to a running agent over its Unix socket. */
+import type { IncomingMessage } from 'node:http'
+import { http } from '../node-http.ts'
+
+export interface AgentAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+export interface AgentRequest {
+  readonly socketPath: string
+  readonly method: 'GET' | 'PUT' | 'POST'
+  readonly path: string
+  readonly body?: string
+  /** Ends the request. */
+  readonly signal: AbortSignal
+}
+
+/** @throws {Error} with the code ENOENT or ECONNREFUSED when no agent runs */
+export function askAgent({ socketPath, method, path, body, signal }: AgentRequest): Promise<AgentAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<AgentAnswer>()
+  const sent = http.request({ socketPath, method, path, signal, agent: false }, (answer) => {
+    readText(answer).then((text) => resolve({ status: answer.statusCode ?? 0, text }), reject)
+  })
+  sent.once('error', reject)
+  sent.end(body)
+  return promise
+}
+
+/** Whether a failed request means that no agent listens. */
+export function isAbsent(error: unknown): boolean {
+  return ['ENOENT', 'ECONNREFUSED'].includes((error as NodeJS.ErrnoException).code ?? '')
+}
+
+async function readText(answer: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const piece of answer as AsyncIterable<Buffer>) pieces.push(piece)
+  return Buffer.concat(pieces).toString()
+}

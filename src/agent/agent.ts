@@ -1,0 +1,114 @@
+/** The agent: owns processes and listeners of one data directory, controlled over a Unix socket. */
+import { chmodSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
+import { socketPathFor } from '../storage/socket-path.ts'
+import { rotateConsole } from './console.ts'
+import { type Control, createControl } from './control.ts'
+import type { AgentLog } from './log.ts'
+import { agentLogName } from './places.ts'
+import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
+import { Supervisor } from './supervisor.ts'
+
+export interface AgentOptions {
+  readonly dataDir: string
+  /** Of the package. */
+  readonly version: string
+  readonly log: AgentLog
+}
+
+/** An agent that hands over needs a moment until it has ended. */
+const lockPatienceMs = 10_000
+const lockPauseMs = 50
+const maxLogBytes = 1024 * 1024
+const logCheckMs = 60_000
+/** For the answer to the request that ends the agent. */
+const farewellMs = 100
+
+/**
+ * Runs until it is stopped; SIGTERM and SIGINT end the agent alone, and leave its processes to the next one.
+ *
+ * @throws {LockedError} when another agent works on the data directory
+ */
+export async function runAgent({ dataDir: folder, version, log }: AgentOptions): Promise<void> {
+  const dataDir = resolve(folder)
+  const lock = await lockPatiently(join(dataDir, 'agent.lock'))
+  const socketPath = socketPathFor(dataDir, 'agent.sock')
+  let sequence = 1
+  let revision = 0
+  let control: Control | undefined
+  const onChange = () => {
+    sequence += 1
+    control?.changed()
+  }
+  const supervisor = new Supervisor({ dataDir, log, onChange })
+
+  const observe = (): ObservedState => ({
+    protocol: agentProtocol,
+    version,
+    pid: process.pid,
+    sequence,
+    revision,
+    instances: supervisor.observe(),
+    loadBalancers: [],
+  })
+
+  function apply(state: DesiredState): boolean {
+    if (state.revision < revision) return false
+    if (state.revision > revision) {
+      revision = state.revision
+      supervisor.apply(state.instances)
+    }
+    return true
+  }
+
+  function end(reason: string): void {
+    log.info({ pid: process.pid }, `the agent ends: ${reason}`)
+    supervisor.close()
+    rmSync(socketPath, { force: true })
+    control?.server.close()
+    setTimeout(() => {
+      lock.release()
+      process.exit(0)
+    }, farewellMs)
+  }
+
+  control = createControl({
+    apply,
+    observe,
+    console: (id, tailBytes) => supervisor.console(id, tailBytes),
+    stop: () => supervisor.stop().then(() => end('everything is stopped')),
+    handOver: () => end('another agent takes over'),
+  })
+  rmSync(socketPath, { force: true })
+  await listen(control, socketPath)
+  process.on('SIGTERM', () => end('SIGTERM'))
+  process.on('SIGINT', () => end('SIGINT'))
+  const boundLog = () => rotateConsole(join(dataDir, agentLogName), maxLogBytes)
+  boundLog()
+  setInterval(boundLog, logCheckMs).unref()
+  log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
+}
+
+async function lockPatiently(file: string): Promise<FileLock> {
+  for (const endMs = performance.now() + lockPatienceMs; ; ) {
+    try {
+      return lockFile(file)
+    } catch (error) {
+      if (!(error instanceof LockedError) || performance.now() > endMs) throw error
+    }
+    await sleep(lockPauseMs)
+  }
+}
+
+/** Only the user of the agent may connect. */
+async function listen({ server }: Control, socketPath: string): Promise<void> {
+  const { promise, resolve: listening, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  const mask = process.umask(0o177)
+  server.listen(socketPath, listening)
+  process.umask(mask)
+  await promise
+  chmodSync(socketPath, 0o600)
+}

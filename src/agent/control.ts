@@ -1,0 +1,110 @@
+/** The agent's HTTP interface on its Unix socket: takes the desired state, answers with the observed one. */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { http } from '../node-http.ts'
+import { checkDesiredState } from './check-desired.ts'
+import type { DesiredState, ObservedState } from './protocol.ts'
+
+export interface ControlOptions {
+  /** @returns false when a newer state is there already */
+  readonly apply: (state: DesiredState) => boolean
+  readonly observe: () => ObservedState
+  readonly console: (instanceId: string, tailBytes: number) => string | undefined
+  /** Ends everything; the agent ends after the answer. */
+  readonly stop: () => Promise<void>
+  /** The agent ends after the answer; processes are left for another agent. */
+  readonly handOver: () => void
+}
+
+export interface Control {
+  readonly server: Server
+  /** Answers those who wait for a change. */
+  changed(): void
+}
+
+const maxStateBytes = 64 * 1024 * 1024
+const maxTailBytes = 16 * 1024 * 1024
+const longestWaitMs = 60_000
+/** Changes within this time are reported together. */
+const gatherMs = 20
+
+export function createControl(options: ControlOptions): Control {
+  const waiting = new Set<() => void>()
+  let isGathering = false
+
+  function changed(): void {
+    if (isGathering) return
+    isGathering = true
+    setTimeout(() => {
+      isGathering = false
+      for (const answer of [...waiting]) answer()
+    }, gatherMs)
+  }
+
+  async function answerObserved(response: ServerResponse, url: URL): Promise<void> {
+    const after = Number(url.searchParams.get('after') ?? -1)
+    const waitMs = Math.min(longestWaitMs, Number(url.searchParams.get('waitMs') ?? 0))
+    if (waitMs > 0 && options.observe().sequence <= after) await nextChange(response, waitMs)
+    send(response, 200, options.observe())
+  }
+
+  function nextChange(response: ServerResponse, waitMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const answer = () => {
+      clearTimeout(limit)
+      waiting.delete(answer)
+      resolve()
+    }
+    const limit = setTimeout(answer, waitMs)
+    waiting.add(answer)
+    response.once('close', answer)
+    return promise
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://agent')
+    const [, first = '', second = ''] = url.pathname.split('/')
+    const route = `${request.method} /${first}`
+    if (route === 'GET /') {
+      const { protocol, version, pid } = options.observe()
+      send(response, 200, { protocol, version, pid })
+    } else if (route === 'PUT /desired') {
+      const state = checkDesiredState(JSON.parse(await readText(request)))
+      const isTaken = options.apply(state)
+      send(response, isTaken ? 200 : 409, { revision: options.observe().revision })
+    } else if (route === 'GET /observed') await answerObserved(response, url)
+    else if (route === 'GET /console') {
+      const tailBytes = Math.min(maxTailBytes, Number(url.searchParams.get('tailBytes') ?? maxTailBytes))
+      const text = options.console(decodeURIComponent(second), tailBytes)
+      if (text === undefined) send(response, 404, { error: 'There is no console of this instance.' })
+      else response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(text)
+    } else if (route === 'POST /stop') {
+      await options.stop()
+      send(response, 200, {})
+    } else if (route === 'POST /hand-over') {
+      options.handOver()
+      send(response, 200, {})
+    } else send(response, 404, { error: `There is no ${route}.` })
+  }
+
+  const server = http.createServer((request, response) => {
+    answer(request, response).catch((error: Error) => {
+      if (!response.headersSent) send(response, error instanceof SyntaxError ? 400 : 500, { error: error.message })
+    })
+  })
+  return { server, changed }
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    bytes += piece.length
+    if (bytes > maxStateBytes) throw new SyntaxError(`The desired state has more than ${maxStateBytes} bytes.`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString()
+}

@@ -1,0 +1,93 @@
+/** All processes of one instance: found by group, session, control group and mark; ended together. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { membersOfGroup } from './control-groups.ts'
+import type { RunRecord } from './instance-files.ts'
+import { bootOf, type ProcessEntry, type ProcessTable, signalProcess } from './processes.ts'
+
+/** An instance as far as its processes tell. */
+export interface ProcessOwner {
+  /** Digest of the data directory. */
+  readonly agentMark: string
+  readonly instanceId: string
+  /** The latest process that was started for it. */
+  readonly run: RunRecord | undefined
+}
+
+export interface Mark {
+  readonly agentMark: string
+  readonly instanceId: string
+  readonly runId: string
+}
+
+export function formatMark({ agentMark, instanceId, runId }: Mark): string {
+  return `${agentMark}:${instanceId}:${runId}`
+}
+
+export function parseMark(mark: string | undefined): Mark | undefined {
+  const [agentMark, instanceId, runId] = mark?.split(':') ?? []
+  if (agentMark === undefined || instanceId === undefined || runId === undefined) return undefined
+  return { agentMark, instanceId, runId }
+}
+
+const longestPauseMs = 250
+/** Rounds of SIGKILL, 100 ms apart, until processes that remain are given up: they belong to another user, or hang in the kernel. */
+const killRounds = 100
+const killPauseMs = 100
+/** Enough for programs that start others while they are being stopped. */
+const freezeRounds = 20
+
+/** Whether the process is the one of the record, not a later one with its id. */
+export function isRunning(table: ProcessTable, { pid, start }: RunRecord): boolean {
+  const found = table.find(pid)
+  return found !== undefined && found.start === start && !found.isZombie
+}
+
+export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = table.list()): ProcessEntry[] {
+  const { run } = owner
+  const grouped = new Set(run?.controlGroup === undefined ? [] : membersOfGroup(run.controlGroup))
+  const leader = run && entries.find(({ pid }) => pid === run.pid)
+  // While a group has members, the system gives its id to no other process.
+  const ownsGroup = run !== undefined && (leader === undefined || leader.start === run.start)
+  return entries.filter((entry) => {
+    if (entry.isZombie || entry.pid === process.pid) return false
+    const isInGroup = ownsGroup && (entry.group === run.pid || entry.session === run.pid)
+    if (isInGroup && bootOf(entry.start) === bootOf(run.start)) return true
+    if (grouped.has(entry.pid)) return true
+    const mark = parseMark(table.markOf(entry))
+    return mark?.agentMark === owner.agentMark && mark.instanceId === owner.instanceId
+  })
+}
+
+/**
+ * Sends SIGTERM, and SIGKILL to what remains after `graceMs`; with 0, SIGKILL at once.
+ *
+ * @returns processes that could not be ended
+ */
+export async function endProcesses(owner: ProcessOwner, table: ProcessTable, graceMs: number): Promise<number> {
+  const endMs = performance.now() + graceMs
+  if (graceMs > 0) for (const { pid } of findMembers(owner, table)) signalProcess(pid, 'SIGTERM')
+  for (let pauseMs = 10; performance.now() < endMs; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    if (findMembers(owner, table, table.recent(pauseMs)).length === 0) return 0
+    await sleep(Math.min(pauseMs, Math.max(1, endMs - performance.now())))
+  }
+  for (let round = 0; round < killRounds; round += 1) {
+    if (killAll(owner, table) === 0) return 0
+    await sleep(round === 0 ? 5 : killPauseMs)
+  }
+  return findMembers(owner, table).length
+}
+
+/** Stopped processes start no others, so they are stopped until no new ones are found, then killed together. */
+function killAll(owner: ProcessOwner, table: ProcessTable): number {
+  const stopped = new Set<number>()
+  for (let round = 0; round < freezeRounds; round += 1) {
+    const fresh = findMembers(owner, table).filter(({ pid }) => !stopped.has(pid))
+    if (fresh.length === 0) break
+    for (const { pid } of fresh) {
+      stopped.add(pid)
+      signalProcess(pid, 'SIGSTOP')
+    }
+  }
+  for (const pid of stopped) signalProcess(pid, 'SIGKILL')
+  return stopped.size
+}

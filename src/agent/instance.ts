@@ -1,0 +1,557 @@
+/** One instance: keeps its program running, or runs its command once, and accounts for what happens to it. */
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { rotateConsole } from './console.ts'
+import { createGroup, joinGroup, memoryKills, removeGroup } from './control-groups.ts'
+import {
+  filesOf,
+  type InstanceFiles,
+  type InstanceRecord,
+  type RunRecord,
+  readRecord,
+  readStatus,
+  unstarted,
+  writeRecord,
+} from './instance-files.ts'
+import { endProcesses, findMembers, formatMark, isRunning, type ProcessOwner } from './instance-processes.ts'
+import type { AgentLog } from './log.ts'
+import { runProbe } from './probe.ts'
+import { listeningPorts, memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
+import type {
+  DesiredInstance,
+  InstanceEvent,
+  InstancePhase,
+  ObservedInstance,
+  Probe,
+  Program,
+  ProgramLimits,
+} from './protocol.ts'
+import { restartPauseMs, stableMs } from './restart-pause.ts'
+import { StartError, startProgram } from './start-program.ts'
+import { describeEnd, endFromShell, formatBytes, formatDuration, type ProcessEnd } from './words.ts'
+import { fillWorkspace, measureFolder, openWayTo, removeFolder } from './workspace.ts'
+
+export interface InstanceContext {
+  readonly dataDir: string
+  readonly instancesFolder: string
+  /** Digest of the data directory. */
+  readonly agentMark: string
+  /** Folder for the groups of instances; undefined where the machine has none. */
+  readonly controlGroups: string | undefined
+  readonly table: ProcessTable
+  readonly log: AgentLog
+  /** Called after every change of what `observe` returns. */
+  readonly changed: () => void
+}
+
+/** A process that this agent or one before it has started. */
+interface Run {
+  readonly record: RunRecord
+  /** Resolves when the leader of the group has ended. */
+  readonly ended: Promise<ProcessEnd>
+  readonly settle: (end: ProcessEnd) => void
+  /** Only the agent that started a process learns how it ended; for others, its absence has to be noticed. */
+  readonly isAdopted: boolean
+  readonly kernelKills: number
+  readyAt: number | undefined
+  /** It was noted that more was written than the console holds. */
+  isVerbose: boolean
+  /** Why the agent has ended it. */
+  verdict: string | undefined
+}
+
+const unknownEnd: ProcessEnd = { exitCode: undefined, signal: undefined }
+const maxEvents = 20
+/** Failures in a row after which an instance that was ready is no longer. */
+const failuresUntilUnready = 3
+/** A probe follows after this pause at first, so that a quick start shows at once. */
+const firstProbePauseMs = 25
+/** An instance that is not ready after so many intervals has a reason to be looked for. */
+const patienceIntervals = 10
+const diskIntervalMs = 2_000
+/** Measuring a folder may take this part of the time. */
+const diskShare = 0.05
+const defaultGraceMs = 10_000
+/** Longer timers fire at once. */
+const longestTimerMs = 2_147_483_647
+
+export class Instance {
+  readonly id: string
+  readonly #context: InstanceContext
+  readonly #files: InstanceFiles
+  #desired: DesiredInstance | undefined
+  #record: InstanceRecord
+  #run: Run | undefined
+  #abort = new AbortController()
+  #life: Promise<void> = Promise.resolve()
+  #removal: Promise<void> | undefined
+  #mustRefill = false
+  #phase: InstancePhase = 'starting'
+  #reason: string | undefined
+  #end: (ProcessEnd & { readonly endedAt: number }) | undefined
+
+  /** Reads what an agent before this one has recorded. */
+  constructor(id: string, context: InstanceContext) {
+    this.id = id
+    this.#context = context
+    this.#files = filesOf(context.instancesFolder, id)
+    this.#record = readRecord(this.#files.record) ?? {
+      generation: 0,
+      content: undefined,
+      stopGraceMs: defaultGraceMs,
+      run: undefined,
+      outcome: undefined,
+      restarts: 0,
+      quickEnds: 0,
+      events: [],
+    }
+  }
+
+  get isRemoving(): boolean {
+    return this.#removal !== undefined
+  }
+
+  get consoleFile(): string {
+    return this.#files.console
+  }
+
+  /** The run whose processes may exist. */
+  get runId(): string | undefined {
+    return this.#record.run?.id
+  }
+
+  /** Starts, adopts or restarts; other changes hold from the next start. */
+  desire(desired: DesiredInstance): void {
+    const former = this.#desired
+    this.#desired = desired
+    if (former !== undefined && former.generation === desired.generation) return
+    this.#abort.abort()
+    this.#abort = new AbortController()
+    const { signal } = this.#abort
+    this.#life = this.#life.then(() => this.#live(signal)).catch((error: unknown) => this.#report(error, signal))
+  }
+
+  /** Stops everything and removes the files. */
+  remove(): Promise<void> {
+    this.#removal ??= this.#remove()
+    return this.#removal
+  }
+
+  observe(): ObservedInstance {
+    const run = this.#run
+    const limits = this.#desired?.program.limits
+    const enforced = this.#context.controlGroups === undefined ? 'watched' : 'cgroup'
+    return {
+      id: this.id,
+      generation: this.#record.generation,
+      phase: this.#phase,
+      pid: run?.record.pid,
+      startedAt: this.#record.run?.startedAt,
+      endedAt: run === undefined ? this.#end?.endedAt : undefined,
+      exitCode: run === undefined ? this.#end?.exitCode : undefined,
+      signal: run === undefined ? this.#end?.signal : undefined,
+      restarts: this.#record.restarts,
+      reason: this.#reason,
+      enforcement: {
+        memory: limits?.memoryBytes === undefined ? 'none' : enforced,
+        processes: limits?.processes === undefined ? 'none' : enforced,
+        openFiles: limits?.openFiles === undefined ? 'none' : 'prlimit',
+        disk: limits?.diskBytes === undefined ? 'none' : 'watched',
+      },
+      events: this.#record.events,
+    }
+  }
+
+  /** Frequent and cheap: notices the end of adopted processes, and bounds the console. */
+  sweep(): void {
+    const run = this.#run
+    if (run?.isAdopted && !isRunning(this.#context.table, run.record)) run.settle(unknownEnd)
+    const limits = this.#desired?.program.limits
+    if (limits === undefined || run === undefined) return
+    this.#rotate(run, limits.consoleBytes)
+    const isStable = Date.now() - run.record.startedAt >= stableMs
+    if (isStable && this.#phase === 'ready') this.#show('ready', undefined)
+  }
+
+  /** Whether `measure` has something to do. */
+  get isWatched(): boolean {
+    const { memoryBytes, processes } = this.#desired?.program.limits ?? {}
+    const isLimited = memoryBytes !== undefined || processes !== undefined
+    return this.#run !== undefined && isLimited && this.#context.controlGroups === undefined
+  }
+
+  /** Ends the program when its processes exceed their limits together. */
+  measure(entries: ProcessEntry[]): void {
+    const run = this.#run
+    const limits = this.#desired?.program.limits
+    if (run === undefined || limits === undefined) return
+    const members = findMembers(this.#owner(), this.#context.table, entries)
+    const verdict = describeExcess(members, limits)
+    if (verdict !== undefined) this.#condemn(run, verdict)
+  }
+
+  async #remove(): Promise<void> {
+    this.#abort.abort()
+    this.#show('stopping', undefined)
+    await this.#life
+    await this.#endAll(this.#record.stopGraceMs)
+    const group = this.#record.run?.controlGroup
+    if (group !== undefined) removeGroup(group)
+    await removeFolder(this.#files.folder)
+  }
+
+  async #live(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    let run = await this.#resume(signal)
+    while (!signal.aborted && this.#phase !== 'ended' && this.#phase !== 'failed') {
+      run ??= await this.#start(signal)
+      if (run === undefined) continue
+      await this.#watch(run, signal)
+      await this.#settle(run, signal)
+      run = undefined
+    }
+  }
+
+  /** Takes over what a former generation or a former agent has left: a process that runs, or the end of a command. */
+  async #resume(signal: AbortSignal): Promise<Run | undefined> {
+    const desired = this.#desired as DesiredInstance
+    const { generation, run, outcome } = this.#record
+    if (generation !== desired.generation) {
+      if (run !== undefined || this.#findMembers().length > 0) {
+        this.#show('stopping', undefined)
+        await this.#endAll(this.#record.stopGraceMs)
+      }
+      this.#end = undefined
+      this.#update({ generation: desired.generation, run: undefined, outcome: undefined, restarts: 0, quickEnds: 0 })
+      if (!signal.aborted) this.#show('starting', undefined)
+      return undefined
+    }
+    if (run !== undefined && isRunning(this.#context.table, run)) {
+      this.#note(`Adopted process ${run.pid}, which had been started before.`)
+      return this.#createRun(run, true)
+    }
+    await this.#endAll(0)
+    if (run === undefined) return undefined
+    if (desired.restart === 'once') await this.#resumeCommand(run, outcome)
+    else {
+      this.#update({ restarts: this.#record.restarts + 1 })
+      this.#note('It ended while no agent watched it.')
+    }
+    return undefined
+  }
+
+  async #resumeCommand(run: RunRecord, outcome: InstanceRecord['outcome']): Promise<void> {
+    if (outcome !== undefined) {
+      this.#end = outcome
+      return this.#show('ended', outcome.reason)
+    }
+    const status = readStatus(this.#files.status)
+    if (status === unstarted) return
+    const end = status === undefined ? unknownEnd : endFromShell(status.code)
+    await this.#finish(end, status?.endedAt ?? Date.now(), describeCommand(end, run, status?.endedAt))
+  }
+
+  #rotate(run: Run, consoleBytes: number): void {
+    const dropped = rotateConsole(this.#files.console, consoleBytes)
+    if (dropped <= consoleBytes || run.isVerbose) return
+    run.isVerbose = true
+    this.#note(`It writes faster than its console of ${formatBytes(consoleBytes)} can hold; older output is dropped.`)
+  }
+
+  /** Undefined when it did not start; the phase says whether it is tried again. */
+  async #start(signal: AbortSignal): Promise<Run | undefined> {
+    const desired = this.#desired as DesiredInstance
+    this.#show('starting', this.#reason)
+    try {
+      await this.#prepare(desired)
+      if (signal.aborted) return undefined
+      return await this.#launch(desired)
+    } catch (error) {
+      if (signal.aborted) return undefined
+      const reason = describeStartFault(error as NodeJS.ErrnoException, desired.program)
+      this.#note(reason)
+      if (error instanceof StartError || isContentMissing(error as NodeJS.ErrnoException, desired.program)) {
+        this.#show('failed', reason)
+      } else {
+        this.#update({ quickEnds: this.#record.quickEnds + 1 })
+        await this.#pause(reason, signal)
+      }
+      return undefined
+    }
+  }
+
+  async #prepare({ program, generation, stopGraceMs }: DesiredInstance): Promise<void> {
+    await mkdir(this.#files.folder, { recursive: true, mode: 0o700 })
+    const content = program.content ?? ''
+    const isFilled = this.#record.content === content && existsSync(this.#files.work) && !this.#mustRefill
+    if (!isFilled) await fillWorkspace(this.#files.work, program)
+    this.#mustRefill = false
+    if (program.user !== undefined) openWayTo(this.#files.folder, this.#context.dataDir)
+    this.#update({ generation, stopGraceMs, content })
+  }
+
+  async #launch({ program, restart }: DesiredInstance): Promise<Run> {
+    const { controlGroups, table, agentMark } = this.#context
+    const id = randomBytes(6).toString('hex')
+    const controlGroup = controlGroups && `${controlGroups}/${this.id}`
+    const mark = formatMark({ agentMark, instanceId: this.id, runId: id })
+    const started = await startProgram({ program, files: this.#files, mark, keepsStatus: restart === 'once' })
+    const startedAt = Date.now()
+    const start = table.find(started.pid)?.start ?? ''
+    const run = this.#createRun({ id, pid: started.pid, start, startedAt, controlGroup }, false)
+    started.child.once('exit', (exitCode, endSignal) =>
+      run.settle({ exitCode: exitCode ?? undefined, signal: endSignal ?? undefined }),
+    )
+    try {
+      if (controlGroup !== undefined) {
+        createGroup(controlGroup, program.limits)
+        joinGroup(controlGroup, started.pid)
+      }
+      this.#note(`Started as process ${started.pid}.`)
+      this.#update({ run: run.record })
+      await this.#persist()
+    } catch (error) {
+      await this.#endAll(0)
+      throw error
+    }
+    started.begin()
+    return run
+  }
+
+  #createRun(record: RunRecord, isAdopted: boolean): Run {
+    const { promise: ended, resolve: settle } = Promise.withResolvers<ProcessEnd>()
+    const kernelKills = record.controlGroup === undefined ? 0 : memoryKills(record.controlGroup)
+    return { record, ended, settle, isAdopted, kernelKills, readyAt: undefined, isVerbose: false, verdict: undefined }
+  }
+
+  /** Resolves when no process of it is left. */
+  async #watch(run: Run, signal: AbortSignal): Promise<void> {
+    const over = new AbortController()
+    this.#run = run
+    const { timeLimitMs, restart, program } = this.#desired as DesiredInstance
+    const background = [this.#watchReadiness(run, over.signal)]
+    if (program.limits.diskBytes !== undefined) background.push(this.#watchDisk(run, program.limits.diskBytes, over.signal))
+    const limit =
+      timeLimitMs === undefined || restart === 'always'
+        ? undefined
+        : setTimeout(() => this.#endLate(run), leftOf(run, timeLimitMs))
+    const aborted = Promise.withResolvers<void>()
+    const onAbort = () => aborted.resolve()
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort)
+    try {
+      await Promise.race([run.ended, aborted.promise])
+      if (signal.aborted) await this.#stop(run)
+      await run.ended
+    } finally {
+      over.abort()
+      clearTimeout(limit)
+      signal.removeEventListener('abort', onAbort)
+      await Promise.all(background)
+    }
+  }
+
+  async #stop(run: Run): Promise<void> {
+    this.#show('stopping', undefined)
+    const { stopGraceMs } = this.#desired as DesiredInstance
+    await this.#endAll(stopGraceMs)
+    if (run.isAdopted) run.settle(unknownEnd)
+  }
+
+  #endLate(run: Run): void {
+    const { timeLimitMs = 0, stopGraceMs } = this.#desired as DesiredInstance
+    this.#condemn(run, `It was ended after its time limit of ${formatDuration(timeLimitMs)}.`, stopGraceMs)
+  }
+
+  /** Ends the program for a reason of the agent's own. */
+  #condemn(run: Run, verdict: string, graceMs = 0): void {
+    if (run.verdict !== undefined) return
+    run.verdict = verdict
+    void this.#endAll(graceMs)
+  }
+
+  /** After the leader's end: ends what it left behind, and decides how it goes on. */
+  async #settle(run: Run, signal: AbortSignal): Promise<void> {
+    const end = await run.ended
+    const endedAt = Date.now()
+    const left = this.#findMembers().length
+    await this.#endAll(0)
+    const { restart, program } = this.#desired as DesiredInstance
+    this.#rotate(run, program.limits.consoleBytes)
+    this.#run = undefined
+    const kernelKilled = run.record.controlGroup !== undefined && memoryKills(run.record.controlGroup) > run.kernelKills
+    const verdict = run.verdict ?? (kernelKilled ? describeMemory(this.#desired) : undefined)
+    if (signal.aborted) {
+      this.#end = { ...end, endedAt }
+      return this.#note(verdict ?? `It was stopped: it ${describeEnd(end)}.`)
+    }
+    if (restart === 'once') return this.#settleCommand(run, end, endedAt, verdict)
+    this.#end = { ...end, endedAt }
+    const parts = [verdict ?? describeProgram(end, run, endedAt)]
+    if (left > 0 && verdict === undefined) {
+      parts.push('Processes that it had left behind were ended, too: a program has to stay in the foreground.')
+    }
+    const ranMs = endedAt - run.record.startedAt
+    this.#update({ restarts: this.#record.restarts + 1, quickEnds: ranMs >= stableMs ? 0 : this.#record.quickEnds + 1 })
+    this.#note(parts.join(' '))
+    await this.#persist()
+    await this.#pause(parts.join(' '), signal)
+  }
+
+  async #settleCommand(run: Run, end: ProcessEnd, endedAt: number, verdict: string | undefined): Promise<void> {
+    // An adopted shell left its exit code in the file, and one that was started here passes on that of the command.
+    const status = readStatus(this.#files.status)
+    const known = typeof status === 'object' ? endFromShell(status.code) : end
+    await this.#finish(known, endedAt, verdict ?? describeCommand(known, run.record, endedAt))
+  }
+
+  async #finish(end: ProcessEnd, endedAt: number, reason: string): Promise<void> {
+    this.#end = { ...end, endedAt }
+    this.#update({ outcome: { ...end, endedAt, reason } })
+    this.#note(reason)
+    await this.#persist()
+    this.#show('ended', reason)
+  }
+
+  async #pause(reason: string, signal: AbortSignal): Promise<void> {
+    const pauseMs = restartPauseMs(this.#record.quickEnds)
+    this.#show('waiting', `${reason} It is started again after ${formatDuration(pauseMs)}.`)
+    await sleep(pauseMs, undefined, { signal }).catch(() => {})
+    this.#reason = reason
+  }
+
+  async #watchReadiness(run: Run, signal: AbortSignal): Promise<void> {
+    const before = this.#record.quickEnds > 0 ? this.#reason : undefined
+    let failures = 0
+    this.#show('starting', before)
+    for (let pauseMs = firstProbePauseMs; !signal.aborted; ) {
+      const probe = this.#desired?.readiness
+      if (probe === undefined) return this.#becomeReady(run, before)
+      const fault = await runProbe(probe)
+      if (signal.aborted || this.#phase === 'stopping') return
+      failures = fault === undefined ? 0 : failures + 1
+      if (fault === undefined) this.#becomeReady(run, before)
+      else if (run.readyAt === undefined) this.#show('starting', this.#explainSlowStart(run, probe, fault))
+      else if (failures >= failuresUntilUnready) this.#show('unready', `It was ready, and now ${fault}.`)
+      pauseMs = run.readyAt === undefined ? Math.min(pauseMs * 2, probe.intervalMs) : probe.intervalMs
+      await sleep(pauseMs, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  #becomeReady(run: Run, before: string | undefined): void {
+    if (run.readyAt === undefined) {
+      run.readyAt = Date.now()
+      this.#note(run.isAdopted ? 'Ready.' : `Ready after ${formatDuration(run.readyAt - run.record.startedAt)}.`)
+    } else if (this.#phase === 'unready') this.#note('Ready again.')
+    const { restarts } = this.#record
+    const isStable = Date.now() - run.record.startedAt >= stableMs
+    const times = restarts === 1 ? 'once' : `${restarts} times`
+    this.#show('ready', before === undefined || isStable ? undefined : `It was started again ${times}. ${before}`)
+  }
+
+  #explainSlowStart(run: Run, probe: Probe, fault: string): string {
+    const patienceMs = probe.intervalMs * patienceIntervals
+    if (Date.now() - run.record.startedAt < patienceMs) return `It is not ready yet: ${fault}.`
+    const ports = listeningPorts(this.#findMembers(probe.intervalMs).map(({ pid }) => pid)).filter((port) => port !== probe.port)
+    const others = ports.length === 0 ? '' : `; it listens on port ${ports.join(', ')} instead`
+    return `It did not become ready within ${formatDuration(patienceMs)}: ${fault}${others}.`
+  }
+
+  async #watchDisk(run: Run, diskBytes: number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const startMs = performance.now()
+      const bytes = await measureFolder(this.#files.work, diskBytes)
+      if (bytes > diskBytes && !signal.aborted) {
+        this.#mustRefill = true
+        return this.#condemn(run, `Its working directory exceeded its limit of ${formatBytes(diskBytes)}, and it was ended.`)
+      }
+      const pauseMs = Math.max(diskIntervalMs, (performance.now() - startMs) / diskShare)
+      await sleep(pauseMs, undefined, { signal }).catch(() => {})
+    }
+  }
+
+  #owner(): ProcessOwner {
+    return { agentMark: this.#context.agentMark, instanceId: this.id, run: this.#record.run }
+  }
+
+  #findMembers(maxAgeMs = 0): ProcessEntry[] {
+    const { table } = this.#context
+    return findMembers(this.#owner(), table, table.recent(maxAgeMs))
+  }
+
+  async #endAll(graceMs: number): Promise<void> {
+    const left = await endProcesses(this.#owner(), this.#context.table, graceMs)
+    if (left > 0) this.#note(`${left} of its processes cannot be ended: they run as another user, or hang in the kernel.`)
+  }
+
+  #show(phase: InstancePhase, reason: string | undefined): void {
+    if (this.#phase === phase && this.#reason === reason) return
+    this.#phase = phase
+    this.#reason = reason
+    this.#context.changed()
+  }
+
+  #note(text: string): void {
+    const events: InstanceEvent[] = [...this.#record.events, { at: Date.now(), text }].slice(-maxEvents)
+    this.#update({ events })
+  }
+
+  #update(part: Partial<InstanceRecord>): void {
+    this.#record = { ...this.#record, ...part }
+    this.#context.changed()
+  }
+
+  async #persist(): Promise<void> {
+    await writeRecord(this.#files, this.#record)
+  }
+
+  /** A fault of the agent's own, such as a full disk below it. */
+  async #report(error: unknown, signal: AbortSignal): Promise<void> {
+    const { message } = error as Error
+    this.#context.log.error({ err: error, instance: this.id }, 'an instance cannot be kept running')
+    this.#run = undefined
+    this.#note(`The agent failed: ${message}.`)
+    await this.#pause(`The agent failed: ${message}.`, signal)
+    if (!signal.aborted) await this.#live(signal).catch((again: unknown) => this.#report(again, signal))
+  }
+}
+
+function leftOf(run: Run, timeLimitMs: number): number {
+  return Math.min(longestTimerMs, Math.max(0, run.record.startedAt + timeLimitMs - Date.now()))
+}
+
+function isContentMissing({ code, path }: NodeJS.ErrnoException, { content }: Program): boolean {
+  return code === 'ENOENT' && content !== undefined && path === content
+}
+
+function describeStartFault(error: NodeJS.ErrnoException, program: Program): string {
+  if (error instanceof StartError) return error.message
+  if (isContentMissing(error, program)) return `The folder of its content, ${program.content}, does not exist.`
+  return `It cannot be started: ${error.message}.`
+}
+
+function describeProgram(end: ProcessEnd, run: Run, endedAt: number): string {
+  const ran = `${formatDuration(endedAt - run.record.startedAt)} after its start`
+  return `It ${describeEnd(end)}, ${ran}${run.readyAt === undefined ? ' and before it was ready' : ''}.`
+}
+
+function describeCommand(end: ProcessEnd, run: RunRecord, endedAt: number | undefined): string {
+  return `It ${describeEnd(end)}${endedAt === undefined ? '' : `, ${formatDuration(endedAt - run.startedAt)} after its start`}.`
+}
+
+function describeMemory(desired: DesiredInstance | undefined): string {
+  const limit = desired?.program.limits.memoryBytes
+  return `It needed more memory than its limit${limit === undefined ? '' : ` of ${formatBytes(limit)}`}, and the system ended it.`
+}
+
+function describeExcess(members: readonly ProcessEntry[], { processes, memoryBytes }: ProgramLimits): string | undefined {
+  if (processes !== undefined && members.length > processes) {
+    return `It had ${members.length} processes, more than its limit of ${processes}, and was ended.`
+  }
+  if (memoryBytes === undefined) return undefined
+  const bytes = members.reduce((sum, { pid }) => sum + memoryOf(pid), 0)
+  if (bytes <= memoryBytes) return undefined
+  return `It used ${formatBytes(bytes)} of memory, more than its limit of ${formatBytes(memoryBytes)}, and was ended.`
+}

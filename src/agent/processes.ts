@@ -1,0 +1,183 @@
+/** Processes of this machine: identity, group, memory, and the mark by which those of an agent are found again. */
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { uptime } from 'node:os'
+
+export interface ProcessEntry {
+  readonly pid: number
+  readonly group: number
+  /** 0 where the system does not tell. */
+  readonly session: number
+  /** When it started, in a form that no later process with the same id has; also unique across boots. */
+  readonly start: string
+  /** It has ended, and its parent did not fetch its exit code yet. */
+  readonly isZombie: boolean
+}
+
+export interface ProcessTable {
+  list(): ProcessEntry[]
+  /** A list that is not older than this. */
+  recent(maxAgeMs: number): ProcessEntry[]
+  find(pid: number): ProcessEntry | undefined
+  /** Value of `markName` in the environment that the process was started with; undefined also where it cannot be read. */
+  markOf(entry: ProcessEntry): string | undefined
+}
+
+/** Environment variable that every process of an instance inherits; `formatMark` makes its value. */
+export const markName = 'FAIRLEAD_PROCESS'
+
+/** Ticks of `/proc/PID/stat` in a second, the same on every architecture. */
+const ticksPerSecond = 100
+/** A process that is older and bears no mark will not get one: marks come with the start of a program. */
+const settledSeconds = 10
+
+export function openProcessTable(): ProcessTable {
+  const source = process.platform === 'linux' ? openLinuxSource() : openPortableSource()
+  let latest: ProcessEntry[] = []
+  let listedMs = Number.NEGATIVE_INFINITY
+  const list = () => {
+    latest = source.list()
+    listedMs = performance.now()
+    return latest
+  }
+  const recent = (maxAgeMs: number) => (performance.now() - listedMs <= maxAgeMs ? latest : list())
+  return { ...source, list, recent }
+}
+
+type Source = Omit<ProcessTable, 'recent'>
+
+function openLinuxSource(): Source {
+  const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8)
+  let marks = new Map<string, string | undefined>()
+
+  function find(pid: number): ProcessEntry | undefined {
+    try {
+      return parseStat(pid, readFileSync(`/proc/${pid}/stat`, 'latin1'), bootId)
+    } catch (error) {
+      return passOver(error)
+    }
+  }
+
+  function list(): ProcessEntry[] {
+    const entries = readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map((name) => find(Number(name)))
+      .filter((entry) => entry !== undefined)
+    const known = new Set(entries.map(keyOf))
+    marks = new Map([...marks].filter(([key]) => known.has(key)))
+    return entries
+  }
+
+  function markOf(entry: ProcessEntry): string | undefined {
+    const key = keyOf(entry)
+    if (marks.has(key)) return marks.get(key)
+    const mark = readMark(entry.pid)
+    const ageSeconds = uptime() - Number(entry.start.split('-')[1]) / ticksPerSecond
+    if (mark !== undefined || ageSeconds > settledSeconds) marks.set(key, mark)
+    return mark
+  }
+
+  return { list, find, markOf }
+}
+
+function keyOf({ pid, start }: ProcessEntry): string {
+  return `${pid} ${start}`
+}
+
+/** The boot in which a process started; empty where the system does not tell. */
+export function bootOf(start: string): string {
+  return /^([0-9a-f]{8})-\d+$/.exec(start)?.[1] ?? ''
+}
+
+/** The name of the program, in parentheses, may contain anything. @see proc_pid_stat(5) */
+function parseStat(pid: number, stat: string, bootId: string): ProcessEntry {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state = '', , group, session] = fields
+  return {
+    pid,
+    group: Number(group),
+    session: Number(session),
+    start: `${bootId}-${fields[19]}`,
+    isZombie: state === 'Z' || state === 'X',
+  }
+}
+
+function readMark(pid: number): string | undefined {
+  try {
+    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
+    const mark = environment.split('\0').find((variable) => variable.startsWith(`${markName}=`))
+    return mark?.slice(markName.length + 1)
+  } catch (error) {
+    return passOver(error)
+  }
+}
+
+/** The process has ended, or belongs to another user. Any other fault, such as too many open files, must not look like that. */
+function passOver(error: unknown): undefined {
+  const { code = '' } = error as NodeJS.ErrnoException
+  if (!['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(code)) throw error
+  return undefined
+}
+
+/** Systems without `/proc`: `ps` tells everything but the environment. */
+function openPortableSource(): Source {
+  const ps = (selection: readonly string[]): ProcessEntry[] => {
+    const { stdout } = spawnSync('ps', [...selection, '-o', 'pid=,pgid=,state=,lstart='], { encoding: 'utf8' })
+    return stdout.split('\n').flatMap((line) => {
+      const [, pid, group, state = '', start = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*\S)/.exec(line) ?? []
+      if (pid === undefined) return []
+      return [{ pid: Number(pid), group: Number(group), session: 0, start, isZombie: state.startsWith('Z') }]
+    })
+  }
+  return { list: () => ps(['-ax']), find: (pid) => ps(['-p', String(pid)])[0], markOf: () => undefined }
+}
+
+/** Bytes of memory that belong to a process alone or are shared without a file behind them; 0 when it has ended. */
+export function memoryOf(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+    const kilobytes = (line: string) => Number(new RegExp(`^${line}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0)
+    return (kilobytes('RssAnon') + kilobytes('RssShmem')) * 1024
+  } catch {
+    if (process.platform === 'linux') return 0
+    return Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) * 1024
+  }
+}
+
+/** TCP ports on which one of the processes listens, ascending; none where the system does not tell. */
+export function listeningPorts(pids: readonly number[]): number[] {
+  const inodes = new Set(pids.flatMap(socketsOf))
+  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap(readLines)
+  const ports = lines.flatMap((line) => {
+    const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/)
+    return state === '0A' && inodes.has(inode) ? [Number.parseInt(local.split(':')[1] ?? '', 16)] : []
+  })
+  return [...new Set(ports)].sort((a, b) => a - b)
+}
+
+function socketsOf(pid: number): string[] {
+  try {
+    const folder = `/proc/${pid}/fd`
+    return readdirSync(folder).flatMap((name) => /^socket:\[(\d+)\]$/.exec(readlinkSync(`${folder}/${name}`))?.[1] ?? [])
+  } catch {
+    return []
+  }
+}
+
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, 'latin1').split('\n')
+  } catch {
+    return []
+  }
+}
+
+/** Sends a signal. Processes that have ended meanwhile, or now run as another user, are passed over. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error
+  }
+}

@@ -1,0 +1,121 @@
+/** Starts the program of an instance: in a process group of its own, with its limits, once the agent has recorded it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { accessSync, constants, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { openConsole } from './console.ts'
+import { closeAll, type InstanceFiles, openStatus, unstarted } from './instance-files.ts'
+import { markName } from './processes.ts'
+import type { Program } from './protocol.ts'
+
+/** A start that fails in the same way each time. */
+export class StartError extends Error {}
+
+export interface StartedProgram {
+  readonly pid: number
+  readonly child: ChildProcess
+  /** Lets the program begin. Until then a shell waits, which ends by itself when the agent dies. */
+  begin(): void
+}
+
+interface StartOptions {
+  readonly program: Program
+  readonly files: InstanceFiles
+  /** Value of the environment variable that marks the process. */
+  readonly mark: string
+  /** A shell stays and writes the exit code to the status file. */
+  readonly keepsStatus: boolean
+}
+
+/** What the agent's own environment gives to programs that do not set it. */
+const inherited = ['PATH', 'HOME', 'LANG']
+const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/**
+ * Resolves when the operating system has created the process.
+ *
+ * @throws {StartError} when the program is missing or may not be started
+ * @throws {Error} for another cause, such as too many processes
+ */
+export async function startProgram({ program, files, mark, keepsStatus }: StartOptions): Promise<StartedProgram> {
+  const environment = toEnvironment(program, mark)
+  const [name = '', ...args] = program.command
+  const file = findProgram(name, files.work, environment['PATH'] ?? defaultPath)
+  const output = openConsole(files.console)
+  const status = keepsStatus ? openStatus(files.status) : undefined
+  try {
+    const child = spawn('/bin/sh', ['-c', toScript(program, keepsStatus), name, file, ...args], {
+      cwd: files.work,
+      detached: true,
+      env: environment,
+      stdio: ['pipe', output, output, ...(status === undefined ? [] : [status])],
+      ...program.user,
+    })
+    await created(child)
+    // A shell that has ended already is reported by its exit.
+    child.stdin?.on('error', () => {})
+    return { pid: child.pid as number, child, begin: () => void child.stdin?.end('\n') }
+  } finally {
+    closeAll([output, ...(status === undefined ? [] : [status])])
+  }
+}
+
+/** The shell waits for a line, so that nothing runs that no record names; end of file means that the agent has died. */
+function toScript({ limits }: Program, keepsStatus: boolean): string {
+  const limit = limits.openFiles === undefined ? '' : `ulimit -n ${Math.floor(limits.openFiles)} || exit 126; `
+  if (!keepsStatus) return `read -r go || exit 125; ${limit}exec "$@" </dev/null`
+  // Traps with a command, unlike ignored signals, are not passed on to the program.
+  const begin = `trap : TERM INT HUP QUIT; read -r go || { echo ${unstarted} >&3; exit 125; }; ${limit}`
+  return `${begin}"$@" </dev/null 3>&-; code=$?; echo "$code" >&3; exit "$code"`
+}
+
+function toEnvironment({ environment }: Program, mark: string): Record<string, string> {
+  const own = inherited.flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return { PATH: defaultPath, ...Object.fromEntries(own), ...environment, [markName]: mark }
+}
+
+/** The working directory comes first, then `PATH`. @throws {StartError} */
+function findProgram(name: string, work: string, path: string): string {
+  if (name === '') throw new StartError('The command is empty.')
+  if (name.startsWith('/')) return checkProgram(name, name)
+  const own = join(work, name)
+  if (name.includes('/') || isFile(own)) return checkProgram(own, name)
+  const found = path.split(':').find((folder) => folder !== '' && isExecutable(join(folder, name)))
+  if (found !== undefined) return join(found, name)
+  throw new StartError(`The program "${name}" was not found: it is neither in the working directory nor in PATH (${path}).`)
+}
+
+function checkProgram(file: string, name: string): string {
+  if (!isFile(file)) throw new StartError(`The program "${name}" was not found. Check the command and what the image contains.`)
+  if (!isExecutable(file)) throw new StartError(`The program "${name}" may not be executed. Give it the right: chmod +x.`)
+  return file
+}
+
+function isFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return isFile(file)
+  } catch {
+    return false
+  }
+}
+
+function created(child: ChildProcess): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  child.once('spawn', resolve)
+  child.once('error', ({ code, message }: NodeJS.ErrnoException) => {
+    const isUser = code === 'EPERM'
+    reject(
+      isUser
+        ? new StartError('Only root may start programs as another user: remove the user, or start Fairlead as root.')
+        : new Error(message),
+    )
+  })
+  return promise
+}

@@ -1,0 +1,145 @@
+/** Brings the processes of this machine in line with the desired state, and finds those that an agent before this one has left. */
+import { mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { readConsole } from './console.ts'
+import { listGroups, openControlGroups, removeGroup } from './control-groups.ts'
+import { Instance, type InstanceContext } from './instance.ts'
+import { parseMark } from './instance-processes.ts'
+import type { AgentLog } from './log.ts'
+import { instancesFolderName, markOfDataDir } from './places.ts'
+import { openProcessTable, signalProcess } from './processes.ts'
+import type { DesiredInstance, ObservedInstance } from './protocol.ts'
+
+export interface SupervisorOptions {
+  readonly dataDir: string
+  readonly log: AgentLog
+  readonly onChange: () => void
+}
+
+/** How often ends of adopted processes and the size of consoles are looked at. */
+const sweepMs = 250
+/** Every how many sweeps memory is measured, and processes are searched that belong to nothing. */
+const measureEvery = 8
+const searchEvery = 120
+/** A process that an agent was about to start when it died may appear a moment after the first search. */
+const secondSearch = 4
+
+export class Supervisor {
+  readonly #context: InstanceContext
+  readonly #instances = new Map<string, Instance>()
+  #desired = new Map<string, DesiredInstance>()
+  #timer: NodeJS.Timeout | undefined
+  #sweeps = 0
+
+  constructor({ dataDir, log, onChange }: SupervisorOptions) {
+    const agentMark = markOfDataDir(dataDir)
+    this.#context = {
+      dataDir,
+      instancesFolder: join(dataDir, instancesFolderName),
+      agentMark,
+      controlGroups: openControlGroups(`fairlead-${agentMark}`),
+      table: openProcessTable(),
+      log,
+      changed: onChange,
+    }
+  }
+
+  apply(instances: readonly DesiredInstance[]): void {
+    this.#desired = new Map(instances.map((instance) => [instance.id, instance]))
+    if (this.#timer === undefined) this.#begin()
+    this.#reconcile()
+  }
+
+  observe(): ObservedInstance[] {
+    return [...this.#instances.values()].map((instance) => instance.observe())
+  }
+
+  /** The newest bytes of what an instance wrote; undefined when there is no such instance, or it was never started. */
+  console(id: string, tailBytes: number): string | undefined {
+    const instance = this.#instances.get(id)
+    return instance && readConsole(instance.consoleFile, tailBytes)
+  }
+
+  /** Ends everything. */
+  async stop(): Promise<void> {
+    this.apply([])
+    await Promise.all([...this.#instances.values()].map((instance) => instance.remove()))
+    if (this.#context.controlGroups !== undefined) removeGroup(this.#context.controlGroups)
+    this.close()
+  }
+
+  /** Leaves the processes to the next agent. */
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  #begin(): void {
+    mkdirSync(this.#context.instancesFolder, { recursive: true, mode: 0o700 })
+    this.#timer = setInterval(() => this.#sweep(), sweepMs)
+    for (const id of this.#findLeftIds()) {
+      if (!this.#desired.has(id)) this.#instances.set(id, new Instance(id, this.#context))
+    }
+  }
+
+  /** Instances that agents before this one have left: by their folders, control groups and processes. */
+  #findLeftIds(): Set<string> {
+    const { controlGroups, instancesFolder, table, agentMark } = this.#context
+    const marks = table.list().map((entry) => parseMark(table.markOf(entry)))
+    for (const group of controlGroups === undefined ? [] : listGroups(controlGroups)) removeGroup(group)
+    return new Set([
+      ...readdirSync(instancesFolder),
+      ...marks.flatMap((mark) => (mark?.agentMark === agentMark ? mark.instanceId : [])),
+    ])
+  }
+
+  #reconcile(): void {
+    for (const [id, desired] of this.#desired) {
+      const instance = this.#instances.get(id) ?? new Instance(id, this.#context)
+      this.#instances.set(id, instance)
+      if (!instance.isRemoving) instance.desire(desired)
+    }
+    for (const [id, instance] of this.#instances) {
+      if (!this.#desired.has(id) && !instance.isRemoving) this.#remove(id, instance)
+    }
+    this.#context.changed()
+  }
+
+  #remove(id: string, instance: Instance): void {
+    const { log } = this.#context
+    instance
+      .remove()
+      .catch((err: unknown) => log.error({ err, instance: id }, 'the files of an instance cannot be removed'))
+      .finally(() => {
+        this.#instances.delete(id)
+        this.#reconcile()
+      })
+  }
+
+  #sweep(): void {
+    this.#sweeps += 1
+    for (const instance of this.#instances.values()) instance.sweep()
+    if (this.#sweeps % measureEvery === 0) this.#measure()
+    if (this.#sweeps % searchEvery === 0 || this.#sweeps === secondSearch) this.#endStrangers()
+  }
+
+  #measure(): void {
+    const watched = [...this.#instances.values()].filter(({ isWatched }) => isWatched)
+    if (watched.length === 0) return
+    const entries = this.#context.table.list()
+    for (const instance of watched) instance.measure(entries)
+  }
+
+  /** Ends marked processes that belong to no run of an instance. */
+  #endStrangers(): void {
+    const { table, agentMark, log } = this.#context
+    for (const entry of table.list()) {
+      const mark = parseMark(table.markOf(entry))
+      if (mark?.agentMark !== agentMark) continue
+      const instance = this.#instances.get(mark.instanceId)
+      // While it is being started or stopped, the instance looks after its processes itself.
+      if (instance !== undefined && (instance.runId === mark.runId || instance.observe().pid === undefined)) continue
+      log.warn({ pid: entry.pid, instance: mark.instanceId }, 'a process that belongs to no instance is ended')
+      signalProcess(entry.pid, 'SIGKILL')
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/** Ends of processes, amounts and times in words for people. */
+import { constants } from 'node:os'
+
+/** How a process ended: with a code, by a signal, or, where no agent watched, unknown. */
+export interface ProcessEnd {
+  readonly exitCode: number | undefined
+  readonly signal: string | undefined
+}
+
+/** The rest of a sentence that begins with "It". */
+export function describeEnd({ exitCode, signal }: ProcessEnd): string {
+  if (signal === 'SIGKILL') return 'was ended by SIGKILL, which the system sends when memory runs out'
+  if (signal !== undefined) return `was ended by ${signal}`
+  if (exitCode === undefined) return 'ended while no agent watched it, so its exit code is unknown'
+  if (exitCode === 127) return 'ended with exit code 127: the program, or the interpreter that it names, does not exist'
+  if (exitCode === 126) return 'ended with exit code 126: the program may not be executed'
+  return `ended with exit code ${exitCode}`
+}
+
+/** A shell reports the end by a signal as an exit code above 128. */
+export function endFromShell(code: number): ProcessEnd {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0]
+  return signal === undefined ? { exitCode: code, signal: undefined } : { exitCode: undefined, signal }
+}
+
+const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
+
+/** For example `256 MiB` or `1.5 GiB`. */
+export function formatBytes(bytes: number): string {
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
+  return `${Number((bytes / 1024 ** power).toFixed(1))} ${units[power]}`
+}
+
+/** For example `250 ms`, `4.5 s` or `12 min`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 120_000) return `${Number((ms / 1000).toFixed(1))} s`
+  return `${Math.round(ms / 60_000)} min`
+}

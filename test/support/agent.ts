@@ -1,0 +1,136 @@
+/** An agent with its client in a data directory of its own. Whatever a test starts with it ends with the test. */
+import { readdirSync, readFileSync, realpathSync } from 'node:fs'
+import type { TestContext } from 'node:test'
+import { type AgentClient, openAgent } from '../../src/agent/client.ts'
+import { parseMark } from '../../src/agent/instance-processes.ts'
+import type { AgentLog } from '../../src/agent/log.ts'
+import { markOfDataDir } from '../../src/agent/places.ts'
+import { openProcessTable, type ProcessEntry } from '../../src/agent/processes.ts'
+import type { DesiredInstance, ObservedInstance, ObservedState, Program } from '../../src/agent/protocol.ts'
+import { agent as agentFile } from './program.ts'
+import { createFolder, removeFolder } from './temporary-folder.ts'
+import { waitFor, waitUntil } from './wait-until.ts'
+
+export interface TestAgent {
+  readonly client: AgentClient
+  readonly dataDir: string
+  /** Sends a desired state with the next revision, and waits until the agent works on it. */
+  desire(instances: readonly DesiredInstance[]): Promise<void>
+  /** Waits until the agent reports an instance for which this holds. */
+  until(id: string, holds: (instance: ObservedInstance) => boolean): Promise<ObservedInstance>
+  instance(id: string): ObservedInstance | undefined
+  /** Ends the agent with SIGKILL, and waits until it is gone. The client starts another. */
+  kill(): Promise<void>
+  /** Processes of instances that exist. */
+  processes(): ProcessEntry[]
+}
+
+export const silentLog: AgentLog = { info: () => {}, warn: () => {}, error: () => {} }
+
+const table = openProcessTable()
+
+/** The agent starts with the first desired state. */
+export function openTestAgent(t: TestContext, { dataDir = createFolder('agent') } = {}): TestAgent {
+  const client = openAgent({ dataDir, log: silentLog, version: '0.0.0-test', agentFile })
+  let revision = 0
+  const endAll = () => endEverythingIn(dataDir)
+  process.once('exit', endAll)
+  t.after(async () => {
+    await client.close()
+    await waitUntil(() => endAll() === 0, 'the end of every process of the agent')
+    process.off('exit', endAll)
+    removeFolder(dataDir)
+  })
+  const instance = (id: string) => client.observed()?.instances.find((found) => found.id === id)
+  const describe = () => `${JSON.stringify(client.observed(), null, 1)} ${client.problem() ?? ''}`
+  return {
+    client,
+    dataDir,
+    instance,
+    async desire(instances) {
+      revision = Math.max(revision, client.observed()?.revision ?? 0) + 1
+      client.setDesired({ revision, instances, loadBalancers: [] })
+      await waitUntil(
+        () => client.observed()?.revision === revision,
+        () => `revision ${revision} in ${describe()}`,
+      )
+    },
+    until: (id, holds) =>
+      waitFor(
+        () => {
+          const found = instance(id)
+          return found !== undefined && holds(found) ? found : undefined
+        },
+        () => `${id} in ${describe()}`,
+      ),
+    async kill() {
+      const { pid } = client.observed() as ObservedState
+      process.kill(pid, 'SIGKILL')
+      await waitUntil(() => table.find(pid)?.isZombie ?? true, 'the end of the agent')
+    },
+    processes: () => markedProcesses(dataDir),
+  }
+}
+
+/** An instance that runs a program of the shell or of Node; everything else can be said besides. */
+export function toInstance(
+  id: string,
+  command: readonly string[],
+  { program, ...rest }: Partial<Omit<DesiredInstance, 'program'>> & { program?: Partial<Program> } = {},
+): DesiredInstance {
+  return {
+    id,
+    generation: 1,
+    restart: 'always',
+    readiness: undefined,
+    stopGraceMs: 10_000,
+    timeLimitMs: undefined,
+    ...rest,
+    program: {
+      command,
+      content: undefined,
+      environment: {},
+      user: undefined,
+      ...program,
+      limits: {
+        memoryBytes: undefined,
+        processes: undefined,
+        openFiles: undefined,
+        diskBytes: undefined,
+        consoleBytes: 64 * 1024,
+        ...program?.limits,
+      },
+    },
+  }
+}
+
+export function markedProcesses(dataDir: string): ProcessEntry[] {
+  const agentMark = markOfDataDir(dataDir)
+  return table.list().filter((entry) => !entry.isZombie && parseMark(table.markOf(entry))?.agentMark === agentMark)
+}
+
+/** Kills agents of the data directory first, so that they start nothing again. @returns how many processes there were */
+function endEverythingIn(dataDir: string): number {
+  const own = realpathSync(dataDir)
+  const agents = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
+    .filter((pid) => readCommand(pid).some((word) => word === dataDir || word === own))
+    .map(Number)
+  const pids = agents.length > 0 ? agents : markedProcesses(dataDir).map(({ pid }) => pid)
+  for (const pid of pids) {
+    try {
+      process.kill(pid, 'SIGKILL')
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return pids.length
+}
+
+function readCommand(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
