@@ -7,7 +7,7 @@ import { createServiceCalls } from '../../src/backends/call-service.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
 
-test('calls that make further calls are answered, however many there are at once', { timeout: 300_000 }, async (t) => {
+test('any number of nested calls at once is answered', { timeout: 300_000 }, async (t) => {
   const folder = createFolder('calls')
   const socketPath = join(folder, 's')
   const { call, close } = createServiceCalls({

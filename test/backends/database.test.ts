@@ -15,7 +15,7 @@ function openFullDatabase(): DatabaseSync {
 
 const add = (db: DatabaseSync, word: string) => db.prepare('INSERT INTO words VALUES (?)').run(word)
 
-test('a full disk is named as the reason, nothing of the transaction stays, and the next one works', () => {
+test('a full disk is reported, rolled back, and passes', () => {
   const db = openFullDatabase()
   const work = () => {
     add(db, 'short')

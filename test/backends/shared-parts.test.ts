@@ -40,7 +40,7 @@ const payload = { list: Array.from({ length: 500 }, (_, index) => ({ index, id: 
 const first = { trigger: { type: 'webhook', payload, parameters: {}, big: 'x'.repeat(3000), none: null } }
 const second = { trigger: { type: 'pipeline', parentExecution: { id: '1', stages: [payload], trigger: { ...first.trigger } } } }
 
-test('a document comes back as it was, its large parts stored once for all that hold them', (t) => {
+test('large parts are stored once and documents come back unchanged', (t) => {
   const { save, load, remove, count } = openParts(t)
   assert.ok(save('1', first) > 10_000)
   assert.equal(count(), 2)
@@ -63,7 +63,7 @@ test('a document comes back as it was, its large parts stored once for all that 
   assert.equal(count(), 0)
 })
 
-test('a document that looks like one with parts is kept as it is', (t) => {
+test('a document that looks split is kept as is', (t) => {
   const { save, load } = openParts(t)
   const strange = { trigger: [payload], parentExecution: 'x'.repeat(5000), payload: 7, '["trigger"]': { digest: 'a' } }
   save('1', strange)

@@ -46,7 +46,7 @@ for (const [method, path] of [
   })
 }
 
-test('a start whose body is plain text is answered 404, not as unreadable', async (t) => {
+test('a start with a plain-text body answers 404', async (t) => {
   const backends = await startBackends(t, [buildsBackend])
   const answer = await fetch(`${backends.url('igor')}/masters/none/jobs/app`, {
     method: 'PUT',

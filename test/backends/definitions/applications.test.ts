@@ -4,7 +4,7 @@ import { type Fields, namesAt, startStore } from './store.ts'
 
 const demo = { name: 'demo', email: 'a@b.c' }
 
-test('definitions-scenario 1: a created application is shown in upper case with the fields of the store', async (t) => {
+test('definitions-scenario 1: a new application has an upper-case name and stored fields', async (t) => {
   const store = await startStore(t)
   const created = await store.ok(
     'POST',
@@ -108,7 +108,7 @@ test('definitions-scenario 8: permissions are shown on an application only while
   assert.deepEqual(refreshed, Array(2).fill({ service: 'fiat', path: '/roles/sync', body: ['ops'] }))
 })
 
-test('that nobody has the roles of a new permission yet is no warning', async (t) => {
+test('a permission for roles without users logs no warning', async (t) => {
   const lines: Record<string, unknown>[] = []
   const store = await startStore(t, {
     others: async () => ({ status: 503, body: undefined }),
@@ -149,7 +149,7 @@ test('definitions-scenario 9: deleting an application removes what belongs to it
   assert.equal((await store.ask('DELETE', '/v2/applications/DEMO')).status, 204)
 })
 
-test('the history of an application survives its deletion, and creating it again continues it', async (t) => {
+test('the history of an application outlives its deletion', async (t) => {
   const store = await startStore(t, { now: () => 5000 })
   await store.ok('POST', '/v2/applications', { ...demo, team: 'blue' })
   await store.ok('PATCH', '/v2/applications/demo', { name: 'demo', team: 'red' })
@@ -208,7 +208,7 @@ test('a batch of applications is written without validation, and creation times 
   assert.equal((await store.ok('GET', '/v2/applications/new'))['createTs'], '50')
 })
 
-test('an application without a permission record has a generated one in the list of records', async (t) => {
+test('the list generates missing permission records', async (t) => {
   const store = await startStore(t)
   await store.ok('POST', '/v2/applications', demo)
   await store.ok('POST', '/permissions/applications/Later', { name: 'Later', requiredGroupMembership: ['Ops'] })

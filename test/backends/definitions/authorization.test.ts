@@ -45,7 +45,7 @@ async function startGuarded(t: TestContext, others: CallService = fiat): Promise
 const main = { id: 's1', application: 'secret', name: 'main', stages: [], triggers: [] }
 const own = { id: 'm1', application: 'mine', name: 'own', stages: [], triggers: [] }
 
-test('what belongs to an application is changed only by those who may write there', async (t) => {
+test('changes need WRITE on the application', async (t) => {
   const { store, as } = await startGuarded(t)
   for (const one of [main, own]) await store.ok('POST', '/pipelines', one)
   await store.ok('POST', '/v2/applications', { name: 'secret', email: 'a@example.com' })
@@ -105,7 +105,7 @@ test('a missing definition is missing before it is forbidden', async (t) => {
   assert.equal((await as('mallory', 'DELETE', '/pipelines/secret/none')).status, 404)
 })
 
-test('a trigger runs as a service account that its author may use and that may execute there', async (t) => {
+test('runAsUser needs an account that author and application allow', async (t) => {
   const { as } = await startGuarded(t)
   const save = (user: string, runAsUser: unknown, application = 'mine') =>
     as(user, 'POST', '/pipelines', { ...own, application, triggers: [{ type: 'cron', runAsUser }] })
@@ -116,7 +116,7 @@ test('a trigger runs as a service account that its author may use and that may e
   assert.match((await save('olga', 'robot')).message, /olga may not use the service account robot/)
 })
 
-test('definitions-scenario 19: entries of a batch that the caller may not write are reported, the others are saved', async (t) => {
+test('definitions-scenario 19: a batch saves only entries that the caller may write', async (t) => {
   const { store } = await startGuarded(t)
   await store.ok('POST', '/pipelines', main)
   const entries = [
@@ -136,7 +136,7 @@ test('definitions-scenario 19: entries of a batch that the caller may not write 
   assert.ok(report.failed_pipelines.every(({ errorMsg }) => /application|service account/.test(String(errorMsg))))
 })
 
-test('a template belongs to the applications that are its scopes, and one for everybody to administrators', async (t) => {
+test('a template belongs to its scopes, a global one to administrators', async (t) => {
   const { store, as } = await startGuarded(t)
   const template = (id: string, ...scopes: string[]) => ({ id, schema: 'v2', metadata: { scopes }, pipeline: { stages: [] } })
   await store.ok('POST', '/v2/pipelineTemplates', template('theirs', 'secret'))
@@ -163,7 +163,7 @@ test('a template belongs to the applications that are its scopes, and one for ev
   assert.equal((await as('admin', 'PUT', '/v2/pipelineTemplates/shared', template('shared', 'global'))).status, 200)
 })
 
-test('while the permission service is silent nothing is changed, and the caller is told to try again', async (t) => {
+test('changes answer 503 while the permission service is silent', async (t) => {
   const { store, as } = await startGuarded(t, async () => ({ status: 500, body: undefined }))
   assert.equal((await as('olga', 'POST', '/pipelines', own)).status, 503)
   assert.equal((await as('olga', 'GET', '/pipelines')).status, 200)
@@ -176,7 +176,7 @@ test('without a permission service everybody may change everything', async (t) =
   assert.equal(status, 200)
 })
 
-test('inherited triggers run as service accounts that the author of template and instance may use', async (t) => {
+test('runAsUser of inherited triggers needs rights of both authors', async (t) => {
   const { store, as } = await startGuarded(t)
   const template = (id: string, runAsUser: string) => ({
     ...{ id, schema: 'v2', metadata: { scopes: ['mine'] } },

@@ -9,7 +9,7 @@ function savePipeline(store: Store, fields: Fields): Promise<Fields> {
   return store.ok('POST', '/pipelines', { application: 'demo', ...fields })
 }
 
-test('definitions-scenario 10: a new pipeline gets an id, a trimmed name, a schema and new cron trigger ids', async (t) => {
+test('definitions-scenario 10: a new pipeline gets ids, a schema and a trimmed name', async (t) => {
   const store = await startStore(t)
   const triggers = [{ type: 'cron', id: 'mine', enabled: true }]
   const saved = await savePipeline(store, { name: '  build  ', triggers, id: '' })
@@ -94,7 +94,7 @@ test('definitions-scenario 16: a stale save is refused when the check is asked f
   await store.ok('POST', '/pipelines', { ...mine, step: 4 })
 })
 
-test('a conflict names who changed the pipeline, whether that is another user or the same one', async (t) => {
+test('a conflict names the user who changed the pipeline', async (t) => {
   let now = 1000
   const store = await startStore(t, { now: () => now })
   const as = (user: string) => ({ 'x-spinnaker-user': user })
@@ -106,7 +106,7 @@ test('a conflict names who changed the pipeline, whether that is another user or
   assert.match(JSON.stringify((await save('bob')).body), /"You, perhaps in another window, saved the pipeline/)
 })
 
-test('a user who switched a pipeline off may switch it on, and save, with the version from before', async (t) => {
+test('switching a pipeline off leaves its version usable', async (t) => {
   let now = 1000
   const store = await startStore(t, { now: () => now++ })
   const as = (user: string) => ({ 'x-spinnaker-user': user })
@@ -118,7 +118,7 @@ test('a user who switched a pipeline off may switch it on, and save, with the ve
   assert.equal((await save({ ...read, disabled: true })).status, 400)
 })
 
-test('two saves within one millisecond have different times, so that the stale check sees both', async (t) => {
+test('two saves within one millisecond have different times', async (t) => {
   const store = await startStore(t, { now: () => 1000 })
   const first = await savePipeline(store, { id: 'P', name: 'build' })
   const second = await savePipeline(store, { id: 'P', name: 'build' })
@@ -190,7 +190,7 @@ test('definitions-scenario 19: a batch saves what is right and reports the rest'
   assert.equal((await store.ok<unknown[]>('GET', '/pipelines/demo')).length, 3)
 })
 
-test('a batch refuses two entries with one new name, and entries that are no pipelines', async (t) => {
+test('a batch rejects repeated names and non-pipelines', async (t) => {
   const store = await startStore(t)
   const same = { application: 'demo', name: 'same' }
   const report = await store.ok('POST', '/pipelines/batchUpdate', [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fields, namesAt, startStore } from './store.ts'
 
-test('definitions-scenario 25: a project is found by name and id, and its name is taken once', async (t) => {
+test('definitions-scenario 25: a project has a unique name and is found by it', async (t) => {
   const store = await startStore(t)
   const config = { applications: ['demo'], clusters: [], pipelineConfigs: [] }
   const created = await store.ok('POST', '/v2/projects', { name: 'Proj', email: 'a@b.c', config, createTs: 7 })
@@ -53,7 +53,7 @@ test('definitions-scenario 26: a service account is written by its name in any c
   await store.fails(404, 'DELETE', '/serviceAccounts/bot')
 })
 
-test('configured service accounts are in the store from the start and win over stored membership', async (t) => {
+test('configured service accounts win over stored ones', async (t) => {
   const serviceAccounts = [
     { name: 'robot', memberOf: ['ops'] },
     { name: ' ', memberOf: [] },

@@ -22,7 +22,7 @@ const cron = (cronExpression: unknown, fields: Fields = {}): Fields => ({
   triggers: [{ type: 'manual' }, { type: 'cron', enabled: true, cronExpression, ...fields }],
 })
 
-test('stages and triggers that can never run are refused when they are saved', async (t) => {
+test('a save rejects stages and triggers that can never run', async (t) => {
   const lines: Fields[] = []
   const backends = await startBackends(t, everything, { log: (line) => lines.push(line) })
 

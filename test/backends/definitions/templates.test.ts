@@ -16,7 +16,7 @@ const artifactInstance = (reference: string) => ({
   template: { artifactAccount: 'front50ArtifactCredentials', type: 'front50/pipelineTemplate', reference },
 })
 
-test('a template of the first schema is created once, changed, listed by scope and deleted', async (t) => {
+test('a template of the first schema lives from creation to deletion', async (t) => {
   const store = await startStore(t)
   const template = { id: 'Web', schema: '1', metadata: { name: 'web', scopes: ['Team-A'] }, stages: [] }
   assert.equal(await store.ok('POST', '/pipelineTemplates', template), undefined)
@@ -51,7 +51,7 @@ test('a template that pipelines or other templates use is not deleted', async (t
   for (const id of ['leaf', 'middle', 'base']) await store.ok('DELETE', `/pipelineTemplates/${id}`)
 })
 
-test('templates that extend each other in a circle do not hang the search for dependents', async (t) => {
+test('templates in a circle do not hang the search for dependents', async (t) => {
   const store = await startStore(t)
   await store.ok('POST', '/pipelineTemplates', { id: 'a', source: 'spinnaker://b' })
   await store.ok('POST', '/pipelineTemplates', { id: 'b', source: 'spinnaker://a' })
@@ -74,7 +74,7 @@ test('a pipeline whose template the store does not have is refused', async (t) =
   }
 })
 
-test('saving a template of the second schema also writes its latest tag and a copy under its digest', async (t) => {
+test('saving a second-schema template writes its latest tag and digest', async (t) => {
   const store = await startStore(t)
   const template = { id: 'web', schema: 'v2', metadata: { name: 'web', scopes: ['global'] }, pipeline: { b: 1, a: 12 } }
   assert.equal(await store.ok('POST', '/v2/pipelineTemplates?tag=stable', template), undefined)

@@ -63,7 +63,7 @@ function pipelineWith(...triggers: JsonObject[]): JsonObject {
 
 const everyFive = { cronExpression: '0 0/5 * * * ?' }
 
-test('events-scenario 23: a cron trigger fires each time, with an event of its own, until it is disabled', async (t) => {
+test('events-scenario 23: a cron trigger fires each time until disabled', async (t) => {
   const cron = await startCron(t, [pipelineWith({ ...everyFive, parameters: { a: '1' } })])
   await moveTo(cron, '12:04:59', 0)
   await moveTo(cron, '12:05:00', 1)
@@ -82,19 +82,19 @@ test('events-scenario 23: a cron trigger fires each time, with an event of its o
   }
 })
 
-test('events-scenario 24: an expression that is wrong or never comes true does not disturb the others', async (t) => {
+test('events-scenario 24: an invalid or unreachable cron expression does not disturb others', async (t) => {
   const broken = pipelineWith({ cronExpression: 'bad' }, { cronExpression: 7 }, {}, { cronExpression: '0 0 12 ? * * 2020' })
   const cron = await startCron(t, [{ ...broken, id: 'p0' }, pipelineWith(everyFive)])
   await moveTo(cron, '12:05:00', 1)
 })
 
-test('a time that was missed while the service was down is not made up for', async (t) => {
+test('a time missed during downtime is skipped', async (t) => {
   const cron = await startCron(t, [pipelineWith(everyFive)])
   await moveTo(cron, '13:02:00', 0)
   await moveTo(cron, '13:05:00', 1)
 })
 
-test('a time that is a little late fires once, however many were due', async (t) => {
+test('slightly late times fire once together', async (t) => {
   const cron = await startCron(t, [pipelineWith({ cronExpression: '* * * * * ?' })])
   await moveTo(cron, '12:00:20', 1)
   await moveTo(cron, '12:00:21', 2)
@@ -112,7 +112,7 @@ test('a restart within the second of firing does not fire again', async (t) => {
   await moveTo(after, '12:10:00', 1)
 })
 
-test('a definition store that cannot be read leaves the schedule as it was', async (t) => {
+test('an unreadable definition store leaves the schedule unchanged', async (t) => {
   const cron = await startCron(t, [pipelineWith(everyFive)])
   cron.recording.answer = (service) => (service === 'front50' ? { status: 500, body: {} } : undefined)
   await moveTo(cron, '12:05:00', 1)

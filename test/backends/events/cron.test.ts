@@ -111,7 +111,7 @@ test('events-scenario 28: a spread expression has numbers of its trigger', () =>
 
 const berlin = new ZoneClock('Europe/Berlin')
 
-test('a time that clocks are set forward over comes as much later, once', () => {
+test('a time skipped by daylight saving fires later, once', () => {
   // Berlin, 2026-03-29: 02:00 becomes 03:00.
   assert.equal(next('0 30 2 * * ?', '2026-03-28T12:00:00Z', berlin), '2026-03-29T01:30:00Z')
   assert.equal(next('0 30 2 * * ?', '2026-03-29T01:30:00Z', berlin), '2026-03-30T00:30:00Z')
@@ -121,7 +121,7 @@ test('a time that clocks are set forward over comes as much later, once', () => 
   assert.equal(next('59 59 * * * ?', '2026-03-29T00:59:59Z', berlin), '2026-03-29T01:59:59Z')
 })
 
-test('a time of day comes once when clocks are set back, an expression for every hour goes on', () => {
+test('clocks set back repeat hourly expressions, not times of day', () => {
   // Berlin, 2026-10-25: 03:00 becomes 02:00, so 02:30 is 00:30Z and 01:30Z.
   assert.equal(next('0 30 2 * * ?', '2026-10-24T12:00:00Z', berlin), '2026-10-25T00:30:00Z')
   assert.equal(next('0 30 2 * * ?', '2026-10-25T00:30:00Z', berlin), '2026-10-26T01:30:00Z')

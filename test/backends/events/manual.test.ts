@@ -129,7 +129,7 @@ test('a manual start with a build gets its details, properties and artifacts', a
   assert.deepEqual((body['trigger'] as JsonObject)['properties'], { v: '1' })
 })
 
-test('artifacts of a manual start that a registry knows better are completed, others stay as given', async (t) => {
+test('a registry completes artifacts of a manual start', async (t) => {
   const { recording, startManually } = await startEvents(t, [build])
   recording.answer = (service, { path }) =>
     service === 'igor' && path === '/artifacts/maven/lib/1' ? { status: 200, body: { name: 'lib', reference: 'r' } } : undefined
@@ -139,7 +139,7 @@ test('artifacts of a manual start that a registry knows better are completed, ot
   assert.deepEqual(recording.starts[0]!.body['receivedArtifacts'], [{ name: 'lib', reference: 'r' }, other, { name: 'plain' }])
 })
 
-test('a start that the orchestrator cannot take yet is sent again until it is taken, and only that long', async (t) => {
+test('a start is retried until the orchestrator accepts it', async (t) => {
   const { recording, startManually } = await startEvents(t, [build])
   let asked = 0
   recording.answer = (service) => {
@@ -200,7 +200,7 @@ test('a start whose execution exists is not recorded as failed', async (t) => {
   assert.deepEqual(asked, [...Array.from({ length: 5 }, () => 'POST /orchestrate'), `GET /pipelines/${executionId}`])
 })
 
-test('a failure is recorded once the orchestrator is there again, also after a restart', async (t) => {
+test('a failure is recorded once the orchestrator returns', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-events-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const before = await startEvents(t, [build], dataDir)
@@ -220,7 +220,7 @@ test('a failure is recorded once the orchestrator is there again, also after a r
   assert.match(String(after.recording.starts[0]!.body['errorMessage']), /cannot be reached: connection refused/)
 })
 
-test('a start that was accepted survives a restart and keeps its execution id', async (t) => {
+test('an accepted start keeps its execution id across restarts', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-events-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const before = await startEvents(t, [build], dataDir)

@@ -33,7 +33,7 @@ async function startStandalone(t: TestContext) {
   return { ask }
 }
 
-test('applications and pipelines of any name are started by hand and by webhook', async (t) => {
+test('names of any characters start by hand and webhook', async (t) => {
   const { ask } = await startStandalone(t)
   const start = async (name: string, index: number) => {
     const id = `p${index}`

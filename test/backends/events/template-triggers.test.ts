@@ -69,7 +69,7 @@ async function startPlatform(t: TestContext): Promise<Platform> {
 
 const webhook = (source: string, more: JsonObject = {}) => ({ id: source, type: 'webhook', enabled: true, source, ...more })
 
-test('inherited triggers fire as those of the instance do, unless they are excluded or replaced', async (t) => {
+test('inherited triggers fire unless excluded or replaced', async (t) => {
   const { saveTemplate, saveInstance, untilRuns, webhook: send } = await startPlatform(t)
   await saveTemplate({ triggers: [webhook('ci')] })
   await saveInstance('plain')
@@ -107,7 +107,7 @@ const wanted = {
   usePriorArtifact: false,
 }
 
-test('expressions in inherited triggers and artifacts are evaluated with the variables of each instance', async (t) => {
+test('inherited expressions use the variables of each instance', async (t) => {
   const { saveTemplate, saveInstance, untilRuns, backends } = await startPlatform(t)
   const prior = { id: 'chart', matchArtifact: { name: 'chart' }, usePriorArtifact: true }
   await saveTemplate(
@@ -195,7 +195,7 @@ test('the end of a pipeline starts instances whose template waits for it', async
   await untilRuns('q', 1)
 })
 
-test('with a definition store of its own, inherited triggers are found as well', async (t) => {
+test('inherited triggers work with an external definition store', async (t) => {
   const instance = {
     ...{ id: 'p', name: 'p', application: 'demo', type: 'templatedPipeline', schema: 'v2' },
     template: { reference: 'spinnaker://rope:stable' },

@@ -27,7 +27,7 @@ async function startStoreAndEvents(t: TestContext, options: { now?: () => number
   return { orchestrator, backends, save }
 }
 
-test('a pipeline in the embedded definition store is started by hand and by webhook as it was saved last', async (t) => {
+test('a start uses the definition saved last', async (t) => {
   const { orchestrator, backends, save } = await startStoreAndEvents(t)
   const { id } = await save({ triggers: [{ type: 'webhook', source: 'ci', enabled: true }] })
   const content = { application: 'demo', pipelineNameOrId: 'build', trigger: {} }
@@ -53,7 +53,7 @@ test('a pipeline in the embedded definition store is started by hand and by webh
   assert.equal(orchestrator.starts.length, 2)
 })
 
-test('a cron trigger that was just saved fires without waiting for the next regular read', async (t) => {
+test('a new cron trigger fires before the next regular read', async (t) => {
   let nowMs = Date.parse('2026-01-01T00:00:00Z')
   const { orchestrator, save } = await startStoreAndEvents(t, { now: () => nowMs })
   await new Promise((resolve) => setTimeout(resolve, 30))

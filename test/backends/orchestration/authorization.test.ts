@@ -55,7 +55,7 @@ async function definitionOf({ backends }: TestEngine, id: string): Promise<numbe
   return (await backends.ask('front50', 'GET', `/pipelines/${id}/get`)).status
 }
 
-test('a stage that changes a definition is judged when it runs, by the rights of that moment', async (t) => {
+test('a stage that changes definitions needs rights when it runs', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
   const deletion = { refId: '2', type: 'deletePipeline', pipeline: encoded(main), requisiteStageRefIds: ['1'] }
@@ -91,7 +91,7 @@ test('starting a pipeline of another application needs EXECUTE there at that mom
   assert.equal(child.trigger.user, 'olga')
 })
 
-test('while the permission service is silent a stage waits, and goes on when it answers', async (t) => {
+test('a stage waits for a silent permission service', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
   engine.state.down = true
@@ -103,7 +103,7 @@ test('while the permission service is silent a stage waits, and goes on when it 
   await engine.ends(run, 'SUCCEEDED')
 })
 
-test('a stage that somebody else has changed acts for that person, also after a restart', async (t) => {
+test('a changed stage acts for the user who changed it', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
   const stages = [J('1'), { ...W('2', 1), requisiteStageRefIds: ['1'] }]
@@ -120,7 +120,7 @@ test('a stage that somebody else has changed acts for that person, also after a 
   assert.equal(await definitionOf(engine, 's1'), 200)
 })
 
-test('a judgment or a skipped wait by somebody else leaves the rights of the run as they are', async (t) => {
+test('a judgment or skipped wait keeps the rights of the run', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
   const deletion = { refId: '2', type: 'deletePipeline', pipeline: encoded(main), requisiteStageRefIds: ['1'] }
@@ -131,7 +131,7 @@ test('a judgment or a skipped wait by somebody else leaves the rights of the run
   assert.equal(await definitionOf(engine, 's1'), 404)
 })
 
-test('a stage neither watches nor cancels an execution that it has not started', async (t) => {
+test('a stage controls only executions that it started', async (t) => {
   const engine = await startGuarded(t)
   const secret = await engine.run({ application: 'secret', stages: [{ ...W('1', 600), token: 'hush' }] }, 'olga')
   await engine.store({ id: 'm1', application: 'mine', name: 'child', stages: [W('1', 0)], triggers: [] })
@@ -179,7 +179,7 @@ test('a made-up parent is neither shown nor restarted', async (t) => {
   assert.equal((await engine.execution(secret)).startTime, before.startTime)
 })
 
-test('a run under the id of a stored or deleted pipeline needs EXECUTE on its application', async (t) => {
+test('a run under a stored id needs EXECUTE on its application', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
   await engine.ends(await engine.run({ ...main }, 'olga'), 'SUCCEEDED')
@@ -190,7 +190,7 @@ test('a run under the id of a stored or deleted pipeline needs EXECUTE on its ap
   assert.equal((await engine.ask('POST', '/orchestrate', { ...posing, id: 'nobodys' }, 'mallory')).status, 200)
 })
 
-test('control needs EXECUTE and deletion WRITE, and what does not exist is missing first', async (t) => {
+test('control needs EXECUTE, deletion WRITE, unknown ids answer 404', async (t) => {
   const engine = await startGuarded(t)
   const run = await engine.run({ application: 'secret', stages: [W('1', 600)] }, 'olga')
   const stage = await engine.stage(run, '1')
@@ -233,7 +233,7 @@ const follows = (id: string, application: string, fields: Record<string, unknown
   triggers: [{ type: 'pipeline', enabled: true, pipeline: 's1', status: ['successful'], ...fields }],
 })
 
-test('a pipeline that follows another acts for who ran that, within one application, or for the user of its trigger', async (t) => {
+test("a dependent pipeline acts for its trigger's or parent's user", async (t) => {
   const engine = await startGuarded(t)
   for (const one of [
     main,
@@ -257,7 +257,7 @@ test('a pipeline that follows another acts for who ran that, within one applicat
   assert.equal(await runOf(engine, 'listed'), undefined)
 })
 
-test('whoever may not read an execution is not given it as the parent of a run of their own', async (t) => {
+test('a parent execution needs READ', async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
   await engine.store(follows('last', 'secret'))

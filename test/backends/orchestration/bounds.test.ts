@@ -177,7 +177,7 @@ test('a stage that would add too many others fails with words', async (t) => {
   assert.match(String(at(context, 'exception', 'details', 'errors', 0)), /add 40 stages, and an execution may have 40/)
 })
 
-test('a step that has too much to record fails, and a record that grows too large ends', async (t) => {
+test('too large results fail, too large records end', async (t) => {
   const { run, ends, stage, ask } = await startEngine(t, { limits: { bytes: 2000 } })
   const text = (length: number) => `\${'x'.repeat(${length})}`
   const oversized = await run({ spelEvaluator: 'v4', stages: [V('1', { a: text(3000) })] })
@@ -223,7 +223,7 @@ test('an execution that ends the engine again and again is given up', async (t) 
   assert.equal((await engine.execution(other)).status, 'RUNNING')
 })
 
-test('a record that is too large to be read is ended by name', async (t) => {
+test('a record too large to read is ended', async (t) => {
   const dataDir = createDataDir(t)
   const before = await startEngine(t, { dataDir })
   const large = await before.run({ stages: [{ ...W('1', 1), pad: 'x'.repeat(20_000) }, W('2', 0, '1')] })
@@ -256,7 +256,7 @@ test('an execution full of expensive expressions does not hold up others', async
   assert.equal((await execution(greedy)).status, 'RUNNING')
 })
 
-test('an execution whose turn keeps failing is given up, and others go on', async (t) => {
+test('an execution whose turn keeps failing is abandoned alone', async (t) => {
   const dataDir = createDataDir(t)
   const engine = await startEngine(t, { dataDir })
   const broken = await engine.run({ stages: [W('1', 1)] })

@@ -48,7 +48,7 @@ test('orchestration-scenario 102: a stage runs another pipeline and waits for it
   assert.equal((await family.stage(id, '1')).context['status'], 'SUCCEEDED')
 })
 
-test('orchestration-scenario 103: a failed child fails the stage and tells which of its stages failed', async (t) => {
+test('orchestration-scenario 103: a failed child fails the stage and names its failed stages', async (t) => {
   const family = await startFamily(t)
   const child = await family.store({ name: 'child', stages: [F('1', [], { name: 'gate' })] })
   const id = await family.run({ stages: [P('1', child)] })
@@ -162,7 +162,7 @@ const endings = [
   { word: 'canceled', stages: [W('1', 600)], cancels: true },
 ]
 for (const { word, stages, cancels } of endings) {
-  test(`orchestration-scenario 107: a run that ends ${word} starts the pipelines that wait for just that`, async (t) => {
+  test(`orchestration-scenario 107: a run that ends ${word} starts its dependents`, async (t) => {
     const family = await startFamily(t)
     const parent = await family.store({ name: 'parent', stages })
     const dependents: Record<string, string> = {}
@@ -184,7 +184,7 @@ for (const { word, stages, cancels } of endings) {
   })
 }
 
-test('a dependent pipeline is started once the definition store can be asked again', async (t) => {
+test('a dependent pipeline waits for the definition store', async (t) => {
   let reachable = false
   const definition = { id: 'E', name: 'after', application: 'app', stages: [W('1', 0)] }
   const triggers = [{ enabled: true, type: 'pipeline', pipeline: 'C', status: ['successful'] }]

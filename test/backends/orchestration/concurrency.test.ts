@@ -27,7 +27,7 @@ test('orchestration-scenario 92: limited runs take turns in the order of their s
   }
 })
 
-test('orchestration-scenario 93: without keeping, the newest waiting run goes on and the others are cancelled', async (t) => {
+test('orchestration-scenario 93: without keepWaiting only the newest waiting run continues', async (t) => {
   const engine = await startEngine(t)
   const ids: string[] = []
   for (let count = 0; count < 3; count++) {
@@ -42,7 +42,7 @@ test('orchestration-scenario 93: without keeping, the newest waiting run goes on
   assert.ok(dropped.cancellationReason)
 })
 
-test('orchestration-scenario 94, 96 and 97: without a limit, without a config id, and of other pipelines, runs do not wait', async (t) => {
+test('orchestration-scenario 94, 96 and 97: runs without limit or config id do not wait', async (t) => {
   const engine = await startEngine(t)
   const stages = [W('1', 2)]
   const ids = [
@@ -92,7 +92,7 @@ test('orchestration-scenario 99: at most fifty wait, a further one is cancelled'
   assert.match(last.cancellationReason ?? '', /50/)
 })
 
-test('orchestration-scenario 59: a waiting run that is cancelled never starts, and the next one gets its turn', async (t) => {
+test('orchestration-scenario 59: a cancelled waiting run gives way to the next', async (t) => {
   const engine = await startEngine(t)
   const ids: string[] = []
   for (let count = 0; count < 3; count++) ids.push(await engine.run({ ...limited, stages: [W('1', 2)] }))

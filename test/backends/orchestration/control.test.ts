@@ -38,7 +38,7 @@ test('orchestration-scenario 48: a judgment that stops ends stage and execution 
   assert.equal((await engine.stage(id, '1')).status, 'TERMINAL')
 })
 
-test('orchestration-scenario 49: the case of a judgment does not matter, and other texts decide nothing', async (t) => {
+test('orchestration-scenario 49: judgments ignore case, other texts decide nothing', async (t) => {
   const engine = await startEngine(t)
   const id = await engine.run({ stages: [J('1')] })
 
@@ -83,7 +83,7 @@ for (const [hands, user] of [
   [true, 'bob'],
   [false, 'ann'],
 ] as const) {
-  test(`orchestration-scenario 52: a judgment that hands its identity over: ${hands}, the next stage runs as ${user}`, async (t) => {
+  test(`orchestration-scenario 52: identity of a judgment passed on: ${hands}, next stage as ${user}`, async (t) => {
     const engine = await startEngine(t)
     const stages = [{ ...J('1'), propagateAuthenticationContext: hands }, V('2', { who: '${#currentUser()}' }, '1')]
     const id = await engine.run({ spelEvaluator: 'v4', stages }, 'ann')
@@ -179,7 +179,7 @@ test('orchestration-scenario 61: cancel changes nothing about an execution that 
   assert.deepEqual(await engine.execution(id), before)
 })
 
-test('orchestration-scenario 62: cancel answers 404 for an unknown id and for the id of a task', async (t) => {
+test('orchestration-scenario 62: cancel answers 404 for unknown ids and tasks', async (t) => {
   const engine = await startEngine(t)
   const task = await engine.task({ type: 'wait', waitTime: 600 })
 
@@ -510,7 +510,7 @@ test('orchestration-scenario 121 to 123: only complete executions can be deleted
   assert.deepEqual((await engine.ask('GET', '/pipelines?pipelineConfigIds=C')).body, [])
 })
 
-test('orchestration-scenario 187: of continue and stop at one moment, the stored one is the one that took effect', async (t) => {
+test('orchestration-scenario 187: of continue and stop at once, the stored one wins', async (t) => {
   const engine = await startEngine(t)
   for (let round = 0; round < 10; round++) {
     const id = await engine.run({ stages: [J('1')] })

@@ -78,7 +78,7 @@ test('orchestration-scenario 173: the wait for a window can be skipped', async (
   await ends(id, 'SUCCEEDED')
 })
 
-test('a window with more times of day than anybody needs fails its stage', async (t) => {
+test('a window with too many times of day fails', async (t) => {
   const { run, ends, stage } = await startEngine(t)
   const whitelist = Array.from({ length: 101 }, () => ({ startHour: 1, endHour: 2 }))
   const id = await run({ stages: [{ ...windowed(14, 15), restrictedExecutionWindow: { whitelist } }] })

@@ -38,7 +38,7 @@ test('orchestration-scenario 141: parameters and trigger are read by property an
   assert.deepEqual(outputs, { a: '1', b: '1', c: '1', d: 'ann' })
 })
 
-test('orchestration-scenario 142: what is missing stays as it was written, and the summary says so', async (t) => {
+test('orchestration-scenario 142: unknown names stay as written and reach the summary', async (t) => {
   const { outputs, context, status } = await evaluated(
     t,
     { a: '${parameters.none}', b: 'a-${parameters.none}-b', c: '${parameters.none.x}' },
@@ -250,7 +250,7 @@ test('orchestration-scenario 156: an expression without an end leaves its text a
   )
 })
 
-test('orchestration-scenario 160: a failed expression is told in the error box of a stage that succeeded', async (t) => {
+test('orchestration-scenario 160: a failed expression is reported in a stage that succeeded', async (t) => {
   const engine = await startEngine(t)
   const id = await engine.run({ stages: [{ ...W('1', 0), note: '${nope.x}' }] })
 
@@ -322,7 +322,7 @@ for (const [x, status, result] of [
   ['1', 'SUCCEEDED', 'true'],
   ['2', 'TERMINAL', 'false'],
 ] as const) {
-  test(`orchestration-scenario 164: a precondition on a parameter of ${x} ends ${status} and shows its result`, async (t) => {
+  test(`orchestration-scenario 164: a precondition on a parameter of ${x} ends ${status}`, async (t) => {
     const engine = await startEngine(t)
     const preconditions = [{ type: 'expression', context: { expression: "parameters.x == '1'" } }]
     const id = await engine.run({

@@ -132,7 +132,7 @@ for (const [scenario, failPipeline] of [
   })
 }
 
-test('orchestration-scenario 31: a join behind a halted branch never starts and does not hold the end up', async (t) => {
+test('orchestration-scenario 31: a join behind a halted branch never starts', async (t) => {
   const { run, clock, ends, stage } = await startEngine(t)
   const id = await run({ stages: [F('a', [], haltBranch), W('b', 1), W('c', 0, 'a', 'b')] })
   clock.pass(1)
@@ -222,7 +222,7 @@ test('orchestration-scenario 38: time spent paused does not count against the ti
   await ends(id, 'TERMINAL')
 })
 
-test('orchestration-scenario 39: the failure of a synthetic child goes through the options of its parent', async (t) => {
+test('orchestration-scenario 39: a failed synthetic child follows the options of its parent', async (t) => {
   const { run, ends, stage } = await startEngine(t)
   const id = await run({ stages: [F('1', [], { continuePipeline: true })] })
 

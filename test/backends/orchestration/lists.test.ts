@@ -46,7 +46,7 @@ async function runTimes(library: Library, configId: string, times: number): Prom
 const idsOf = (executions: readonly { id: string }[]) => executions.map((execution) => execution.id)
 const listPath = '/v2/applications/app/pipelines'
 
-test('orchestration-scenario 24: the unexpanded form has no contexts, outputs and tasks, but keeps the group', async (t) => {
+test('orchestration-scenario 24: the unexpanded form keeps only the group of contexts', async (t) => {
   const library = await startLibrary(t)
   const configId = await library.store('p')
   await library.run({ id: configId, stages: [{ ...J('1'), group: 'g', x: 1 }, V('2', { a: 1 })] })
@@ -112,7 +112,7 @@ test('orchestration-scenario 113 to 115: executions are read by their ids or by 
   assert.deepEqual(await library.list('/pipelines'), [])
 })
 
-test('orchestration-scenario 116: what is older than two weeks is listed only when there is nothing newer', async (t) => {
+test('orchestration-scenario 116: runs older than two weeks appear only without newer ones', async (t) => {
   const library = await startLibrary(t)
   const configId = await library.store('p')
   const ids = await runTimes(library, configId, 3)
@@ -192,7 +192,7 @@ test('orchestration-scenario 119: executions are found by their triggers', async
   assert.equal((await library.list('/applications/*/pipelines/search')).length, 3)
 })
 
-test('a search goes through many runs, and lists leave out what cannot be read', async (t) => {
+test('a search covers many runs; lists skip unreadable ones', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-lists-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const library = await startLibrary(t, { dataDir })
@@ -226,7 +226,7 @@ test('orchestration-scenario 120: in the unexpanded form the parent of a run has
   assert.deepEqual(at(child!.trigger, 'parentExecution', 'stages'), [])
 })
 
-test('lists fall back on the pipelines of which there are runs while the definition store is down', async (t) => {
+test('lists work from stored runs while definitions are unavailable', async (t) => {
   const engine = await startEngine(t, {
     others: async () => {
       throw new Error('connection refused')
@@ -240,7 +240,7 @@ test('lists fall back on the pipelines of which there are runs while the definit
   assert.deepEqual(idsOf(body as Execution[]), [id])
 })
 
-test('lists of things that this platform does not have are empty, retired paths say so', async (t) => {
+test('lists of absent features are empty, retired paths say so', async (t) => {
   const { ask, run } = await startEngine(t)
   await run({ stages: [W('1', 600)] })
   for (const path of [

@@ -23,7 +23,7 @@ test('ids rise within a millisecond and when the clock goes back', () => {
   assert.ok(ids.every((id) => /^[0-9A-HJKMNP-TV-Z]{26}$/.test(id)))
 })
 
-test('the queue gives what is due, earliest first, each once and at its newest time', () => {
+test('the queue returns due executions, earliest first, each once', () => {
   const queue = new DueQueue()
   for (let due = 99; due >= 0; due--) queue.set(`e${due}`, due)
   queue.set('e5', 200)
@@ -37,7 +37,7 @@ test('the queue gives what is due, earliest first, each once and at its newest t
   assert.equal(queue.next(), 11)
 })
 
-test('notifications of an application join those of a pipeline where these say nothing', () => {
+test('notifications of an application complete those of a pipeline', () => {
   const own = [{ type: 'email', address: 'a', when: ['pipeline.failed'] }]
   const ofApplication = {
     email: [
@@ -55,7 +55,7 @@ test('notifications of an application join those of a pipeline where these say n
   assert.deepEqual(mergedNotifications(own, 'nonsense'), own)
 })
 
-test('an execution tells its beginning and end to the event service, which cannot hold it up', async (t) => {
+test('an execution reports its start and end as events', async (t) => {
   const told: string[] = []
   const engine = await startEngine(t, {
     others: async (service, { body }) => {

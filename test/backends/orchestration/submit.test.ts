@@ -4,7 +4,7 @@ import { definitionsBackend } from '../../../src/backends/definitions/definition
 import { createUlid } from '../../../src/storage/ulid.ts'
 import { at, J, startEngine, V, W } from './support.ts'
 
-test('orchestration-scenario 1: a run is answered with its reference and ends with all its times', async (t) => {
+test('orchestration-scenario 1: a run answers with its reference and ends', async (t) => {
   const { ask, clock, execution, ends } = await startEngine(t)
 
   const answer = await ask('POST', '/orchestrate', { application: 'app', name: 'p', stages: [W('1', 1)] }, 'ann')
@@ -263,7 +263,7 @@ test('orchestration-scenario 18: numbers as references work as text', async (t) 
   assert.deepEqual((await stage(id, '2')).requisiteStageRefIds, ['1'])
 })
 
-test('an artifact that the trigger insists on is bound, and its lack is refused with a failed execution', async (t) => {
+test('a required artifact is bound, or the start fails', async (t) => {
   const { run, ask, execution } = await startEngine(t)
   const expectedArtifacts = [{ id: 'e1', displayName: 'image', matchArtifact: { type: 'docker/image', name: 'web.*' } }]
   const received = { type: 'docker/image', name: 'web-1', reference: 'web-1:2' }
@@ -283,7 +283,7 @@ test('an artifact that the trigger insists on is bound, and its lack is refused 
   assert.equal(newest!.status, 'TERMINAL')
 })
 
-test('a body that is no definition, and one with errors of its own, is refused', async (t) => {
+test('a body that is not a valid definition is rejected', async (t) => {
   const { ask } = await startEngine(t)
   for (const body of [[], 'text', 7, { errors: ['bad'] }, { stages: {} }, { stages: [7] }]) {
     assert.equal((await ask('POST', '/orchestrate', body)).status, 400, JSON.stringify(body))

@@ -87,7 +87,7 @@ test('orchestration-scenario 127 and 128: an application is created, then update
   assert.equal(at((await store('GET', '/v2/applications/newapp')).body, 'email'), 'c@d')
 })
 
-test('permissions of an application are stored with it, and an update without them leaves them', async (t) => {
+test('an update without permissions keeps them', async (t) => {
   const { job, store } = await startPlatform(t)
   const application = { name: 'newapp', email: 'a@b' }
   await job('SUCCEEDED', { type: 'createApplication', application: { ...application, permissions: { READ: ['ops'] } } })
@@ -320,7 +320,7 @@ test('jobs act in the name of whoever submitted them', async (t) => {
   assert.equal(sent['x-spinnaker-application'], 'app')
 })
 
-test('a job waits while the definition store does not answer, and goes on when it does', async (t) => {
+test('a job waits for a silent definition store', async (t) => {
   let answers = 0
   const engine = await startEngine(t, {
     others: async (service, { method, path }) => {

@@ -40,7 +40,7 @@ function storeOf(asked: string[]): CallService {
   }
 }
 
-test('an instance runs the stages of its template with its own variables, and defaults for the others', async (t) => {
+test("an instance runs its template's stages with its own variables", async (t) => {
   const engine = await startEngine(t, { others: storeOf([]) })
   const id = await engine.run({ ...instance, stages: [] })
   const { stages, templateVariables, name, pipelineConfigId, keepWaitingPipelines, trigger } = await engine.ends(id, 'SUCCEEDED')
@@ -93,7 +93,7 @@ const refused: { name: string; change: Record<string, unknown>; says: RegExp }[]
 ]
 
 for (const { name, change, says } of refused) {
-  test(`an instance ${name} is refused, and kept as a failed execution that says why`, async (t) => {
+  test(`an instance ${name} leaves a failed execution`, async (t) => {
     const engine = await startEngine(t, { others: storeOf([]) })
     const { status, body } = await engine.ask('POST', '/orchestrate', { application: 'app', name: 'p', ...instance, ...change })
     assert.equal(status, 400)

@@ -39,7 +39,7 @@ test('no rule says anything about a name that none fits', () => {
 const grants = (view: View) =>
   Object.fromEntries(view.applications.map(({ name, authorizations }) => [name, authorizations.join(' ')]))
 
-test('what rules say is added to what applications say themselves, and fills in who may execute', async (t) => {
+test('rules add to permissions of applications and to EXECUTE', async (t) => {
   const { ask, viewOf } = await startService(t, {
     permissions: { applicationRules: { rules, strategy: 'AGGREGATE' } },
     declared: {
@@ -67,7 +67,7 @@ test('the permissions of applications themselves can be left aside', async (t) =
   assert.deepEqual(grants(await viewOf('ann')), { website: 'READ EXECUTE' })
 })
 
-test('who may execute is taken from the authorization that is set for it, and only where nobody is named', async (t) => {
+test('EXECUTE falls back on the configured authorization', async (t) => {
   const declared = {
     '/permissions/applications': [
       { name: 'one', permissions: { READ: ['readers'], WRITE: ['writers'] } },
@@ -80,7 +80,7 @@ test('who may execute is taken from the authorization that is set for it, and on
   assert.deepEqual(grants(await viewOf('ann')), { one: 'READ WRITE EXECUTE', two: 'READ', three: 'WRITE' })
 })
 
-test('unknown applications are open unless they are closed, and then what runs somewhere or is defined is still known', async (t) => {
+test('closed unknown applications exclude running and defined ones', async (t) => {
   const declared = { '/v2/applications': [{ name: 'defined' }], '/applications': [{ name: 'running' }] }
   const open = await startService(t, { declared })
   await open.ask('POST', '/roles/ann')
@@ -99,7 +99,7 @@ test('unknown applications are open unless they are closed, and then what runs s
   }
 })
 
-test('while nobody can say what runs, a rule about it closes unknown applications rather than opening that one', async (t) => {
+test('without clouddriver a rule closes unknown applications', async (t) => {
   const { ask, viewOf } = await startService(t, {
     permissions: { applicationRules: { rules, strategy: 'AGGREGATE' } },
     declared: { '/applications': new Error('not there') },
@@ -123,7 +123,7 @@ const creations: [user: string, application: unknown, status: number][] = [
 ]
 
 for (const [user, application, status] of creations) {
-  test(`where creation is restricted, ${user} asks to create ${JSON.stringify(application)} and is answered ${status}`, async (t) => {
+  test(`restricted creation of ${JSON.stringify(application)} by ${user} answers ${status}`, async (t) => {
     const { ask } = await startService(t, {
       permissions: { restrictApplicationCreation: true, applicationRules: { rules, strategy: 'AGGREGATE' } },
     })
@@ -135,7 +135,7 @@ for (const [user, application, status] of creations) {
   })
 }
 
-test('an application that no rule is about may be created by everybody, as with Fiat', async (t) => {
+test('an application without a rule may be created by all', async (t) => {
   const applicationRules = { rules: rules.slice(1), strategy: 'AGGREGATE' } as const
   const { ask } = await startService(t, { permissions: { restrictApplicationCreation: true, applicationRules } })
   await ask('POST', '/roles/ann')
@@ -143,7 +143,7 @@ test('an application that no rule is about may be created by everybody, as with 
   assert.equal((await ask('POST', '/authorize/ann/applications/create', { name: 'web' })).status, 404)
 })
 
-test('a service account may be used by who has all its roles, or one of them where that is set', async (t) => {
+test('a service account needs all its roles, or one', async (t) => {
   const declared = {
     '/serviceAccounts': [
       { name: 'both', memberOf: ['ops', 'dev'] },
@@ -182,7 +182,7 @@ test('an account manager is who has one of the roles for it', async (t) => {
   assert.deepEqual([(await viewOf('ann')).accountManager, (await viewOf('bob')).accountManager], [true, false])
 })
 
-test('whoever is not known has the rights of somebody without roles where that is set', async (t) => {
+test('an unknown user has no roles where that is set', async (t) => {
   const declared = { '/permissions/applications': [{ name: 'closed', permissions: { READ: ['ops'] } }, { name: 'open' }] }
   const { viewOf } = await startService(t, { declared, permissions: { defaultToUnrestrictedUser: true } })
   const view = await viewOf('Stranger')
@@ -190,7 +190,7 @@ test('whoever is not known has the rights of somebody without roles where that i
   assert.deepEqual(grants(view), { closed: '', open: 'READ WRITE EXECUTE CREATE' })
 })
 
-test('merged roles have no capitals, blanks or repetitions, and lose none, whatever the sources give', () => {
+test('merged roles are normalized, unique and complete', () => {
   let state = 1
   const random = (below: number) => {
     state = (state * 1664525 + 1013904223) % 4294967296

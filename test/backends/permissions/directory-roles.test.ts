@@ -65,7 +65,7 @@ for (const [name, ldap, user, roles] of ways) {
   })
 }
 
-test('roles of the login stay beside the groups, and a synchronisation follows the directory', async (t) => {
+test('a synchronisation keeps login roles and follows the directory', async (t) => {
   const service = await start(t)
   if (service === undefined) return
   const { ask, rolesOf } = service
@@ -80,7 +80,7 @@ test('roles of the login stay beside the groups, and a synchronisation follows t
   assert.deepEqual(await rolesOf('bob'), ['dev LDAP', 'people EXTERNAL'])
 })
 
-test('a directory that takes the call and says nothing does not keep a login', async (t) => {
+test('a silent directory does not delay a login', async (t) => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   t.after(() => silent.close())
   await once(silent, 'listening')
@@ -98,7 +98,7 @@ async function removeGroup({ url }: DirectoryServer, name: string): Promise<void
   await client.unbind()
 }
 
-test('while the directory is silent, logins have the roles that it gave last, and the log says so', async (t) => {
+test('logins keep their last roles while the directory is silent', async (t) => {
   const service = await start(t)
   if (service === undefined) return
   const { directory, ask, rolesOf, lines } = service
@@ -122,7 +122,7 @@ test('while the directory is silent, logins have the roles that it gave last, an
   assert.equal(said('the provider of roles can be asked again').length, 0)
 })
 
-test('when the directory is back, the roles that were missed are brought in without anybody logging in again', async (t) => {
+test('a returning directory updates roles without a login', async (t) => {
   const service = await start(t, {}, { permissions: { syncDelayMs: 20 } })
   if (service === undefined) return
   const { directory, ask, rolesOf, changes } = service
@@ -134,7 +134,7 @@ test('when the directory is back, the roles that were missed are brought in with
   assert.deepEqual(await rolesOf('alice'), ['dev LDAP', 'people EXTERNAL', 'role_ops LDAP', 'team, east LDAP'])
 })
 
-test('a directory that was just found silent is not waited for by the next login', async (t) => {
+test('the next login does not wait for a silent directory', async (t) => {
   let now = Date.UTC(2026, 6, 1)
   const service = await start(t, {}, { now: () => now })
   if (service === undefined) return

@@ -23,7 +23,7 @@ const documented = { ...BackendKeys.shape, ...PermissionServiceKeys.shape, ...Pe
 const table = [...guide.matchAll(/^\| `([a-zA-Z0-9.-]+)` \| (\S+) \|/gm)].map(([, key = '', value = '']) => [key, value] as const)
 
 for (const [key, value] of table) {
-  test(`${key} is ${value} unless something else is set, as the table of the guide says`, () => {
+  test(`${key} defaults to ${value} as in the guide`, () => {
     const preset = documented[key]?.parse(undefined)
     const shown = Array.isArray(preset) ? preset.join(', ') || 'none' : String(preset)
     assert.equal(shown, value.replaceAll('`', ''))
@@ -32,7 +32,7 @@ for (const [key, value] of table) {
 
 const toSettings = (text: string) => parse(text) as GatewaySettings
 
-test('with the file of the guide, users have its roles besides those of the login, and a change counts once it is read', async (t) => {
+test("the guide's file adds roles to those of the login", async (t) => {
   const file = createRoleFile(t, {})
   file.writeText(roleFile)
   const { ask, add } = await startSeeded(t, toSettings(byFile.replace('/etc/fairlead/roles.yml', file.path)))
@@ -52,7 +52,7 @@ test('with the file of the guide, users have its roles besides those of the logi
   assert.deepEqual(await rolesOf('bob@example.org'), ['qa'])
 })
 
-test('with the directory of the guide, the groups of a user become roles', async (t) => {
+test("the guide's directory turns groups into roles", async (t) => {
   const ldif = ['Release Managers', 'role_x']
     .map((name) => `dn: cn=${name},ou=groups,${root}\nobjectClass: groupOfNames\ncn: ${name}\nmember: ${userDn('alice')}`)
     .join('\n\n')
@@ -69,7 +69,7 @@ test('with the directory of the guide, the groups of a user become roles', async
   assert.deepEqual(await rolesOf('stranger'), ['people'])
 })
 
-test('with the rules of the guide, names decide who creates and who reads', async (t) => {
+test("the guide's rules decide by name", async (t) => {
   const { ask, add, createApplication } = await startSeeded(t, toSettings(byRules))
   const people = { sam: 'shop', pat: 'platform', sue: 'staff' }
   for (const [name, role] of Object.entries(people)) await add(name, [role])

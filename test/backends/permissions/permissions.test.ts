@@ -40,7 +40,7 @@ async function startPermissions(t: TestContext, options: { dataDir?: string; fro
 
 const all = ['READ', 'WRITE', 'EXECUTE', 'CREATE']
 
-test('a user may do what the roles of the login allow, and everything where nothing is restricted', async (t) => {
+test("rights follow the login's roles; unrestricted resources are open", async (t) => {
   const { ask, viewOf } = await startPermissions(t)
   assert.deepEqual(await ask('PUT', '/roles/Ann', [' OPS ', 'ops', '']), { status: 200, body: undefined })
   assert.deepEqual(await viewOf('ann'), {
@@ -67,7 +67,7 @@ test('a user may do what the roles of the login allow, and everything where noth
   })
 })
 
-test('a user without roles sees what is unrestricted, and a new login replaces the old roles', async (t) => {
+test('a new login replaces the old roles', async (t) => {
   const { ask, viewOf } = await startPermissions(t)
   await ask('PUT', '/roles/ann', ['ops'])
   await ask('POST', '/roles/ann')
@@ -119,7 +119,7 @@ test('a name with any characters is one path segment', async (t) => {
   assert.equal((await viewOf('__proto__')).name, '__proto__')
 })
 
-test('a service account is usable by who has all its roles, and has those roles itself', async (t) => {
+test('a service account has its roles and needs them', async (t) => {
   const { ask, viewOf } = await startPermissions(t)
   await ask('PUT', '/roles/ann', ['ops', 'dev'])
   await ask('PUT', '/roles/bob', ['ops'])
@@ -201,7 +201,7 @@ test('roles survive a restart', async (t) => {
   assert.deepEqual((await after.viewOf('ann')).roles, [{ name: 'ops', source: 'EXTERNAL' }])
 })
 
-test('while the definitions cannot be read no view is given, rather than one without restrictions', async (t) => {
+test('unreadable definitions give no view', async (t) => {
   const { ask } = await startPermissions(t, { front50: { status: 500, body: {} } })
   await ask('POST', '/roles/ann')
   assert.equal((await ask('GET', '/authorize/ann')).status, 503)

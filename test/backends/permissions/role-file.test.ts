@@ -58,7 +58,7 @@ function startWithFile(
   return startService(t, { permissions: { roleSource: { kind: 'file', path }, syncDelayMs }, dataDir })
 }
 
-test('roles of the login and of the file are merged, and each says where it comes from', async (t) => {
+test('roles of login and file merge with their origins', async (t) => {
   const file = createRoleFile(t, { Ann: ['ops', 'Night'] })
   const { ask, rolesOf } = await startWithFile(t, file.path)
   await ask('PUT', '/roles/ann', ['dev', 'OPS'])
@@ -67,7 +67,7 @@ test('roles of the login and of the file are merged, and each says where it come
   assert.deepEqual(await rolesOf('bob'), ['dev EXTERNAL'])
 })
 
-test('a role that login and file both give stays when one of them takes it away', async (t) => {
+test('a role from two sources outlives the loss of one', async (t) => {
   const file = createRoleFile(t, { ann: ['ops'] })
   const { ask, rolesOf } = await startWithFile(t, file.path)
   await ask('PUT', '/roles/ann', ['ops'])
@@ -79,7 +79,7 @@ test('a role that login and file both give stays when one of them takes it away'
   assert.deepEqual(await rolesOf('ann'), ['ops FILE'])
 })
 
-test('a login reads a file that has changed, which then counts for everybody', async (t) => {
+test('a login reloads a changed file for all users', async (t) => {
   const file = createRoleFile(t, { ann: ['ops'] })
   const { ask, rolesOf, changes } = await startWithFile(t, file.path)
   for (const user of ['ann', 'bob']) await ask('POST', `/roles/${user}`)
@@ -92,7 +92,7 @@ test('a login reads a file that has changed, which then counts for everybody', a
   assert.ok(changes() > before)
 })
 
-test('POST /roles/sync reads a file that has changed, keeps the roles of logins, and says that permissions have changed', async (t) => {
+test('POST /roles/sync reloads the file and keeps login roles', async (t) => {
   const file = createRoleFile(t, { ann: ['ops'], bob: ['ops'], cleo: ['dev'] })
   const { ask, rolesOf, changes } = await startWithFile(t, file.path)
   for (const user of ['ann', 'bob', 'cleo']) await ask('PUT', `/roles/${user}`, ['people'])
@@ -107,7 +107,7 @@ test('POST /roles/sync reads a file that has changed, keeps the roles of logins,
   assert.equal(changes(), before + 1)
 })
 
-test('a refresh of some roles concerns those who had them and those who have them now', async (t) => {
+test('a refresh of roles covers their old and new users', async (t) => {
   const file = createRoleFile(t, { ann: ['ops'], bob: [], cleo: ['dev'] })
   const { ask, rolesOf } = await startWithFile(t, file.path)
   for (const user of ['ann', 'bob', 'cleo']) await ask('POST', `/roles/${user}`)
@@ -126,7 +126,7 @@ test('the file is read again from time to time without anybody asking', async (t
   assert.deepEqual(await rolesOf('ann'), ['dev FILE'])
 })
 
-test('a file that is replaced by one of the same length and time is noticed', async (t) => {
+test('a replaced file of equal length and time is noticed', async (t) => {
   const file = createRoleFile(t, { ann: ['one'] })
   utimesSync(file.path, 1, 1)
   const { ask, rolesOf } = await startWithFile(t, file.path)
@@ -141,7 +141,7 @@ for (const [what, spoil] of [
   ['spoilt', (file: ReturnType<typeof createRoleFile>) => file.writeText('users: [')],
   ['removed', (file: ReturnType<typeof createRoleFile>) => rmSync(file.path)],
 ] as const) {
-  test(`when the file is ${what}, its last content stays in force, also for new logins, and the log says so once`, async (t) => {
+  test(`a file that is ${what} leaves its last content in force`, async (t) => {
     const file = createRoleFile(t, { ann: ['ops'], bob: ['dev'] })
     const { ask, rolesOf, lines } = await startWithFile(t, file.path, { syncDelayMs: 5 })
     await ask('POST', '/roles/ann')
@@ -163,7 +163,7 @@ for (const [what, spoil] of [
   })
 }
 
-test('after a restart the first view already follows the file as it is then', async (t) => {
+test('the first view after a restart follows the file', async (t) => {
   const file = createRoleFile(t, { ann: ['ops'] })
   const before = await startWithFile(t, file.path, { dataDir: file.folder })
   await before.ask('PUT', '/roles/ann', ['people'])
@@ -173,7 +173,7 @@ test('after a restart the first view already follows the file as it is then', as
   assert.deepEqual(await after.rolesOf('ann'), ['dev FILE', 'people EXTERNAL'])
 })
 
-test('a file that is spoilt while the service is restarted leaves the roles that it gave before', async (t) => {
+test('an invalid file at a restart leaves the earlier roles', async (t) => {
   const file = createRoleFile(t, { ann: ['ops'] })
   const before = await startWithFile(t, file.path, { dataDir: file.folder })
   await before.ask('PUT', '/roles/ann', ['people'])
@@ -192,7 +192,7 @@ test('roles of a file count no longer once no file is configured', async (t) => 
   assert.deepEqual(await after.rolesOf('ann'), ['people EXTERNAL'])
 })
 
-test('whoever logs out is forgotten with all roles, and a synchronisation does not bring them back', async (t) => {
+test('a logout removes all roles for good', async (t) => {
   const file = createRoleFile(t, { ann: ['ops'] })
   const { ask } = await startWithFile(t, file.path)
   await ask('POST', '/roles/ann')

@@ -33,7 +33,7 @@ test('without any key, logins alone give roles, and unknown applications are ope
   })
 })
 
-test('the keys of Fiat are read in any spelling, lists as one text, too', async (t) => {
+test("Fiat's keys are read in any spelling", async (t) => {
   const where = places(
     t,
     `

@@ -11,7 +11,7 @@ import { basic } from '../../login/support.ts'
 import { createHome, startServe } from '../../support/serve.ts'
 import { createRoleFile, startService } from './support.ts'
 
-test('users of the first version are there with their roles, which the login brought', async (t) => {
+test('users of the first version keep their login roles', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-permissions-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const db = openDatabase(join(dataDir, 'backends.db'))
@@ -27,7 +27,7 @@ test('users of the first version are there with their roles, which the login bro
   assert.deepEqual(await rolesOf('ann'), ['dev EXTERNAL', 'night FILE', 'ops FILE'])
 })
 
-test('roles of login and file that were given out are there after the process was killed', async (t) => {
+test('roles of login and file survive a killed process', async (t) => {
   const home = createHome(t)
   const path = join(home, 'roles.yml')
   writeFileSync(path, 'users: [{username: admin, roles: [night]}]')

@@ -83,7 +83,7 @@ for (const [pattern, text, whole, anywhere] of patterns) {
   })
 }
 
-test('what Java refuses is malformed, and what it would take and this does not is unsupported', () => {
+test('patterns invalid in Java are malformed, others unsupported', () => {
   const malformed = ['(', 'a)', '*a', 'a**', '[b-a]', 'a{3,1}', '\\', '[a', '{', '(?<1>a)', '(?<a>b)(?<a>c)', '\\y', '(?y)a']
   const unsupported = ['(a)\\1', '\\k<a>', 'a*+', 'a++', '(?>a)', '\\Ga', '\\X', '\\p{InGreek}', 'a{99999}', '(a{999}){999}']
   for (const pattern of malformed) assert.equal(findRegexProblem(pattern)?.kind, 'malformed', pattern)
