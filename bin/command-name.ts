@@ -20,7 +20,7 @@ export interface Call {
 }
 
 /** A gateway in whose log a command appears: it is read in another terminal, perhaps outside of the container. */
-export interface LoggedBy {
+interface LoggedBy {
   readonly dataDir: string
 }
 

@@ -28,7 +28,7 @@ SERVER_PORT=8084 fairlead serve. The directory docs/ describes all of them.
 `
 
 /** Each command answers with the exit status of the process; undefined while it goes on working. */
-export type Command = (args: readonly string[]) => Promise<number | undefined>
+type Command = (args: readonly string[]) => Promise<number | undefined>
 
 interface Loaded {
   readonly run: Command

@@ -1,6 +1,6 @@
 /** Distinguished names of certificates and directories as text: read, compared as X.500 says, written, and filled with values. */
 
-export interface NameAttribute {
+interface NameAttribute {
   /** Dotted numbers; of an attribute that is not known here, its keyword in lower case. */
   readonly type: string
   /** The text, or `#` and the encoded value in hexadecimal digits when it is no text. */
@@ -53,7 +53,7 @@ function normalize(value: string): string {
 }
 
 /** The name as text, and the same text with blanks in place of what, inside a value, would look like structure. */
-export interface JavaName {
+interface JavaName {
   readonly text: string
   readonly masked: string
 }

@@ -114,7 +114,7 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes
 
-export interface ErrorDetails {
+interface ErrorDetails {
   /** Reaches the log only. */
   cause?: unknown
   /** Replaces the status of the table, for errors that a service decided. */

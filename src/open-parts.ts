@@ -1,13 +1,13 @@
 /** Parts that are opened one after another and closed together, the last one first. */
 
-export interface Closable {
+interface Closable {
   close?(): Promise<void> | void
 }
 
 /** Has the part closed with the others. @returns the part */
 export type Keep = <Part extends Closable | undefined>(part: Part) => Part
 
-export interface OpenParts<Result> {
+interface OpenParts<Result> {
   readonly result: Result
   /** Closes every part, even when one of them fails. @throws {Error} the failure, after the others are closed */
   close(): Promise<void>

@@ -3,12 +3,13 @@
  * grep (one recipe needs jq), by a user without special rights, and with whatever Node the machine has.
  */
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { runInBash } from './support/bash.ts'
 import { startInstance } from './support/instance.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -38,16 +39,16 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
   await t.test('with a wrong password they end, and say why', async () => {
     const wrong = commands.replace(/^PASSWORD=.*/, 'PASSWORD=battery-staple')
     assert.notEqual(wrong, commands)
-    await assert.rejects(runInBash(wrong), /The user name or the password is wrong/)
+    await assert.rejects(run(t, wrong), /The user name or the password is wrong/)
   })
 
-  const output = await runInBash(commands)
+  const output = await run(t, commands)
   assert.equal(output.trim().split('\n').at(-1), '"status":"SUCCEEDED"')
 
   await t.test('the recipes print what they announce, one after the other', async () => {
     const recipes = recipesOf('docs/guides/recipes.md')
     const script = recipes.map(({ commands, heading }) => `echo '## ${heading}'\n${commands}`).join('\n')
-    const printed = await runInBash(`set -e\n${script}`.replaceAll('localhost:8084', `127.0.0.1:${port}`))
+    const printed = await run(t, `set -e\n${script}`.replaceAll('localhost:8084', `127.0.0.1:${port}`))
     assert.equal(printed, recipes.map(({ heading, prints }) => `## ${heading}\n${prints}`).join(''))
   })
 
@@ -56,7 +57,7 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
     const [alias = '', ...lines] = block.split('\n')
     assert.ok(readFileSync(join(root, 'README.md'), 'utf8').includes(`\n${alias}\n`))
     const outputs: string[] = []
-    for (const line of lines) outputs.push(await runInBash(`shopt -s expand_aliases\n${alias}\n${line} <<< new-password`, env))
+    for (const line of lines) outputs.push(await run(t, `shopt -s expand_aliases\n${alias}\n${line} <<< new-password`, env))
     assert.deepEqual(outputs, ['user kim created with dev\n', outputs[1], 'admin\tadmins\nkim\tdev\n'])
     for (const user of ['kim', 'admin']) {
       const asked = await fetch(`http://127.0.0.1:${port}/auth/user`, {
@@ -67,14 +68,14 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
   })
 })
 
-test('the request of the quick start fails at a redirect', async () => {
+test('the request of the quick start fails at a redirect', async (t) => {
   const [, use = ''] = blocksOf('README.md', 'Quick start')
   const redirecting = createServer((_request, response) => response.writeHead(302, { location: '/login' }).end())
   await new Promise<void>((listening) => redirecting.listen(0, '127.0.0.1', listening))
   try {
     const { port } = redirecting.address() as AddressInfo
     const [definition = ''] = /^api\(\).*?; }$/ms.exec(use) ?? []
-    await assert.rejects(runInBash(`${definition.replace('localhost:8084', `127.0.0.1:${port}`)}\napi /version`))
+    await assert.rejects(run(t, `${definition.replace('localhost:8084', `127.0.0.1:${port}`)}\napi /version`))
   } finally {
     redirecting.close()
   }
@@ -104,12 +105,10 @@ function blocksOf(file: string, heading: string): string[] {
   return [...section.matchAll(/```bash\n(.*?)\n```/gs)].map(([, block = '']) => block)
 }
 
-function runInBash(commands: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const options = { timeout: 60_000, cwd: root, env, ...(uid !== undefined && { uid, gid: uid }) }
-    execFile('bash', ['-c', `set -o pipefail\n${commands}`], options, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout)
-      else reject(new Error(`${error.message}\n${stdout}\n${stderr}`))
-    })
-  })
+/** @throws {Error} with what the commands printed, when they fail */
+async function run(t: TestContext, commands: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  const options = { timeout: 60_000, cwd: root, env, ...(uid !== undefined && { uid, gid: uid }) }
+  const { code, output, errors } = await runInBash(t, `set -o pipefail\n${commands}`, options)
+  if (code !== 0) throw new Error(`${output}\n${errors}`)
+  return output
 }

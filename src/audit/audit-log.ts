@@ -5,7 +5,7 @@ import type { AuditSink } from './audit-sink.ts'
 import type { AuditEvent, AuditPage, AuditQuery } from './event.ts'
 import { findInterrupted } from './interrupted.ts'
 
-export interface AuditLogOptions {
+interface AuditLogOptions {
   sink: AuditSink
   log: FastifyBaseLogger
   /** Undefined keeps records for ever. */

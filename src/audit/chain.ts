@@ -9,7 +9,7 @@ export interface ChainHead {
   readonly hash: string
 }
 
-export interface SealedRecord {
+interface SealedRecord {
   readonly record: AuditRecord
   /** JSON without a line break. */
   readonly line: string

@@ -8,7 +8,7 @@ import { type ChainHead, chainStart, parseRecord, sealEvents } from './chain.ts'
 import { type AuditEvent, type AuditPage, type AuditQuery, type AuditRecord, matchesQuery, toPage } from './event.ts'
 import { dropIncompleteLine, firstLine, lastLine, linesOf } from './lines.ts'
 
-export interface FileSinkOptions {
+interface FileSinkOptions {
   /** Absolute path of the file that grows. */
   file: string
   maxBytes: number

@@ -7,7 +7,7 @@ const longestMs = 2 * 3_600_000
 /** Where other processes write, too, a change that was begun a moment ago may still be under way in one of them. */
 const patienceMs = 15 * 60_000
 
-export interface Search {
+interface Search {
   /** Begins the names of the changes of this process, which are under way. */
   readonly process: string
   readonly nowMs: number

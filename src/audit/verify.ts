@@ -1,7 +1,7 @@
 /** Examines the chain of an audit log: whether each record is as it was written, and none is missing between two others. */
 import { type ChainHead, chainStart, formatCanonical, hashOf, parseRecord } from './chain.ts'
 
-export interface ChainBreak {
+interface ChainBreak {
   /** Counts from 1, through all files. */
   readonly line: number
   readonly problem: string

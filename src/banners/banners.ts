@@ -52,7 +52,7 @@ export interface BannerSettings {
   readonly maxMessageLength: number
 }
 
-export interface BannerOptions {
+interface BannerOptions {
   settings: BannerSettings
   store: BannerStore
   log: Logger

@@ -9,7 +9,7 @@ import { formatPath, type Problem } from './problems.ts'
 import { namesAt, readSources } from './sources.ts'
 import { createMap, findNode, type MapNode, mergeNodes, type Node } from './tree.ts'
 
-export interface Combined {
+interface Combined {
   root: Node
   placeholders: Placeholders
   problems: Problem[]

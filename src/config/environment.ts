@@ -15,7 +15,7 @@ const ownPrefixes = /^(?:FAIRLEAD|SERVICES|SECURITY|SPRING_SECURITY|OKHTTPCLIENT
 /** What Kubernetes and Docker set for each service of the namespace, such as `REDIS_PORT=tcp://10.0.0.7:6379`. */
 const serviceLink = /_(?:(?:SERVICE_HOST|SERVICE_PORT|PORT|NAME)$|SERVICE_PORT_\w|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w|$)|ENV_\w)/
 
-export interface EnvironmentFindings extends Findings {
+interface EnvironmentFindings extends Findings {
   notices: string[]
 }
 

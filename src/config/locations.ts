@@ -16,7 +16,7 @@ export interface Places {
 }
 
 /** A directory, and which names count there; or one file. */
-export interface Location {
+interface Location {
   path: string
   names: readonly string[]
   required: boolean

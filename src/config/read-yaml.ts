@@ -3,7 +3,7 @@ import type { Alias, Document, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq, Node 
 import type { Origin, Problem } from './problems.ts'
 import { createMap, createScalar, type MapNode, type Node } from './tree.ts'
 
-export interface YamlFile {
+interface YamlFile {
   /** The documents as written: keys are neither split at dots nor brought to their usual spelling. */
   documents: MapNode[]
   problems: Problem[]

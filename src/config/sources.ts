@@ -34,7 +34,7 @@ export const SourceKeys = z.strictObject({
   'spring.application.name': withoutEffect('Is always `gate`.'),
 })
 
-export interface Source {
+interface Source {
   /** As shown to the operator: relative to the working directory or the home directory where it is below it. */
   name: string
   /** One of Spinnaker's files that all its services read. */
@@ -42,7 +42,7 @@ export interface Source {
   documents: SourceDocument[]
 }
 
-export interface SourceDocument {
+interface SourceDocument {
   root: MapNode
   findings: Findings
 }
@@ -52,7 +52,7 @@ export interface Sources {
   profiles: string[]
 }
 
-export interface Reading {
+interface Reading {
   known: KnownKey
   problems: Problem[]
   notices: string[]

@@ -17,7 +17,7 @@ export interface MapNode {
   origin: Origin
 }
 
-export interface ListNode {
+interface ListNode {
   kind: 'list'
   items: Node[]
   origin: Origin

@@ -18,7 +18,7 @@ export interface Groups {
   load(user: DirectoryUser, search: Search): Promise<{ roles: string[]; cut: boolean }>
 }
 
-export interface DirectoryUser {
+interface DirectoryUser {
   readonly dn: string
   readonly username: string
   /** Names of groups that stand in the entry of the user. */

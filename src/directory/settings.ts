@@ -51,7 +51,7 @@ export const directoryKeys = {
   connectTimeout: duration('ms').prefault('5s').describe('Connect timeout.'),
   readTimeout: duration('ms').prefault('10s').describe('Read timeout.'),
 } as const
-export type DirectoryKeys = z.infer<z.ZodObject<typeof directoryKeys>>
+type DirectoryKeys = z.infer<z.ZodObject<typeof directoryKeys>>
 
 export interface LdapServer {
   readonly secure: boolean

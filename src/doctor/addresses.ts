@@ -15,7 +15,7 @@ export interface Address {
   readonly needed: boolean
 }
 
-export interface Place {
+interface Place {
   /** Without a trailing slash. */
   readonly baseUrl: string
   readonly contextPath: string

@@ -5,7 +5,7 @@ import { formatSessionCookie } from '../sessions/session-cookie.ts'
 import { listAddresses } from './addresses.ts'
 import { type Finding, findingsOn } from './finding.ts'
 
-export interface BalancerOptions {
+interface BalancerOptions {
   readonly config: Config
   /** As browsers see it, without a trailing slash. */
   readonly publicUrl: string

@@ -14,7 +14,7 @@ import { type Check, type Finding, findingsOn, type Patience, type Reporter } fr
 
 const network = 'check the address, the network between, and the authorities that this machine trusts (NODE_EXTRA_CA_CERTS)'
 
-export interface OAuth2Surroundings {
+interface OAuth2Surroundings {
   /** Address of the gateway as browsers see it. */
   readonly baseUrl: string
   readonly names: NameSettings

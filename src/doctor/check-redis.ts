@@ -17,7 +17,7 @@ import { createRedisSessionStore } from '../sessions/redis-session-store.ts'
 import { blocksOf, judgeExpiry } from './expiry.ts'
 import { type Check, type Finding, findingsOn, type Patience } from './finding.ts'
 
-export interface RedisUse {
+interface RedisUse {
   readonly settings: RedisSettings
   /** What is kept there besides sessions: which assertions were used, API tokens, the audit log, and counts of requests. */
   readonly saml: boolean

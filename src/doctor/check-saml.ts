@@ -9,7 +9,7 @@ import { judgeNames, type NameSettings } from './check-names.ts'
 import { judgeExpiry, toDay } from './expiry.ts'
 import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
 
-export interface SamlSurroundings {
+interface SamlSurroundings {
   readonly patience: Patience
   readonly names: NameSettings
   /** Milliseconds since the epoch. */

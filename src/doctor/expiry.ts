@@ -7,7 +7,7 @@ import type { Finding, Reporter } from './finding.ts'
 const dayMs = 86_400_000
 const soonMs = 14 * dayMs
 
-export interface Shown {
+interface Shown {
   /** `the certificate of the main port` */
   readonly what: string
   readonly certificate: X509Certificate

@@ -26,7 +26,7 @@ export interface AccessQuestion extends AccessSubject {
   readonly operation: string
 }
 
-export interface AccessAnswer {
+interface AccessAnswer {
   readonly decision: Judged['decision']
   /** For people, one fact each. */
   readonly lines: readonly string[]

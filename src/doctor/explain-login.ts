@@ -23,7 +23,7 @@ import { isListening } from './check-services.ts'
 import { observePermissions } from './observe-permissions.ts'
 import { openQuestions } from './open-questions.ts'
 
-export interface Step {
+interface Step {
   readonly verdict: StepVerdict
   readonly text: string
 }
@@ -38,7 +38,7 @@ export interface Judgement {
   readonly reason: string | undefined
 }
 
-export interface RoleOrigin {
+interface RoleOrigin {
   readonly role: string
   readonly from: string
 }
@@ -55,7 +55,7 @@ export interface Explanation {
   readonly notes: readonly string[]
 }
 
-export interface ExplainOptions {
+interface ExplainOptions {
   readonly config: Config
   readonly presented: Presented
   /** What to type for `fairlead <words>`. */

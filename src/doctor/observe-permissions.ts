@@ -3,7 +3,7 @@ import type { User } from '../http/request-state.ts'
 import { listOf } from '../login/trace.ts'
 import type { LoginReport, Permissions } from '../permissions/permissions.ts'
 
-export interface Observation {
+interface Observation {
   /** It is configured and does not run at present. */
   readonly isAbsent: boolean
   /** Told what would have been reported. */

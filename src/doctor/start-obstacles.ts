@@ -11,7 +11,7 @@ import { checkNewUser } from '../login/form/users.ts'
 import { explainDatabaseFault } from '../storage/database-fault.ts'
 import { lockFile } from '../storage/file-lock.ts'
 
-export interface Obstacle {
+interface Obstacle {
   /** What is in the way, and what to do. */
   readonly text: string
   /** Something runs that a start would follow, most often the gateway that is to be restarted. */

@@ -20,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-export interface AuditedAnswersOptions {
+interface AuditedAnswersOptions {
   audit: AuditLog
   /** Refuses what cannot be recorded. */
   required: boolean

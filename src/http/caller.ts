@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http'
  * `page`: a browser opens it, so the login page helps. `web-ui`: a script of Deck, which notices the end of a session by the
  * login page that it is redirected to, and by nothing else. `program`: everything else; it needs a status that says what is wrong.
  */
-export type Caller = 'page' | 'web-ui' | 'program'
+type Caller = 'page' | 'web-ui' | 'program'
 
 export function callerOf(headers: IncomingHttpHeaders): Caller {
   if (isNavigation(headers)) return 'page'

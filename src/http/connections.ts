@@ -42,7 +42,7 @@ export const connectionTimes: ConnectionTimes = {
   checkMs: 30_000,
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   times: ConnectionTimes
   /** A client that takes nothing of its answer for this long, in milliseconds, is disconnected. 0: never. */
   writeTimeoutMs: number

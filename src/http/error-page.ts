@@ -2,7 +2,7 @@
 import type { ErrorCode, GatewayError, PageParts } from '../errors.ts'
 import { createPage, escapeHtml, type Page, type Site } from './page.ts'
 
-export interface ErrorPageOptions {
+interface ErrorPageOptions {
   readonly site: Site
   /** Leads an administrator to the line in the log. */
   readonly requestId: string

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 
-export interface LingerBounds {
+interface LingerBounds {
   readonly maxBytes: number
   /** In all. */
   readonly maxMs: number

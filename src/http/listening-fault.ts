@@ -1,7 +1,7 @@
 /** Why a port cannot be listened on, in words, with what to do. */
 import type { HttpSettings } from './settings.ts'
 
-export interface ListeningFault {
+interface ListeningFault {
   /** Of the error. */
   readonly code: string | undefined
   readonly address: string | undefined

@@ -15,7 +15,7 @@ export interface OriginSettings {
   headers: ForwardedHeaders
 }
 
-export interface Origin {
+interface Origin {
   clientAddress: string
   scheme: 'http' | 'https'
   baseUrl: string

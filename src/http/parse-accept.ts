@@ -1,6 +1,6 @@
 /** Chooses the media type of an answer from the Accept header. */
 
-export type AnswerFormat = 'json' | 'yaml' | 'text'
+type AnswerFormat = 'json' | 'yaml' | 'text'
 
 /** Gate knows no other name of YAML, and answers 406 to them. */
 const formats: Readonly<Record<string, AnswerFormat>> = {

@@ -6,7 +6,7 @@ import { JsonScan, parseScanned, UnsafeJsonError } from '../json/json.ts'
 import { codingOf, decodeBody } from './content-coding.ts'
 import { inviteBody } from './expect-continue.ts'
 
-export type BodyType = 'json' | 'yaml' | 'text' | 'other'
+type BodyType = 'json' | 'yaml' | 'text' | 'other'
 
 /** YAML takes seconds a megabyte to read. */
 const maxYamlBytes = 500_000

@@ -5,7 +5,7 @@ import { logAccess, type Outcome } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { noteThatCounts } from './audited-answers.ts'
 
-export interface AnswerRecords {
+interface AnswerRecords {
   readonly log: Logger
   readonly metrics: Metrics
   /** Paths whose successful answers stay out of the log: probes ask every few seconds. */

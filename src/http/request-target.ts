@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /** `url` is the path with its query; `problem` says why the request is refused. */
-export type RequestTarget = { readonly url: string } | { readonly problem: string }
+type RequestTarget = { readonly url: string } | { readonly problem: string }
 
 const absoluteForm = /^(https?):\/\/([^/?#]*)(.*)$/is
 

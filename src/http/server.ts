@@ -23,7 +23,7 @@ import { readTarget } from './request-target.ts'
 
 const clientGone = 499
 
-export interface HttpServerOptions {
+interface HttpServerOptions {
   log: FastifyBaseLogger
   origin: OriginSettings
   /** `/health/` means `/health`. */

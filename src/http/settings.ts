@@ -167,7 +167,7 @@ export const HttpKeys = z.strictObject({
 })
 export type HttpKeys = z.infer<typeof HttpKeys>
 
-export interface HttpSurroundings {
+interface HttpSurroundings {
   /** Every service is embedded, so only this machine must reach the listener. */
   standalone: boolean
   inKubernetes: boolean

@@ -10,7 +10,7 @@ export interface SheddingSettings {
   chancePercent: number
 }
 
-export interface SheddingSurroundings {
+interface SheddingSurroundings {
   /** Milliseconds since the epoch. */
   now?: () => number
   /** From 0 up to 1, without it. */

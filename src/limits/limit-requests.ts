@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-export interface LimitSurroundings {
+interface LimitSurroundings {
   counters: Counters
   /** Where limits may be changed while the gateway runs. */
   runTimeLimits?: RunTimeLimitsReader | undefined

@@ -32,7 +32,7 @@ end
 return answer
 `)
 
-export interface RedisCountersOptions {
+interface RedisCountersOptions {
   redis: Redis
   log: FastifyBaseLogger
   /** Counts while Redis is unavailable; without it, no request is limited then. */

@@ -40,7 +40,7 @@ const maxNameLength = 200
 const maxComplaints = 1000
 const maxRateSeconds = 86_400
 
-export interface RunTimeLimitsOptions {
+interface RunTimeLimitsOptions {
   redis: Redis
   log: FastifyBaseLogger
   /** Milliseconds since the epoch. */

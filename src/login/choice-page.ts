@@ -1,7 +1,7 @@
 /** The login page where several identity providers are configured. */
 import { createPage, escapeHtml, type Page, type Site } from '../http/page.ts'
 
-export interface Choice {
+interface Choice {
   readonly label: string
   /** Below the context path. */
   readonly path: string

@@ -2,7 +2,7 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
 
-export interface CompletedLoginsOptions {
+interface CompletedLoginsOptions {
   /** Shared by replicas; without it, this process knows what it has completed. */
   redis: Redis | undefined
   /** Milliseconds since the epoch. */

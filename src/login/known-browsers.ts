@@ -9,7 +9,7 @@ import type { RequestState } from '../http/request-state.ts'
 import { toUserKey } from '../user-name.ts'
 import { deriveKey, type LoginKeys } from './login-keys.ts'
 
-export interface KnownBrowsersOptions {
+interface KnownBrowsersOptions {
   keys: LoginKeys
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string

@@ -21,7 +21,7 @@ export interface PendingLogin {
   readonly values: Readonly<Record<string, string>>
 }
 
-export interface LoginCookiesOptions {
+interface LoginCookiesOptions {
   rules: CookieRules
   keys: LoginKeys
   /** Milliseconds since the epoch. */

@@ -26,7 +26,7 @@ export interface PageOptions extends Site {
   readonly ui: UiAddress
 }
 
-export interface LoginForm {
+interface LoginForm {
   readonly notice: ShownNotice | undefined
   /** As it was typed the last time. */
   readonly username: string | undefined

@@ -12,7 +12,7 @@ import { setCookie } from '../http/cookies.ts'
  */
 export type Loop = 'cookie' | 'session' | 'return'
 
-export interface LoopBreakerOptions {
+interface LoopBreakerOptions {
   /** Prefix of the gateway's paths, or empty. */
   contextPath: string
   /** Milliseconds since the epoch. */

@@ -32,7 +32,7 @@ const families: readonly Family[] = [
   { names: ['okta'], hosts: ['.okta.com', '.oktapreview.com', '.okta-emea.com', '.okta-gov.com', '.okta.mil'] },
 ]
 
-export interface ProviderNaming {
+interface ProviderNaming {
   /** Value of `provider`, or the id of the registration that stands for it. */
   readonly name: string | undefined
   /** Every configured address, that of the issuer included. */

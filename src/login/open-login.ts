@@ -34,7 +34,7 @@ import { TypedName } from './typed-name.ts'
 import { Unlocks } from './unlocks.ts'
 import type { CertificateTrust } from './x509/judge-certificate.ts'
 
-export interface LoginOptions {
+interface LoginOptions {
   settings: LoginSettings
   sessions: Sessions
   permissions: Permissions
@@ -67,7 +67,7 @@ export interface LoginOptions {
 }
 
 /** What the methods need, apart from sessions. */
-export type MethodOptions = Omit<LoginOptions, 'sessions'>
+type MethodOptions = Omit<LoginOptions, 'sessions'>
 
 export interface LoginMethods {
   /** In the order in which they are asked. */

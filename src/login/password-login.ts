@@ -16,13 +16,13 @@ import type { Presented, Trace } from './trace.ts'
 import type { TypedName } from './typed-name.ts'
 import type { Unlocks } from './unlocks.ts'
 
-export interface Known {
+interface Known {
   user: User
   credentialStamp?: string
 }
 
 /** The password is right, but the user may not sign in; the form shows the reason. */
-export interface Barred {
+interface Barred {
   notice: 'expired' | 'restricted'
 }
 
@@ -43,7 +43,7 @@ export interface PasswordSource {
   prepareStart?(): Promise<StartSteps>
 }
 
-export interface PasswordLoginOptions {
+interface PasswordLoginOptions {
   page: PageOptions
   prepareUser: PrepareUser
   browsers: KnownBrowsers

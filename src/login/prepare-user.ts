@@ -27,7 +27,7 @@ const maxWaitMs = 3000
 /** Why a name is refused and what to do, to follow "the user name". For methods that use it before the user is prepared, too. */
 export type ObjectionTo = (name: string, nameCase: NameCase) => string | undefined
 
-export interface PreparationOptions {
+interface PreparationOptions {
   objectionTo: ObjectionTo
   permissions: Permissions
   accounts: Accounts

@@ -15,7 +15,7 @@ import { createLoopError } from './loop-error.ts'
 import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
 import { toSavedRequest } from './saved-request.ts'
 
-export interface RequestLoginOptions {
+interface RequestLoginOptions {
   /** In the order in which they are tried; empty: no login is required. */
   methods: readonly LoginMethod[]
   sessions: Sessions

@@ -71,7 +71,7 @@ export const LoginKeys = z.strictObject({
 })
 export type LoginKeys = z.infer<typeof LoginKeys>
 
-export interface LoginSurroundings {
+interface LoginSurroundings {
   /** Every service is embedded; in front of Spinnaker, a difference to Gate is worth a word. */
   readonly standalone: boolean
   /** Active profiles. */

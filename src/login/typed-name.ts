@@ -5,7 +5,7 @@ import type { RequestState } from '../http/request-state.ts'
 import type { LoginKeys } from './login-keys.ts'
 import { seal, unseal } from './seal.ts'
 
-export interface TypedNameOptions {
+interface TypedNameOptions {
   keys: LoginKeys
   /** Empty, or a prefix such as `/api/v1`. */
   contextPath: string

@@ -21,7 +21,7 @@ interface UnlockStore {
   close(): void
 }
 
-export interface UnlocksOptions {
+interface UnlocksOptions {
   dataDir: string
   /** Shared by replicas; without it, processes share the data directory. */
   redis: Redis | undefined

@@ -25,7 +25,7 @@ import type { PermissionSettings } from './settings.ts'
 import type { SwitchPositions } from './switches.ts'
 import { type Asked, ViewLookups } from './view-lookups.ts'
 
-export interface PermissionsOptions {
+interface PermissionsOptions {
   settings: PermissionSettings
   upstreams: Upstreams
   /** Where logins, logouts and synchronisation go when `dynamicEndpoints.login` names another address than for reads. */

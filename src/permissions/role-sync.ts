@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 
-export interface RoleSyncOptions {
+interface RoleSyncOptions {
   /** Has the permission service read all roles again; ends early when the signal fires. Throws what its answer means. */
   synchronise: (signal: AbortSignal) => Promise<void>
   /** The synchronisation has ended. */

@@ -6,7 +6,7 @@ export interface SwitchPositions {
   readonly legacyFallback: boolean
 }
 
-export interface SwitchOptions {
+interface SwitchOptions {
   /** As the gateway was started. */
   positions: SwitchPositions
   /** Reads the configuration again. */

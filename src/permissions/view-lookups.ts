@@ -12,7 +12,7 @@ export interface Asked {
   readonly mayPass: boolean
 }
 
-export interface ViewLookupOptions {
+interface ViewLookupOptions {
   /** Puts one question. Never fails; ends early when the signal fires. */
   ask: (username: string, signal: AbortSignal) => Promise<Asked>
   /** Gets a view when it arrives, even if no request waits for it. */
@@ -27,7 +27,7 @@ export interface ViewLookupOptions {
   now: () => number
 }
 
-export interface ViewQuestion {
+interface ViewQuestion {
   readonly username: string
   /** The state of the permissions that the answer has to know; a later one will do. */
   readonly version: number

@@ -23,7 +23,7 @@ export function referenceOf(instance: JsonObject): unknown {
   return objectOf(instance['template'])['reference']
 }
 
-export interface StoredTemplate {
+interface StoredTemplate {
   /** With the tag or digest that the reference may carry. */
   name: string
   id: string

@@ -55,13 +55,13 @@ export const RedisKeys = z.strictObject({
 })
 export type RedisKeys = z.infer<typeof RedisKeys>
 
-export interface RedisNode {
+interface RedisNode {
   host: string
   port: number
 }
 
 /** Where the server is found. */
-export type RedisPlace =
+type RedisPlace =
   | ({ kind: 'server' } & RedisNode)
   | { kind: 'socket'; path: string }
   | { kind: 'sentinel'; master: string; nodes: RedisNode[]; username: string | undefined; password: string | undefined }

@@ -5,13 +5,13 @@ import type { SettingsReport } from '../setting.ts'
 import { explainUnreadable } from '../storage/file-fault.ts'
 
 /** PEM texts; the names are those of `tls.connect`. */
-export interface RedisTls {
+interface RedisTls {
   ca?: string
   cert?: string
   key?: string
 }
 
-export interface RedisTlsKeys {
+interface RedisTlsKeys {
   'redis.tls.enabled'?: boolean | undefined
   'redis.tls.caFile'?: string | undefined
   'redis.tls.certificateFile'?: string | undefined

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import { isWrongType, type Redis } from '../redis/redis.ts'
 import type { SessionStore, StoredSession } from './session-store.ts'
 
-export interface RedisSessionStoreOptions {
+interface RedisSessionStoreOptions {
   /** What a session may be idle for at most. */
   idleMs: number
   /** Milliseconds since the epoch. */

@@ -12,7 +12,7 @@ import { askStore, type SessionStore, type StoredSession } from './session-store
 import type { SessionSettings } from './settings.ts'
 import { openSqliteSessionStore } from './sqlite-session-store.ts'
 
-export interface SessionsOptions {
+interface SessionsOptions {
   settings: SessionSettings
   store: SessionStore
   /** Empty, or a prefix such as `/api/v1`. */
@@ -25,7 +25,7 @@ export interface SessionsOptions {
 }
 
 /** A session that was just started, with the identifier that only the browser gets to keep. */
-export interface StartedSession {
+interface StartedSession {
   readonly session: Session
   readonly id: string
 }

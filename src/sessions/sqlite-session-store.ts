@@ -6,7 +6,7 @@ import { explainDatabaseFault } from '../storage/database-fault.ts'
 import { openPrivateDatabase } from '../storage/private-files.ts'
 import type { SessionStore, StoredSession } from './session-store.ts'
 
-export interface SqliteSessionStoreOptions {
+interface SqliteSessionStoreOptions {
   /** Milliseconds since the epoch. */
   now: () => number
   log: FastifyBaseLogger

@@ -18,7 +18,7 @@ export interface Health {
   close(): void
 }
 
-export interface HealthOptions<Service extends string> {
+interface HealthOptions<Service extends string> {
   /** Services that are checked. */
   services: readonly Service[]
   /** The status with which a service answers; undefined when it does not. */

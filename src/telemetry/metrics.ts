@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { methodLabel } from './methods.ts'
 
 /** A metric as the reference describes it. */
-export interface MetricDescription {
+interface MetricDescription {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly labels: readonly string[]
@@ -11,7 +11,7 @@ export interface MetricDescription {
 }
 
 /** State that is asked for at each scrape. */
-export interface MetricSources {
+interface MetricSources {
   upstreamCalls(): Iterable<[service: string, pending: number]>
   /** Undefined when they cannot be counted at present. */
   liveSessions?: (() => number | undefined) | undefined
@@ -26,7 +26,7 @@ export interface EngineState {
   readonly queueAgesMs: Readonly<Record<string, number>>
 }
 
-export type LoginResult = 'success' | 'refused' | 'error'
+type LoginResult = 'success' | 'refused' | 'error'
 
 export interface Metrics {
   requestStarted(): void

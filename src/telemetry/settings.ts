@@ -13,8 +13,6 @@ const levels = {
   off: 'silent',
 } as const
 
-export type LogLevel = (typeof levels)[keyof typeof levels]
-
 const formats = ['auto', 'json', 'text'] as const
 
 export type LogFormat = (typeof formats)[number]

@@ -14,7 +14,7 @@ const propagators = ['tracecontext', 'baggage', 'none'] as const
 const protocols = ['http/protobuf'] as const
 const exporters = ['otlp', 'none'] as const
 
-export type Propagator = Exclude<(typeof propagators)[number], 'none'>
+type Propagator = Exclude<(typeof propagators)[number], 'none'>
 
 /** An empty variable means the same as none. */
 const text = z.string().optional()
@@ -67,7 +67,7 @@ export const TracingKeys = z.strictObject({
 })
 export type TracingKeys = z.infer<typeof TracingKeys>
 
-export interface Sampling {
+interface Sampling {
   kind: 'on' | 'off' | 'ratio'
   ratio: number
   followsParent: boolean

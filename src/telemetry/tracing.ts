@@ -18,7 +18,7 @@ export interface RequestSpan {
   end(request: AnsweredRequest): void
 }
 
-export interface AnsweredRequest {
+interface AnsweredRequest {
   /** The template of the path, as in `/applications/{application}`; undefined when there is none. */
   readonly route: string | undefined
   readonly operation: string | undefined
@@ -29,7 +29,7 @@ export interface AnsweredRequest {
   readonly errorCode: string | undefined
 }
 
-export interface CallSpan {
+interface CallSpan {
   /** What the service gets to know about the trace. */
   readonly headers: Readonly<Record<string, string>>
   /** @param status Undefined when no answer came. */

@@ -22,10 +22,10 @@ export const jsonList: AnswerForm = { kind: 'json', object: false, list: true, m
 export const objectOrList: AnswerForm = { kind: 'json', object: true, list: true, mayBeEmpty: false }
 export const noPage: AnswerForm = { kind: 'no-page' }
 
-export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
+type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 /** `unknown`: more bytes are needed. `null`: the whole answer is that word. */
-export type Verdict =
+type Verdict =
   | { readonly kind: 'fits' }
   | { readonly kind: 'null' }
   | { readonly kind: 'unknown' }

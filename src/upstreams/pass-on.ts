@@ -18,7 +18,7 @@ import {
   upstreamFailed,
 } from './upstreams.ts'
 
-export interface PassOnOptions {
+interface PassOnOptions {
   service: ServiceName
   call: UpstreamCall
   identity: IdentityHeaders

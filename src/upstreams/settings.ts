@@ -19,7 +19,7 @@ const ServiceConfig = z.looseObject({
     .optional()
     .describe('For front50: keep only applications that use one of these accounts.'),
 })
-export type ServiceConfig = z.infer<typeof ServiceConfig>
+type ServiceConfig = z.infer<typeof ServiceConfig>
 
 /** The keys that every service has; one schema, so that the reference prints them once. */
 const service = {
@@ -138,14 +138,14 @@ export const UpstreamKeys = z.strictObject({
 })
 export type UpstreamKeys = z.infer<typeof UpstreamKeys>
 
-export interface ServiceShard {
+interface ServiceShard {
   baseUrl: string
   priority: number
   config: Record<string, unknown>
 }
 
 /** One service. `kind` says where it is; the other fields have a meaning only where it is enabled. */
-export interface ServiceSettings {
+interface ServiceSettings {
   kind: 'embedded' | 'external' | 'disabled'
   /** Address of an external service without trailing slash, also known for a disabled one; else undefined. */
   baseUrl: string | undefined
@@ -156,7 +156,7 @@ export interface ServiceSettings {
   readTimeoutMs: number
 }
 
-export type ServicesSettings = Record<ServiceName, ServiceSettings>
+type ServicesSettings = Record<ServiceName, ServiceSettings>
 
 export interface ConfiguredUpstreams {
   services: ServicesSettings

@@ -13,7 +13,7 @@ import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceAddress, ServiceName } from './services.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
 
-export interface UpstreamSettings {
+interface UpstreamSettings {
   /** Where each enabled service is; a service that is missing here is switched off. */
   services: Partial<Record<ServiceName, ServiceAddress>>
   /** Several instances of one service; they replace its address in `services`. */

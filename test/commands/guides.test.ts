@@ -1,9 +1,9 @@
 /** The guides about configuration and about running in front of Spinnaker: their files and commands, used as they stand. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { type BashResult, runInBash } from '../support/bash.ts'
 import { freePort } from '../support/free-port.ts'
 import { blocksOf, readGuide } from '../support/guide.ts'
 import { program } from '../support/program.ts'
@@ -11,21 +11,10 @@ import { createHome } from '../support/serve.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { waitFor } from '../support/wait-until.ts'
 
-interface Ran {
-  readonly code: number
-  readonly output: string
-}
-
-/** Runs lines of a guide in a shell in which `fairlead` is the program; ended with the test. */
-function inShell(t: TestContext, home: string, lines: string): Promise<Ran> {
-  const script = `fairlead() { exec '${process.execPath}' '${program}' "$@"; }\n${lines}`
+/** `fairlead` is the program under test, in the process of the shell: both end with the test. */
+function inShell(t: TestContext, home: string, lines: string): Promise<BashResult> {
   const env = { PATH: process.env['PATH'], HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
-  return new Promise((done) => {
-    const child = execFile('bash', ['-c', script], { cwd: home, env }, (error, output, errors) =>
-      done({ code: error === null ? 0 : Number(error.code), output: output + errors }),
-    )
-    t.after(() => child.kill('SIGKILL'))
-  })
+  return runInBash(t, `fairlead() { exec '${process.execPath}' '${program}' "$@" 2>&1; }\n${lines}`, { cwd: home, env })
 }
 
 function write(home: string, file: string, text: string): void {
@@ -71,7 +60,7 @@ test('the services of a Spinnaker are checked and served', async (t) => {
 
   const port = await freePort()
   const [serve = '', ask = ''] = start.replaceAll('8085', String(port)).trim().split('\n')
-  let ended: Ran | undefined
+  let ended: BashResult | undefined
   void inShell(t, home, serve).then((ran) => {
     ended = ran
   })

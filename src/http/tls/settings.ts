@@ -93,7 +93,7 @@ export interface ListenerSettings {
   legacyLogin: boolean
 }
 
-export interface ConfiguredTls {
+interface ConfiguredTls {
   tls: TlsSettings | undefined
   listeners: ListenerSettings
 }

@@ -12,7 +12,7 @@ interface ConfiguredUser {
   readonly password: string
 }
 
-export interface FormSourceOptions {
+interface FormSourceOptions {
   users: Users
   configuredUser: ConfiguredUser | undefined
   /** The permission service is part of this process, so it learns about the configured user too. */

@@ -13,7 +13,7 @@ import { PreparedUsers } from '../prepared-users.ts'
 import type { Presented, Trace } from '../trace.ts'
 import type { HeaderSettings } from './settings.ts'
 
-export interface HeaderLoginOptions {
+interface HeaderLoginOptions {
   settings: HeaderSettings
   origin: OriginSettings
   prepareUser: PrepareUser

@@ -14,7 +14,7 @@ import { PreparedUsers } from '../prepared-users.ts'
 import type { Presented, Trace } from '../trace.ts'
 import type { IapSettings } from './settings.ts'
 
-export interface IapLoginOptions {
+interface IapLoginOptions {
   settings: IapSettings
   prepareUser: PrepareUser
   isServiceAccount: (name: string) => Promise<boolean>

@@ -12,7 +12,7 @@ import { listOf, type Trace } from '../trace.ts'
 import { explainRefusal, type Refusal } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
 
-export type Outcome =
+type Outcome =
   | { kind: 'user'; user: User }
   /** `entry`: the name of the entry that a search found; what was typed is in no log, it may be a password. */
   | ({ kind: 'refused'; entry?: string | undefined } & Refusal)

@@ -10,7 +10,7 @@ import { DirectoryLogin } from './directory-login.ts'
 import { adviseOn, adviseOnConnection } from './refusal.ts'
 import type { LdapSettings } from './settings.ts'
 
-export interface LdapSourceOptions {
+interface LdapSourceOptions {
   settings: LdapSettings
   log: FastifyBaseLogger
   keep: Keep

@@ -27,7 +27,7 @@ export function looksLikeJwt(token: string): boolean {
   return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)
 }
 
-export interface TokenRules {
+interface TokenRules {
   readonly issuer: string
   /** One of them has to be among the audiences of the token. */
   readonly audiences: readonly string[]

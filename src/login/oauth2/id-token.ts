@@ -5,7 +5,7 @@ import { LoginFailure } from './login-failure.ts'
 /** How far the clock of a provider may be off. */
 export const skewSeconds = 60
 
-export interface IdTokenFacts {
+interface IdTokenFacts {
   readonly idToken: string
   readonly claims: Readonly<Record<string, unknown>>
   readonly clientId: string

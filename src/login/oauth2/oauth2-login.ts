@@ -16,7 +16,7 @@ import { LoginFailure } from './login-failure.ts'
 import type { Admitted, Provider } from './provider.ts'
 import { methodName } from './to-user.ts'
 
-export interface OAuth2LoginOptions {
+interface OAuth2LoginOptions {
   /** At least one; the first judges bearer tokens. */
   providers: readonly Provider[]
   /** A fixed address of the login page. */

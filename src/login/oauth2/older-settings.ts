@@ -21,7 +21,7 @@ export interface OlderRegistration {
   readonly entryAddress: string | undefined
 }
 
-export interface OlderSurroundings {
+interface OlderSurroundings {
   tenants: Tenants
   profiles: readonly string[]
   /** Something else is used, so that mistakes here do not matter. */

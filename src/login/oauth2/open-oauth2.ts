@@ -10,7 +10,7 @@ import { Provider } from './provider.ts'
 import { createProviderCalls } from './provider-http.ts'
 import type { OAuth2Settings } from './settings.ts'
 
-export interface OpenOAuth2Options {
+interface OpenOAuth2Options {
   settings: OAuth2Settings
   site: Site
   prepareUser: PrepareUser

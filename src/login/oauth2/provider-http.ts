@@ -1,7 +1,7 @@
 /** Calls to a provider: bounded in time and size, never redirected, and a failure of the provider told from a refusal. */
 import { LoginFailure } from './login-failure.ts'
 
-export interface ProviderCall {
+interface ProviderCall {
   /** For the log: `token endpoint`. */
   readonly what: string
   readonly url: string
@@ -17,7 +17,7 @@ export interface ProviderCall {
  */
 export type CallProvider = (call: ProviderCall) => Promise<Response>
 
-export interface ProviderLimits {
+interface ProviderLimits {
   readonly connectTimeoutMs: number
   readonly readTimeoutMs: number
 }

@@ -17,7 +17,7 @@ import { toUser } from './to-user.ts'
 import { requestTokens } from './token-request.ts'
 import { isMember, loadUserInfo } from './user-info.ts'
 
-export interface ProviderOptions extends ProviderServerOptions {
+interface ProviderOptions extends ProviderServerOptions {
   /** Audiences of bearer tokens; empty: whatever the user-info address accepts. */
   audiences: readonly string[]
   /** Whether a name is that of a service account of the platform. */
@@ -34,7 +34,7 @@ export interface Admitted {
 }
 
 /** What has to be remembered until the browser comes back. */
-export interface Started {
+interface Started {
   readonly location: string
   readonly state: string
   readonly values: Record<string, string>

@@ -1,6 +1,6 @@
 /** Fills the template of a redirect address with what the browser sees as the address of the gateway. */
 
-export interface RedirectPlace {
+interface RedirectPlace {
   readonly baseUrl: string
   readonly registrationId: string
 }

@@ -5,7 +5,7 @@ import { type LoginFailure as Failure, LoginFailure, quote } from './login-failu
 import type { CallProvider } from './provider-http.ts'
 import type { Registration } from './registration.ts'
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly server: oauth.AuthorizationServer
   /** False: the holder of the configured keys may use any name. */
   readonly issuerIsKnown: boolean
@@ -23,7 +23,7 @@ export interface TokenRequest {
   readonly nonce: string | undefined
 }
 
-export interface Tokens {
+interface Tokens {
   readonly accessToken: string
   /** With the claims that the library has checked; the signature is not. */
   readonly idToken: { readonly text: string; readonly claims: Readonly<Record<string, unknown>> } | undefined

@@ -4,7 +4,7 @@ import { type CallProvider, readObject } from './provider-http.ts'
 import type { Registration } from './registration.ts'
 import type { Attributes } from './requirements.ts'
 
-export interface UserInfoPlace {
+interface UserInfoPlace {
   readonly url: string
   readonly registration: Pick<Registration, 'tokenPlace' | 'tokenName' | 'tokenWord'>
 }

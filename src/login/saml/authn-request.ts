@@ -5,7 +5,7 @@ import { bindings } from './idp-metadata.ts'
 import { type RequestHash, signatureAlgorithmFor, signEnveloped, signText } from './signed-bytes.ts'
 import { escapeXml, namespaces } from './xml.ts'
 
-export interface AuthnRequest {
+interface AuthnRequest {
   id: string
   /** Our own name. */
   entityId: string

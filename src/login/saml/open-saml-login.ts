@@ -12,7 +12,7 @@ import { SamlLogin } from './saml-login.ts'
 import type { SamlRegistration, SamlSettings } from './settings.ts'
 import { createRedisUsedAssertions, openUsedAssertions } from './used-assertions.ts'
 
-export interface OpenSamlOptions {
+interface OpenSamlOptions {
   settings: SamlSettings
   /** Keeps `saml.db` and copies of metadata. */
   dataDir: string

@@ -13,7 +13,7 @@ import type { ServiceProvider } from './sp-metadata.ts'
 const consumerPaths = (id: string) => ['/saml/SSO', `/saml/${id}`, '/login/saml2/sso', `/login/saml2/sso/${id}`]
 const takenPaths = ['/saml/metadata', '/saml2/metadata']
 
-export interface RegistrationOptions {
+interface RegistrationOptions {
   settings: SamlRegistration
   source: IdentityProviderSource
   signing: readonly KeyPair[]

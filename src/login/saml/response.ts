@@ -19,7 +19,7 @@ import {
 } from './xml.ts'
 
 /** What a response has to agree with. */
-export interface Expectation {
+interface Expectation {
   identityProvider: IdentityProvider
   /** Our own name, the audience. */
   entityId: string

@@ -30,7 +30,7 @@ import type { SamlSettings } from './settings.ts'
 import { formatSpMetadata, metadataType } from './sp-metadata.ts'
 import { toAssertionKey, type UsedAssertions } from './used-assertions.ts'
 
-export interface SamlLoginOptions {
+interface SamlLoginOptions {
   settings: SamlSettings
   registrations: readonly Registration[]
   usedAssertions: UsedAssertions

@@ -13,7 +13,7 @@ export const namespaces = {
   encryption: 'http://www.w3.org/2001/04/xmlenc#',
   exclusive: 'http://www.w3.org/2001/10/xml-exc-c14n#',
 } as const
-export type Namespace = keyof typeof namespaces
+type Namespace = keyof typeof namespaces
 
 export interface XmlText {
   readonly text: string

@@ -9,7 +9,7 @@ import { createRedisScript, isWrongType, type Redis } from '../../redis/redis.ts
 import { toUserKey } from '../../user-name.ts'
 import type { Principal, PrincipalType, StoredToken, TokenSecret, TokenStore } from './token-store.ts'
 
-export interface RedisTokenStoreOptions {
+interface RedisTokenStoreOptions {
   /** Beginning of the keys. */
   keyPrefix: string
   /** Milliseconds since the epoch. */

@@ -12,7 +12,7 @@ import { listOf, type Presented, type Trace } from '../trace.ts'
 import type { StoredToken } from './token-store.ts'
 import type { Tokens } from './tokens.ts'
 
-export interface TokenLoginOptions {
+interface TokenLoginOptions {
   tokens: Tokens
   permissions: Permissions
   prepareUser: PrepareUser

@@ -10,7 +10,7 @@ import { openSqliteTokenStore } from './sqlite-token-store.ts'
 import type { Principal, PrincipalType, StoredToken, TokenLimits, TokenStore } from './token-store.ts'
 import { createTokenText, hashToken, isTokenText } from './token-text.ts'
 
-export interface TokensOptions {
+interface TokensOptions {
   settings: TokenSettings
   store: TokenStore
   log: FastifyBaseLogger
@@ -20,7 +20,7 @@ export interface TokensOptions {
   now?: () => number
 }
 
-export interface NewToken {
+interface NewToken {
   readonly name: string
   readonly principal: Principal
   /** The login method of a user who creates a token for oneself. */
@@ -37,13 +37,13 @@ export interface IssuedToken {
   readonly text: string
 }
 
-export interface Rotation {
+interface Rotation {
   readonly by: string
   readonly renews: boolean
   readonly overlapMs?: number
 }
 
-export type Recognition = { kind: 'token'; token: StoredToken } | { kind: 'refused'; reason: string }
+type Recognition = { kind: 'token'; token: StoredToken } | { kind: 'refused'; reason: string }
 
 const dayMs = 86_400_000
 const useIntervalMs = 60_000

@@ -48,7 +48,7 @@ export const X509Keys = z.strictObject({
 })
 export type X509Keys = z.infer<typeof X509Keys>
 
-export interface X509Surroundings {
+interface X509Surroundings {
   listeners: ListenerSettings
   origin: OriginSettings
   /** Another method logs people in on the main port. */

@@ -21,7 +21,7 @@ import { LoginReports } from './login-reports.ts'
 import { readProxyCertificate } from './proxy-certificate.ts'
 import type { X509Settings } from './settings.ts'
 
-export interface X509LoginOptions {
+interface X509LoginOptions {
   settings: X509Settings
   origin: OriginSettings
   /** The authorities and revocations of the moment; they change with their files. */

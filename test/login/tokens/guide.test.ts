@@ -1,21 +1,15 @@
 /** The guide about API tokens, followed literally: its configurations and commands are used as they stand, on a running instance. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import test from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { parse } from 'yaml'
+import { type BashResult, runInBash } from '../../support/bash.ts'
 import { blocksOf, readGuide } from '../../support/guide.ts'
 import { program } from '../../support/program.ts'
 import { createHome, startServe } from '../../support/serve.ts'
 
 const guide = readGuide('api-tokens')
-
-interface Ran {
-  code: number
-  output: string
-  errors: string
-}
 
 test('every command of the guide does what the guide says', async (t) => {
   const [create = '', use = '', account = '', replace = '', withPassword = ''] = blocksOf(guide, 'bash')
@@ -26,8 +20,9 @@ test('every command of the guide does what the guide says', async (t) => {
   )
   const env = { FAIRLEAD_ADMIN_PASSWORD: 'correct horse' }
   const url = await startServe(t, settings, { home, embedded: true, env }).listening
-  const run = (commands: string, variables: Record<string, string> = {}): Promise<Ran> =>
+  const run = (commands: string, variables: Record<string, string> = {}): Promise<BashResult> =>
     inBash(
+      t,
       commands.replaceAll('http://localhost:8084', url).replace('--user alice ', '--user alice:battery-staple '),
       home,
       variables,
@@ -67,7 +62,7 @@ test('every command of the guide does what the guide says', async (t) => {
 
 test('mistyped options create no token', async (t) => {
   const home = createHome(t)
-  await inBash('echo battery-staple | fairlead user add alice', home)
+  await inBash(t, 'echo battery-staple | fairlead user add alice', home)
   for (const wrong of [
     'create ci --user alice --readonly',
     'create ci --user bob',
@@ -79,23 +74,19 @@ test('mistyped options create no token', async (t) => {
     'create --user alice',
     'revoke unknown',
   ]) {
-    const { code, output, errors } = await inBash(`fairlead token ${wrong}`, home)
+    const { code, output, errors } = await inBash(t, `fairlead token ${wrong}`, home)
     assert.ok(code !== 0 && output === '' && errors !== '' && !errors.includes('    at '), `${wrong}: ${errors}`)
   }
-  assert.equal((await inBash('fairlead token list', home)).output, '')
+  assert.equal((await inBash(t, 'fairlead token list', home)).output, '')
 })
 
-function inBash(commands: string, home: string, variables: Record<string, string> = {}): Promise<Ran> {
+function inBash(t: TestContext, commands: string, home: string, variables: Record<string, string> = {}): Promise<BashResult> {
   const env = { ...process.env, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data'), ...variables }
   const settings = join(home, 'gate-under-test.yml')
-  const command = `fairlead() { '${process.execPath}' '${program}' "$@" $CONFIG; }
+  const script = `fairlead() { '${process.execPath}' '${program}' "$@" $CONFIG; }
     [ -e '${settings}' ] && CONFIG='--config ${settings}'
     ${commands}`
-  return new Promise((done) => {
-    const child = execFile('bash', ['-c', command], { cwd: home, env, timeout: 300_000 }, (_error, output, errors) => {
-      done({ code: child.exitCode ?? 1, output, errors })
-    })
-  })
+  return runInBash(t, script, { cwd: home, env })
 }
 
 function fromBase62(text: string): number {
