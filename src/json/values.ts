@@ -36,3 +36,10 @@ export function fieldOf(value: unknown, name: string): unknown {
 export function isTrue(value: unknown): boolean {
   return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
 }
+
+/** A number, also one written as text; undefined for everything else. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value !== 'number' && !isRawNumber(value) && (typeof value !== 'string' || value.trim() === '')) return undefined
+  const number = Number(String(value))
+  return Number.isFinite(number) ? number : undefined
+}

@@ -1,0 +1,95 @@
+/** Fields that stages of cloud operations share: provider, account, places and target (infrastructure contract, 4.2 and 4.3). */
+import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { TaskContext } from '../stage-type.ts'
+
+/** One server group, as the infrastructure service is asked for it. */
+export interface ServerGroupTarget {
+  readonly provider: string
+  readonly account: string
+  readonly region: string
+  readonly name: string
+}
+
+/** Spinnaker's default for stages without a provider. */
+const defaultProvider = 'aws'
+
+export function accountOf(context: JsonObject): string | undefined {
+  return ['account.name', 'account', 'credentials', 'accountName'].map((key) => textOf(context[key])).find(Boolean)
+}
+
+/** @throws {StageError} when the stage names none */
+export function requireAccount(context: JsonObject): string {
+  const account = accountOf(context)
+  if (account === undefined) throw new StageError(['The stage names no account: set "credentials".'])
+  return account
+}
+
+export function providerOf(context: JsonObject): string {
+  return (
+    ['cloudProvider', 'cloudProviderType', 'providerType', 'provider'].map((key) => textOf(context[key])).find(Boolean) ??
+    defaultProvider
+  )
+}
+
+/** Regions, zones or namespaces of the stage, each once; empty when it names none. */
+export function placesOf(context: JsonObject): string[] {
+  const single = ['region', 'zone', 'namespace', 'location'].map((key) => textOf(context[key])).find(Boolean)
+  const lists = ['regions', 'zones', 'namespaces'].map((key) => textsOf(context[key])).find((list) => list.length > 0)
+  const zones = Object.keys(objectOf(context['availabilityZones']))
+  if (single !== undefined) return [single]
+  return [...new Set(lists ?? zones)]
+}
+
+/** @throws {StageError} when the stage names none */
+export function requirePlace(context: JsonObject): string {
+  const [place] = placesOf(context)
+  if (place === undefined) throw new StageError(['The stage names no region: set "region".'])
+  return place
+}
+
+export function serverGroupNameOf(context: JsonObject): string | undefined {
+  return textOf(context['serverGroupName']) ?? textOf(context['asgName'])
+}
+
+/** The cluster of the stage, by its own name or that of its server group. */
+export function clusterOf(context: JsonObject): string | undefined {
+  return textOf(context['cluster']) ?? textOf(fieldOf(context['moniker'], 'cluster'))
+}
+
+/**
+ * The server group that the stage works on: by its name, else the one that `determineTargetServerGroup` found in its region.
+ *
+ * @throws {StageError} when it names none
+ */
+export function targetOf(context: TaskContext): ServerGroupTarget {
+  const { stage } = context
+  const region = requirePlace(stage.context)
+  const place = { provider: providerOf(stage.context), account: requireAccount(stage.context), region }
+  const name = serverGroupNameOf(stage.context)
+  if (textOf(stage.context['target']) === undefined && name !== undefined) return { ...place, name }
+  const references = context.read('targetReferences')
+  const found = Array.isArray(references) ? references.filter(isObject).find((each) => each['region'] === region) : undefined
+  const foundName = textOf(found?.['serverGroupName']) ?? name
+  if (foundName === undefined)
+    throw new StageError([`The stage names no server group in ${region}: set "serverGroupName" or "target".`])
+  return { ...place, name: foundName }
+}
+
+/** The fields of an operation that name a server group. */
+export function targetFields({ provider, account, region, name }: ServerGroupTarget): JsonObject {
+  return {
+    credentials: account,
+    accountName: account,
+    account,
+    cloudProvider: provider,
+    region,
+    serverGroupName: name,
+    asgName: name,
+  }
+}
+
+/** What clients read about the target in the stage's context. */
+export function targetContext({ account, region, name }: ServerGroupTarget): JsonObject {
+  return { 'deploy.account.name': account, 'deploy.server.groups': { [region]: [name] }, serverGroupName: name, asgName: name }
+}

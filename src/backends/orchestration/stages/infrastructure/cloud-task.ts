@@ -1,0 +1,190 @@
+/** Steps that submit operations to the infrastructure service and follow them (infrastructure contract, 4.1). */
+import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
+import { accountOf, providerOf } from './cloud-context.ts'
+
+const secondMs = 1000
+const minuteMs = 60 * secondMs
+export const hourMs = 60 * minuteMs
+
+/** Answers of 404 that a task may have until the service knows it. */
+const toleratedAbsences = 30
+
+/** Operation by name, with its description. */
+export type Operation = Readonly<Record<string, JsonObject>>
+
+export interface Submission {
+  readonly operations: readonly Operation[]
+  /** Merged into the stage's context. */
+  readonly context?: JsonObject
+  readonly outputs?: JsonObject
+}
+
+/**
+ * Pauses that suit a service that is done at once and one that takes an hour.
+ *
+ * @returns milliseconds
+ */
+export function pauseFor({ stage, now }: TaskContext): number {
+  const elapsedMs = now - (stage.startTime ?? now)
+  if (elapsedMs < 10 * secondMs) return 250
+  if (elapsedMs < minuteMs) return 1 * secondMs
+  if (elapsedMs < 10 * minuteMs) return 5 * secondMs
+  return elapsedMs < 30 * minuteMs ? 10 * secondMs : minuteMs
+}
+
+/**
+ * Submits what `build` makes; without operations the stage has nothing to do and goes on. A repeated submission, after a crash or a
+ * lost answer, names the same request, so it runs once.
+ *
+ * @param notification The value of `notification.type`, which clients read.
+ */
+export function submitStep(
+  name: string,
+  notification: string,
+  build: (context: TaskContext) => Submission | Promise<Submission>,
+): Step {
+  return {
+    name,
+    timeoutMs: 90 * secondMs,
+    execute: async (context) => {
+      const { operations, context: added = {}, outputs = {} } = await build(context)
+      const { stage } = context
+      const account = accountOf(stage.context)
+      const shown: JsonObject = {
+        'notification.type': notification,
+        ...(account !== undefined && { 'deploy.account.name': account }),
+        ...added,
+      }
+      if (operations.length === 0) return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': undefined }, outputs }
+      const provider = providerOf(stage.context)
+      const requestId = `${stage.id}-${stage.startTime ?? 0}-${name}`
+      const answer = await context.call('clouddriver', {
+        method: 'POST',
+        path: `/${encodeURIComponent(provider)}/ops?clientRequestId=${encodeURIComponent(requestId)}`,
+        body: operations,
+      })
+      const id = textOf(fieldOf(answer.body, 'id'))
+      if (id === undefined) throw new StageError(['clouddriver accepted the operation and named no task.'])
+      const reference = { id, resourceUri: textOf(fieldOf(answer.body, 'resourceUri')) ?? `/task/${id}` }
+      return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': reference }, outputs }
+    },
+  }
+}
+
+/**
+ * Follows the task that was submitted last. Its history and results reach `kato.tasks`; its failure fails the stage in its words.
+ *
+ * @param name Of the step; stages with several submissions have several of them.
+ * @param expectsResult Whether the task is over only once it has result objects.
+ */
+export function monitorStep(name = 'monitorTask', { expectsResult = false, read = () => ({}) }: MonitorOptions = {}): Step {
+  return {
+    name,
+    timeoutMs: hourMs,
+    execute: async (context) => {
+      const id = textOf(fieldOf(context.stage.context['kato.last.task.id'], 'id'))
+      if (id === undefined) return { status: 'SUCCEEDED' }
+      const answer = await context.call('clouddriver', { method: 'GET', path: `/task/${encodeURIComponent(id)}` }, [404])
+      if (answer.status === 404) return toleratedAbsence(context, id)
+      const task = objectOf(answer.body)
+      const shown = {
+        'kato.tasks': withTask(context.stage.context['kato.tasks'], task),
+        'kato.task.notFoundRetryCount': undefined,
+      }
+      const { status } = task
+      if (isTrue(fieldOf(status, 'failed'))) return { status: 'TERMINAL', context: { ...shown, exception: failureOf(task) } }
+      const results = objectsOf(task['resultObjects'])
+      const isOver = isTrue(fieldOf(status, 'completed')) && (!expectsResult || results.length > 0)
+      if (!isOver) return { status: 'RUNNING', context: shown, pollMs: pauseFor(context) }
+      const found = read(results, context)
+      return { status: 'SUCCEEDED', context: { ...shown, 'kato.task.lastStatus': 'SUCCEEDED', ...found }, outputs: found }
+    },
+  }
+}
+
+export interface MonitorOptions {
+  readonly expectsResult?: boolean
+  /** What the results add to context and outputs. */
+  readonly read?: (results: readonly JsonObject[], context: TaskContext) => JsonObject
+}
+
+function toleratedAbsence(context: TaskContext, id: string): TaskResult {
+  const count = Number(context.stage.context['kato.task.notFoundRetryCount'] ?? 0) + 1
+  if (count > toleratedAbsences) throw new StageError([`clouddriver does not know its task ${id}.`])
+  return { status: 'RUNNING', context: { 'kato.task.notFoundRetryCount': count }, pollMs: secondMs }
+}
+
+function withTask(tasks: unknown, { id, status, history, resultObjects, outputs }: JsonObject): JsonObject[] {
+  const others = objectsOf(tasks).filter((task) => task['id'] !== id)
+  const exception = objectsOf(resultObjects).find(({ type }) => type === 'EXCEPTION')
+  return [...others, { id, status, history, resultObjects, outputs, ...(exception !== undefined && { exception }) }]
+}
+
+/** The error record of the stage: the message of the exception, else the last line of the history. */
+function failureOf(task: JsonObject): JsonObject {
+  const exception = objectsOf(task['resultObjects']).find(({ type }) => type === 'EXCEPTION')
+  const details = textsOf(exception?.['details'])
+  const lastLine = textOf(fieldOf(task['status'], 'status')) ?? textOf(objectsOf(task['history']).at(-1)?.['status'])
+  const message = textOf(exception?.['message']) ?? lastLine ?? 'The operation failed and says no reason.'
+  return {
+    operation: textOf(exception?.['operation']),
+    exceptionType: 'CloudOperationFailed',
+    details: { error: message, errors: [...new Set([message, ...details])] },
+  }
+}
+
+/** Makes the service read again what the operation changed; one that reads live state answers at once. */
+export function refreshStep(name: string, type: string, details: (context: TaskContext) => JsonObject[]): Step {
+  return {
+    name,
+    timeoutMs: 12 * minuteMs,
+    execute: async (context) => {
+      const { stage } = context
+      const place = `/cache/${encodeURIComponent(providerOf(stage.context))}/${type}`
+      const pending = stage.context['refresh.pending']
+      if (pending === undefined) {
+        const answers = await Promise.all(
+          details(context).map((body) => context.call('clouddriver', { method: 'POST', path: place, body }, [400, 404])),
+        )
+        const queued = answers.some(({ status }) => status === 202)
+        return queued ? { status: 'RUNNING', context: { 'refresh.pending': context.now } } : { status: 'SUCCEEDED' }
+      }
+      const answer = await context.call('clouddriver', { method: 'GET', path: place }, [400, 404])
+      const waiting = objectsOf(answer.body).some((entry) => isWaiting(entry, details(context), Number(pending)))
+      return waiting
+        ? { status: 'RUNNING', pollMs: secondMs }
+        : { status: 'SUCCEEDED', context: { 'refresh.pending': undefined } }
+    },
+  }
+}
+
+/** Whether an entry of the pending list is one of ours that was not read since the request. */
+function isWaiting(entry: JsonObject, ours: readonly JsonObject[], since: number): boolean {
+  const details = objectOf(entry['details'])
+  const isOurs = ours.some((each) =>
+    Object.entries(each).every(([key, value]) => details[key] === undefined || details[key] === value),
+  )
+  return isOurs && (Number(entry['processedCount'] ?? 0) < 1 || Number(entry['processedTime'] ?? 0) < since)
+}
+
+/** Server groups by place, of the results of creating ones: `serverGroupNames` holds `region:name`. */
+export function deployedServerGroups(results: readonly JsonObject[]): Record<string, string[]> {
+  const groups: Record<string, string[]> = {}
+  const add = (region: string, name: string) => {
+    groups[region] ??= []
+    if (!groups[region].includes(name)) groups[region].push(name)
+  }
+  for (const result of results) {
+    for (const pair of textsOf(result['serverGroupNames'])) {
+      const [region = '', name = ''] = pair.split(':')
+      if (name !== '') add(region, name)
+    }
+    if (isObject(result['serverGroupNameByRegion'])) {
+      for (const [region, name] of Object.entries(result['serverGroupNameByRegion']))
+        if (typeof name === 'string') add(region, name)
+    }
+  }
+  return groups
+}

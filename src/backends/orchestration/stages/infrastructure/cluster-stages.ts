@@ -1,0 +1,167 @@
+/** Stages that work on the server groups of a cluster: disable, shrink, scale down (infrastructure contract, 5.3). */
+import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../moniker.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { NewStage, StageType, TaskContext } from '../stage-type.ts'
+import { clusterOf, placesOf, providerOf, requireAccount, type ServerGroupTarget, targetFields } from './cloud-context.ts'
+import { monitorStep, submitStep } from './cloud-task.ts'
+import { refreshServerGroups } from './server-group-operations.ts'
+import { inPlace, loadCluster, type ServerGroup } from './server-groups.ts'
+import { checkTrafficGuards } from './traffic-guard.ts'
+import { waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
+
+/** Server groups of a place from which a stage may choose, and how many others stay. */
+interface Candidates {
+  readonly groups: readonly ServerGroup[]
+  readonly kept: number
+}
+
+type Choice = (settings: JsonObject, candidates: Candidates) => readonly ServerGroup[]
+
+/** How long connections have to drain when a whole cluster is disabled, in seconds; providers whose disable waits need none. */
+const drainSeconds = 90
+
+export const clusterStages: readonly StageType[] = [
+  clusterStage('disableCluster', {
+    operation: 'disableServerGroup',
+    doing: 'disabling',
+    choose: (settings, { groups, kept }) => {
+      const remaining = numberOf(settings['remainingEnabledServerGroups']) ?? 1
+      const active = ordered(groups.filter(isActive), { largerFirst: isTrue(settings['preferLargerOverNewer']) })
+      return active.slice(Math.max(0, remaining - kept))
+    },
+    wait: waitAllDownStep(chosenTargets, ({ stage }) => drainMs(stage.context)),
+  }),
+  {
+    ...clusterStage('shrinkCluster', {
+      operation: 'destroyServerGroup',
+      doing: 'destroying',
+      choose: (settings, { groups, kept }) => {
+        const size = numberOf(settings['shrinkToSize']) ?? 1
+        const active = isTrue(settings['allowDeleteActive'])
+        const candidates = groups.filter((group) => active || !isActive(group))
+        const others = kept + groups.length - candidates.length
+        const order = { activeFirst: active, largerFirst: isTrue(settings['retainLargerOverNewer']) }
+        return ordered(candidates, order).slice(Math.max(0, size - others))
+      },
+      wait: waitGoneStep(chosenTargets),
+    }),
+    beforeStages: ({ context }): NewStage[] =>
+      isTrue(context['allowDeleteActive'])
+        ? [
+            {
+              type: 'disableCluster',
+              name: 'Disable cluster',
+              context: {
+                ...context,
+                remainingEnabledServerGroups: context['shrinkToSize'] ?? 1,
+                preferLargerOverNewer: context['retainLargerOverNewer'],
+              },
+            },
+          ]
+        : [],
+  },
+  clusterStage('scaleDownCluster', {
+    operation: 'resizeServerGroup',
+    fields: { capacity: { min: 0, max: 0, desired: 0 } },
+    doing: 'scaling down',
+    choose: (settings, { groups, kept }) => {
+      const remaining = numberOf(settings['remainingFullSizeServerGroups']) ?? 1
+      const active = isTrue(settings['allowScaleDownActive'])
+      const candidates = groups.filter((group) => active || !isActive(group))
+      const others = kept + groups.length - candidates.length
+      const order = { activeFirst: active, largerFirst: isTrue(settings['preferLargerOverNewer']) }
+      return ordered(candidates, order).slice(Math.max(0, remaining - others))
+    },
+    wait: waitEmptyStep(chosenTargets),
+  }),
+]
+
+interface ClusterOperation {
+  readonly operation: string
+  readonly fields?: JsonObject
+  readonly doing: string
+  readonly choose: Choice
+  readonly wait: StageType['steps'][number]
+}
+
+function clusterStage(type: string, { operation, fields = {}, doing, choose, wait }: ClusterOperation): StageType {
+  return {
+    type,
+    steps: [
+      submitStep(type, type.toLowerCase(), async (context) => {
+        const targets = await chooseTargets(context, choose)
+        const submitted = {
+          operations: targets.map((target) => ({ [operation]: { ...targetFields(target), ...fields } })),
+          context: { chosenServerGroups: targets },
+        }
+        await checkTrafficGuards(context, { targets, doing })
+        return submitted
+      }),
+      monitorStep(),
+      refreshServerGroups(chosenTargets),
+      wait,
+      refreshServerGroups(chosenTargets, 'refreshAfterWait'),
+    ],
+  }
+}
+
+/** What the first step has chosen. */
+function chosenTargets({ stage }: TaskContext): ServerGroupTarget[] {
+  const chosen = stage.context['chosenServerGroups']
+  return Array.isArray(chosen) ? (chosen as ServerGroupTarget[]) : []
+}
+
+async function chooseTargets(context: TaskContext, choose: Choice): Promise<ServerGroupTarget[]> {
+  const settings = context.stage.context
+  const cluster = clusterOf(settings)
+  if (cluster === undefined) throw new StageError(['The stage names no cluster.'])
+  const place = { provider: providerOf(settings), account: requireAccount(settings) }
+  const application = parseMoniker(cluster).app ?? context.execution.application
+  const groups = await loadCluster(context, { application, ...place, cluster })
+  if (groups === undefined) {
+    if (isTrue(settings['continueIfClusterNotFound']) || numberOf(settings['shrinkToSize']) === 0) return []
+    throw new StageError([`The cluster ${cluster} was not found in the account ${place.account}.`])
+  }
+  return placesOf(settings).flatMap((region) => {
+    const here = inPlace(groups, region)
+    const candidates = withoutProtected(here, namesInDeployment(context, region))
+    return choose(settings, { groups: candidates, kept: here.length - candidates.length }).map((group) => ({
+      ...place,
+      region: group.region,
+      name: group.name,
+    }))
+  })
+}
+
+/** Server groups that the enclosing deployment has created. */
+function namesInDeployment(context: TaskContext, region: string): string[] {
+  return textsOf(objectOf(context.read('deploy.server.groups'))[region])
+}
+
+/** Neither what the enclosing deployment has created nor anything newer is touched. */
+function withoutProtected(groups: readonly ServerGroup[], created: readonly string[]): ServerGroup[] {
+  const times = groups.filter(({ name }) => created.includes(name)).map(({ createdTime }) => createdTime)
+  const oldest = Math.min(...times)
+  return groups.filter(({ name, createdTime }) => !created.includes(name) && createdTime < (times.length > 0 ? oldest : Infinity))
+}
+
+function isActive({ isDisabled, instances }: ServerGroup): boolean {
+  return !isDisabled || instances.some(({ healthState }) => healthState === 'Up')
+}
+
+/** In the order in which they are kept. */
+function ordered(groups: readonly ServerGroup[], { activeFirst = false, largerFirst = false }): ServerGroup[] {
+  return groups.toSorted(
+    (one, other) =>
+      (activeFirst ? Number(isActive(other)) - Number(isActive(one)) : 0) ||
+      (largerFirst ? other.instances.length - one.instances.length : 0) ||
+      other.createdTime - one.createdTime,
+  )
+}
+
+/** The provider `local` reports an instance as down only once its connections have ended. */
+function drainMs(settings: JsonObject): number {
+  const own = numberOf(settings['drainSeconds'])
+  return (own ?? (providerOf(settings) === 'local' ? 0 : drainSeconds)) * 1000
+}

@@ -1,0 +1,201 @@
+/** `deploy`, `createServerGroup` and `cloneServerGroup`: creates server groups and hands traffic over as the strategy says. */
+import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { clusterName } from '../../../moniker.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { Execution, Stage } from '../../model.ts'
+import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
+import { accountOf, placesOf, providerOf, requireAccount, requirePlace, type ServerGroupTarget } from './cloud-context.ts'
+import { deployedServerGroups, monitorStep, submitStep } from './cloud-task.ts'
+import { capacityOf } from './resize.ts'
+import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
+import { inPlace, loadCluster, loadServerGroup, newestFirst, type ServerGroup } from './server-groups.ts'
+import { failureStages, strategyOf, strategyStages } from './strategies.ts'
+import { tagStep } from './tag-server-group.ts'
+import { waitUpStep } from './waits.ts'
+
+/** Looks for a source that must exist. */
+const sourceLookups = 3
+
+export const deployStage: StageType = {
+  type: 'deploy',
+  steps: [],
+  beforeStages: (stage, execution) => clustersOf(stage, execution).map((cluster) => deployment(stage, cluster)),
+}
+
+export const createServerGroupStage = creating('createServerGroup', 'createdeploy')
+export const cloneServerGroupStages = ['cloneServerGroup', 'copyLastAsg'].map((type) => creating(type, 'createcopylastasg'))
+
+function creating(type: string, notification: string): StageType {
+  const operation = type === 'createServerGroup' ? 'createServerGroup' : 'cloneServerGroup'
+  const steps: Step[] = [
+    { name: 'determineSourceServerGroup', execute: determineSource, pollMs: 5000, timeoutMs: 5 * 60_000 },
+    submitStep(operation, notification, async (context) => ({ operations: [{ [operation]: await description(context) }] })),
+    monitorStep('monitorDeploy', { expectsResult: true, read: readDeployment }),
+    refreshServerGroups(created),
+    tagStep(created),
+    waitUpStep(created),
+    refreshServerGroups(created, 'refreshAfterWait'),
+  ]
+  return {
+    type,
+    steps,
+    chooseSteps: (stage) => (strategyOf(stage.context) === 'custom' ? [] : steps),
+    afterStages: strategyStages,
+    onFailureStages: failureStages,
+  }
+}
+
+/** One stage per cluster and region. */
+function deployment(stage: Stage, cluster: JsonObject): NewStage {
+  const { clusters: _clusters, cluster: _cluster, ...inherited } = stage.context
+  const account = accountOf(cluster) ?? accountOf(inherited)
+  const context: JsonObject = {
+    ...pick(inherited, [
+      'application',
+      'interestingHealthProviderNames',
+      'targetHealthyDeployPercentage',
+      'stageTimeoutMs',
+      'comments',
+      'user',
+    ]),
+    ...cluster,
+    ...(account !== undefined && { account, credentials: account }),
+  }
+  const [place] = placesOf(context)
+  const isClone = cluster['source'] !== undefined && textOf(cluster['imageId']) === undefined && cluster['isClone'] === true
+  return { type: isClone ? 'cloneServerGroup' : 'createServerGroup', name: `Deploy in ${place ?? 'unknown'}`, context }
+}
+
+/** In a strategy's pipeline, the clusters are those of the stage that uses the strategy, deployed without one. */
+function clustersOf(stage: Stage, execution: Execution): JsonObject[] {
+  const parent = execution.trigger.strategy ? strategyParent(execution) : undefined
+  if (parent !== undefined) {
+    const traffic = textOf(stage.context['trafficOptions'])
+    const { strategy: _strategy, ...cluster } = parent
+    return [{ ...cluster, strategy: '', ...(traffic !== undefined && { startDisabled: traffic.toLowerCase() === 'disable' }) }]
+  }
+  const { clusters, cluster } = stage.context
+  const listed = objectsOf(clusters)
+  if (listed.length > 0) return listed
+  return isObject(cluster) ? [cluster] : []
+}
+
+function strategyParent({ trigger }: Execution): JsonObject | undefined {
+  const id = fieldOf(trigger.parameters, 'parentStageId')
+  const parent = objectsOf(fieldOf(trigger['parentExecution'], 'stages')).find((stage) => stage['id'] === id)
+  return parent === undefined ? undefined : withoutNotes(objectOf(parent['context']))
+}
+
+/** The server groups that the stage has created. */
+function created({ stage }: TaskContext): ServerGroupTarget[] {
+  const place = { provider: providerOf(stage.context), account: requireAccount(stage.context) }
+  const groups = objectOf(stage.context['deploy.server.groups'])
+  return Object.entries(groups).flatMap(([region, names]) =>
+    (Array.isArray(names) ? names : []).map((name) => ({ ...place, region, name: String(name) })),
+  )
+}
+
+function readDeployment(results: readonly JsonObject[], { stage }: TaskContext): JsonObject {
+  const groups = deployedServerGroups(results)
+  const [first] = Object.values(groups).flat()
+  return {
+    'deploy.server.groups': groups,
+    'deploy.account.name': accountOf(stage.context),
+    ...(first !== undefined && { serverGroupName: first, asgName: first }),
+  }
+}
+
+/** Section 5.1: the source, explicit or the newest enabled server group of the cluster, with its capacity at this moment. */
+async function determineSource(context: TaskContext): Promise<TaskResult> {
+  const { stage } = context
+  const region = requirePlace(stage.context)
+  const required = isTrue(stage.context['useSourceCapacity'])
+  const preferred = isTrue(stage.context['preferSourceCapacity'])
+  const source = await findSource(context, region, required || preferred)
+  if (source === undefined) {
+    if (!required || preferred) return { status: 'SUCCEEDED', context: preferred ? { useSourceCapacity: false } : {} }
+    const lookups = Number(stage.context['source.lookups'] ?? 0) + 1
+    if (lookups < sourceLookups) return { status: 'RUNNING', context: { 'source.lookups': lookups }, pollMs: 250 }
+    throw new StageError([
+      'There is no server group to take the capacity from. Give "capacity" for a first deployment, or use preferSourceCapacity.',
+    ])
+  }
+  const { name, account, capacity } = source
+  return {
+    status: 'SUCCEEDED',
+    context: {
+      source: {
+        ...objectOf(stage.context['source']),
+        account,
+        region: source.region,
+        serverGroupName: name,
+        asgName: name,
+        useSourceCapacity: required || preferred,
+        capacity,
+        isDisabled: source.isDisabled,
+      },
+      ...(preferred && { useSourceCapacity: true }),
+    },
+  }
+}
+
+async function findSource(context: TaskContext, region: string, byCapacity: boolean): Promise<ServerGroup | undefined> {
+  const settings = context.stage.context
+  const given = objectOf(settings['source'])
+  const name = textOf(given['serverGroupName']) ?? textOf(given['asgName'])
+  const place = { provider: providerOf(settings), account: requireAccount(settings) }
+  if (name !== undefined) {
+    const target = {
+      ...place,
+      account: textOf(given['account']) ?? place.account,
+      region: textOf(given['region']) ?? region,
+      name,
+    }
+    const found = await loadServerGroup(context, target)
+    if (found === undefined) throw new StageError([`The source ${name} was not found in ${target.account}/${target.region}.`])
+    return found
+  }
+  const application = textOf(settings['application']) ?? context.execution.application
+  const cluster = clusterName({ app: application, stack: textOf(settings['stack']), detail: textOf(settings['freeFormDetails']) })
+  const groups = newestFirst(inPlace((await loadCluster(context, { application, ...place, cluster })) ?? [], region))
+  const enabled = groups.filter(({ isDisabled }) => !isDisabled)
+  const candidates = enabled.length > 0 ? enabled : groups
+  if (!byCapacity) return candidates[0]
+  return candidates.toSorted((one, other) => other.instances.length - one.instances.length)[0]
+}
+
+/** The operation: the stage's context, its source, and the image that an earlier stage has baked or found. */
+async function description(context: TaskContext): Promise<JsonObject> {
+  const settings = withoutNotes(context.stage.context)
+  const strategy = strategyOf(settings)
+  const source = objectOf(settings['source'])
+  const capacity = strategy === 'rollingredblack' ? { min: 0, max: 0, desired: 0 } : capacityOf(settings['capacity'])
+  const { capacity: _snapshot, isDisabled: _disabled, ...reference } = source
+  const useSource = strategy !== 'rollingredblack' && isTrue(source['useSourceCapacity'])
+  return {
+    ...settings,
+    application: textOf(settings['application']) ?? context.execution.application,
+    credentials: requireAccount(settings),
+    account: requireAccount(settings),
+    region: requirePlace(settings),
+    ...imageFields(context),
+    ...(source['serverGroupName'] !== undefined && { source: { ...reference, useSourceCapacity: useSource } }),
+    ...(capacity !== undefined && { capacity }),
+    useSourceCapacity: useSource,
+  }
+}
+
+function imageFields(context: TaskContext): JsonObject {
+  const settings = context.stage.context
+  if (['imageId', 'amiName', 'image'].some((key) => settings[key] !== undefined)) return {}
+  const [place] = placesOf(settings)
+  const details = objectsOf(context.read('deploymentDetails'))
+  const found =
+    details.find(({ region }) => region === place) ?? details.find(({ region }) => region === 'global' || region === undefined)
+  const imageId = textOf(found?.['imageId']) ?? textOf(found?.['ami'])
+  return imageId === undefined ? {} : { imageId, amiName: textOf(found?.['imageName']) ?? imageId }
+}
+
+function pick(from: JsonObject, keys: readonly string[]): JsonObject {
+  return Object.fromEntries(keys.filter((key) => from[key] !== undefined).map((key) => [key, from[key]]))
+}

@@ -1,0 +1,116 @@
+/** `findImage` and `findImageFromTags`: the image that a cluster runs, or the newest with certain tags, for later stages. */
+import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { StageError } from '../../machine/failure.ts'
+import { isFalse } from '../../model.ts'
+import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
+import { clusterOf, placesOf, providerOf, requireAccount } from './cloud-context.ts'
+import { findTarget } from './targets.ts'
+
+/** Words of the endpoint for the strategies by which a server group is selected. */
+const strategies: Readonly<Record<string, string>> = { NEWEST: 'newest', LARGEST: 'largest', OLDEST: 'oldest', FAIL: 'fail' }
+
+export const findImageStages: readonly StageType[] = ['findImage', 'findImageFromCluster', 'findAmi'].map((type) => ({
+  type,
+  steps: [{ name: 'findImage', execute: findImage, timeoutMs: 5 * 60_000 }],
+}))
+
+export const findImageFromTagsStage: StageType = {
+  type: 'findImageFromTags',
+  steps: [{ name: 'findImage', execute: findByTags, timeoutMs: 5 * 60_000 }],
+}
+
+async function findImage(context: TaskContext): Promise<TaskResult> {
+  const { stage } = context
+  const cluster = clusterOf(stage.context)
+  if (cluster === undefined) throw new StageError(['The stage names no cluster.'])
+  const provider = providerOf(stage.context)
+  const account = requireAccount(stage.context)
+  const selection = textOf(stage.context['selectionStrategy']) ?? 'NEWEST'
+  const target = strategies[selection]
+  if (target === undefined)
+    throw new StageError([`The selection strategy "${selection}" is unknown: use ${Object.keys(strategies).join(', ')}.`])
+  const onlyEnabled = !isFalse(stage.context['onlyEnabled'])
+  const details: JsonObject[] = []
+  for (const region of placesOf(stage.context)) {
+    const query = `?onlyEnabled=${onlyEnabled}&validateOldest=false`
+    const group = await findTarget(context, { account, provider, cluster, region, target }, query)
+    if (group === undefined) {
+      throw new StageError([
+        `There is no ${onlyEnabled ? 'enabled ' : ''}server group of the cluster ${cluster} in ${account}/${region}` +
+          `${onlyEnabled ? '. Set onlyEnabled to false to accept disabled ones' : ''}.`,
+      ])
+    }
+    details.push(
+      detailOf(
+        { ...objectOf(group['launchConfig']), ...objectOf(group['image']) },
+        { region, provider, stage: stage.refId, group },
+      ),
+    )
+  }
+  return found(details)
+}
+
+function detailOf(
+  image: JsonObject,
+  { region, provider, stage, group }: { region: string; provider: string; stage: string; group?: JsonObject },
+): JsonObject {
+  const imageId = textOf(image['imageId']) ?? textOf(image['ami']) ?? textOf(image['name'])
+  const imageName = textOf(image['imageName']) ?? textOf(image['name']) ?? imageId
+  return {
+    ...image,
+    imageId,
+    ami: imageId,
+    imageName,
+    region,
+    cloudProvider: provider,
+    refId: stage,
+    ...(group !== undefined && { sourceServerGroup: group['name'], buildInfo: group['buildInfo'] }),
+  }
+}
+
+function found(details: readonly JsonObject[]): TaskResult {
+  const artifacts = details.map(({ imageId, imageName, region, cloudProvider }) => ({
+    type: `${String(cloudProvider)}/image`,
+    name: imageName,
+    reference: imageId,
+    location: region,
+  }))
+  return {
+    status: 'SUCCEEDED',
+    context: { amiDetails: details },
+    outputs: { deploymentDetails: details, amiDetails: details, artifacts },
+  }
+}
+
+async function findByTags(context: TaskContext): Promise<TaskResult> {
+  const { stage } = context
+  const name = textOf(stage.context['packageName'])
+  const provider = providerOf(stage.context)
+  if (name === undefined) throw new StageError(['The stage names no package: set "packageName".'])
+  const tags = Object.entries(objectOf(stage.context['tags']))
+  const details: JsonObject[] = []
+  for (const region of placesOf(stage.context)) {
+    const query = new URLSearchParams({ q: name, region })
+    for (const [tag, value] of tags) query.set(`tag:${tag}`, String(value))
+    const answer = await context.call(
+      'clouddriver',
+      { method: 'GET', path: `/${encodeURIComponent(provider)}/images/find?${query}` },
+      [404],
+    )
+    const [newest] = objectsOf(answer.body).toSorted((one, other) => createdAt(other) - createdAt(one))
+    if (newest === undefined) throw new StageError([`There is no image of "${name}" with these tags in ${region}.`])
+    const ids = objectOf(newest['amis'])[region]
+    const imageId = Array.isArray(ids) ? textOf(ids[0]) : textOf(newest['imageId'])
+    details.push(
+      detailOf(
+        { imageId: imageId ?? newest['imageName'], imageName: newest['imageName'] },
+        { region, provider, stage: stage.refId },
+      ),
+    )
+  }
+  return found(details)
+}
+
+function createdAt(image: JsonObject): number {
+  return Date.parse(String(objectOf(image['attributes'])['creationDate'] ?? '')) || 0
+}

@@ -1,0 +1,113 @@
+/** `runJob` and `destroyJob`: programs that run once on the infrastructure (infrastructure contract, 2.10 and 4.3). */
+import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { StageError } from '../../machine/failure.ts'
+import { isFalse } from '../../model.ts'
+import type { StageType, Step, TaskContext } from '../stage-type.ts'
+import { accountOf, placesOf, providerOf, requireAccount, requirePlace } from './cloud-context.ts'
+import { hourMs, monitorStep, pauseFor, refreshStep, submitStep } from './cloud-task.ts'
+import { withoutNotes } from './server-group-operations.ts'
+
+const wait: Step = { name: 'waitOnJobCompletion', timeoutMs: 2 * hourMs, timeoutFollowsStage: true, execute: waitForJob }
+
+export const runJobStage: StageType = {
+  type: 'runJob',
+  steps: [
+    submitStep('runJob', 'runjob', ({ stage, execution }) => ({
+      operations: [{ runJob: { application: execution.application, ...withoutNotes(stage.context) } }],
+    })),
+    monitorStep('monitorDeploy', { expectsResult: true, read: readJobs }),
+    wait,
+  ],
+  chooseSteps: ({ context }) => (isFalse(context['waitForCompletion']) ? runJobStage.steps.slice(0, 2) : runJobStage.steps),
+  prepareRestart(stage) {
+    const { 'deploy.jobs': jobs, jobStatus, completionDetails, propertyFileContents: _contents, ...context } = stage.context
+    stage.context = { ...context, restartDetails: { ...objectOf(context['restartDetails']), jobs, jobStatus, completionDetails } }
+  },
+  /** What runs for nobody any more must not go on. */
+  async onCancel(context) {
+    const job = jobOf(context)
+    if (job === undefined) return
+    const { application, account, location, name } = job
+    const path = `/applications/${[application, 'jobs', account, location, name].map(encodeURIComponent).join('/')}`
+    await context.call('clouddriver', { method: 'DELETE', path }, [404])
+  },
+}
+
+export const destroyJobStage: StageType = {
+  type: 'destroyJob',
+  steps: [
+    submitStep('destroyJob', 'destroyjob', ({ stage }) => ({ operations: [{ destroyJob: withoutNotes(stage.context) }] })),
+    monitorStep(),
+    refreshStep('forceCacheRefresh', 'Job', ({ stage }) =>
+      placesOf(stage.context).map((region) => ({
+        jobName: stage.context['jobName'] ?? stage.context['jobId'],
+        region,
+        account: accountOf(stage.context),
+        evict: true,
+      })),
+    ),
+  ],
+}
+
+function readJobs(results: readonly JsonObject[]): JsonObject {
+  const jobs: Record<string, string[]> = {}
+  for (const result of results) {
+    for (const [location, names] of Object.entries(objectOf(result['deployedNamesByLocation']))) jobs[location] = textsOf(names)
+  }
+  return { 'deploy.jobs': jobs }
+}
+
+interface JobPlace {
+  readonly application: string
+  readonly account: string
+  readonly location: string
+  readonly name: string
+}
+
+/** The job that the stage has started. */
+function jobOf({ stage, execution }: TaskContext): JobPlace | undefined {
+  const [first] = Object.entries(objectOf(stage.context['deploy.jobs']))
+  const name = first === undefined ? undefined : textsOf(first[1])[0]
+  if (first === undefined || name === undefined) return undefined
+  const application = textOf(stage.context['application']) ?? execution.application
+  return { application, account: requireAccount(stage.context), location: first[0], name }
+}
+
+async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { execute: unknown }>['execute']> {
+  const job = jobOf(context)
+  if (job === undefined)
+    throw new StageError([`${providerOf(context.stage.context)} started no job in ${requirePlace(context.stage.context)}.`])
+  const place = `/applications/${[job.application, 'jobs', job.account, job.location, job.name].map(encodeURIComponent).join('/')}`
+  const answer = await context.call('clouddriver', { method: 'GET', path: place })
+  const status = objectOf(answer.body)
+  const shown = { jobStatus: status, completionDetails: status['completionDetails'] }
+  const state = textOf(status['jobState'])
+  if (state === 'Failed') return { status: 'TERMINAL', context: { ...shown, exception: failureOf(job.name, status) } }
+  if (state !== 'Succeeded') return { status: 'RUNNING', context: shown, pollMs: pauseFor(context) }
+  const properties = await loadProperties(context, place)
+  return { status: 'SUCCEEDED', context: { ...shown, ...properties }, outputs: { jobStatus: status, ...properties } }
+}
+
+/** The properties that the job has written to the file that the stage names. */
+async function loadProperties(context: TaskContext, place: string): Promise<JsonObject> {
+  const file = textOf(context.stage.context['propertyFile'])
+  if (file === undefined) return {}
+  const { body } = await context.call('clouddriver', { method: 'GET', path: `${place}/${encodeURIComponent(file)}` })
+  if (!isObject(body) || Object.keys(body).length === 0) {
+    throw new StageError([`The job left no properties in "${file}". Write them as lines of the form name=value, or as JSON.`])
+  }
+  return { ...body, propertyFileContents: body }
+}
+
+function failureOf(name: string, status: JsonObject): JsonObject {
+  const details = objectOf(status['completionDetails'])
+  const reason = textOf(details['message']) ?? textOf(details['reason']) ?? textOf(fieldOf(status['failureDetails'], 'message'))
+  const code = details['exitCode']
+  const text = [
+    `The job ${name} failed`,
+    code === undefined || code === null ? '' : ` with exit code ${String(code)}`,
+    '.',
+    reason === undefined ? '' : ` ${reason}`,
+  ]
+  return { exceptionType: 'JobFailed', details: { error: text.join(''), errors: [text.join('')] } }
+}

@@ -1,0 +1,104 @@
+/** Arithmetic of resizing (infrastructure contract, 5.9). */
+import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../../json/values.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { TaskContext } from '../stage-type.ts'
+import type { ServerGroupTarget } from './cloud-context.ts'
+import {
+  type Capacity,
+  clusterPlaceOf,
+  inPlace,
+  loadCluster,
+  loadServerGroup,
+  type ServerGroup,
+  toCapacity,
+} from './server-groups.ts'
+
+/** The capacity that the stage asks for, given what the server group has now. */
+export async function resizedCapacity(context: TaskContext, group: ServerGroup, target: ServerGroupTarget): Promise<Capacity> {
+  return pinned(context.stage.context, await unpinnedCapacity(context, group, target), group.capacity)
+}
+
+async function unpinnedCapacity(context: TaskContext, { capacity }: ServerGroup, target: ServerGroupTarget): Promise<Capacity> {
+  const settings = context.stage.context
+  const action = settings['resizeType'] === 'exact' ? 'scale_exact' : (textOf(settings['action']) ?? 'scale_exact')
+  switch (action) {
+    case 'scale_exact':
+      return exactCapacity(objectOf(settings['capacity']), capacity)
+    case 'scale_up':
+      return scaled(capacity, settings, 1)
+    case 'scale_down':
+      return scaled(capacity, settings, -1)
+    case 'scale_to_cluster': {
+      const groups = inPlace((await loadCluster(context, clusterPlaceOf(target))) ?? [], target.region)
+      return grown(largestOf(groups.map((each) => each.capacity)), settings)
+    }
+    case 'scale_to_server_group':
+      return shareOf(await sourceCapacity(context, target), numberOf(settings['scalePct']) ?? 100)
+    default:
+      throw new StageError([
+        `The resize action "${action}" is unknown: use scale_exact, scale_up, scale_down, scale_to_cluster or scale_to_server_group.`,
+      ])
+  }
+}
+
+/** Given parts win; the others follow so that min ≤ desired ≤ max. */
+export function exactCapacity(given: JsonObject, current: Capacity): Capacity {
+  const asked = { min: numberOf(given['min']), max: numberOf(given['max']), desired: numberOf(given['desired']) }
+  const min = asked.min ?? (asked.max === undefined ? current.min : Math.min(current.min, asked.max))
+  const max = asked.max ?? Math.max(current.max, min)
+  const desired = asked.desired ?? Math.min(Math.max(current.desired, min), max)
+  return { min, max, desired }
+}
+
+function scaled(current: Capacity, settings: JsonObject, sign: 1 | -1): Capacity {
+  const percentage = numberOf(settings['scalePct'])
+  const count = numberOf(settings['scaleNum']) ?? 0
+  const change = (value: number) => {
+    const by = percentage === undefined ? count : Math.ceil((value * percentage) / 100)
+    return Math.max(0, value + sign * by)
+  }
+  return { min: change(current.min), max: change(current.max), desired: change(current.desired) }
+}
+
+function largestOf(capacities: readonly Capacity[]): Capacity {
+  const largest = (part: keyof Capacity) => Math.max(0, ...capacities.map((capacity) => capacity[part]))
+  return { min: largest('min'), max: largest('max'), desired: largest('desired') }
+}
+
+function grown({ min, max, desired }: Capacity, settings: JsonObject): Capacity {
+  const percentage = numberOf(settings['scalePct'])
+  const by = percentage === undefined ? (numberOf(settings['scaleNum']) ?? 0) : Math.ceil((desired * percentage) / 100)
+  return { min, max, desired: Math.min(max, desired + by) }
+}
+
+/** A share of a capacity: desired rounded up, the bounds widened to hold it. */
+export function shareOf({ min, max, desired }: Capacity, percentage: number): Capacity {
+  const share = Math.ceil((desired * percentage) / 100)
+  return { min: Math.min(min, share), max: Math.max(max, share), desired: share }
+}
+
+async function sourceCapacity(context: TaskContext, target: ServerGroupTarget): Promise<Capacity> {
+  const source = objectOf(context.stage.context['source'])
+  const name = textOf(source['serverGroupName']) ?? textOf(source['asgName'])
+  if (name === undefined) throw new StageError(['scale_to_server_group needs "source" with "serverGroupName".'])
+  const region = textOf(source['region']) ?? target.region
+  const group = await loadServerGroup(context, { ...target, region, name })
+  if (group === undefined) throw new StageError([`The server group ${name} was not found in ${target.account}/${region}.`])
+  return group.capacity
+}
+
+function pinned(settings: JsonObject, capacity: Capacity, current: Capacity): Capacity {
+  const { min, max, desired } = capacity
+  if (isTrue(settings['unpinMinimumCapacity'])) {
+    const original = numberOf(settings['originalMin']) ?? numberOf(objectOf(settings['originalCapacity'])['min'])
+    return { min: original ?? Math.min(min, current.min), max, desired }
+  }
+  if (isTrue(settings['pinCapacity'])) return { min: desired, max: desired, desired }
+  return isTrue(settings['pinMinimumCapacity']) ? { min: desired, max, desired } : { min, max, desired }
+}
+
+/** For plans that are made before the stage runs. */
+export function capacityOf(value: unknown): Capacity | undefined {
+  const capacity = objectOf(value)
+  return numberOf(capacity['desired']) === undefined ? undefined : toCapacity(capacity)
+}

@@ -1,0 +1,247 @@
+/** `rollbackServerGroup` and `rollbackCluster`: bring back what ran before (infrastructure contract, 5.8). */
+import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../moniker.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { NewStage, StageType, TaskContext, TaskResult } from '../stage-type.ts'
+import { clusterOf, placesOf, providerOf, requireAccount, requirePlace } from './cloud-context.ts'
+import { inPlace, loadCluster, loadServerGroup, newestFirst, type ServerGroup } from './server-groups.ts'
+
+export const rollbackServerGroupStage: StageType = {
+  type: 'rollbackServerGroup',
+  steps: [{ name: 'planRollback', execute: planRollback, timeoutMs: 5 * 60_000 }],
+  afterStages: ({ context }) => inSequence(rollbackStages(context)),
+}
+
+export const rollbackClusterStage: StageType = {
+  type: 'rollbackCluster',
+  steps: [{ name: 'determineRollbackCandidates', execute: determineCandidates, timeoutMs: 5 * 60_000 }],
+  afterStages: ({ context }) => {
+    const pause = numberOf(context['waitTimeBetweenRegions']) ?? 0
+    const rollbacks = objectsOf(context['rollbacks'])
+    return inSequence(
+      rollbacks.flatMap((rollback, index): NewStage[] => [
+        ...(index > 0 && pause > 0 ? [{ type: 'wait', name: `Wait ${pause} s`, context: { waitTime: pause } }] : []),
+        { type: 'rollbackServerGroup', name: `Roll back in ${rollback['region']}`, context: rollback },
+      ]),
+    )
+  },
+}
+
+/** Reads both server groups, so that the stages that follow know the capacities of this moment. */
+async function planRollback(context: TaskContext): Promise<TaskResult> {
+  const settings = context.stage.context
+  const rollback = objectOf(settings['rollbackContext'])
+  const place = { provider: providerOf(settings), account: requireAccount(settings), region: requirePlace(settings) }
+  const read = async (key: string): Promise<ServerGroup | undefined> => {
+    const name = textOf(rollback[key])
+    if (name === undefined) return undefined
+    const group = await loadServerGroup(context, { ...place, name })
+    if (group === undefined) throw new StageError([`The server group ${name} was not found in ${place.account}/${place.region}.`])
+    return group
+  }
+  const rolledBack = await read('rollbackServerGroupName')
+  if (rolledBack === undefined)
+    throw new StageError(['The rollback names no server group: set rollbackContext.rollbackServerGroupName.'])
+  const restored = await read('restoreServerGroupName')
+  const needsRestored = kindOf(settings) === 'EXPLICIT' && !isTrue(rollback['disableOnly'])
+  if (needsRestored && restored === undefined) {
+    throw new StageError(['The rollback names no server group to restore: set rollbackContext.restoreServerGroupName.'])
+  }
+  return {
+    status: 'SUCCEEDED',
+    context: {
+      'notification.type': 'rollbackservergroup',
+      'rollback.capacity': rolledBack.capacity,
+      ...(restored !== undefined && { 'restore.capacity': restored.capacity }),
+      'targetop.asg.disableServerGroup.name': rolledBack.name,
+      ...(restored !== undefined && { 'targetop.asg.enableServerGroup.name': restored.name }),
+    },
+  }
+}
+
+function kindOf(settings: JsonObject): string {
+  return textOf(settings['rollbackType'])?.toUpperCase() ?? 'EXPLICIT'
+}
+
+function rollbackStages(settings: JsonObject): NewStage[] {
+  const rollback = objectOf(settings['rollbackContext'])
+  const rolledBack = String(rollback['rollbackServerGroupName'])
+  const restored = String(rollback['restoreServerGroupName'])
+  if (kindOf(settings) === 'PREVIOUS_IMAGE') return [cloneOf(settings, rolledBack, rollback)]
+  if (isTrue(rollback['disableOnly'])) return [stageFor('disableServerGroup', 'Disable', rolledBack, settings)]
+  const healthy = numberOf(rollback['targetHealthyRollbackPercentage'])
+  const share = healthy === undefined ? {} : { targetHealthyDeployPercentage: healthy }
+  const enable = stageFor('enableServerGroup', 'Enable', restored, settings, share)
+  const disable = stageFor('disableServerGroup', 'Disable', rolledBack, settings)
+  if (isTrue(rollback['enableAndDisableOnly'])) return [enable, disable]
+  const from = toSizes(settings['rollback.capacity'])
+  const to = toSizes(settings['restore.capacity'])
+  const desired = Math.max(from.desired, to.desired)
+  const max = Math.max(from.max, to.max, desired)
+  const isUnchanged = to.desired === desired && to.max === max && to.min === desired
+  const delay = numberOf(rollback['delayBeforeDisableSeconds']) ?? 0
+  return [
+    enable,
+    ...(isUnchanged
+      ? []
+      : [stageFor('resizeServerGroup', 'Resize', restored, settings, { capacity: { min: desired, max, desired }, ...share })]),
+    ...(delay > 0 ? [{ type: 'wait', name: `Wait ${delay} s`, context: { waitTime: delay } }] : []),
+    disable,
+    ...(isUnchanged || to.min === desired
+      ? []
+      : [
+          stageFor('resizeServerGroup', 'Restore minimum of', restored, settings, {
+            capacity: { min: Math.min(to.min, desired), max, desired },
+          }),
+        ]),
+  ]
+}
+
+function toSizes(value: unknown): { min: number; max: number; desired: number } {
+  const { min, max, desired } = objectOf(value)
+  return { min: numberOf(min) ?? 0, max: numberOf(max) ?? 0, desired: numberOf(desired) ?? 0 }
+}
+
+function stageFor(type: string, verb: string, name: string, settings: JsonObject, more: JsonObject = {}): NewStage {
+  const { cloudProvider, credentials, account, region, regions, interestingHealthProviderNames } = settings
+  const place = {
+    cloudProvider,
+    credentials: credentials ?? account,
+    account: account ?? credentials,
+    region: region ?? placesOf({ regions })[0],
+  }
+  return {
+    type,
+    name: `${verb} ${name}`,
+    context: {
+      ...place,
+      regions: [place.region],
+      ...(interestingHealthProviderNames !== undefined && { interestingHealthProviderNames }),
+      serverGroupName: name,
+      asgName: name,
+      ...more,
+    },
+  }
+}
+
+/** The image that ran before, deployed in place of the one that is rolled back. */
+function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject): NewStage {
+  const { app, stack, detail } = parseMoniker(rolledBack)
+  const region = requirePlace(settings)
+  const imageId = textOf(rollback['imageId'])
+  const amiName = textOf(rollback['imageName']) ?? imageId
+  return {
+    type: 'cloneServerGroup',
+    name: 'Deploy the previous image',
+    context: {
+      cloudProvider: providerOf(settings),
+      credentials: requireAccount(settings),
+      account: requireAccount(settings),
+      region,
+      regions: [region],
+      application: app,
+      ...(stack !== null && { stack }),
+      ...(detail !== null && { freeFormDetails: detail }),
+      strategy: 'redblack',
+      ...(imageId !== undefined && { imageId }),
+      amiName,
+      useSourceCapacity: true,
+      source: {
+        account: requireAccount(settings),
+        region,
+        serverGroupName: rolledBack,
+        asgName: rolledBack,
+        useSourceCapacity: true,
+      },
+      ...(rollback['targetHealthyRollbackPercentage'] !== undefined && {
+        targetHealthyDeployPercentage: rollback['targetHealthyRollbackPercentage'],
+      }),
+    },
+  }
+}
+
+/** One rollback per region that has two server groups, one of them enabled. */
+async function determineCandidates(context: TaskContext): Promise<TaskResult> {
+  const settings = context.stage.context
+  const provider = providerOf(settings)
+  const account = requireAccount(settings)
+  const cluster = clusterOf(settings) ?? parseMoniker(textOf(settings['serverGroup']) ?? '').cluster ?? undefined
+  if (cluster === undefined) throw new StageError(['The stage names no cluster.'])
+  const application = parseMoniker(cluster).app ?? context.execution.application
+  const groups = (await loadCluster(context, { application, provider, account, cluster })) ?? []
+  const rollbacks: JsonObject[] = []
+  for (const region of placesOf(settings)) {
+    const here = newestFirst(inPlace(groups, region))
+    const rolledBack = here.find(({ isDisabled }) => !isDisabled)
+    if (here.length < 2 || rolledBack === undefined) continue
+    const plan = await planFor(context, rolledBack, here)
+    if (plan === undefined) continue
+    rollbacks.push({
+      cloudProvider: provider,
+      credentials: account,
+      account,
+      region,
+      regions: [region],
+      rollbackType: plan.rollbackType,
+      rollbackContext: {
+        ...plan.rollbackContext,
+        rollbackServerGroupName: rolledBack.name,
+        targetHealthyRollbackPercentage:
+          numberOf(settings['targetHealthyRollbackPercentage']) ?? defaultHealthyShare(rolledBack.capacity.desired),
+        ...(settings['delayBeforeDisableSeconds'] !== undefined && {
+          delayBeforeDisableSeconds: settings['delayBeforeDisableSeconds'],
+        }),
+      },
+    })
+  }
+  return { status: 'SUCCEEDED', context: { rollbacks } }
+}
+
+interface RollbackPlan {
+  readonly rollbackType: 'EXPLICIT' | 'PREVIOUS_IMAGE'
+  readonly rollbackContext: JsonObject
+}
+
+/** The named server group, else one with the image that was there before, else that image, else the next newest server group. */
+async function planFor(
+  context: TaskContext,
+  rolledBack: ServerGroup,
+  groups: readonly ServerGroup[],
+): Promise<RollbackPlan | undefined> {
+  const explicit = (name: string): RollbackPlan => ({
+    rollbackType: 'EXPLICIT',
+    rollbackContext: { restoreServerGroupName: name },
+  })
+  const named = textOf(context.stage.context['originalServerGroup'])
+  if (named !== undefined && groups.some(({ name }) => name === named)) return explicit(named)
+  const others = groups.filter(({ name }) => name !== rolledBack.name)
+  const previous = await previousImage(context, rolledBack)
+  const imageOf = ({ image }: ServerGroup) => textOf(image['imageId'])
+  if (previous !== undefined) {
+    const same = others.find((group) => imageOf(group) === textOf(previous['imageId']))
+    if (same !== undefined) return explicit(same.name)
+    return { rollbackType: 'PREVIOUS_IMAGE', rollbackContext: { imageId: previous['imageId'], imageName: previous['imageName'] } }
+  }
+  const [next] = others
+  return next === undefined ? undefined : explicit(next.name)
+}
+
+/** What the tag of the last deployment says. */
+async function previousImage(context: TaskContext, { name, account, region }: ServerGroup): Promise<JsonObject | undefined> {
+  const query = new URLSearchParams({ entityType: 'servergroup', entityId: name, account, region })
+  const answer = await context.call('clouddriver', { method: 'GET', path: `/tags?${query}` }, [404])
+  const tags = objectsOf(answer.body).flatMap((entity) => objectsOf(entity['tags']))
+  const metadata = tags.find((tag) => tag['name'] === 'spinnaker:metadata')
+  const previous = objectOf(objectOf(metadata?.['value'])['previousServerGroup'])
+  return textOf(previous['imageId']) === undefined ? undefined : previous
+}
+
+/** Larger server groups need not be complete before traffic moves. */
+function defaultHealthyShare(desired: number): number {
+  if (desired < 10) return 100
+  return desired < 20 ? 90 : 95
+}
+
+function inSequence(stages: readonly NewStage[]): NewStage[] {
+  return stages.map((stage, position) => (position === 0 ? stage : { ...stage, requires: [position - 1] }))
+}

@@ -1,0 +1,150 @@
+/** Stages that change one server group: enable, disable, destroy, resize, pin; and the destruction of several at once. */
+import { isTrue, type JsonObject, textsOf } from '../../../../json/values.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { Stage } from '../../model.ts'
+import type { StageType, Step, TaskContext } from '../stage-type.ts'
+import {
+  providerOf,
+  requireAccount,
+  requirePlace,
+  type ServerGroupTarget,
+  targetContext,
+  targetFields,
+  targetOf,
+} from './cloud-context.ts'
+import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
+import { resizedCapacity } from './resize.ts'
+import { loadServerGroup } from './server-groups.ts'
+import { splitByRegion } from './targets.ts'
+import { checkTrafficGuards, isWhole } from './traffic-guard.ts'
+import { type TargetsOf, waitCapacityStep, waitDisabledStep, waitDownStep, waitGoneStep, waitUpStep } from './waits.ts'
+
+export const refreshServerGroups = (targets: TargetsOf = (context) => [targetOf(context)], name = 'forceCacheRefresh') =>
+  refreshStep(name, 'ServerGroup', (context) =>
+    targets(context).map(({ account, region, name: group }) => ({ serverGroupName: group, asgName: group, region, account })),
+  )
+
+const enable = submitStep('enableServerGroup', 'enableservergroup', (context) => {
+  const target = targetOf(context)
+  return {
+    operations: [{ enableServerGroup: operationFields(context, target) }],
+    context: trafficContext('enableServerGroup', target),
+  }
+})
+
+const disable = submitStep('disableServerGroup', 'disableservergroup', async (context) => {
+  const target = targetOf(context)
+  if (isWhole(context.stage.context)) await checkTrafficGuards(context, { targets: [target], doing: 'disabling' })
+  return {
+    operations: [{ disableServerGroup: operationFields(context, target) }],
+    context: trafficContext('disableServerGroup', target),
+  }
+})
+
+const destroy = submitStep('destroyServerGroup', 'destroyservergroup', async (context) => {
+  const target = targetOf(context)
+  await checkTrafficGuards(context, { targets: [target], doing: 'destroying' })
+  return { operations: [{ destroyServerGroup: operationFields(context, target) }], context: targetContext(target) }
+})
+
+const resize = submitStep('resizeServerGroup', 'resizeservergroup', async (context) => {
+  const target = targetOf(context)
+  const group = await loadServerGroup(context, target)
+  if (group === undefined)
+    throw new StageError([`The server group ${target.name} was not found in ${target.account}/${target.region}.`])
+  const capacity = await resizedCapacity(context, group, target)
+  if (capacity.desired === 0) await checkTrafficGuards(context, { targets: [target], doing: 'resizing to 0' })
+  return {
+    operations: [{ resizeServerGroup: { ...operationFields(context, target), capacity } }],
+    context: { ...targetContext(target), capacity },
+  }
+})
+
+/** Which instances a partial disable takes out is in its result. */
+const readDisabledIds = (results: readonly JsonObject[]): JsonObject => {
+  const ids = results.flatMap((result) => textsOf(result['instanceIdsToDisable']))
+  return ids.length === 0 ? {} : { instanceIdsToDisable: ids }
+}
+
+export const serverGroupStages: readonly StageType[] = [
+  perServerGroup('enableServerGroup', [enable, monitorStep(), waitUpStep(), refreshServerGroups()]),
+  perServerGroup('disableServerGroup', [
+    disable,
+    monitorStep('monitorTask', { read: readDisabledIds }),
+    waitDownStep(),
+    waitDisabledStep(),
+    refreshServerGroups(),
+  ]),
+  perServerGroup('resizeServerGroup', [resize, monitorStep(), refreshServerGroups(), waitCapacityStep()]),
+  perServerGroup('pinServerGroup', [resize, monitorStep(), refreshServerGroups()]),
+  destroyStage(),
+  bulkDestroyStage(),
+]
+
+/** A stage of one server group per region; the steps belong to the stages of the regions. */
+function perServerGroup(type: string, steps: readonly Step[]): StageType {
+  const { isSplit, ...split } = splitByRegion(type)
+  return { type, steps, ...split, chooseSteps: (stage) => (isSplit(stage) ? [] : steps) }
+}
+
+/** Traffic goes first, so running requests end before their instances do. */
+function destroyStage(): StageType {
+  const type = 'destroyServerGroup'
+  const steps = [destroy, monitorStep(), refreshServerGroups(), waitGoneStep()]
+  const disableAhead = (stage: Stage) => {
+    if (isTrue(stage.context['skipDisableBeforeDestroy'])) return []
+    return [{ type: 'disableServerGroup', name: 'Disable server group', context: { ...stage.context } }]
+  }
+  const { isSplit, ...split } = splitByRegion(type, { ahead: disableAhead })
+  return { type, steps, ...split, chooseSteps: (stage) => (isSplit(stage) ? [] : steps) }
+}
+
+function bulkDestroyStage(): StageType {
+  const targets: TargetsOf = ({ stage }) => {
+    const place = {
+      provider: providerOf(stage.context),
+      account: requireAccount(stage.context),
+      region: requirePlace(stage.context),
+    }
+    return textsOf(stage.context['serverGroupNames']).map((name) => ({ ...place, name }))
+  }
+  const all = (operation: string) => (context: TaskContext) =>
+    targets(context).map((target) => ({ [operation]: operationFields(context, target) }))
+  return {
+    type: 'bulkDestroyServerGroup',
+    steps: [
+      submitStep('bulkDisableServerGroup', 'bulkdisableservergroup', async (context) => {
+        await checkTrafficGuards(context, { targets: targets(context), doing: 'destroying' })
+        return { operations: all('disableServerGroup')(context) }
+      }),
+      monitorStep('monitorDisable'),
+      refreshServerGroups(targets),
+      submitStep('bulkDestroyServerGroup', 'bulkdestroyservergroup', (context) => ({
+        operations: all('destroyServerGroup')(context),
+      })),
+      monitorStep('monitorDestroy'),
+      waitGoneStep(targets),
+    ],
+  }
+}
+
+/** The stage's whole context with the target: services take what they know. */
+function operationFields({ stage }: TaskContext, target: ServerGroupTarget): JsonObject {
+  return { ...withoutNotes(stage.context), ...targetFields(target) }
+}
+
+/** The context without what the engine and earlier operations have noted in it. */
+export function withoutNotes(context: JsonObject): JsonObject {
+  const isNote = (key: string) =>
+    key.startsWith('kato.') || key.startsWith('deploy.') || ['exception', 'targetReferences', 'waiting.for'].includes(key)
+  return Object.fromEntries(Object.entries(context).filter(([key]) => !isNote(key)))
+}
+
+/** What rollbacks and clients read about a change of traffic. */
+function trafficContext(operation: string, target: ServerGroupTarget): JsonObject {
+  return {
+    ...targetContext(target),
+    [`targetop.asg.${operation}.name`]: target.name,
+    [`targetop.asg.${operation}.regions`]: [target.region],
+  }
+}

@@ -1,0 +1,155 @@
+/** Server groups as stages read them from the infrastructure service, and when their instances count as up or down (contract, 5.2). */
+import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../moniker.ts'
+import type { TaskContext } from '../stage-type.ts'
+import type { ServerGroupTarget } from './cloud-context.ts'
+
+export interface Capacity {
+  readonly min: number
+  readonly max: number
+  readonly desired: number
+}
+
+export interface Instance {
+  readonly id: string
+  readonly healthState: string
+  readonly launchTime: number
+  readonly health: readonly JsonObject[]
+}
+
+export interface ServerGroup {
+  readonly name: string
+  readonly account: string
+  readonly region: string
+  readonly isDisabled: boolean
+  readonly createdTime: number
+  readonly capacity: Capacity
+  readonly instances: readonly Instance[]
+  readonly image: JsonObject
+  readonly buildInfo: unknown
+  /** The answer of the service. */
+  readonly all: JsonObject
+}
+
+export interface ClusterPlace {
+  readonly application: string
+  readonly provider: string
+  readonly account: string
+  readonly cluster: string
+}
+
+export function toServerGroup(all: JsonObject, account: string): ServerGroup {
+  const { capacity, launchConfig } = all
+  return {
+    name: textOf(all['name']) ?? '',
+    account: textOf(all['account']) ?? textOf(all['accountName']) ?? account,
+    region: textOf(all['region']) ?? '',
+    isDisabled: isTrue(all['isDisabled']) || isTrue(all['disabled']),
+    createdTime: numberOf(all['createdTime']) ?? 0,
+    capacity: toCapacity(objectOf(capacity)),
+    instances: objectsOf(all['instances']).map(toInstance),
+    image: { ...objectOf(launchConfig), ...objectOf(all['image']) },
+    buildInfo: all['buildInfo'],
+    all,
+  }
+}
+
+export function toCapacity({ min, max, desired }: JsonObject): Capacity {
+  return { min: numberOf(min) ?? 0, max: numberOf(max) ?? 0, desired: numberOf(desired) ?? 0 }
+}
+
+function toInstance(instance: JsonObject): Instance {
+  return {
+    id: textOf(instance['id']) ?? textOf(instance['name']) ?? '',
+    healthState: textOf(instance['healthState']) ?? 'Unknown',
+    launchTime: numberOf(instance['launchTime']) ?? 0,
+    health: objectsOf(instance['health']),
+  }
+}
+
+/** Undefined when the service does not have it. */
+export async function loadServerGroup(
+  context: TaskContext,
+  { account, region, name }: ServerGroupTarget,
+): Promise<ServerGroup | undefined> {
+  const path = `/serverGroups/${[account, region, name].map(encodeURIComponent).join('/')}`
+  const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
+  return answer.status === 404 ? undefined : toServerGroup(objectOf(answer.body), account)
+}
+
+/** Undefined when the service does not have it. */
+export async function loadCluster(
+  context: TaskContext,
+  { application, provider, account, cluster }: ClusterPlace,
+): Promise<ServerGroup[] | undefined> {
+  const names = ['applications', application, 'clusters', account, cluster, provider]
+  const answer = await context.call('clouddriver', { method: 'GET', path: `/${names.map(encodeURIComponent).join('/')}` }, [404])
+  if (answer.status === 404) return undefined
+  return objectsOf(objectOf(answer.body)['serverGroups']).map((each) => toServerGroup(each, account))
+}
+
+/** Server groups of one region or zone. */
+export function inPlace(groups: readonly ServerGroup[], place: string): ServerGroup[] {
+  return groups.filter(({ region, all }) => region === place || textsOf(all['zones']).includes(place))
+}
+
+export function newestFirst(groups: readonly ServerGroup[]): ServerGroup[] {
+  return groups.toSorted((one, other) => other.createdTime - one.createdTime)
+}
+
+/** The cluster that a server group belongs to, and its application. */
+export function clusterPlaceOf({ provider, account, name }: ServerGroupTarget): ClusterPlace {
+  const { app, cluster } = parseMoniker(name)
+  return { application: app ?? name, provider, account, cluster: cluster ?? name }
+}
+
+/** Health records that count: all, or those of the listed types; an empty list means that health is of no interest. */
+export function healthTypesOf(context: JsonObject): readonly string[] | undefined {
+  const listed = context['interestingHealthProviderNames']
+  return Array.isArray(listed) ? textsOf(listed) : undefined
+}
+
+export function isUp({ health }: Instance, types: readonly string[] | undefined): boolean {
+  const relevant = relevantHealth(health, types)
+  // A platform that a stage names as the only measure reports a running machine as Unknown.
+  if (types !== undefined && relevant.some((record) => isPlatform(record) && record['state'] !== 'Down')) {
+    return !relevant.some((record) => !isPlatform(record) && record['state'] !== 'Up')
+  }
+  return has(relevant, 'Up') && !has(relevant, 'Down', 'OutOfService', 'Starting', 'Draining')
+}
+
+export function isDown({ health }: Instance, types: readonly string[] | undefined): boolean {
+  const relevant = relevantHealth(health, types)
+  const [only] = relevant
+  if (only === undefined) return true
+  if (relevant.length === 1 && isPlatform(only) && only['state'] === 'Unknown') return true
+  return has(relevant, 'Down', 'OutOfService', 'Starting') && !has(relevant, 'Up', 'Draining')
+}
+
+function relevantHealth(health: readonly JsonObject[], types: readonly string[] | undefined): JsonObject[] {
+  return health.filter(({ type }) => types === undefined || types.includes(String(type)))
+}
+
+function isPlatform(record: JsonObject): boolean {
+  return record['healthClass'] === 'platform'
+}
+
+function has(health: readonly JsonObject[], ...states: string[]): boolean {
+  return health.some(({ state }) => states.includes(String(state)))
+}
+
+/** Instances that must be up before a stage goes on (contract, 5.2, "target"). */
+export function wantedInstances(stage: JsonObject, { capacity }: ServerGroup): number {
+  const wished = objectOf(stage['capacity'])
+  const isPinned = (each: Capacity) => each.min === each.max && each.max === each.desired
+  const asked = toCapacity(wished)
+  const desired = wished['desired'] !== undefined && (isPinned(asked) || isPinned(capacity)) ? asked.desired : capacity.desired
+  const healthy = numberOf(stage['targetHealthyDeployPercentage'])
+  if (healthy !== undefined) {
+    if (healthy === 0 || desired === 0) return 0
+    return Math.max(1, Math.round((healthy * desired) / 100))
+  }
+  const percentage = numberOf(stage['desiredPercentage'])
+  if (percentage === undefined || percentage >= 100) return desired
+  return Math.max(0, Math.ceil((percentage / 100 - 1) * capacity.max + capacity.min))
+}

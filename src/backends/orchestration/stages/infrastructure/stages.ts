@@ -1,0 +1,28 @@
+/** Stage types of deployments: they change infrastructure over the contract of its service, embedded or external. */
+import type { StageType } from '../stage-type.ts'
+import { clusterStages } from './cluster-stages.ts'
+import { cloneServerGroupStages, createServerGroupStage, deployStage } from './deploy.ts'
+import { findImageFromTagsStage, findImageStages } from './find-image.ts'
+import { instanceStages } from './instances.ts'
+import { destroyJobStage, runJobStage } from './jobs.ts'
+import { rollbackClusterStage, rollbackServerGroupStage } from './rollback.ts'
+import { serverGroupStages } from './server-group-operations.ts'
+import { simpleOperationStages } from './simple-operations.ts'
+import { determineTargetStage } from './targets.ts'
+
+export const infrastructureStages: readonly StageType[] = [
+  deployStage,
+  createServerGroupStage,
+  ...cloneServerGroupStages,
+  ...serverGroupStages,
+  determineTargetStage,
+  ...clusterStages,
+  rollbackServerGroupStage,
+  rollbackClusterStage,
+  ...instanceStages,
+  ...simpleOperationStages,
+  runJobStage,
+  destroyJobStage,
+  ...findImageStages,
+  findImageFromTagsStage,
+]

@@ -1,0 +1,94 @@
+/** Dynamic targets, such as "the newest server group", and the stages that work on one server group per region (contract, section 3). */
+import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../moniker.ts'
+import { StageError } from '../../machine/failure.ts'
+import { isTopLevel, type Stage } from '../../model.ts'
+import type { NewStage, StageType, TaskContext, TaskResult } from '../stage-type.ts'
+import { clusterOf, placesOf, providerOf, requireAccount } from './cloud-context.ts'
+
+/** How often a lookup is repeated, a second apart. */
+const lookups = 15
+
+export const determineTargetStage: StageType = {
+  type: 'determineTargetServerGroup',
+  steps: [{ name: 'determineTargetServerGroup', execute: determineTargets, pollMs: 1000, timeoutMs: 60_000 }],
+}
+
+/**
+ * A stage at the top level only injects one of the same type per region, after the one that looks up a dynamic target; those have the
+ * steps.
+ */
+export function splitByRegion(
+  type: string,
+  { ahead = () => [] }: SplitOptions = {},
+): Pick<StageType, 'beforeStages' | 'chooseSteps'> & { isSplit: (stage: Stage) => boolean } {
+  const isSplit = (stage: Stage) => isTopLevel(stage) && placesOf(stage.context).length > 0
+  return {
+    isSplit,
+    beforeStages: (stage) => {
+      if (!isSplit(stage)) return ahead(stage)
+      const { stageEnabled: _enabled, restrictExecutionDuringTimeWindow: _window, ...inherited } = stage.context
+      const target = textOf(stage.context['target'])
+      const lookup: NewStage[] =
+        target === undefined
+          ? []
+          : [{ type: 'determineTargetServerGroup', name: 'Determine target server group', context: inherited }]
+      const parts = placesOf(stage.context).map((region) => ({
+        type,
+        name: `${stage.name} in ${region}`,
+        context: { ...inherited, region, regions: [region] },
+        ...(lookup.length > 0 && { requires: [0] }),
+      }))
+      return [...lookup, ...parts]
+    },
+  }
+}
+
+interface SplitOptions {
+  /** Stages ahead of the steps of one region. */
+  readonly ahead?: (stage: Stage) => NewStage[]
+}
+
+async function determineTargets(context: TaskContext): Promise<TaskResult> {
+  const { stage } = context
+  const target = textOf(stage.context['target'])
+  const cluster = clusterOf(stage.context)
+  if (target === undefined || cluster === undefined) throw new StageError(['The stage needs "target" and "cluster".'])
+  const place = { account: requireAccount(stage.context), provider: providerOf(stage.context) }
+  const references: JsonObject[] = []
+  for (const region of placesOf(stage.context)) {
+    const found = await findTarget(context, { ...place, cluster, region, target })
+    if (found === undefined) return absent(context, { ...place, cluster, region, target })
+    references.push({ region, serverGroupName: found['name'], asgName: found['name'], cloudProvider: place.provider, asg: found })
+  }
+  // The whole answers would be kept with the execution for each of the lookups.
+  const shown = references.map(({ asg, ...reference }) => ({ ...reference, capacity: fieldOf(asg, 'capacity') }))
+  return { status: 'SUCCEEDED', context: { targetReferences: shown }, outputs: { targetReferences: shown } }
+}
+
+export interface TargetPlace {
+  readonly account: string
+  readonly provider: string
+  readonly cluster: string
+  readonly region: string
+  /** `current_asg_dynamic`, `ancestor_asg_dynamic`, …; or `newest`, `previous`, `oldest`, `largest`, `fail`. */
+  readonly target: string
+}
+
+/** The full server group; undefined when there is none. */
+export async function findTarget(context: TaskContext, place: TargetPlace, query = ''): Promise<JsonObject | undefined> {
+  const { account, provider, cluster, region, target } = place
+  const application = parseMoniker(cluster).app ?? cluster
+  const names = ['applications', application, 'clusters', account, cluster, provider, region, 'serverGroups', 'target', target]
+  const path = `/${names.map(encodeURIComponent).join('/')}${query}`
+  const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
+  return answer.status === 404 ? undefined : objectOf(answer.body)
+}
+
+function absent({ stage }: TaskContext, { account, region, cluster, target }: TargetPlace): TaskResult {
+  const count = Number(stage.context['target.lookups'] ?? 0) + 1
+  if (count >= lookups) {
+    throw new StageError([`There is no server group for "${target}" of the cluster ${cluster} in ${account}/${region}.`])
+  }
+  return { status: 'RUNNING', context: { 'target.lookups': count } }
+}

@@ -1,0 +1,92 @@
+/** Traffic guards: rules of an application that keep a cluster from losing its last healthy instances (infrastructure contract, 5.1). */
+import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../moniker.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { TaskContext } from '../stage-type.ts'
+import type { ServerGroupTarget } from './cloud-context.ts'
+import { clusterPlaceOf, inPlace, loadCluster, type ServerGroup } from './server-groups.ts'
+
+/** What is about to be taken away: whole server groups, or single instances of them. */
+export interface Removal {
+  readonly targets: readonly ServerGroupTarget[]
+  /** Ids of instances; undefined: all of the targets. */
+  readonly instanceIds?: readonly string[]
+  /** Such as `disabling`, for the message. */
+  readonly doing: string
+}
+
+/** @throws {StageError} when a guard forbids it; the message names cluster, account, location and server groups */
+export async function checkTrafficGuards(context: TaskContext, { targets, instanceIds, doing }: Removal): Promise<void> {
+  const byPlace = Map.groupBy(targets, (target) => [target.account, target.region, clusterPlaceOf(target).cluster].join('\n'))
+  for (const removed of byPlace.values()) {
+    const [first] = removed
+    if (first === undefined) continue
+    const place = clusterPlaceOf(first)
+    if (!(await isGuarded(context, place.application, first))) continue
+    const groups = inPlace((await loadCluster(context, place)) ?? [], first.region)
+    const names = removed.map(({ name }) => name)
+    const now = upIn(groups, () => true)
+    if (now === 0) continue
+    const left = upIn(
+      groups,
+      (group, id) => !names.includes(group.name) || (instanceIds !== undefined && !instanceIds.includes(id)),
+    )
+    if (left > 0 || isOneOfEquals(groups, names, instanceIds)) continue
+    throw new StageError([
+      `The traffic guard of the cluster ${place.cluster} in ${first.account}/${first.region} forbids ${doing} ${names.join(', ')}: ` +
+        `no instance would remain up of ${now}. Deploy another server group first, or change the guard of the application.`,
+    ])
+  }
+}
+
+/** Several pinned groups of one size may go away together while others of the cluster stay enabled. */
+function isOneOfEquals(
+  groups: readonly ServerGroup[],
+  removed: readonly string[],
+  instanceIds: readonly string[] | undefined,
+): boolean {
+  if (instanceIds !== undefined || removed.length < 2) return false
+  const going = groups.filter(({ name }) => removed.includes(name))
+  const sizes = new Set(going.map(({ capacity }) => `${capacity.min}/${capacity.max}/${capacity.desired}`))
+  const stay = groups.some(({ name, isDisabled }) => !removed.includes(name) && !isDisabled)
+  return sizes.size === 1 && stay && going.every(({ capacity: { min, max, desired } }) => min === max && max === desired)
+}
+
+function upIn(groups: readonly ServerGroup[], counts: (group: ServerGroup, id: string) => boolean): number {
+  return groups.flatMap((group) => group.instances.filter(({ id, healthState }) => healthState === 'Up' && counts(group, id)))
+    .length
+}
+
+async function isGuarded(
+  context: TaskContext,
+  application: string,
+  { account, region, name }: ServerGroupTarget,
+): Promise<boolean> {
+  const answer = await context.call(
+    'front50',
+    { method: 'GET', path: `/v2/applications/${encodeURIComponent(application)}` },
+    [404],
+  )
+  if (answer.status === 404) return false
+  const moniker = parseMoniker(name)
+  return objectsOf(objectOf(answer.body)['trafficGuards']).some(
+    (rule) =>
+      (rule['enabled'] === undefined || isTrue(rule['enabled'])) &&
+      matches(rule['account'], account) &&
+      matches(rule['location'], region) &&
+      matches(rule['stack'], moniker.stack) &&
+      matches(rule['detail'], moniker.detail),
+  )
+}
+
+/** An absent or empty field of a rule matches an absent part only; `*` matches everything. */
+function matches(pattern: unknown, value: string | null): boolean {
+  const text = textOf(pattern)
+  return text === '*' || (text ?? '') === (value ?? '')
+}
+
+/** Whether a stage takes away everything, and not a share of it: shares are not checked. */
+export function isWhole(context: JsonObject): boolean {
+  const percentage = numberOf(context['desiredPercentage'])
+  return percentage === undefined || percentage >= 100
+}

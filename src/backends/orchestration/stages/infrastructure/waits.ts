@@ -1,0 +1,187 @@
+/** Steps that wait until server groups and instances are as wished (infrastructure contract, 5.2). */
+import { numberOf, objectOf, textsOf } from '../../../../json/values.ts'
+import { StageError } from '../../machine/failure.ts'
+import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
+import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
+import { hourMs, pauseFor } from './cloud-task.ts'
+import {
+  clusterPlaceOf,
+  healthTypesOf,
+  type Instance,
+  isDown,
+  isUp,
+  loadCluster,
+  loadServerGroup,
+  type ServerGroup,
+  wantedInstances,
+} from './server-groups.ts'
+
+/** How long a new server group may be invisible. */
+const invisibleMs = 10 * 60_000
+
+/** Server groups that a stage waits for: its target, or those that it has created. */
+export type TargetsOf = (context: TaskContext) => ServerGroupTarget[]
+
+export const itsTarget: TargetsOf = (context) => [targetOf(context)]
+
+/** Waits until as many instances as wanted are up. */
+export function waitUpStep(targets: TargetsOf = itsTarget): Step {
+  return waitStep('waitForUpInstances', 2 * hourMs, async (context) => {
+    const types = healthTypesOf(context.stage.context)
+    if (types?.length === 0) return undefined
+    for (const target of targets(context)) {
+      const group = await visibleGroup(context, target)
+      if (group === undefined) return `${target.name} is not visible yet`
+      const wanted = wantedInstances(context.stage.context, group)
+      const up = group.instances.filter((instance) => isUp(instance, types)).length
+      if (up < wanted || group.instances.length < wanted) return `${up} of ${wanted} instances of ${target.name} are up`
+    }
+    return undefined
+  })
+}
+
+/** Waits until the instances of the stage's target take no traffic any more. */
+export function waitDownStep(): Step {
+  return waitStep('waitForDownInstances', 2 * hourMs, async (context) => {
+    const types = healthTypesOf(context.stage.context)
+    if (types?.length === 0) return undefined
+    const target = targetOf(context)
+    const group = await loadServerGroup(context, target)
+    if (group === undefined) return undefined
+    const named = textsOf(context.stage.context['instanceIdsToDisable'])
+    const concerned = named.length === 0 ? group.instances : group.instances.filter(({ id }) => named.includes(id))
+    const up = concerned.filter((instance) => !isDown(instance, types)).length
+    const wanted = named.length > 0 ? concerned.length : wantedDown(context, group)
+    return concerned.length - up >= wanted ? undefined : `${up} instances of ${target.name} still take traffic`
+  })
+}
+
+function wantedDown({ stage }: TaskContext, { instances }: ServerGroup): number {
+  const percentage = numberOf(stage.context['desiredPercentage'])
+  return percentage === undefined || percentage >= 100 ? instances.length : Math.ceil((instances.length * percentage) / 100)
+}
+
+/** Waits until the service shows the target as disabled; nothing to wait for while only a part of it is. */
+export function waitDisabledStep(): Step {
+  return waitStep('waitForDisabledServerGroup', hourMs / 2, async (context) => {
+    const percentage = numberOf(context.stage.context['desiredPercentage'])
+    if (percentage !== undefined && percentage < 100) return undefined
+    const group = await loadServerGroup(context, targetOf(context))
+    return group === undefined || group.isDisabled ? undefined : `${group.name} still counts as enabled`
+  })
+}
+
+/** Waits until the target has exactly the instances that it should, and, while it is enabled, until they are up. */
+export function waitCapacityStep(): Step {
+  return waitStep('waitForCapacityMatch', 2 * hourMs, async (context) => {
+    const target = targetOf(context)
+    const group = await loadServerGroup(context, target)
+    if (group === undefined) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
+    const total = group.instances.length
+    const { desired } = group.capacity
+    const hasShare = numberOf(context.stage.context['targetHealthyDeployPercentage']) !== undefined
+    const wanted = wantedInstances(context.stage.context, group)
+    if (hasShare ? total < wanted : total !== desired) return `${group.name} has ${total} instances, ${desired} are wanted`
+    const types = healthTypesOf(context.stage.context)
+    if (group.isDisabled || types?.length === 0) return undefined
+    const up = group.instances.filter((instance) => isUp(instance, types)).length
+    return up >= wanted ? undefined : `${up} of ${wanted} instances of ${group.name} are up`
+  })
+}
+
+/** Waits until server groups are gone from their clusters. */
+export function waitGoneStep(targets: TargetsOf = itsTarget): Step {
+  return waitStep('waitForDestroyedServerGroup', hourMs / 2, async (context) => {
+    for (const target of targets(context)) {
+      const groups = await loadCluster(context, clusterPlaceOf(target))
+      const remains = groups?.some(({ name, region }) => name === target.name && region === target.region) ?? false
+      if (remains) return `${target.name} still exists`
+    }
+    return undefined
+  })
+}
+
+/** Waits until the server groups have no instance left. */
+export function waitEmptyStep(targets: TargetsOf): Step {
+  return waitStep('waitForNoInstances', hourMs / 2, async (context) => {
+    for (const target of targets(context)) {
+      const group = await loadServerGroup(context, target)
+      if (group !== undefined && group.instances.length > 0) return `${group.name} still has ${group.instances.length} instances`
+    }
+    return undefined
+  })
+}
+
+/** Waits until no instance of the server groups takes traffic; disabling lasts at least as long as connections may drain. */
+export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskContext) => number): Step {
+  return waitStep('waitForClusterDisable', hourMs / 2, async (context) => {
+    const types = healthTypesOf(context.stage.context)
+    const found = targets(context)
+    for (const target of found) {
+      const group = await loadServerGroup(context, target)
+      const up = types?.length === 0 ? 0 : (group?.instances.filter((instance) => !isDown(instance, types)).length ?? 0)
+      if (up > 0) return `${up} instances of ${target.name} still take traffic`
+    }
+    const remainingMs = (context.stage.startTime ?? context.now) + drainMs(context) - context.now
+    return found.length > 0 && remainingMs > 0 ? `connections drain for ${Math.ceil(remainingMs / 1000)} s more` : undefined
+  })
+}
+
+/** Waits until the named instances are as `isReached` says, by the health records that `types` names. */
+export function waitInstancesStep(name: string, isReached: (instance: Instance | undefined) => boolean): Step {
+  return waitStep(name, hourMs, async (context) => {
+    for (const { id, region, account } of instancesOf(context)) {
+      const path = `/instances/${[account, region, id].map(encodeURIComponent).join('/')}`
+      const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
+      const found = answer.status === 404 ? undefined : toInstanceOf(id, objectOf(answer.body))
+      if (!isReached(found)) return `the instance ${id} is not ready`
+    }
+    return undefined
+  })
+}
+
+export interface InstancePlace {
+  readonly id: string
+  readonly account: string
+  readonly region: string
+}
+
+/** Instances that the stage names. */
+export function instancesOf({ stage }: TaskContext): InstancePlace[] {
+  const { context } = stage
+  const listed = textsOf(context['instanceIds'])
+  const single = typeof context['instance'] === 'string' ? [context['instance']] : []
+  const region = String(context['region'] ?? context['zone'] ?? '')
+  const account = String(context['credentials'] ?? context['account'] ?? '')
+  return (listed.length > 0 ? listed : single).map((id) => ({ id, account, region }))
+}
+
+function toInstanceOf(id: string, body: Record<string, unknown>): Instance {
+  return {
+    id,
+    healthState: String(body['healthState'] ?? 'Unknown'),
+    launchTime: numberOf(body['launchTime']) ?? 0,
+    health: Array.isArray(body['health']) ? body['health'].map(objectOf) : [],
+  }
+}
+
+async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<ServerGroup | undefined> {
+  const group = await loadServerGroup(context, target)
+  if (group !== undefined) return group
+  const age = context.now - (context.stage.startTime ?? context.now)
+  if (age > invisibleMs) throw new StageError([`The server group ${target.name} does not exist in ${target.region}.`])
+  return undefined
+}
+
+/** @param look What is still missing, in words; undefined once the wait is over. */
+function waitStep(name: string, timeoutMs: number, look: (context: TaskContext) => Promise<string | undefined>): Step {
+  return {
+    name,
+    timeoutMs,
+    execute: async (context): Promise<TaskResult> => {
+      const missing = await look(context)
+      if (missing === undefined) return { status: 'SUCCEEDED', context: { 'waiting.for': undefined } }
+      return { status: 'RUNNING', context: { 'waiting.for': missing }, pollMs: pauseFor(context) }
+    },
+  }
+}
