@@ -136,6 +136,8 @@ export interface FollowUp {
 
 interface StageNotes {
   afterStagesPlanned?: boolean
+  /** Ids of the stages that run because this one has failed. */
+  failureStages?: string[]
   planningFailed?: boolean
   /** Who, other than the user of the execution, has changed what the stage does. */
   changedBy?: { user: string; allowedAccounts: string[] }

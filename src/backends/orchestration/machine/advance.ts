@@ -7,10 +7,11 @@ import { isTrue } from '../../../json/values.ts'
 import { isStageEnabled } from '../expressions/stage-evaluation.ts'
 import type { Execution, Stage, StagePlace, Task } from '../model.ts'
 import { isTopLevel } from '../model.ts'
+import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete, isFine, isHalt } from '../statuses.ts'
-import { checkCompletion, completeStage } from './completion.ts'
+import { checkCompletion, completeStage, hasFailed } from './completion.ts'
 import { graphOf } from './graph.ts'
-import { planAfterStages, planStage } from './planning.ts'
+import { planAfterStages, planFailureStages, planStage } from './planning.ts'
 import { isSpent, recordEvent, type StageRun, type Turn } from './turn.ts'
 
 /** @param changed The only stage that has changed since the last time; without it all are looked at. */
@@ -54,7 +55,8 @@ function mayStart({ execution, stage }: StagePlace): boolean {
   const parent = graph.parentOf(stage)
   if (parent === undefined) return true
   if (parent.status !== 'RUNNING') return false
-  return stage.syntheticStageOwner === 'STAGE_BEFORE' || parent.tasks.every((task) => isComplete(task.status))
+  const isFailed = parent.engine.failureStages !== undefined
+  return stage.syntheticStageOwner === 'STAGE_BEFORE' || isFailed || parent.tasks.every((task) => isComplete(task.status))
 }
 
 function startStage(run: StageRun): void {
@@ -85,7 +87,20 @@ function progressStage(run: StageRun): boolean {
 }
 
 /** The next thing to do for a running stage; undefined while it waits for its children or tasks. */
-function nextAction({ execution, stage }: StagePlace): ((run: StageRun) => void) | undefined {
+function nextAction(run: StageRun): ((run: StageRun) => void) | undefined {
+  const { execution, stage, turn } = run
+  const graph = graphOf(execution)
+  const { failureStages } = stage.engine
+  if (failureStages !== undefined) {
+    const added = graph.childrenOf(stage, 'STAGE_AFTER').filter(({ id }) => failureStages.includes(id))
+    return endsPlan(added) || added.every((child) => isFine(child.status)) ? completeStage : undefined
+  }
+  const action = plannedAction({ execution, stage })
+  const hasFailureStages = action === completeStage && stageTypeOf(turn.stageTypes, stage)?.onFailureStages !== undefined
+  return hasFailureStages && hasFailed(run) ? planFailureStages : action
+}
+
+function plannedAction({ execution, stage }: StagePlace): ((run: StageRun) => void) | undefined {
   const graph = graphOf(execution)
   const before = graph.childrenOf(stage, 'STAGE_BEFORE')
   if (endsPlan(before)) return completeStage

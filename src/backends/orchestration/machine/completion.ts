@@ -34,6 +34,11 @@ function stageResult({ execution, stage }: StagePlace): Status {
   return 'SUCCEEDED'
 }
 
+/** Whether the stage would end in a failure that is its own, and not in a cancellation. */
+export function hasFailed(place: StagePlace): boolean {
+  return ['TERMINAL', 'STOPPED', 'FAILED_CONTINUE'].includes(stageResult(place))
+}
+
 /** Failed expressions are in the error record even of a success: docs/contracts/orchestration.md#failed-expressions */
 function keepErrors(stage: Stage): void {
   const texts = stage.tasks

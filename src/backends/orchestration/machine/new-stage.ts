@@ -41,7 +41,7 @@ export function injectStages(
   owner: 'STAGE_BEFORE' | 'STAGE_AFTER',
   added: readonly NewStage[],
   firstNumber = 1,
-): void {
+): Stage[] {
   const most = executionFactor * limits.stages
   if (execution.stages.length + added.length > most) {
     throw new StageError([
@@ -63,6 +63,7 @@ export function injectStages(
     syntheticStageOwner: owner,
   }))
   graphOf(execution).insert(owner === 'STAGE_BEFORE' ? 'before' : 'after', parent, stages)
+  return stages
 }
 
 export function createTasks(stageType: string, steps: readonly Step[]): Task[] {

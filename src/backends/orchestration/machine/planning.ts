@@ -7,6 +7,7 @@ import { describeMissingType } from '../stages/unknown-types.ts'
 import type { Status } from '../statuses.ts'
 import { completeStage } from './completion.ts'
 import { errorRecord, failureStatus, StageError } from './failure.ts'
+import { graphOf } from './graph.ts'
 import { createTasks, injectStages } from './new-stage.ts'
 import type { StageRun } from './turn.ts'
 
@@ -36,6 +37,22 @@ export function planAfterStages(run: StageRun): void {
     injectStages(run, 'STAGE_AFTER', after)
   } catch (error) {
     failPlan(run, 'afterStagePlanningFailed', error, failureStatus(stage))
+  }
+}
+
+/** Whether the stage's type has something to do before the stage ends in its failure. */
+export function planFailureStages(run: StageRun): void {
+  const { execution, stage, turn } = run
+  const graph = graphOf(execution)
+  stage.engine.failureStages = []
+  stage.engine.afterStagesPlanned = true
+  graph.remove(new Set(graph.descendantsOf(stage).filter(({ status }) => status === 'NOT_STARTED')))
+  try {
+    const added = stageTypeOf(turn.stageTypes, stage)?.onFailureStages?.(stage, execution) ?? []
+    const number = graph.childrenOf(stage, 'STAGE_AFTER').length + 1
+    stage.engine.failureStages = injectStages(run, 'STAGE_AFTER', added, number).map(({ id }) => id)
+  } catch (error) {
+    failPlan(run, 'onFailureStagePlanningFailed', error, failureStatus(stage))
   }
 }
 

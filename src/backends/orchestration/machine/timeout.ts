@@ -50,7 +50,9 @@ function windowMs({ execution, stage }: StagePlace): number {
 function boundedStage({ execution, stage }: StagePlace): Stage | undefined {
   if (stageLimit(stage) !== undefined) return stage
   const parent = graphOf(execution).parentOf(stage)
-  return parent === undefined ? undefined : boundedStage({ execution, stage: parent })
+  // What follows a failure, such as a rollback, has time of its own.
+  const isAftermath = parent?.engine.failureStages?.includes(stage.id) === true
+  return parent === undefined || isAftermath ? undefined : boundedStage({ execution, stage: parent })
 }
 
 function stageLimit(stage: Stage): number | undefined {

@@ -4,13 +4,24 @@ import { describeChoice } from '../../../edit-distance.ts'
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
+import { checkClusterSize } from './infrastructure/cluster-size.ts'
 import type { NewStage, StageType, TaskContext, TaskResult } from './stage-type.ts'
 
 export const checkPreconditionsStage: StageType = {
   type: 'checkPreconditions',
-  steps: [{ name: 'checkPrecondition', decide: checkPrecondition }],
-  chooseSteps: (stage) => (isOnePrecondition(stage) ? checkPreconditionsStage.steps : []),
+  steps: [
+    { name: 'checkPrecondition', decide: checkPrecondition },
+    { name: 'checkClusterSize', execute: checkClusterSize, timeoutMs: 5 * 60_000 },
+  ],
+  chooseSteps: (stage) => stepsFor(stage.context['preconditionType']),
   beforeStages: (stage) => (isOnePrecondition(stage) ? [] : preconditionStages(stage)),
+}
+
+/** The parent of the preconditions has none. */
+function stepsFor(type: unknown): StageType['steps'] {
+  if (typeof type !== 'string') return []
+  const name = type === 'clusterSize' ? 'checkClusterSize' : 'checkPrecondition'
+  return checkPreconditionsStage.steps.filter((step) => step.name === name)
 }
 
 function isOnePrecondition(stage: Stage): boolean {
@@ -36,7 +47,7 @@ function checkPrecondition(context: TaskContext): TaskResult {
   const settings = objectOf(context.stage.context['context'])
   if (type === 'expression') return checkExpression(context, settings)
   if (type === 'stageStatus') return checkStageStatus(context, settings)
-  throw new StageError([describeChoice(String(type), 'a type of precondition', ['expression', 'stageStatus'])])
+  throw new StageError([describeChoice(String(type), 'a type of precondition', ['expression', 'stageStatus', 'clusterSize'])])
 }
 
 function checkExpression(context: TaskContext, settings: JsonObject): TaskResult {

@@ -1,6 +1,6 @@
 /** `pipeline`: runs another stored pipeline and, unless told otherwise, waits for it. */
 
-import { isObject, isTrue, type JsonObject, objectOf } from '../../../json/values.ts'
+import { isObject, isTrue, type JsonObject, objectOf, objectsOf } from '../../../json/values.ts'
 import { executionView } from '../execution-view.ts'
 import { errorTexts, StageError } from '../machine/failure.ts'
 import type { Execution, Stage } from '../model.ts'
@@ -60,6 +60,14 @@ function childOf({ execution, stage, findExecution }: TaskContext): Execution | 
 
 /** @throws {StageError} naming the pipeline when there is none. */
 async function storedPipeline(context: TaskContext, id: string): Promise<JsonObject> {
+  const { isStrategy, application } = context.stage.context
+  if (isTrue(isStrategy)) {
+    const path = typeof application === 'string' ? `/strategies/${encodeURIComponent(application)}` : '/strategies'
+    const { body } = await context.call('front50', { method: 'GET', path }, [404])
+    const strategy = objectsOf(body).find((each) => each['id'] === id)
+    if (strategy !== undefined) return strategy
+    throw new StageError([`There is no strategy with the id "${id}".`])
+  }
   const answer = await context.call('front50', { method: 'GET', path: `/pipelines/${encodeURIComponent(id)}/get` }, [404])
   if (answer.status === 200 && isObject(answer.body)) return answer.body
   throw new StageError([`There is no pipeline with the id "${id}".`])
@@ -77,7 +85,7 @@ function childTrigger({ execution, stage }: TaskContext, parameters: JsonObject)
     parentStatus: execution.status,
     isPipeline: true,
     parameters,
-    strategy: false,
+    strategy: isTrue(stage.context['isStrategy']),
     dryRun: execution.trigger.dryRun,
     artifacts,
   }

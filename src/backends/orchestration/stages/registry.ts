@@ -5,6 +5,7 @@ import { deletePipelineStage } from './delete-pipeline.ts'
 import { dependsOnExecutionStage } from './depends-on-execution.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
+import { infrastructureStages } from './infrastructure/stages.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
 import { monitorPipelineStage } from './monitor-pipeline.ts'
 import { pipelineStage } from './pipeline.ts'
@@ -38,6 +39,7 @@ const types: readonly StageType[] = [
   upsertProjectStage,
   ...upsertApplicationStages,
   ...pipelineTemplateStages,
+  ...infrastructureStages,
 ]
 
 export const stageTypes: StageTypes = new Map(types.map((type) => [type.type, type]))

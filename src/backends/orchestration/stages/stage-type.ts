@@ -25,6 +25,8 @@ export interface StageType {
   beforeStages?(stage: Stage, execution: Execution): NewStage[]
   /** Injected once the tasks are done. */
   afterStages?(stage: Stage, execution: Execution): NewStage[]
+  /** Injected, one after another, when the stage has failed; it then ends with its failure. */
+  onFailureStages?(stage: Stage, execution: Execution): NewStage[]
   /** Deletes what must not outlive a restart; tasks, times, status and errors are already reset. */
   prepareRestart?(stage: Stage): void
   /** Called after the stage was cancelled; repeated until it succeeds, so it must be idempotent. */
@@ -142,5 +144,7 @@ export function typeNameOf({ type, context }: Pick<Stage, 'type' | 'context'>): 
 
 /** The type that implements a stage; undefined when the engine does not know it. */
 export function stageTypeOf(types: StageTypes, stage: Pick<Stage, 'type' | 'context'>): StageType | undefined {
-  return types.get(typeNameOf(stage))
+  const name = typeNameOf(stage)
+  // Stages of one cloud provider carry its name: `deploy_local`.
+  return types.get(name) ?? types.get(name.replace(/_[^_]*$/, ''))
 }

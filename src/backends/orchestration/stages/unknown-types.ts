@@ -8,15 +8,14 @@ import { type StageTypes, typeNameOf } from './stage-type.ts'
 const spinnakerTypes: ReadonlySet<string> = new Set(
   [
     // Images and server groups.
-    'bake bulkQuickPatch quickPatch deploy createServerGroup cloneServerGroup destroyServerGroup disableServerGroup enableServerGroup',
-    'resizeServerGroup rollbackServerGroup rollbackCluster disableCluster scaleDownCluster shrinkCluster determineTargetServerGroup',
+    'bake bulkQuickPatch quickPatch',
     'applySourceServerGroupCapacity captureSourceServerGroupCapacity modifyScalingProcess modifyAwsScalingProcess rollingPush',
-    'findAmi findImage findImageFromCluster findImageFromTags tagImage upsertImageTags deleteImage waitForRequiredInstancesDown',
-    'terminateInstances rebootInstances detachInstances upsertScalingPolicy deleteScalingPolicy upsertDisruptionBudget gremlin',
-    'updateSecurityGroupsForServerGroup startServerGroup stopServerGroup startAppEngineServerGroup stopAppEngineServerGroup',
+    'tagImage waitForRequiredInstancesDown',
+    'upsertDisruptionBudget gremlin',
+    'startServerGroup stopServerGroup startAppEngineServerGroup stopAppEngineServerGroup',
     // Load balancers, security groups, and what applications of a cloud provider need besides.
-    'upsertLoadBalancer upsertLoadBalancers upsertAppEngineLoadBalancers editLoadBalancer deleteLoadBalancer createLoadBalancer',
-    'mapLoadBalancers unmapLoadBalancers upsertSecurityGroup deleteSecurityGroup deployAppEngineConfiguration',
+    'upsertAppEngineLoadBalancers editLoadBalancer createLoadBalancer',
+    'deployAppEngineConfiguration',
     'deployService destroyService shareService unshareService createServiceBindings deleteServiceBindings createServiceKey deleteServiceKey',
     'deployCloudFormation deleteCloudFormation deleteCloudFormationChangeSet evaluateCloudFormationChangeSetExecution',
     'Aws.LambdaDeploymentStage Aws.LambdaDeleteStage Aws.LambdaInvokeStage Aws.LambdaTrafficRoutingStage Aws.LambdaUpdateCodeStage',
@@ -25,10 +24,10 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
     'resumeRolloutManifest rollingRestartManifest enableManifest disableManifest cleanupArtifacts resolveDeploySourceManifest',
     'findArtifactsFromResource runJobManifest deployKubernetesManifest',
     // Builds, jobs, checks and artifacts.
-    'jenkins travis wercker concourse googleCloudBuild awsCodeBuild script runJob runJobConfig destroyJob preconfiguredJob webhook',
-    'preconfiguredWebhook kayentaCanary runCanary canary canaryAnalysis acaTask entityTags upsertEntityTags deleteEntityTags',
+    'jenkins travis wercker concourse googleCloudBuild awsCodeBuild script runJobConfig preconfiguredJob webhook',
+    'preconfiguredWebhook kayentaCanary runCanary canary canaryAnalysis acaTask entityTags',
     'evaluateArtifacts bindArtifact findArtifactFromExecution savePipelinesFromArtifact importDeliveryConfig waitForCondition',
-    'saveSnapshot restoreSnapshot pageApplicationOwner',
+    'pageApplicationOwner',
   ].flatMap((line) => line.split(' ')),
 )
 

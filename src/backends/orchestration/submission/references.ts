@@ -8,7 +8,7 @@ import type { Stage } from '../model.ts'
 import { describeStageCycle } from './stage-cycle.ts'
 
 /** Cloud providers whose jobs carry no suffix (docs/contracts/orchestration.md#submission). */
-const unsuffixedProviders = ['aws', 'titus']
+const unsuffixedProviders = ['aws', 'titus', 'local']
 
 /** @throws {BackendError} 400 when it is not an array of objects that each have a type, or there are too many. */
 export function checkStageList(value: unknown, what: string, limits: PipelineLimits): JsonObject[] {

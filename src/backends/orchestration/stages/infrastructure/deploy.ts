@@ -42,7 +42,15 @@ function creating(type: string, notification: string): StageType {
     chooseSteps: (stage) => (strategyOf(stage.context) === 'custom' ? [] : steps),
     afterStages: strategyStages,
     onFailureStages: failureStages,
+    prepareRestart: forgetDeployment,
   }
+}
+
+/** A new start looks for its source again, and creates another server group. */
+function forgetDeployment(stage: Stage): void {
+  const isNote = (key: string) => key.startsWith('kato.') || key.startsWith('deploy.') || key === 'source.lookups'
+  stage.context = Object.fromEntries(Object.entries(stage.context).filter(([key]) => !isNote(key)))
+  if (fieldOf(stage.context['source'], 'capacity') !== undefined) delete stage.context['source']
 }
 
 /** One stage per cluster and region. */

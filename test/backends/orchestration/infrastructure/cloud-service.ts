@@ -1,0 +1,196 @@
+/** An external infrastructure service in memory: it answers as the contract says, does operations at once, and records them. */
+import type { CallService, ServiceAnswer } from '../../../../src/backends/backend.ts'
+import { clusterName, parseMoniker, serverGroupName } from '../../../../src/backends/moniker.ts'
+
+export interface Group {
+  name: string
+  account: string
+  region: string
+  createdTime: number
+  isDisabled: boolean
+  capacity: { min: number; max: number; desired: number }
+  imageId: string
+  /** Ids of instances that are out of service although the group is not disabled. */
+  out: string[]
+  /** New instances never become healthy. */
+  sick: boolean
+}
+
+export interface CloudService {
+  readonly call: CallService
+  readonly groups: Group[]
+  /** Operations in order: name and description. */
+  readonly operations: (readonly [string, Record<string, unknown>])[]
+  /** Rules that the application has. */
+  guards: Record<string, unknown>[]
+  /** Server groups created from now on stay unhealthy. */
+  sick: boolean
+  /** Texts that describe changes, in order: `shop-main-v000 2 up`. */
+  readonly seen: string[]
+  add(name: string, parts?: Partial<Group>): Group
+  enabled(): string[]
+}
+
+type Fields = Record<string, unknown>
+
+export function createCloudService(): CloudService {
+  const groups: Group[] = []
+  const operations: (readonly [string, Fields])[] = []
+  const tasks = new Map<string, Fields>()
+  const requests = new Map<string, string>()
+  let time = 1000
+
+  const find = (name: unknown, region: unknown) => groups.find((group) => group.name === name && group.region === region)
+  const instancesOf = (group: Group) => {
+    return Array.from({ length: group.capacity.desired }, (_, index) => {
+      const id = `${group.name}-${index}`
+      const state = group.isDisabled || group.out.includes(id) ? 'OutOfService' : group.sick ? 'Starting' : 'Up'
+      const health = [
+        { type: 'Platform', healthClass: 'platform', state: 'Unknown' },
+        { type: 'LoadBalancer', state },
+      ]
+      return { id, name: id, healthState: state, launchTime: group.createdTime, health }
+    })
+  }
+  const view = (group: Group): Fields => ({
+    ...group,
+    disabled: group.isDisabled,
+    instances: instancesOf(group),
+    image: { imageId: group.imageId, name: group.imageId },
+    zones: [`${group.region}-a`],
+  })
+
+  const changes: Record<string, (fields: Fields) => Fields | undefined> = {
+    createServerGroup(fields) {
+      const cluster = clusterName({
+        app: String(fields['application']),
+        stack: fields['stack'] as string,
+        detail: fields['freeFormDetails'] as string,
+      })
+      const region = String(fields['region'])
+      const source = fields['source'] as Fields | undefined
+      const from = source === undefined ? undefined : find(source['serverGroupName'], source['region'])
+      const newest = groups.filter((group) => parseMoniker(group.name).cluster === cluster && group.region === region).at(-1)
+      const sequence = newest === undefined ? 0 : (parseMoniker(newest.name).sequence ?? 0) + 1
+      const name = serverGroupName(cluster, sequence)
+      const capacity =
+        source?.['useSourceCapacity'] === true && from !== undefined
+          ? { ...from.capacity }
+          : (fields['capacity'] as Group['capacity'])
+      service.add(name, { region, capacity, imageId: String(fields['imageId'] ?? from?.imageId), sick: service.sick })
+      return { serverGroupNames: [`${region}:${name}`], serverGroupNameByRegion: { [region]: name } }
+    },
+    cloneServerGroup: (fields) => changes['createServerGroup']?.(fields),
+    resizeServerGroup(fields) {
+      const group = find(fields['serverGroupName'], fields['region'])
+      if (group !== undefined) group.capacity = { ...group.capacity, ...(fields['capacity'] as Fields) }
+      return undefined
+    },
+    enableServerGroup(fields) {
+      const group = find(fields['serverGroupName'], fields['region'])
+      if (group !== undefined) Object.assign(group, { isDisabled: false, out: [] })
+      return undefined
+    },
+    disableServerGroup(fields) {
+      const group = find(fields['serverGroupName'], fields['region'])
+      const share = Number(fields['desiredPercentage'] ?? 100)
+      if (group === undefined) return undefined
+      if (share === 100) group.isDisabled = true
+      const ids = instancesOf(group)
+        .map(({ id }) => id)
+        .slice(0, Math.ceil((group.capacity.desired * share) / 100))
+      group.out = ids
+      return share === 100 ? undefined : { instanceIdsToDisable: ids }
+    },
+    destroyServerGroup(fields) {
+      const group = find(fields['serverGroupName'], fields['region'])
+      if (group !== undefined) groups.splice(groups.indexOf(group), 1)
+      return undefined
+    },
+  }
+
+  function submit(query: URLSearchParams, body: Fields[]): ServiceAnswer {
+    const requestId = query.get('clientRequestId') ?? ''
+    const known = requests.get(requestId)
+    if (known !== undefined) return { status: 200, body: { id: known, resourceUri: `/task/${known}` } }
+    const id = `t${tasks.size + 1}`
+    requests.set(requestId, id)
+    const resultObjects: Fields[] = []
+    for (const operation of body) {
+      for (const [name, fields] of Object.entries(operation)) {
+        operations.push([name, fields as Fields])
+        const result = changes[name]?.(fields as Fields)
+        if (result !== undefined) resultObjects.push(result)
+        const group = find((fields as Fields)['serverGroupName'], (fields as Fields)['region'])
+        if (group !== undefined) {
+          const up = instancesOf(group).filter(({ healthState }) => healthState === 'Up').length
+          service.seen.push(`${name} ${group.name}: ${group.capacity.desired} wanted, ${up} up`)
+        }
+      }
+    }
+    tasks.set(id, { id, status: { phase: 'DONE', status: 'done', completed: true, failed: false }, history: [], resultObjects })
+    return { status: 200, body: { id, resourceUri: `/task/${id}` } }
+  }
+
+  function read(path: string, query: URLSearchParams): ServiceAnswer {
+    const parts = path.split('/').slice(1).map(decodeURIComponent)
+    const found = (body: unknown): ServiceAnswer =>
+      body === undefined ? { status: 404, body: undefined } : { status: 200, body }
+    if (parts[0] === 'task') return found(tasks.get(parts[1] ?? ''))
+    if (parts[0] === 'features') return found([])
+    if (parts[0] === 'tags') return found([])
+    if (parts[0] === 'serverGroups') {
+      const group = find(parts[3], parts[2])
+      return found(group && view(group))
+    }
+    if (parts[2] !== 'clusters') return found(undefined)
+    const members = groups.filter((group) => parseMoniker(group.name).cluster === parts[4] && group.account === parts[3])
+    if (parts.length === 6) return found(members.length === 0 ? undefined : { name: parts[4], serverGroups: members.map(view) })
+    const here = members
+      .filter(({ region, isDisabled }) => region === parts[6] && (query.get('onlyEnabled') !== 'true' || !isDisabled))
+      .toSorted((one, other) => other.createdTime - one.createdTime)
+    const target = String(parts.at(-1)).replace(/_asg(?:_dynamic)?$/, '')
+    const group = here[{ current: 0, newest: 0, previous: 1, ancestor: 1, oldest: here.length - 1 }[target] ?? 99]
+    return found(group && view(group))
+  }
+
+  const service: CloudService = {
+    groups,
+    operations,
+    guards: [],
+    sick: false,
+    seen: [],
+    add(name, parts = {}) {
+      time += 1000
+      const capacity = { min: 2, max: 2, desired: 2 }
+      const group: Group = {
+        name,
+        account: 'dev',
+        region: 'east',
+        createdTime: time,
+        isDisabled: false,
+        capacity,
+        imageId: `image-${name}`,
+        out: [],
+        sick: false,
+        ...parts,
+      }
+      groups.push(group)
+      return group
+    },
+    enabled: () => groups.filter(({ isDisabled }) => !isDisabled).map(({ name }) => name),
+    call: async (called, { method, path, body }) => {
+      const [place = '', query = ''] = path.split('?')
+      if (called === 'front50') {
+        return /^\/v2\/applications\//.test(place)
+          ? { status: 200, body: { name: 'shop', trafficGuards: service.guards } }
+          : { status: 404, body: undefined }
+      }
+      if (called !== 'clouddriver') return { status: 404, body: undefined }
+      if (method === 'POST' && /\/ops$/.test(place)) return submit(new URLSearchParams(query), body as Fields[])
+      if (method === 'POST' && place.startsWith('/cache/')) return { status: 200, body: { cachedIdentifiersByType: {} } }
+      return read(place, new URLSearchParams(query))
+    },
+  }
+  return service
+}
