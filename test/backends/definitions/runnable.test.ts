@@ -30,7 +30,7 @@ test('a save rejects stages and triggers that can never run', async (t) => {
     {
       what: 'a misspelt type',
       body: { stages: [{ type: 'wait' }, { type: 'wiat', name: 'Pause' }] },
-      says: /^Stage "Pause" has the unknown type "wiat"\. The embedded engine runs these types, the nearest first: wait, .*pipeline.*services\.orca\.baseUrl.*"disabled": true/,
+      says: /^Stage "Pause" has the unknown type "wiat"\. The embedded engine runs these types, the nearest first: wait, .* more\..*services\.orca\.baseUrl.*"disabled": true/,
     },
     {
       what: 'a type in another case',
@@ -121,11 +121,11 @@ test('a save rejects stages and triggers that can never run', async (t) => {
 
   await t.test('a type that only the services of Spinnaker run is saved and logged', async () => {
     lines.length = 0
-    const types = ['deploy', 'bake', 'bake_gce', 'wait', 'deploy']
+    const types = ['jenkins', 'travis', 'jenkins_gce', 'wait', 'jenkins']
     const answer = await save(backends, { stages: types.map((type) => ({ type })) })
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
     const warning = lines.find(({ msg }) => /stages that the embedded engine cannot run/.test(String(msg)))
-    assert.deepEqual(warning?.['types'], ['deploy', 'bake', 'bake_gce'])
+    assert.deepEqual(warning?.['types'], ['jenkins', 'travis', 'jenkins_gce'])
   })
 
   await t.test('a plan of unknown types is refused', async () => {

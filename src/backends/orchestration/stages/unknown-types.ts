@@ -34,6 +34,8 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
 const remedy = 'set services.orca.baseUrl to an Orca that knows it'
 /** Stages that a message names. */
 const mostNamed = 10
+/** Types that a message suggests. */
+const mostTypes = 20
 
 /** Why a stage whose type is missing has failed, for the person who reads the execution. */
 export function describeMissingType(name: string, types: StageTypes): string {
@@ -86,7 +88,9 @@ function withoutProvider(name: string): string {
 }
 
 function listTypes(types: StageTypes, wanted: string): string {
-  return `The embedded engine runs these types, the nearest first: ${nearestFirst(types.keys(), wanted).join(', ')}.`
+  const nearest = nearestFirst(types.keys(), wanted)
+  const more = nearest.length > mostTypes ? `, and ${nearest.length - mostTypes} more` : ''
+  return `The embedded engine runs these types, the nearest first: ${nearest.slice(0, mostTypes).join(', ')}${more}.`
 }
 
 function quote(text: string): string {

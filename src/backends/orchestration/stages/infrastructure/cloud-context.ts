@@ -1,4 +1,4 @@
-/** Fields that stages of cloud operations share: provider, account, places and target (infrastructure contract, 4.2 and 4.3). */
+/** Fields that stages of cloud operations share: provider, account, places and target (docs/contracts/infrastructure.md#deployment-stages). */
 import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'

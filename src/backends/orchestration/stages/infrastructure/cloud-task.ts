@@ -1,4 +1,4 @@
-/** Steps that submit operations to the infrastructure service and follow them (infrastructure contract, 4.1). */
+/** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'

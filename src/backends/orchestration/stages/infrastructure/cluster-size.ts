@@ -1,4 +1,4 @@
-/** The precondition `clusterSize`: how many server groups a cluster has in each region (infrastructure contract, 4.3). */
+/** The precondition `clusterSize`: how many server groups a cluster has in each region (docs/contracts/infrastructure.md#deployment-stages). */
 import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'

@@ -1,4 +1,4 @@
-/** Stages that work on the server groups of a cluster: disable, shrink, scale down (infrastructure contract, 5.3). */
+/** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
 import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'

@@ -1,4 +1,4 @@
-/** `runJob` and `destroyJob`: programs that run once on the infrastructure (infrastructure contract, 2.10 and 4.3). */
+/** `runJob` and `destroyJob`: programs that run once on the infrastructure (docs/contracts/infrastructure.md#jobs). */
 import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'

@@ -1,4 +1,4 @@
-/** Arithmetic of resizing (infrastructure contract, 5.9). */
+/** Arithmetic of resizing (docs/contracts/infrastructure.md#resizing). */
 import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'

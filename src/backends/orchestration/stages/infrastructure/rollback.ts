@@ -1,4 +1,4 @@
-/** `rollbackServerGroup` and `rollbackCluster`: bring back what ran before (infrastructure contract, 5.8). */
+/** `rollbackServerGroup` and `rollbackCluster`: bring back what ran before (docs/contracts/infrastructure.md#rollbacks). */
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'

@@ -1,4 +1,4 @@
-/** Server groups as stages read them from the infrastructure service, and when their instances count as up or down (contract, 5.2). */
+/** Server groups as stages read them from the infrastructure service, and when their instances count as up or down (docs/contracts/infrastructure.md#waiting). */
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import type { TaskContext } from '../stage-type.ts'
@@ -138,7 +138,7 @@ function has(health: readonly JsonObject[], ...states: string[]): boolean {
   return health.some(({ state }) => states.includes(String(state)))
 }
 
-/** Instances that must be up before a stage goes on (contract, 5.2, "target"). */
+/** Instances that must be up before a stage goes on (docs/contracts/infrastructure.md#waiting). */
 export function wantedInstances(stage: JsonObject, { capacity }: ServerGroup): number {
   const wished = objectOf(stage['capacity'])
   const isPinned = (each: Capacity) => each.min === each.max && each.max === each.desired

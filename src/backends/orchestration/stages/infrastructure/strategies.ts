@@ -1,4 +1,4 @@
-/** Deployment strategies: what follows the creation of a server group, and what undoes it (infrastructure contract, section 5). */
+/** Deployment strategies: what follows the creation of a server group, and what undoes it (docs/contracts/infrastructure.md#strategies). */
 import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { clusterName } from '../../../moniker.ts'
 import type { Execution, Stage } from '../../model.ts'

@@ -1,4 +1,4 @@
-/** Steps that wait until server groups and instances are as wished (infrastructure contract, 5.2). */
+/** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
 import { numberOf, objectOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
