@@ -124,7 +124,7 @@ test('the guide replaces every replica without a lost request', { timeout: 300_0
   if (balancer === undefined) return
   const browser = new Browser(balancer.url, {}, balancer.dispatcher)
   await browser.login('operator', 'change me')
-  const load = new Load(browser, 200)
+  const load = new Load(browser, 80)
   t.after(() => load.stop())
   await load.more(50)
 

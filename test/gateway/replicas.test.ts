@@ -144,18 +144,15 @@ test('Gate keeps its own sessions beside Fairlead', async (t) => {
   for (const id of ids) assert.equal(await redis.ask('hlen', `spring:session:sessions:${id}`), 1)
 })
 
-test('ten thousand foreign cookies cause no server error', async (t) => {
+test('a thousand foreign cookies cause no server error', async (t) => {
   const replicas = await startReplicas(t)
   if (replicas === undefined) return
   const { first, redis } = replicas
   const browser = first.open()
   await browser.login('admin', 'secret')
   const good = String(await redis.ask('get', toKey(browser.session as string)))
-  const cookies = Array.from({ length: 10_000 }, () => randomBytes(32).toString('base64url'))
-  for (let from = 0; from < cookies.length; from += 1000) {
-    const portion = cookies.slice(from, from + 1000)
-    await redis.ask('eval', plantDamage, 0, good, ...portion.map(toKey))
-  }
+  const cookies = Array.from({ length: 1000 }, () => randomBytes(32).toString('base64url'))
+  await redis.ask('eval', plantDamage, 0, good, ...cookies.map(toKey))
 
   // Faster than fetch, which shows at this number.
   const client = new Pool(first.url, { connections: 20 })
@@ -172,7 +169,7 @@ test('ten thousand foreign cookies cause no server error', async (t) => {
   }
   await Promise.all(Array.from({ length: 20 }, ask))
 
-  assert.deepEqual(statuses, { 200: 9800, 401: 200 })
+  assert.deepEqual(statuses, { 200: 980, 401: 20 })
   assert.equal((await browser.user())?.['username'], 'admin')
 })
 

@@ -59,7 +59,7 @@ async function dieAtWork(gateway: ServeProcess, round: number, acknowledged: Ack
   // A login alone takes long on a busy machine; from the first saved definition on, any moment will do.
   const before = acknowledged.definitions.length
   while (working && acknowledged.definitions.length === before) await pause(20)
-  await pause(Math.random() * 1200)
+  await pause(Math.random() * 600)
   gateway.signal('SIGKILL')
   await gateway.exited
   for (const end of await ends) {

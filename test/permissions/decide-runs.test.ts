@@ -23,7 +23,7 @@ function may(user: string, right: Right, application: string): boolean {
 const people = ['ann', 'bob', 'cid', 'dee']
 const names = Object.keys(applications)
 const ids = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5']
-const steps = 120
+const steps = 60
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
 interface Definition {

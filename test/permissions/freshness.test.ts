@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { startSeeded } from './support.ts'
 
-const rounds = 200
+const rounds = 40
 const perRound = 5
 const atOnce = 25
 const pollMs = 300
