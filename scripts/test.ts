@@ -6,7 +6,8 @@
 import { fork, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { buildPackage } from './build.ts'
 import type { Report } from './run-test-files.ts'
@@ -77,9 +78,38 @@ async function bundleProgram(): Promise<string> {
   for (const old of globSync('bundle-*', { cwd: cache }).map((name) => join(cache, name))) {
     if (old !== folder && Date.now() - statSync(old).mtimeMs > bundleMaxAgeMs) rmSync(old, { recursive: true, force: true })
   }
-  if (existsSync(folder)) rmSync(fresh, { recursive: true })
-  else renameSync(fresh, folder)
+  if (existsSync(folder)) {
+    rmSync(fresh, { recursive: true })
+  } else {
+    renameSync(fresh, folder)
+    await warmUp(folder)
+  }
   return folder
+}
+
+/**
+ * Serves once with every back end embedded. The first process to end decides which functions the cache of compiled modules holds;
+ * one that had done less would leave the others to compile the rest, each time anew.
+ */
+async function warmUp(bundle: string): Promise<void> {
+  const home = mkdtempSync(join(tmpdir(), 'fairlead-warm-up-'))
+  const env = { ...process.env, HOME: home, SERVER_PORT: '0', SERVER_DRAINMS: '0', FAIRLEAD_DATA_DIR: join(home, 'data') }
+  const child = spawn(process.execPath, [join(bundle, 'dist/fairlead.js'), 'serve'], {
+    cwd: home,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const ended = once(child, 'close')
+  let output = ''
+  for await (const chunk of child.stdout) {
+    output += String(chunk)
+    const [, port] = /listening on https?:\/\/[^\s,"]+:(\d+)/.exec(output) ?? []
+    if (port === undefined || child.killed) continue
+    for (const path of ['health', 'applications', 'v2/api-docs']) await fetch(`http://127.0.0.1:${port}/${path}`).catch(() => {})
+    child.kill('SIGTERM')
+  }
+  await ended
+  rmSync(home, { recursive: true, force: true })
 }
 
 /** Runs a tool of the project; its output is shown when it fails. */
