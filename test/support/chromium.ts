@@ -1,6 +1,6 @@
-/** Debian's Chromium, which ends with the test. */
-import type { TestContext } from 'node:test'
-import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+/** Debian's Chromium: one for all tests of a process; what a test opens in it ends with the test. */
+import { after, type TestContext } from 'node:test'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { needs } from './debian.ts'
 
 export interface Chromium {
@@ -15,15 +15,21 @@ const quiet = ['--disable-background-networking', '--disable-component-update', 
 /** A machine under load takes its time: only what never comes fails. */
 const timeoutMs = 120_000
 
+let started: Promise<Browser> | undefined
+after(async () => {
+  await (await started)?.close()
+})
+
 /** Undefined when Chromium is not installed; the test is skipped then. */
 export async function openChromium(t: TestContext): Promise<Chromium | undefined> {
   const executablePath = needs(t, 'chromium')
   if (executablePath === undefined) return undefined
-  const browser = await chromium.launch({ executablePath, args: [...options, ...quiet], timeout: timeoutMs })
-  t.after(() => browser.close())
+  started ??= chromium.launch({ executablePath, args: [...options, ...quiet], timeout: timeoutMs })
+  const browser = await started
   const newContext: Chromium['newContext'] = async (contextOptions) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...contextOptions })
     context.setDefaultTimeout(timeoutMs)
+    t.after(() => context.close())
     return context
   }
   return { newContext, newPage: async (contextOptions) => (await newContext(contextOptions)).newPage() }
