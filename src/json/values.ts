@@ -32,6 +32,13 @@ export function fieldOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
+/** A field of nested objects, by the names on the way to it. */
+export function fieldAt(value: unknown, ...path: readonly string[]): unknown {
+  let found = value
+  for (const name of path) found = fieldOf(found, name)
+  return found
+}
+
 /** Older definitions carry booleans as text in any case. */
 export function isTrue(value: unknown): boolean {
   return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')

@@ -1,6 +1,6 @@
 /** Which pipeline template a pipeline is an instance of, in the forms of both template schemas. */
 
-import { fieldOf, type JsonObject } from '../json/values.ts'
+import { fieldAt, type JsonObject } from '../json/values.ts'
 
 const storePrefix = 'spinnaker://'
 
@@ -8,7 +8,7 @@ const storePrefix = 'spinnaker://'
 export function templateOf(pipeline: JsonObject): string | undefined {
   if (pipeline['type'] !== 'templatedPipeline') return undefined
   // The second schema refers by an artifact, the first by a source inside its configuration.
-  const reference = at(pipeline, 'template', 'reference') ?? at(pipeline, 'config', 'pipeline', 'template', 'source')
+  const reference = fieldAt(pipeline, 'template', 'reference') ?? fieldAt(pipeline, 'config', 'pipeline', 'template', 'source')
   return idInStore(reference)
 }
 
@@ -25,10 +25,4 @@ export function undecorated(id: string): string {
 function idInStore(reference: unknown): string | undefined {
   if (typeof reference !== 'string' || !reference.toLowerCase().startsWith(storePrefix)) return undefined
   return reference.slice(storePrefix.length)
-}
-
-function at(value: unknown, ...path: string[]): unknown {
-  let found = value
-  for (const key of path) found = fieldOf(found, key)
-  return found
 }

@@ -1,6 +1,6 @@
 /** Source control: webhooks of code hosts, and the triggers that they fire. @see docs/contracts/events.md#git */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { fieldOf, isObject, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../json/values.ts'
+import { fieldAt, fieldOf, isObject, type JsonObject, objectsOf, textOf, textsOf } from '../../../json/values.ts'
 import type { Event } from '../event.ts'
 import { pushedArtifacts } from '../pushed-artifacts.ts'
 import { sameName, type TriggerKind } from './kind.ts'
@@ -72,46 +72,40 @@ export const gitSources: ReadonlyMap<string, ReadChange> = new Map([
 ])
 
 function readGithub(payload: JsonObject, headers: Record<string, string>): GitChange | undefined {
-  if (payload['hook_id'] !== undefined) return undefined
-  const repository = objectOf(payload['repository'])
-  const slug = text(repository['name'])
-  const pullRequest = payload['pull_request']
+  const { hook_id: ping, repository, pull_request: pullRequest, ref_type: refType, ref } = payload
+  if (ping !== undefined) return undefined
+  const slug = text(repository, 'name')
+  const login = text(repository, 'owner', 'login')
   if (isObject(pullRequest)) {
     return {
-      repoProject: text(fieldOf(repository['owner'], 'login')),
+      repoProject: login,
       slug,
-      hash: text(fieldOf(pullRequest['head'], 'sha')),
-      branch: text(fieldOf(pullRequest['head'], 'ref')),
-      action: `pull_request:${text(payload['action'])}`,
+      hash: text(pullRequest, 'head', 'sha'),
+      branch: text(pullRequest, 'head', 'ref'),
+      action: `pull_request:${text(payload, 'action')}`,
       ...pick(pullRequest, ['number', 'draft', 'state', 'title']),
     }
   }
-  if (payload['ref_type'] === 'branch') {
-    const repoProject = text(fieldOf(repository['owner'], 'login'))
-    return { repoProject, slug, hash: '', branch: text(payload['ref']), action: `branch:${headers['x-github-event'] ?? ''}` }
+  if (refType === 'branch') {
+    return { repoProject: login, slug, hash: '', branch: text(ref), action: `branch:${headers['x-github-event'] ?? ''}` }
   }
-  return {
-    repoProject: text(fieldOf(repository['owner'], 'name')),
-    slug,
-    hash: text(payload['after']),
-    branch: toBranch(payload['ref']),
-    action: 'push:push',
-  }
+  const repoProject = text(repository, 'owner', 'name')
+  return { repoProject, slug, hash: text(payload, 'after'), branch: toBranch(ref), action: 'push:push' }
 }
 
 function readGitlab(payload: JsonObject): GitChange {
   return {
-    repoProject: text(fieldOf(payload['project'], 'namespace')),
-    slug: text(fieldOf(payload['project'], 'name')),
-    hash: text(payload['after']),
+    repoProject: text(payload, 'project', 'namespace'),
+    slug: text(payload, 'project', 'name'),
+    hash: text(payload, 'after'),
     branch: toBranch(payload['ref']),
-    action: text(payload['object_kind']),
+    action: text(payload, 'object_kind'),
   }
 }
 
-function readStash(payload: JsonObject): GitChange | undefined {
-  const [change] = objectsOf(payload['refChanges'] ?? payload['changes'])
-  return unlessDeleted({ ...ofRepository(payload['repository']), ...ofChange(change), action: '' })
+function readStash({ refChanges, changes, repository }: JsonObject): GitChange | undefined {
+  const [change] = objectsOf(refChanges ?? changes)
+  return unlessDeleted({ ...ofRepository(repository), ...ofChange(change), action: '' })
 }
 
 function readBitbucket(payload: JsonObject, headers: Record<string, string>): GitChange | undefined {
@@ -121,45 +115,37 @@ function readBitbucket(payload: JsonObject, headers: Record<string, string>): Gi
   return unlessDeleted(readBitbucketServer(payload, action))
 }
 
-function readBitbucketCloud(payload: JsonObject, action: string): GitChange {
-  const repository = objectOf(payload['repository'])
-  const repoProject = textOf(fieldOf(repository['owner'], 'username')) ?? text(fieldOf(repository['project'], 'key'))
-  const place = { repoProject, slug: text(repository['full_name']), action }
+function readBitbucketCloud({ repository, pullrequest, push }: JsonObject, action: string): GitChange {
+  const repoProject = text(repository, 'owner', 'username') || text(repository, 'project', 'key')
+  const place = { repoProject, slug: text(repository, 'full_name'), action }
   if (action === 'pullrequest:fulfilled') {
-    const pullRequest = objectOf(payload['pullrequest'])
-    const branch = text(fieldOf(fieldOf(pullRequest['destination'], 'branch'), 'name'))
-    return { ...place, hash: text(fieldOf(pullRequest['merge_commit'], 'hash')), branch }
+    const branch = text(pullrequest, 'destination', 'branch', 'name')
+    return { ...place, hash: text(pullrequest, 'merge_commit', 'hash'), branch }
   }
-  const [change = {}] = objectsOf(fieldOf(payload['push'], 'changes'))
+  const [change = {}] = objectsOf(fieldOf(push, 'changes'))
   // A deleted branch has nothing new.
   if (!isObject(change['new'])) return { ...place, hash: noCommit, branch: '' }
   const [commit] = objectsOf(change['commits'])
-  return { ...place, hash: text(commit?.['hash']), branch: text(change['new']['name']) }
+  return { ...place, hash: text(commit, 'hash'), branch: text(change, 'new', 'name') }
 }
 
-function readBitbucketServer(payload: JsonObject, action: string): GitChange {
-  if (!isObject(payload['pullRequest'])) {
-    const [change] = objectsOf(payload['changes'])
-    return { ...ofRepository(payload['repository']), ...ofChange(change), action }
+function readBitbucketServer({ pullRequest, changes, repository }: JsonObject, action: string): GitChange {
+  if (!isObject(pullRequest)) {
+    const [change] = objectsOf(changes)
+    return { ...ofRepository(repository), ...ofChange(change), action }
   }
-  const pullRequest = payload['pullRequest']
   const merged = action === 'pr:merged'
-  const ref = objectOf(pullRequest[merged ? 'toRef' : 'fromRef'])
-  const mergeCommit = fieldOf(fieldOf(pullRequest['properties'], 'mergeCommit'), 'id')
-  return {
-    ...ofRepository(ref['repository']),
-    hash: text(merged ? mergeCommit : ref['latestCommit']),
-    branch: toBranch(ref['id']),
-    action,
-  }
+  const ref = fieldOf(pullRequest, merged ? 'toRef' : 'fromRef')
+  const hash = merged ? text(pullRequest, 'properties', 'mergeCommit', 'id') : text(ref, 'latestCommit')
+  return { ...ofRepository(fieldOf(ref, 'repository')), hash, branch: toBranch(fieldOf(ref, 'id')), action }
 }
 
 function ofRepository(repository: unknown): { repoProject: string; slug: string } {
-  return { repoProject: text(fieldOf(fieldOf(repository, 'project'), 'key')), slug: text(fieldOf(repository, 'slug')) }
+  return { repoProject: text(repository, 'project', 'key'), slug: text(repository, 'slug') }
 }
 
 function ofChange(change: JsonObject | undefined): { hash: string; branch: string } {
-  return { hash: text(change?.['toHash']), branch: toBranch(change?.['refId'] ?? fieldOf(change?.['ref'], 'id')) }
+  return { hash: text(change, 'toHash'), branch: toBranch(fieldOf(change, 'refId') ?? fieldAt(change, 'ref', 'id')) }
 }
 
 /** How the absence of a commit is written. */
@@ -173,8 +159,9 @@ function toBranch(ref: unknown): string {
   return text(ref).replace(/^refs\/heads\//, '')
 }
 
-function text(value: unknown): string {
-  return textOf(value) ?? ''
+/** A text at a path, or an empty one. */
+function text(from: unknown, ...path: readonly string[]): string {
+  return textOf(fieldAt(from, ...path)) ?? ''
 }
 
 function pick(from: object, names: string[]): JsonObject {

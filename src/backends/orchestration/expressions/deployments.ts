@@ -1,6 +1,6 @@
 /** Deployed server groups and manifests for expressions. @see docs/contracts/orchestration.md#functions */
 
-import { fieldOf, isObject, type JsonObject, objectOf } from '../../../json/values.ts'
+import { fieldAt, isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { Execution, Stage } from '../model.ts'
 import { typeNameOf } from '../stages/stage-type.ts'
@@ -45,10 +45,7 @@ export function manifestLabelValue(stage: Stage, kind: string, label: string, me
   const manifests = Array.isArray(stage.context['manifests']) ? stage.context['manifests'] : []
   meter.spend(manifests.length)
   const manifest = manifests.find((each) => isObject(each) && each['kind'] === kind)
-  let value: unknown = manifest
-  for (const key of ['spec', 'template', 'metadata', 'labels', label]) {
-    value = fieldOf(value, key)
-  }
+  const value = fieldAt(manifest, 'spec', 'template', 'metadata', 'labels', label)
   if (value === undefined) throw new ExpressionError(`Stage "${stage.name}" has no ${kind} whose pods have the label "${label}".`)
   return value
 }
