@@ -20,11 +20,11 @@ export interface Call {
 }
 
 /** A gateway in whose log a command appears: it is read in another terminal, perhaps outside of the container. */
-interface LoggedBy {
+interface LogReader {
   readonly dataDir: string
 }
 
-export function commandName(call: Call, loggedBy?: LoggedBy): string {
+export function commandName(call: Call, loggedBy?: LogReader): string {
   const name = nameInPlace(call)
   const { container, env, hostname: host } = call
   if (loggedBy === undefined) return name
@@ -67,7 +67,7 @@ function pathFrom(folder: string, file: string): string {
 }
 
 /** What to type for `fairlead <words>`. */
-export function command(words: string, loggedBy?: LoggedBy): string {
+export function command(words: string, loggedBy?: LogReader): string {
   return `${commandName(thisCall(), loggedBy)} ${words}`
 }
 

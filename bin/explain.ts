@@ -4,7 +4,7 @@ import type { Config } from '../src/config/config.ts'
 import { type Explanation, explainLogin } from '../src/doctor/explain-login.ts'
 import { formatExplanation } from '../src/doctor/format-explanation.ts'
 import { findMistake, findPublicAddress } from '../src/doctor/public-address.ts'
-import type { Presented } from '../src/login/trace.ts'
+import type { LoginCredentials } from '../src/login/trace.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { usage as accessUsage, explainAccessCommand } from './explain-access.ts'
@@ -81,7 +81,7 @@ function toQuestion(args: readonly string[]) {
 }
 
 /** @throws {Error} when a file cannot be read */
-async function toPresented(values: Values, config: Config): Promise<Presented> {
+async function toPresented(values: Values, config: Config): Promise<LoginCredentials> {
   const { user, registration } = values
   if (user !== undefined) {
     return { kind: 'password', username: user, password: values.password ? await readPassword() : undefined }

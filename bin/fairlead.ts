@@ -30,13 +30,13 @@ SERVER_PORT=8084 fairlead serve. The directory docs/ describes all of them.
 /** Each command answers with the exit status of the process; undefined while it goes on working. */
 type Command = (args: readonly string[]) => Promise<number | undefined>
 
-interface Loaded {
+interface CommandModule {
   readonly run: Command
   /** @param words What was written after the command. */
   readonly usageOf: (words: readonly string[]) => string
 }
 
-const commands: Readonly<Record<string, () => Promise<Loaded>>> = {
+const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   serve: async () => import('./serve.ts').then(({ serve: run, usage }) => ({ run, usageOf: () => usage })),
   check: async () => import('./check.ts').then(({ check: run, usage }) => ({ run, usageOf: () => usage })),
   doctor: async () => import('./doctor.ts').then(({ doctor: run, usage }) => ({ run, usageOf: () => usage })),

@@ -38,7 +38,7 @@ const options = {
 
 type Values = ReturnType<typeof parse>['values']
 
-interface Asked {
+interface CommandInput {
   /** Name of a new token, or id of one that exists. */
   readonly subject: string
   readonly values: Values
@@ -49,7 +49,7 @@ const createdBy = 'command line'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-const actions: Readonly<Record<string, (tokens: Tokens, asked: Asked) => Promise<void>>> = {
+const actions: Readonly<Record<string, (tokens: Tokens, asked: CommandInput) => Promise<void>>> = {
   async create(tokens, { subject, values, config }) {
     const asked = toPrincipal(values)
     if (asked === undefined) throw new GatewayError('BAD_ARGUMENT', 'Say whom the token is for: --user or --service-account.')

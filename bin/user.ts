@@ -29,7 +29,7 @@ A running gateway sees the change at once: sessions of a user whose password, ro
 With Redis, unlock reaches all replicas, and with LDAP it takes the name that the user types.
 `
 
-interface Asked {
+interface CommandInput {
   readonly name: string
   readonly roles: string[]
   /** Undefined: neither option is given. */
@@ -37,7 +37,7 @@ interface Asked {
   readonly config: Config
 }
 
-type Action = (users: Users, asked: Asked) => Promise<string> | string
+type Action = (users: Users, asked: CommandInput) => Promise<string> | string
 
 const revokedBy = 'command line'
 
@@ -146,7 +146,7 @@ async function noteUnlock(name: string, config: Config): Promise<void> {
 }
 
 /** Undefined when the store of tokens cannot be asked. */
-async function countTokens({ name, revokesTokens, config }: Asked): Promise<number | undefined> {
+async function countTokens({ name, revokesTokens, config }: CommandInput): Promise<number | undefined> {
   if (revokesTokens !== undefined) return 0
   try {
     return await withTokens(config, async (tokens) => (await tokens.listOf({ type: 'USER', id: name })).length)

@@ -13,7 +13,7 @@ import { AuditedAnswers } from './http/audited-answers.ts'
 import { createBodyBounds } from './http/body-bounds.ts'
 import { Connections, type ConnectionTimes, connectionTimes } from './http/connections.ts'
 import { applyCors } from './http/cors.ts'
-import { refuseForeignPages } from './http/foreign-pages.ts'
+import { refuseCsrf } from './http/csrf.ts'
 import { createEncryptedServer, createExtraListeners, createPlainServer, type ServerOptions } from './http/listeners.ts'
 import type { OriginSettings } from './http/origin.ts'
 import { createMethodIndex } from './http/path-template.ts'
@@ -27,8 +27,8 @@ import { MemoryCounters } from './limits/counters.ts'
 import { labelUpstreamLimits, limitRequests } from './limits/limit-requests.ts'
 import { RedisCounters } from './limits/redis-counters.ts'
 import { RunTimeLimitsReader } from './limits/run-time-limits.ts'
-import { refuseForeignLogins } from './login/foreign-logins.ts'
 import type { Login } from './login/login.ts'
+import { refuseLoginCsrf } from './login/login-csrf.ts'
 import { openLogin } from './login/open-login.ts'
 import { type Keep, openParts } from './open-parts.ts'
 import { createAccountCache } from './operations/account-cache.ts'
@@ -298,17 +298,17 @@ function createSteps({
     applyCors(config.http.cors),
     answerOptions(methodsOf),
     shedRequests(config.http.shedding, { now }),
-    refuseForeignLogins(config.http.cors),
+    refuseLoginCsrf(config.http.cors),
     ...login.steps,
-    refuseForeignPages(config.http.cors),
+    refuseCsrf(config.http.cors),
     ...(rateLimit.enabled ? [limitRequests(rateLimit, { counters, runTimeLimits, log, now, onLimited })] : []),
   ]
 }
 
-type Served = Context & Services & Access & Operations & { steps: readonly RequestStep[] }
+type PortParts = Context & Services & Access & Operations & { steps: readonly RequestStep[] }
 
 /** The listeners. They close first: requests in flight still use every other part. */
-function openPorts(parts: Served): Omit<Gateway, 'close'> {
+function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
   const { config, log, tls, login, platform, keep, embedded, applications, accounts } = parts
   const { listeners, origin, address, port, drainMs, shutdownGraceMs, writeTimeoutMs, maxUnreadBytes } = config.http
   const times = { ...connectionTimes, ...parts.connectionTimes }
@@ -353,7 +353,7 @@ function openPorts(parts: Served): Omit<Gateway, 'close'> {
   return { server, listen, drain }
 }
 
-function createServer(parts: Served, serverOptions: ServerOptions): FastifyInstance {
+function createServer(parts: PortParts, serverOptions: ServerOptions): FastifyInstance {
   const { config, log, metrics, tls, tracing, login, platform, methodsOf, steps, now } = parts
   const { listeners, answerHeaders: echoedHeaders } = config.http
   const records = { log, metrics, quietPaths: probePaths }

@@ -23,13 +23,13 @@ const noteMs = 200
 /** Beyond that events are lost: a sink that hangs must not fill the memory. */
 const maxWaiting = 10_000
 /** Maximum wait for a hanging sink; its later writes still succeed. */
-const patienceMs = 5000
+const timeoutMs = 5000
 const firstSweepMs = 60_000
 const sweepIntervalMs = 3_600_000
 /** So many new records, and the size of the log is looked at. */
 const recordsPerMeasure = 5000
 
-interface Waiting {
+interface QueuedEvent {
   readonly event: AuditEvent
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
@@ -45,7 +45,7 @@ export class AuditLog {
   readonly #options: AuditLogOptions
   /** Begins the names of the changes that this process makes. */
   readonly #process = randomBytes(6).toString('base64url')
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: QueuedEvent[] = []
   #changes = 0
   #writing: Promise<void> | undefined
   /** Events that were not written since the last that was. */
@@ -93,8 +93,8 @@ export class AuditLog {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         this.#hangs = true
-        reject(this.#complain(new Error(`not written within ${patienceMs} ms`)))
-      }, patienceMs)
+        reject(this.#complain(new Error(`not written within ${timeoutMs} ms`)))
+      }, timeoutMs)
     })
     try {
       await Promise.race([written, late])
@@ -172,7 +172,7 @@ export class AuditLog {
     this.#writing = undefined
   }
 
-  async #write(batch: readonly Waiting[]): Promise<void> {
+  async #write(batch: readonly QueuedEvent[]): Promise<void> {
     const lost = this.#lost
     const gap: AuditEvent[] = lost === 0 ? [] : [{ kind: 'audit', decision: 'failed', atMs: this.#options.now(), lost }]
     try {

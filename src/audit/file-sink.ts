@@ -50,7 +50,7 @@ function partsOf(file: string): { stem: string; extension: string } {
   return { stem: basename(file, extension), extension }
 }
 
-interface Growing {
+interface CurrentFile {
   readonly handle: FileHandle
   /** Tells whether the file under the name is still this one. */
   readonly inode: number
@@ -62,7 +62,7 @@ interface Growing {
 }
 
 /** Goes on where the newest record ends, in whichever file that stands. @throws {Error} when it is no file or cannot be written */
-async function openGrowing(file: string): Promise<Growing> {
+async function openGrowing(file: string): Promise<CurrentFile> {
   const known = statSync(file, { throwIfNoEntry: false })
   if (known !== undefined && !known.isFile()) throw new Error('it is no regular file')
   if (known !== undefined) await dropIncompleteLine(file)
@@ -83,11 +83,11 @@ class FileSink implements AuditSink {
   readonly isShared = false
   readonly #options: FileSinkOptions
   readonly #lock: FileLock
-  #growing: Growing
+  #growing: CurrentFile
   /** Part of a record may stand at the end. */
   #untidy = false
 
-  constructor(options: FileSinkOptions, lock: FileLock, growing: Growing) {
+  constructor(options: FileSinkOptions, lock: FileLock, growing: CurrentFile) {
     this.#options = options
     this.#lock = lock
     this.#growing = growing

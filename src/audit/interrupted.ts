@@ -5,7 +5,7 @@ import type { AuditEvent, AuditRecord } from './event.ts'
 /** No request takes longer, so nothing older can be open when the last record was written. */
 const longestMs = 2 * 3_600_000
 /** Where other processes write, too, a change that was begun a moment ago may still be under way in one of them. */
-const patienceMs = 15 * 60_000
+const timeoutMs = 15 * 60_000
 
 interface Search {
   /** Begins the names of the changes of this process, which are under way. */
@@ -26,7 +26,7 @@ export async function findInterrupted(sink: AuditSink, { process, nowMs }: Searc
     else ended.add(change)
   }
   return [...begun]
-    .filter(([change, { at }]) => !ended.has(change) && !(sink.isShared && Date.parse(at) > nowMs - patienceMs))
+    .filter(([change, { at }]) => !ended.has(change) && !(sink.isShared && Date.parse(at) > nowMs - timeoutMs))
     .map(([, record]) => toEvent(record, nowMs))
 }
 

@@ -60,14 +60,14 @@ interface BannerOptions {
   now: () => number
 }
 
-interface Loaded {
+interface BannerList {
   readonly text: string | undefined
   readonly banners: readonly Banner[]
 }
 
 export class Banners {
   readonly #options: BannerOptions
-  #loaded: Loaded = { text: undefined, banners: [] }
+  #loaded: BannerList = { text: undefined, banners: [] }
   /** When the store is asked again. */
   #dueAtMs = 0
 

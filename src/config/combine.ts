@@ -9,7 +9,7 @@ import { formatPath, type Problem } from './problems.ts'
 import { namesAt, readSources } from './sources.ts'
 import { createMap, findNode, type MapNode, mergeNodes, type Node } from './tree.ts'
 
-interface Combined {
+interface CombinedSources {
   root: Node
   placeholders: Placeholders
   problems: Problem[]
@@ -24,7 +24,7 @@ interface Combined {
 export async function combineSources(
   known: KnownKey,
   places: Places & { settings: Readonly<Record<string, unknown>> },
-): Promise<Combined> {
+): Promise<CombinedSources> {
   const findings = { ...createFindings(), notices: [] as string[] }
   const { problems, notices } = findings
   const environment = readEnvironment(places.env, known, findings)

@@ -1,7 +1,7 @@
 /** Whether this clock agrees with those that logins depend on: tokens and assertions are judged by their times. */
 import type { Config } from '../config/config.ts'
 import { isAddress } from '../login/saml/identity-provider-source.ts'
-import { type Check, type Finding, findingsOn, type Patience } from './finding.ts'
+import { type Check, type Finding, findingsOn, type Timeouts } from './finding.ts'
 
 const subject = 'Clock'
 /** A Date header has whole seconds, and the way there and back takes some time. */
@@ -14,7 +14,7 @@ interface Peer {
   readonly toleratedMs: number
 }
 
-export function checkClock(config: Config, { answerMs }: Patience, now: () => number): Check[] {
+export function checkClock(config: Config, { answerMs }: Timeouts, now: () => number): Check[] {
   const peers = new Map(peersOf(config).map((peer) => [peer.host, peer]))
   return [...peers.values()].map((peer) => ({ subject, run: () => compare(peer, answerMs, now) }))
 }

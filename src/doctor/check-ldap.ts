@@ -6,7 +6,7 @@ import { fillFilter, parseFilterTemplate } from '../directory/filter-template.ts
 import type { DirectorySettings, LdapServer } from '../directory/settings.ts'
 import { adviseOn, adviseOnConnection } from '../login/ldap/refusal.ts'
 import { blocksOf, judgeExpiry } from './expiry.ts'
-import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
+import { type Check, type Finding, findingsOn, type Reporter, type Timeouts } from './finding.ts'
 
 /** In no directory, it is hoped: the searches are made, and find nothing. */
 const nobody = 'fairlead-doctor-nobody'
@@ -23,16 +23,16 @@ const login: Purpose = { name: 'LDAP', key: 'ldap', asUser: true }
 const roles: Purpose = { name: 'LDAP for roles', key: 'auth.group-membership.ldap', asUser: false }
 
 /** The directory that people log in with. */
-export function checkLdap(settings: DirectorySettings, patience: Patience, now: number): Check[] {
-  return checkDirectory(settings, login, patience, now)
+export function checkLdap(settings: DirectorySettings, timeouts: Timeouts, now: number): Check[] {
+  return checkDirectory(settings, login, timeouts, now)
 }
 
 /** The directory with the roles of users of any login method. */
-export function checkRoleDirectory(settings: DirectorySettings, patience: Patience, now: number): Check[] {
-  return checkDirectory(settings, roles, patience, now)
+export function checkRoleDirectory(settings: DirectorySettings, timeouts: Timeouts, now: number): Check[] {
+  return checkDirectory(settings, roles, timeouts, now)
 }
 
-function checkDirectory(settings: DirectorySettings, purpose: Purpose, { answerMs }: Patience, now: number): Check[] {
+function checkDirectory(settings: DirectorySettings, purpose: Purpose, { answerMs }: Timeouts, now: number): Check[] {
   const hurried = {
     ...settings,
     connectTimeoutMs: Math.min(settings.connectTimeoutMs, answerMs),

@@ -1,7 +1,7 @@
 /** The provider of the login by OAuth 2.0: what its issuer publishes, each of its addresses, its keys, and our own secret. */
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { createClientAuthentication } from '../login/oauth2/client-authentication.ts'
-import { discover, type Published } from '../login/oauth2/discovery.ts'
+import { discover, type ProviderMetadata } from '../login/oauth2/discovery.ts'
 import { LoginFailure } from '../login/oauth2/login-failure.ts'
 import type { Endpoints } from '../login/oauth2/presets.ts'
 import { type CallProvider, createProviderCalls, readObject } from '../login/oauth2/provider-http.ts'
@@ -10,7 +10,7 @@ import type { Registration } from '../login/oauth2/registration.ts'
 import type { OAuth2Settings } from '../login/oauth2/settings.ts'
 import { requestTokens } from '../login/oauth2/token-request.ts'
 import { judgeNames, type NameSettings } from './check-names.ts'
-import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
+import { type Check, type Finding, findingsOn, type Reporter, type Timeouts } from './finding.ts'
 
 const network = 'check the address, the network between, and the authorities that this machine trusts (NODE_EXTRA_CA_CERTS)'
 
@@ -23,7 +23,7 @@ interface OAuth2Surroundings {
 export function checkOAuth2(
   { registrations }: OAuth2Settings,
   { baseUrl, names }: OAuth2Surroundings,
-  { answerMs }: Patience,
+  { answerMs }: Timeouts,
 ): Check[] {
   const call = createProviderCalls({ connectTimeoutMs: answerMs / 2, readTimeoutMs: answerMs / 2 })
   return registrations.map((registration) => {
@@ -33,7 +33,7 @@ export function checkOAuth2(
 }
 
 /** The keys alone, where nothing else of the provider is needed. */
-export function checkKeys(subject: string, url: string, { answerMs }: Patience): Check {
+export function checkKeys(subject: string, url: string, { answerMs }: Timeouts): Check {
   const call = createProviderCalls({ connectTimeoutMs: answerMs / 2, readTimeoutMs: answerMs / 2 })
   const run = async () => {
     const finding = await tryKeys(url, { call, report: findingsOn(subject) })
@@ -62,7 +62,7 @@ async function checkProvider(registration: Registration, means: Means): Promise<
   return [...(first === undefined ? [] : [first]), ...found.filter((one) => one !== undefined), compared]
 }
 
-async function tryDiscovery(issuerUri: string, { call, report }: Means): Promise<[Finding, Published | undefined]> {
+async function tryDiscovery(issuerUri: string, { call, report }: Means): Promise<[Finding, ProviderMetadata | undefined]> {
   const tried = `read what ${issuerUri} publishes`
   try {
     const published = await discover(issuerUri, call)
@@ -117,7 +117,7 @@ async function tryKeys(url: string | undefined, { call, report }: Pick<Means, 'c
 async function trySecret(
   registration: Registration,
   { tokenUri, issuer }: Endpoints,
-  published: Published | undefined,
+  published: ProviderMetadata | undefined,
   { call, baseUrl, report }: Means,
 ): Promise<Finding | undefined> {
   if (tokenUri === undefined) return undefined

@@ -5,7 +5,7 @@ import { connect } from 'node:tls'
 import type { Config } from '../config/config.ts'
 import { isAddress } from '../login/saml/identity-provider-source.ts'
 import { judgeExpiry } from './expiry.ts'
-import { type Check, findingsOn, type Patience } from './finding.ts'
+import { type Check, findingsOn, type Timeouts } from './finding.ts'
 
 interface Peer {
   readonly host: string
@@ -13,7 +13,7 @@ interface Peer {
 }
 
 /** Whether they are trusted shows where they are used; here only their dates are looked at. */
-export function checkPeerCertificates(config: Config, { answerMs }: Patience, now: number): Check[] {
+export function checkPeerCertificates(config: Config, { answerMs }: Timeouts, now: number): Check[] {
   const peers = new Map(peersOf(config).map((peer) => [`${peer.host}:${peer.port}`, peer]))
   const advice = 'ask the operator of the server to replace it'
   return [...peers].map(([name, peer]) => {

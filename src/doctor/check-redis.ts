@@ -15,7 +15,7 @@ import type { Redis } from '../redis/redis.ts'
 import { describePlace, type RedisSettings } from '../redis/settings.ts'
 import { createRedisSessionStore } from '../sessions/redis-session-store.ts'
 import { blocksOf, judgeExpiry } from './expiry.ts'
-import { type Check, type Finding, findingsOn, type Patience } from './finding.ts'
+import { type Check, type Finding, findingsOn, type Timeouts } from './finding.ts'
 
 interface RedisUse {
   readonly settings: RedisSettings
@@ -28,7 +28,7 @@ interface RedisUse {
 
 const lifeMs = 5000
 
-export function checkRedis(use: RedisUse, { answerMs }: Patience, now: () => number): Check[] {
+export function checkRedis(use: RedisUse, { answerMs }: Timeouts, now: () => number): Check[] {
   const { settings } = use
   const subject = `Redis ${describePlace(settings)}`
   const report = findingsOn(subject)

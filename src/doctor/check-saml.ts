@@ -7,16 +7,16 @@ import { readKeyStore, readPemKeyPair } from '../login/saml/key-store.ts'
 import type { SamlRegistration, SamlSettings } from '../login/saml/settings.ts'
 import { judgeNames, type NameSettings } from './check-names.ts'
 import { judgeExpiry, toDay } from './expiry.ts'
-import { type Check, type Finding, findingsOn, type Patience, type Reporter } from './finding.ts'
+import { type Check, type Finding, findingsOn, type Reporter, type Timeouts } from './finding.ts'
 
 interface SamlSurroundings {
-  readonly patience: Patience
+  readonly timeouts: Timeouts
   readonly names: NameSettings
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
-export function checkSaml(settings: SamlSettings, { patience: { answerMs }, names, now }: SamlSurroundings): Check[] {
+export function checkSaml(settings: SamlSettings, { timeouts: { answerMs }, names, now }: SamlSurroundings): Check[] {
   const providers = settings.registrations.map((registration): Check => {
     const subject = `SAML ${registration.id}`
     return { subject, run: () => checkProvider(registration, settings, { report: findingsOn(subject), names, answerMs, now }) }

@@ -10,27 +10,27 @@ import { isPage } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from '../upstreams/services.ts'
 import { Upstreams } from '../upstreams/upstreams.ts'
-import { type Check, type Finding, findingsOn, type Patience } from './finding.ts'
+import { type Check, type Finding, findingsOn, type Timeouts } from './finding.ts'
 
 const slowMs = 1000
 
-export function checkServices({ upstreams, backends }: Config, patience: Patience): Check[] {
+export function checkServices({ upstreams, backends }: Config, timeouts: Timeouts): Check[] {
   return serviceNames.flatMap((service) => {
     const { kind, baseUrl, shards, config } = upstreams.services[service]
     if (kind === 'disabled') return []
     if (kind === 'embedded')
-      return [{ subject: `Service ${service}`, run: () => checkEmbedded(service, backends.dataDir, patience) }]
+      return [{ subject: `Service ${service}`, run: () => checkEmbedded(service, backends.dataDir, timeouts) }]
     const others = [...shards.map((shard) => shard.baseUrl), ...Object.values(config.dynamicEndpoints ?? {})]
     const addresses = [...new Set([baseUrl, ...others])].filter((address) => address !== undefined)
     return addresses.map((address) => ({
       subject: `Service ${service}`,
-      run: () => checkHealth(service, { kind: 'external', baseUrl: address }, hideCredentials(address), patience),
+      run: () => checkHealth(service, { kind: 'external', baseUrl: address }, hideCredentials(address), timeouts),
     }))
   })
 }
 
 /** It runs with the gateway, which need not run now. */
-async function checkEmbedded(service: ServiceName, dataDir: string, patience: Patience): Promise<Finding[]> {
+async function checkEmbedded(service: ServiceName, dataDir: string, timeouts: Timeouts): Promise<Finding[]> {
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   if (!isEmbeddable(service)) return []
   if (!(await isListening(socketPath))) {
@@ -41,14 +41,14 @@ async function checkEmbedded(service: ServiceName, dataDir: string, patience: Pa
       ),
     ]
   }
-  return checkHealth(service, { kind: 'embedded', socketPath, service }, 'the embedded back end', patience)
+  return checkHealth(service, { kind: 'embedded', socketPath, service }, 'the embedded back end', timeouts)
 }
 
 async function checkHealth(
   service: ServiceName,
   address: ServiceAddress,
   name: string,
-  { answerMs }: Patience,
+  { answerMs }: Timeouts,
 ): Promise<Finding[]> {
   const report = findingsOn(`Service ${service}`)
   const upstreams = openProbe(service, address, answerMs)

@@ -16,9 +16,9 @@ import {
   type Check,
   type Finding,
   findingsOn,
-  type Patience,
   runChecks,
-  usualPatience,
+  type Timeouts,
+  usualTimeouts,
   type Verdict,
   worstOf,
 } from './finding.ts'
@@ -32,7 +32,7 @@ export interface DoctorOptions {
   readonly publicUrl: string | undefined
   /** From which a proxy in front connects. */
   readonly proxyAddress: string
-  readonly patience?: Patience
+  readonly timeouts?: Timeouts
   /** Milliseconds since the epoch. */
   readonly now?: () => number
 }
@@ -49,11 +49,11 @@ const exampleUrl = 'https://gate.example.com'
 
 /** Starts nothing and changes nothing that lasts; a gateway may run on the same configuration meanwhile. */
 export async function examine(options: DoctorOptions): Promise<Examination> {
-  const { config, notices, patience = usualPatience } = options
+  const { config, notices, timeouts = usualTimeouts } = options
   const { contextPath } = config.http.origin
   const place = findPublicAddress(config, options.publicUrl)
   const said = notices.map((notice) => findingsOn('Configuration').warning('read it', notice, 'keep it if it is meant'))
-  const findings = [...said, ...judgePublicAddress(options, place), ...(await runChecks(checksOf(options, place), patience))]
+  const findings = [...said, ...judgePublicAddress(options, place), ...(await runChecks(checksOf(options, place), timeouts))]
   return {
     verdict: worstOf(findings),
     publicUrl: place.url,
@@ -62,15 +62,15 @@ export async function examine(options: DoctorOptions): Promise<Examination> {
   }
 }
 
-function checksOf({ config, patience = usualPatience, now = Date.now }: DoctorOptions, { url, source }: PublicAddress): Check[] {
+function checksOf({ config, timeouts = usualTimeouts, now = Date.now }: DoctorOptions, { url, source }: PublicAddress): Check[] {
   const { login, redis, http, rateLimit, backends } = config
   return [
-    ...(login.oauth2 === undefined ? [] : checkOAuth2(login.oauth2, { baseUrl: url, names: login }, patience)),
-    ...(login.saml === undefined ? [] : checkSaml(login.saml, { patience, names: login, now: now() })),
-    ...(login.iap === undefined ? [] : [checkKeys('Identity-Aware Proxy', login.iap.keysUrl, patience)]),
+    ...(login.oauth2 === undefined ? [] : checkOAuth2(login.oauth2, { baseUrl: url, names: login }, timeouts)),
+    ...(login.saml === undefined ? [] : checkSaml(login.saml, { timeouts, names: login, now: now() })),
+    ...(login.iap === undefined ? [] : [checkKeys('Identity-Aware Proxy', login.iap.keysUrl, timeouts)]),
     ...checkNames(login),
-    ...(login.ldap === undefined ? [] : checkLdap(login.ldap, patience, now())),
-    ...checkRoleSource(config, patience, now()),
+    ...(login.ldap === undefined ? [] : checkLdap(login.ldap, timeouts, now())),
+    ...checkRoleSource(config, timeouts, now()),
     ...checkTls(http, source === 'guessed' ? undefined : url, now()),
     ...(redis === undefined
       ? []
@@ -82,20 +82,20 @@ function checksOf({ config, patience = usualPatience, now = Date.now }: DoctorOp
             audit: config.audit?.sink.kind === 'redis',
             limits: rateLimit.enabled && rateLimit.shared,
           },
-          patience,
+          timeouts,
           now,
         )),
-    ...checkServices(config, patience),
-    ...checkPeerCertificates(config, patience, now()),
+    ...checkServices(config, timeouts),
+    ...checkPeerCertificates(config, timeouts, now()),
     checkDataDir(backends.dataDir),
-    ...checkClock(config, patience, now),
+    ...checkClock(config, timeouts, now),
   ]
 }
 
 /** An external permission service has its own sources of roles. */
-function checkRoleSource({ backends }: Config, patience: Patience, now: number): Check[] {
+function checkRoleSource({ backends }: Config, timeouts: Timeouts, now: number): Check[] {
   const source = backends.permissions?.roleSource
-  return source?.kind === 'ldap' ? checkRoleDirectory(source.directory, patience, now) : []
+  return source?.kind === 'ldap' ? checkRoleDirectory(source.directory, timeouts, now) : []
 }
 
 /** With a login that goes to another site and back, the address decides; with a form alone, only the cookie does. */

@@ -7,7 +7,7 @@ import type { Finding, Reporter } from './finding.ts'
 const dayMs = 86_400_000
 const soonMs = 14 * dayMs
 
-interface Shown {
+interface ExpiringCertificate {
   /** `the certificate of the main port` */
   readonly what: string
   readonly certificate: X509Certificate
@@ -18,7 +18,11 @@ interface Shown {
 }
 
 /** @param now Milliseconds since the epoch */
-export function judgeExpiry(report: Reporter, { what, certificate, advice, endIsHarmless }: Shown, now: number): Finding {
+export function judgeExpiry(
+  report: Reporter,
+  { what, certificate, advice, endIsHarmless }: ExpiringCertificate,
+  now: number,
+): Finding {
   const endMs = certificate.validToDate.getTime()
   const startMs = certificate.validFromDate.getTime()
   const tried = `read ${what} (${nameOf(certificate)})`

@@ -75,7 +75,7 @@ export async function explainAccess(config: Config, question: AccessQuestion): P
   }
 }
 
-interface Asked {
+interface AccessContext {
   readonly permissions: Permissions
   readonly upstreams: Upstreams
   readonly operation: Operation
@@ -84,7 +84,7 @@ interface Asked {
 }
 
 /** @throws {Error} when the permission service does not answer */
-async function ask({ permissions, upstreams, operation, username, subject }: Asked) {
+async function ask({ permissions, upstreams, operation, username, subject }: AccessContext) {
   const user = toUser(username)
   const answer = await permissions.lookUp(user)
   if (answer.kind === 'unavailable') {

@@ -9,7 +9,7 @@ import type { User } from '../http/request-state.ts'
 import { openTlsFiles } from '../http/tls/tls-files.ts'
 import type { LoginMethod } from '../login/login-method.ts'
 import { type LoginMethods, openMethods } from '../login/open-login.ts'
-import { listOf, type Presented, type StepVerdict, type Trace } from '../login/trace.ts'
+import { type LoginCredentials, listOf, type StepVerdict, type Trace } from '../login/trace.ts'
 import { type Keep, openParts } from '../open-parts.ts'
 import { createAccountCache } from '../operations/account-cache.ts'
 import { openPermissions } from '../permissions/fiat-permissions.ts'
@@ -57,7 +57,7 @@ export interface Explanation {
 
 interface ExplainOptions {
   readonly config: Config
-  readonly presented: Presented
+  readonly presented: LoginCredentials
   /** What to type for `fairlead <words>`. */
   readonly command?: (words: string) => string
   /** Milliseconds since the epoch. */
@@ -93,14 +93,14 @@ interface Surroundings {
   readonly dataDir: string
 }
 
-interface Opening {
+interface OpeningContext {
   readonly config: Config
   readonly command?: ExplainOptions['command']
   readonly now: () => number
   readonly keep: Keep
 }
 
-async function openSurroundings({ config, notes, now, keep }: Opening & { notes: string[] }): Promise<Surroundings> {
+async function openSurroundings({ config, notes, now, keep }: OpeningContext & { notes: string[] }): Promise<Surroundings> {
   const socketPath = socketPathFor(config.backends.dataDir, 'backends.sock')
   const runs = await isListening(socketPath)
   const all = toAddresses(config.upstreams, socketPath)
@@ -125,7 +125,7 @@ function findDataDir({ backends: { dataDir } }: Config, keep: Keep): string {
 }
 
 /** As the gateway opens them. */
-async function openAll(surroundings: Surroundings, { config, command, now, keep }: Opening): Promise<LoginMethods> {
+async function openAll(surroundings: Surroundings, { config, command, now, keep }: OpeningContext): Promise<LoginMethods> {
   const { upstreams, permissions, log, dataDir } = surroundings
   const tls = config.http.tls && keep(openTlsFiles(config.http.tls, log))
   const redis = config.redis && keep(await openRedis(config.redis, log))
@@ -153,7 +153,7 @@ async function openAll(surroundings: Surroundings, { config, command, now, keep 
 async function explain(
   opened: LoginMethods,
   { permissions, listener }: Surroundings,
-  presented: Presented,
+  presented: LoginCredentials,
 ): Promise<Omit<Explanation, 'notes'>> {
   const judgements: Judgement[] = []
   for (const method of opened.methods) {
@@ -178,7 +178,7 @@ async function explain(
 async function judge(
   method: LoginMethod,
   { prepareUser }: LoginMethods,
-  presented: Presented,
+  presented: LoginCredentials,
   trace: Trace,
 ): Promise<Pick<Judgement, 'user' | 'reason'> | undefined> {
   try {

@@ -20,12 +20,12 @@ export interface Check {
 }
 
 /** How long the doctor waits, in milliseconds: for one answer, and for one check as a whole. */
-export interface Patience {
+export interface Timeouts {
   readonly answerMs: number
   readonly checkMs: number
 }
 
-export const usualPatience: Patience = { answerMs: 3000, checkMs: 9000 }
+export const usualTimeouts: Timeouts = { answerMs: 3000, checkMs: 9000 }
 
 /** Findings about one subject, in few words. */
 export interface Reporter {
@@ -43,7 +43,7 @@ export function findingsOn(subject: string): Reporter {
 }
 
 /** All findings, in the order of the checks. */
-export async function runChecks(checks: readonly Check[], { checkMs }: Patience): Promise<Finding[]> {
+export async function runChecks(checks: readonly Check[], { checkMs }: Timeouts): Promise<Finding[]> {
   return (await Promise.all(checks.map((check) => runCheck(check, checkMs)))).flat()
 }
 

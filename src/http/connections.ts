@@ -174,13 +174,13 @@ export class Connections {
     const limit = setTimeout(() => this.#closeAll(), graceMs)
     let idle: NodeJS.Timeout | undefined
     const closeIdle = () => void takeInput().then(() => this.#closeIdle())
-    const patience = setTimeout(() => {
+    const idleDelay = setTimeout(() => {
       closeIdle()
       idle = setInterval(closeIdle, idleCheckMs)
     }, idleMs)
     await Promise.all(ends)
     clearTimeout(limit)
-    clearTimeout(patience)
+    clearTimeout(idleDelay)
     clearInterval(idle)
     // Ends their search for late requests.
     for (const server of this.#servers) server.close()

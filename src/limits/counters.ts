@@ -16,7 +16,7 @@ export interface Count {
   readonly capacity: number
 }
 
-export interface Charged {
+export interface ChargeResult {
   /** Whether every count had room. If not, none has been charged, so cheaper requests may still fit. */
   readonly fits: boolean
   /** What each count of the charge has used so far, this request included if it fits. */
@@ -27,7 +27,7 @@ export interface Charged {
 
 export interface Counters {
   /** Undefined when unknown; that is no reason to reject. */
-  charge(charge: Charge): Charged | Promise<Charged | undefined>
+  charge(charge: Charge): ChargeResult | Promise<ChargeResult | undefined>
 }
 
 /** What a count really loses: even the most expensive request fits into an unused window, unless that has no room at all. */
@@ -51,7 +51,7 @@ export class MemoryCounters implements Counters {
     this.#now = now
   }
 
-  charge({ key, periodMs, cost, counts }: Charge): Charged {
+  charge({ key, periodMs, cost, counts }: Charge): ChargeResult {
     const nowMs = this.#now()
     const { used, untilMs } = this.#windowOf(key, nowMs, periodMs)
     const before = counts.map(({ field }) => used.get(field) ?? 0)

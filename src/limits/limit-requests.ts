@@ -3,8 +3,8 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import { BoundedMap } from '../bounded-map.ts'
 import { GatewayError } from '../errors.ts'
 import type { RequestStep } from '../http/request-state.ts'
-import { type Charged, type Counters, costIn } from './counters.ts'
-import { createCallerIndex, type Identified, identifyCaller, type LimitedCaller, type LimitKind } from './limited-caller.ts'
+import { type ChargeResult, type Counters, costIn } from './counters.ts'
+import { type CallerIdentity, createCallerIndex, identifyCaller, type LimitedCaller, type LimitKind } from './limited-caller.ts'
 import { noRunTimeLimits, type RunTimeLimits, type RunTimeLimitsReader } from './run-time-limits.ts'
 import type { RateLimitSettings } from './settings.ts'
 
@@ -41,7 +41,7 @@ export function limitRequests(settings: RateLimitSettings, surroundings: LimitSu
   const callerOf = createCallerIndex(settings)
   const toldUntilMs = new BoundedMap<string, number>(maxRemembered)
 
-  function judge(request: FastifyRequest, caller: LimitedCaller, cost: number, charged: Charged): void {
+  function judge(request: FastifyRequest, caller: LimitedCaller, cost: number, charged: ChargeResult): void {
     const { used, fits, remainingMs } = charged
     const left = caller.counts.map(({ capacity }, index) => Math.max(0, capacity - (used[index] ?? 0)))
     const decisive = fits
@@ -77,7 +77,7 @@ export function limitRequests(settings: RateLimitSettings, surroundings: LimitSu
 
   function count(
     request: FastifyRequest,
-    identified: Identified,
+    identified: CallerIdentity,
     runTime: RunTimeLimits,
     cost: number,
   ): Promise<void> | undefined {

@@ -34,7 +34,7 @@ const maxNameLength = 200
  */
 export function createCallerIndex(
   settings: RateLimitSettings,
-): (identified: Identified, token: PresentedToken | undefined, runTime: RunTimeLimits) => LimitedCaller | undefined {
+): (identified: CallerIdentity, token: PresentedToken | undefined, runTime: RunTimeLimits) => LimitedCaller | undefined {
   const capacities = new Map(Object.entries(settings.capacities).map(([name, value]) => [toListed(name), value]))
   const periodsMs = new Map(Object.entries(settings.periodsMs))
   const tokenCapacities = new Map(Object.entries(settings.tokenCapacities))
@@ -74,7 +74,7 @@ export function createCallerIndex(
 }
 
 /** Whose request it is, before anything is said about limits. */
-export interface Identified {
+export interface CallerIdentity {
   readonly kind: LimitKind
   readonly name: string
   readonly key: string
@@ -84,7 +84,7 @@ export interface Identified {
 }
 
 /** Kinds are part of the key, so a program or address named like a user cannot use up the requests of that user. */
-export function identifyCaller(request: FastifyRequest): Identified {
+export function identifyCaller(request: FastifyRequest): CallerIdentity {
   const { user, clientAddress } = request.state
   const app = appOf(request)
   const isUi = app?.toLowerCase() === ui

@@ -1,8 +1,8 @@
 /** Counts requests in Redis, for all replicas together: a hash per window, charged by one script. */
 import type { FastifyBaseLogger } from 'fastify'
 import { createRedisScript, type Redis } from '../redis/redis.ts'
-import { type Charge, type Charged, type Counters, costIn } from './counters.ts'
-import { withPatience } from './patience.ts'
+import { type Charge, type ChargeResult, type Counters, costIn } from './counters.ts'
+import { withTimeout } from './redis-timeout.ts'
 
 /** While Redis fails, one request in this time tries it again, and none waits for it. */
 const pauseMs = 1000
@@ -52,7 +52,7 @@ export class RedisCounters implements Counters {
   }
 
   /** By itself when Redis does not answer in time, or has something else under the key. */
-  charge(charge: Charge): Promise<Charged | undefined> {
+  charge(charge: Charge): Promise<ChargeResult | undefined> {
     const { redis } = this.#options
     const isGone = redis.wasReached() && !redis.isReachable()
     if (isGone) this.#fail(new Error('Redis is not reachable'))
@@ -64,10 +64,10 @@ export class RedisCounters implements Counters {
     return this.#chargeWithout(charge)
   }
 
-  async #try(charge: Charge): Promise<Charged | undefined> {
+  async #try(charge: Charge): Promise<ChargeResult | undefined> {
     const { redis, log } = this.#options
     try {
-      const charged = await withPatience(chargeIn(redis, limitKeyPrefix + charge.key, charge))
+      const charged = await withTimeout(chargeIn(redis, limitKeyPrefix + charge.key, charge))
       if (this.#failing) log.info('requests are counted again')
       this.#failing = false
       return charged
@@ -77,7 +77,7 @@ export class RedisCounters implements Counters {
     }
   }
 
-  async #chargeWithout(charge: Charge): Promise<Charged | undefined> {
+  async #chargeWithout(charge: Charge): Promise<ChargeResult | undefined> {
     this.#options.onUncounted()
     return this.#options.fallback?.charge(charge)
   }
@@ -93,7 +93,7 @@ export class RedisCounters implements Counters {
 }
 
 /** @throws {Error} when Redis cannot be asked, or refuses */
-export async function chargeIn(redis: Redis, key: string, charge: Charge): Promise<Charged> {
+export async function chargeIn(redis: Redis, key: string, charge: Charge): Promise<ChargeResult> {
   return toCharged(await redis.run(script, key, ...toArguments(charge)))
 }
 
@@ -101,7 +101,7 @@ function toArguments({ periodMs, cost, counts }: Charge): (string | number)[] {
   return [periodMs, ...counts.flatMap((count) => [count.field, costIn(count, cost), count.capacity])]
 }
 
-function toCharged(answer: unknown): Charged {
+function toCharged(answer: unknown): ChargeResult {
   const [fits, remainingMs, ...used] = answer as number[]
   return { fits: fits === 1, remainingMs: Number(remainingMs), used: used.map(Number) }
 }

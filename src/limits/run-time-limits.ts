@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { BoundedMap } from '../bounded-map.ts'
 import { adviceFor } from '../redis/open-redis.ts'
 import { isWrongType, type Redis } from '../redis/redis.ts'
-import { withPatience } from './patience.ts'
+import { withTimeout } from './redis-timeout.ts'
 
 /** What is set there. Everything may be missing: the configuration counts then. */
 export interface RunTimeLimits {
@@ -47,7 +47,7 @@ interface RunTimeLimitsOptions {
   now: () => number
 }
 
-interface Remembered<T> {
+interface CacheEntry<T> {
   readonly value: T
   readonly atMs: number
 }
@@ -61,9 +61,9 @@ type Lists = Pick<RunTimeLimits, 'enforcing' | 'ignoring' | 'learning'>
 
 export class RunTimeLimitsReader {
   readonly #options: RunTimeLimitsOptions
-  readonly #ofNames = new BoundedMap<string, Remembered<OwnLimits>>(maxRemembered)
+  readonly #ofNames = new BoundedMap<string, CacheEntry<OwnLimits>>(maxRemembered)
   readonly #bad = new BoundedMap<string, true>(maxComplaints)
-  #lists: Remembered<Lists> | undefined
+  #lists: CacheEntry<Lists> | undefined
   #pausedUntilMs = -Infinity
   #failing = false
 
@@ -79,7 +79,7 @@ export class RunTimeLimitsReader {
   of(names: readonly string[]): RunTimeLimits | Promise<RunTimeLimits> {
     const { redis, now } = this.#options
     const nowMs = now()
-    const isFresh = (remembered: Remembered<unknown> | undefined) =>
+    const isFresh = (remembered: CacheEntry<unknown> | undefined) =>
       remembered !== undefined && nowMs - remembered.atMs < freshMs && nowMs >= remembered.atMs
     const stale = names.filter((name) => name.length <= maxNameLength && !isFresh(this.#ofNames.get(name)))
     const isGone = redis.wasReached() && !redis.isReachable()
@@ -104,7 +104,7 @@ export class RunTimeLimitsReader {
 
   async #read(names: readonly string[], nowMs: number): Promise<void> {
     try {
-      const [lists, ...own] = await withPatience(
+      const [lists, ...own] = await withTimeout(
         Promise.all([this.#readLists(), ...names.map((name) => this.#readOwn(name))] as const),
       )
       this.#lists = { value: lists, atMs: nowMs }

@@ -6,7 +6,7 @@ import type { LoginReport } from '../permissions/permissions.ts'
 import type { PendingLogin } from './login-cookies.ts'
 import type { NameCase } from './name-case.ts'
 import type { OpenPath } from './open-paths.ts'
-import type { Presented, Trace } from './trace.ts'
+import type { LoginCredentials, Trace } from './trace.ts'
 
 /** What a method makes of the credentials in a request. An identity provider that cannot be asked is a GatewayError. */
 export type LoginOutcome =
@@ -73,7 +73,7 @@ export interface LoginMethod {
    * Judges what somebody presents outside of any request, with the code that judges requests, and tells each step. Nothing
    * is used up by it. The user of an interactive method is not prepared yet.
    */
-  explain?(presented: Presented, trace: Trace): Promise<LoginOutcome>
+  explain?(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome>
   /** Whether what a session was opened with still counts; absent when there is nothing to ask. */
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
   /** A user whom this method knows by name, as of now, for credentials that outlive a login. Undefined: it cannot say. */

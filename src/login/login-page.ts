@@ -16,7 +16,7 @@ const notices = {
 
 export type Notice = keyof typeof notices
 
-export interface ShownNotice {
+export interface PageNotice {
   readonly notice: Notice
   /** With `wait`. */
   readonly minutes?: number | undefined
@@ -27,7 +27,7 @@ export interface PageOptions extends Site {
 }
 
 interface LoginForm {
-  readonly notice: ShownNotice | undefined
+  readonly notice: PageNotice | undefined
   /** As it was typed the last time. */
   readonly username: string | undefined
   /** Where the login leads to, in words. */
@@ -79,7 +79,7 @@ function formatDestination(destination: string | undefined): string {
   return destination === undefined ? '' : `<p class="small">You continue to ${escapeHtml(destination)}.</p>`
 }
 
-function toShown({ notice, minutes }: ShownNotice): { kind: string; text: string } {
+function toShown({ notice, minutes }: PageNotice): { kind: string; text: string } {
   const { kind, text } = notices[notice]
   return { kind, text: minutes === undefined ? text : text.replace('a moment', inMinutes(minutes)) }
 }

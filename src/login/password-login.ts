@@ -9,20 +9,20 @@ import { type Credentials, parseBasic, VerifiedCredentials } from './basic-crede
 import { type Guess, type GuessDecision, GuessLimit } from './form/guess-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, StartSteps, Visitor } from './login-method.ts'
-import { createLoginPage, inMinutes, type Notice, type PageOptions, type ShownNotice } from './login-page.ts'
+import { createLoginPage, inMinutes, type Notice, type PageNotice, type PageOptions } from './login-page.ts'
 import type { OpenPath } from './open-paths.ts'
 import type { PrepareUser } from './prepare-user.ts'
-import type { Presented, Trace } from './trace.ts'
+import type { LoginCredentials, Trace } from './trace.ts'
 import type { TypedName } from './typed-name.ts'
 import type { Unlocks } from './unlocks.ts'
 
-interface Known {
+interface PasswordMatch {
   user: User
   credentialStamp?: string
 }
 
 /** The password is right, but the user may not sign in; the form shows the reason. */
-interface Barred {
+interface SignInRefusal {
   notice: 'expired' | 'restricted'
 }
 
@@ -30,13 +30,16 @@ interface Barred {
 export interface PasswordSource {
   readonly name: string
   /** The user, or undefined when the password is wrong. Both are non-empty. @throws {GatewayError} LOGIN_UNAVAILABLE */
-  check(credentials: Credentials): Promise<Known | Barred | undefined>
+  check(credentials: Credentials): Promise<PasswordMatch | SignInRefusal | undefined>
   reportOf(user: User): LoginReport | undefined
   /** See `LoginMethod`. */
   currentUser?(username: string): CurrentUser | 'gone'
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
   /** Follows how a user is judged, also without a password; changes nothing. */
-  explain?(credentials: { username: string; password: string | undefined }, trace: Trace): Promise<Known | Barred | undefined>
+  explain?(
+    credentials: { username: string; password: string | undefined },
+    trace: Trace,
+  ): Promise<PasswordMatch | SignInRefusal | undefined>
   /** Whether wrong HTTP Basic credentials are answered even where none are needed. */
   readonly refusesOnOpenPaths: boolean
   /** See `LoginMethod`. */
@@ -53,7 +56,7 @@ interface PasswordLoginOptions {
   now: () => number
 }
 
-type FormOutcome = Known | (ShownNotice & { readonly notice: Exclude<Notice, 'signed-out' | 'session-expired'> })
+type FormOutcome = PasswordMatch | (PageNotice & { readonly notice: Exclude<Notice, 'signed-out' | 'session-expired'> })
 
 const maxFormBytes = 16 * 1024
 
@@ -73,7 +76,7 @@ export class PasswordLogin implements LoginMethod {
   readonly #source: PasswordSource
   readonly #options: PasswordLoginOptions
   readonly #guesses: GuessLimit
-  readonly #verified: VerifiedCredentials<Known>
+  readonly #verified: VerifiedCredentials<PasswordMatch>
 
   constructor(source: PasswordSource, options: PasswordLoginOptions) {
     this.#source = source
@@ -109,7 +112,7 @@ export class PasswordLogin implements LoginMethod {
     }
   }
 
-  async #recall(credentials: Credentials, address: string): Promise<Known | undefined> {
+  async #recall(credentials: Credentials, address: string): Promise<PasswordMatch | undefined> {
     const verify = () => this.#verified.get(credentials, () => this.#verifyBasic(credentials, address))
     const known = await verify()
     if (known === undefined || (await this.stillValid(known.user, known.credentialStamp))) return known
@@ -125,7 +128,7 @@ export class PasswordLogin implements LoginMethod {
     return this.#source.currentUser?.(username)
   }
 
-  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     if (presented.kind !== 'password' || this.#source.explain === undefined) return { kind: 'not-mine' }
     const known = await this.#source.explain(presented, trace)
     if (known === undefined) {
@@ -199,7 +202,7 @@ export class PasswordLogin implements LoginMethod {
   }
 
   /** Asks the source, unless the limit of guesses is reached. @throws {TooManyGuesses} and what the source throws */
-  async #ask(credentials: Credentials, guess: Guess): Promise<Known | Barred | undefined> {
+  async #ask(credentials: Credentials, guess: Guess): Promise<PasswordMatch | SignInRefusal | undefined> {
     const attempt = await this.#begin(guess)
     if (attempt.kind === 'wait') throw new TooManyGuesses(attempt.waitMs)
     try {
@@ -227,7 +230,7 @@ export class PasswordLogin implements LoginMethod {
   }
 
   /** @throws {GatewayError} RATE_LIMITED, and what the source and the preparation of the user throw */
-  async #verifyBasic(credentials: Credentials, address: string): Promise<Known | undefined> {
+  async #verifyBasic(credentials: Credentials, address: string): Promise<PasswordMatch | undefined> {
     if (!isUsable(credentials)) return undefined
     const known = await this.#ask(credentials, { username: credentials.username, address, browser: undefined })
     if (known === undefined || 'notice' in known) return undefined
@@ -271,7 +274,7 @@ async function readCredentials(request: FastifyRequest): Promise<Credentials | u
   return form && { username: (form.get('username') ?? '').trim(), password: form.get('password') ?? '' }
 }
 
-function noticeOf(query: URLSearchParams): ShownNotice | undefined {
+function noticeOf(query: URLSearchParams): PageNotice | undefined {
   const error = query.get('error')
   if (error === 'wait') return { notice: error, minutes: minutesOf(query.get('minutes')) }
   if (error === 'unavailable' || error === 'expired' || error === 'restricted') return { notice: error }

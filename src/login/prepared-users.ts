@@ -5,14 +5,14 @@ import type { User } from '../http/request-state.ts'
 const rememberedMs = 20_000
 const maxRemembered = 1000
 
-interface Prepared {
+interface CacheEntry {
   readonly user: Promise<User>
   readonly untilMs: number
 }
 
 export class PreparedUsers {
   readonly #now: () => number
-  readonly #users = new BoundedMap<string, Prepared>(maxRemembered)
+  readonly #users = new BoundedMap<string, CacheEntry>(maxRemembered)
 
   /** @param now Milliseconds since the epoch. */
   constructor(now: () => number) {
@@ -26,7 +26,7 @@ export class PreparedUsers {
   get(key: string, prepare: () => Promise<User>, untilMs = this.#now() + rememberedMs): Promise<User> {
     const known = this.#users.get(key)
     if (known !== undefined && known.untilMs > this.#now()) return known.user
-    const entry: Prepared = { user: prepare(), untilMs }
+    const entry: CacheEntry = { user: prepare(), untilMs }
     entry.user.catch(() => {
       if (this.#users.get(key) === entry) this.#users.delete(key)
     })

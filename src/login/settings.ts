@@ -81,7 +81,7 @@ interface LoginSurroundings {
 }
 
 /** A login method that the configuration switches on, and the key that does. */
-interface Chosen {
+interface ActiveMethod {
   method: string
   key: string
 }
@@ -97,7 +97,7 @@ export function toLoginSettings(
   const oauth2 = toOAuth2Settings(keys, report, { profiles })
   const saml = toSamlSettings(keys, report)
   const ldap = toLdapSettings(keys, report)
-  const chosen: Chosen[] = [
+  const chosen: ActiveMethod[] = [
     ...(oauth2 === undefined ? [] : [{ method: 'OAuth 2.0', key: oauth2.key }]),
     ...(saml === undefined ? [] : [{ method: 'SAML', key: 'saml.enabled' }]),
     ...(ldap === undefined ? [] : [{ method: 'LDAP', key: 'ldap.enabled' }]),
@@ -105,7 +105,7 @@ export function toLoginSettings(
   ]
   const header = toHeaderSettings(keys, report)
   const iap = toIapSettings(keys, report)
-  const inFront: Chosen[] = [
+  const inFront: ActiveMethod[] = [
     ...(header === undefined ? [] : [{ method: 'a trusted header', key: 'header.enabled' }]),
     ...(iap === undefined ? [] : [{ method: 'the Identity-Aware Proxy', key: 'google.iap.enabled' }]),
   ]
@@ -177,7 +177,12 @@ function refuseUnguardedPorts(anonymous: boolean, x509: boolean, listeners: List
 }
 
 /** A browser can be sent to one login page only, one thing in front says who is calling, and nobody does where everyone is served. */
-function refuseSeveral(pages: readonly Chosen[], inFront: readonly Chosen[], anonymous: boolean, report: SettingsReport): void {
+function refuseSeveral(
+  pages: readonly ActiveMethod[],
+  inFront: readonly ActiveMethod[],
+  anonymous: boolean,
+  report: SettingsReport,
+): void {
   if (anonymous && pages.length + inFront.length > 0) {
     const keys = [...pages, ...inFront].map(({ key }) => key).join(', ')
     report.problem('anonymous.enabled', `anonymous access and ${keys} exclude each other; remove one of them`)

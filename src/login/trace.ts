@@ -7,7 +7,7 @@ export type StepVerdict = 'yes' | 'no' | 'note'
 export type Trace = (verdict: StepVerdict, text: string) => void
 
 /** Presented credentials, outside of any request. */
-export type Presented =
+export type LoginCredentials =
   /** Without password: what is found about the user before it would be asked for. */
   | { readonly kind: 'password'; readonly username: string; readonly password: string | undefined }
   | { readonly kind: 'token'; readonly text: string }

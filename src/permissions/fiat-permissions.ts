@@ -23,7 +23,7 @@ import { RoleSync } from './role-sync.ts'
 import { loadServiceAccounts } from './service-accounts.ts'
 import type { PermissionSettings } from './settings.ts'
 import type { SwitchPositions } from './switches.ts'
-import { type Asked, ViewLookups } from './view-lookups.ts'
+import { type LookupResult, ViewLookups } from './view-lookups.ts'
 
 interface PermissionsOptions {
   settings: PermissionSettings
@@ -229,7 +229,7 @@ class FiatPermissions implements Permissions {
   }
 
   /** `mayPass`: asking again may help. A status below 500 is the final word. */
-  async #askOnce(username: string, signal: AbortSignal): Promise<Asked> {
+  async #askOnce(username: string, signal: AbortSignal): Promise<LookupResult> {
     let answer: UpstreamAnswer | undefined
     try {
       answer = await this.#upstreams.call('fiat', { path: pathTo`/authorize/${username}`, signal }, anonymousIdentity)

@@ -7,14 +7,14 @@ import type { PermissionAnswer, PermissionView } from './permissions.ts'
 import type { PermissionSettings } from './settings.ts'
 
 /** `mayPass`: asking again may help. */
-export interface Asked {
+export interface LookupResult {
   readonly answer: PermissionAnswer
   readonly mayPass: boolean
 }
 
 interface ViewLookupOptions {
   /** Puts one question. Never fails; ends early when the signal fires. */
-  ask: (username: string, signal: AbortSignal) => Promise<Asked>
+  ask: (username: string, signal: AbortSignal) => Promise<LookupResult>
   /** Gets a view when it arrives, even if no request waits for it. */
   remember: (key: string, view: PermissionView, version: number) => void
   settings: Pick<PermissionSettings, 'lookupTimeoutMs' | 'retry'>
@@ -48,7 +48,7 @@ interface Lookup extends ViewQuestion {
 }
 
 /** For this long after a failure the service counts as troubled: requests wait for a moment only, and failures are final. */
-const troubleMs = 10_000
+const failureMemoryMs = 10_000
 /** How long a request waits for an embedded service at most, whatever is set. */
 const embeddedMs = 60_000
 /** How long a request waits for a failing service; after a timeout, no request waits for the same time. */
@@ -76,7 +76,7 @@ export class ViewLookups {
 
   /** Whether the service has failed a moment ago, and nothing has been heard from it since. */
   get isTroubled(): boolean {
-    return !this.#options.isEmbedded && this.#options.now() - this.#troubledAtMs < troubleMs
+    return !this.#options.isEmbedded && this.#options.now() - this.#troubledAtMs < failureMemoryMs
   }
 
   async find(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
@@ -200,7 +200,7 @@ export class ViewLookups {
     this.#settle(lookup, answer)
   }
 
-  #takeFailure(lookup: Lookup, { answer, mayPass }: Asked): void {
+  #takeFailure(lookup: Lookup, { answer, mayPass }: LookupResult): void {
     if (lookup.questions.size > 0) return
     const { backoffMs } = lookup
     const { maxElapsedMs, multiplier } = this.#options.settings.retry

@@ -46,7 +46,7 @@ const shownLength = 24
 const rememberedMs = 3000
 const maxRemembered = 10_000
 
-interface Remembered {
+interface CacheEntry {
   /** Undefined: ended here, so that a slower reader of the store does not bring it back. */
   session: Session | undefined
   untilMs: number
@@ -59,7 +59,7 @@ export class Sessions {
   readonly #log: FastifyBaseLogger
   readonly #onStarted: () => void
   readonly #now: () => number
-  readonly #remembered = new BoundedMap<string, Remembered>(maxRemembered)
+  readonly #remembered = new BoundedMap<string, CacheEntry>(maxRemembered)
 
   constructor({ settings, store, contextPath, log, onStarted = () => {}, now = Date.now }: SessionsOptions) {
     this.#settings = settings

@@ -115,7 +115,7 @@ function dispatchOnce(upstreams: Upstreams, options: PassOnOptions): Promise<str
   })
 }
 
-type Finished = (call: { method: string; status: number | undefined; durationMs: number; bytes: number }) => void
+type CallObserver = (call: { method: string; status: number | undefined; durationMs: number; bytes: number }) => void
 
 interface Head {
   status: number
@@ -128,7 +128,7 @@ interface Head {
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: PassOnOptions
   readonly #target: UpstreamTarget
-  readonly #finished: Finished
+  readonly #finished: CallObserver
   readonly #resolve: (redirect?: string) => void
   readonly #reject: (error: unknown) => void
   readonly #startedAtMs = performance.now()
@@ -152,7 +152,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   constructor(
     options: PassOnOptions,
     target: UpstreamTarget,
-    finished: Finished,
+    finished: CallObserver,
     resolve: (redirect?: string) => void,
     reject: (error: unknown) => void,
   ) {

@@ -222,7 +222,7 @@ test('a silent peer does not delay the doctor', { timeout: 300_000 }, async (t) 
       redis: { connection: `redis://127.0.0.1:${port}` },
       ldap: { enabled: true, url: `ldap://127.0.0.1:${port}/dc=x`, userDnPattern: 'uid={0}' },
     },
-    { patience: { answerMs: 300, checkMs: 1500 } },
+    { timeouts: { answerMs: 300, checkMs: 1500 } },
   )
   for (const subject of ['Service orca', 'Redis', 'LDAP'])
     assert.equal(about(examination, subject)[0]?.verdict, 'problem', subject)

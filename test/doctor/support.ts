@@ -7,7 +7,7 @@ import { type LoadedConfig, loadConfig } from '../../src/config/config.ts'
 import { type DoctorOptions, type Examination, examine } from '../../src/doctor/doctor.ts'
 import { type Explanation, explainLogin } from '../../src/doctor/explain-login.ts'
 import type { Finding } from '../../src/doctor/finding.ts'
-import type { Presented } from '../../src/login/trace.ts'
+import type { LoginCredentials } from '../../src/login/trace.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import type { GatewaySettings } from '../support/gateway.ts'
 
@@ -29,14 +29,14 @@ export async function examineSettings(
   options: Partial<DoctorOptions> = {},
 ): Promise<Examination> {
   const { config } = await load(t, settings)
-  const patience = { answerMs: 60_000, checkMs: 120_000 }
-  return examine({ config, notices: [], publicUrl: undefined, proxyAddress: '10.0.0.1', patience, ...options })
+  const timeouts = { answerMs: 60_000, checkMs: 120_000 }
+  return examine({ config, notices: [], publicUrl: undefined, proxyAddress: '10.0.0.1', timeouts, ...options })
 }
 
 export async function explainTo(
   t: TestContext,
   settings: GatewaySettings,
-  presented: Presented,
+  presented: LoginCredentials,
   now?: () => number,
 ): Promise<Explanation> {
   const { config } = await load(t, settings)

@@ -90,7 +90,7 @@ export class GuessLimit {
 type Counter = readonly [failures: Failures, key: string]
 
 /** In milliseconds since the epoch. */
-interface Filling {
+interface FailureCount {
   readonly emptyAtMs: number
   /** Of its first failure. */
   readonly sinceMs: number
@@ -101,8 +101,8 @@ class Failures {
   readonly #shareMs: number
   readonly #now: () => number
   /** The one that was changed longest ago first. */
-  readonly #filling = new Map<string, Filling>()
-  readonly #full = new Map<string, Filling>()
+  readonly #filling = new Map<string, FailureCount>()
+  readonly #full = new Map<string, FailureCount>()
 
   constructor(limit: number, now: () => number) {
     this.#shareMs = guessWindowMs / limit

@@ -10,7 +10,7 @@ import { findNameObjection } from '../../user-name.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { PreparedUsers } from '../prepared-users.ts'
-import type { Presented, Trace } from '../trace.ts'
+import type { LoginCredentials, Trace } from '../trace.ts'
 import type { HeaderSettings } from './settings.ts'
 
 interface HeaderLoginOptions {
@@ -65,7 +65,7 @@ export class HeaderLogin implements LoginMethod {
   }
 
   /** A password has no part in it: the proxy says who it is. */
-  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     if (presented.kind !== 'password') return { kind: 'not-mine' }
     const { username } = presented
     const objection = findObjection(username)

@@ -11,7 +11,7 @@ import { LoginFailure } from '../oauth2/login-failure.ts'
 import { createProviderCalls } from '../oauth2/provider-http.ts'
 import type { PrepareUser } from '../prepare-user.ts'
 import { PreparedUsers } from '../prepared-users.ts'
-import type { Presented, Trace } from '../trace.ts'
+import type { LoginCredentials, Trace } from '../trace.ts'
 import type { IapSettings } from './settings.ts'
 
 interface IapLoginOptions {
@@ -73,7 +73,7 @@ export class IapLogin implements LoginMethod {
     }
   }
 
-  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     if (presented.kind !== 'token') return { kind: 'not-mine' }
     try {
       const { email } = await this.#verify(presented.text)

@@ -5,7 +5,7 @@ import type { Endpoints } from './presets.ts'
 import type { CallProvider } from './provider-http.ts'
 
 /** What was published, as far as the gateway needs it. */
-export interface Published {
+export interface ProviderMetadata {
   readonly endpoints: Endpoints
   /** Algorithms that sign ID tokens. */
   readonly algorithms: readonly string[] | undefined
@@ -23,7 +23,7 @@ export class WrongIssuer extends Error {}
  * @throws {LoginFailure} unavailable, when none is found
  * @see OpenID Connect Discovery 1.0, section 4; RFC 8414, section 3
  */
-export async function discover(issuerUri: string, call: CallProvider): Promise<Published> {
+export async function discover(issuerUri: string, call: CallProvider): Promise<ProviderMetadata> {
   let last = ''
   for (const url of placesOf(issuerUri)) {
     let answer: Response
@@ -53,7 +53,7 @@ function placesOf(issuerUri: string): string[] {
   ]
 }
 
-async function read(issuerUri: string, url: string, answer: Response): Promise<Published> {
+async function read(issuerUri: string, url: string, answer: Response): Promise<ProviderMetadata> {
   let server: oauth.AuthorizationServer
   try {
     server = await oauth.processDiscoveryResponse(new URL(issuerUri), answer)

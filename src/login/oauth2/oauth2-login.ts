@@ -10,10 +10,10 @@ import { createChoicePage } from '../choice-page.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { OpenPath } from '../open-paths.ts'
 import type { PrepareUser } from '../prepare-user.ts'
-import type { Presented, Trace } from '../trace.ts'
+import type { LoginCredentials, Trace } from '../trace.ts'
 import { parseBearer } from './bearer-token.ts'
 import { LoginFailure } from './login-failure.ts'
-import type { Admitted, Provider } from './provider.ts'
+import type { Provider, ProviderUser } from './provider.ts'
 import { methodName } from './to-user.ts'
 
 interface OAuth2LoginOptions {
@@ -76,7 +76,7 @@ export class OAuth2Login implements LoginMethod {
     return outcome
   }
 
-  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     try {
       const admitted = await this.#explain(presented, trace)
       if (admitted === undefined) return { kind: 'not-mine' }
@@ -89,7 +89,7 @@ export class OAuth2Login implements LoginMethod {
   }
 
   /** @throws {LoginFailure} */
-  async #explain(presented: Presented, trace: Trace): Promise<Admitted | undefined> {
+  async #explain(presented: LoginCredentials, trace: Trace): Promise<ProviderUser | undefined> {
     const [first] = this.#options.providers
     if (presented.kind === 'token') {
       const authorization = `Bearer ${presented.text}`
@@ -192,7 +192,7 @@ export class OAuth2Login implements LoginMethod {
   }
 
   /** @throws {LoginFailure} */
-  async #judgeCallback(request: FastifyRequest, ending: LoginEnding, id: string | undefined): Promise<Admitted> {
+  async #judgeCallback(request: FastifyRequest, ending: LoginEnding, id: string | undefined): Promise<ProviderUser> {
     const parameters = queryOf(request)
     const [state = '', ...more] = parameters.getAll('state')
     if (more.length > 0 || !stateForm.test(state)) throw new LoginFailure('refused', 'the answer carries no readable state')

@@ -1,7 +1,7 @@
 /** What is known about the server of a provider: what is configured, completed by what its issuer publishes. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import { discover, type Published, WrongIssuer } from './discovery.ts'
+import { discover, type ProviderMetadata, WrongIssuer } from './discovery.ts'
 import { LoginFailure } from './login-failure.ts'
 import type { CallProvider } from './provider-http.ts'
 import type { Registration } from './registration.ts'
@@ -36,7 +36,7 @@ const longestRetryMs = 60_000
 
 export class ProviderServer {
   readonly #options: ProviderServerOptions
-  #published: Published | undefined
+  #published: ProviderMetadata | undefined
   #wrong: WrongIssuer | undefined
   #asking: Promise<void> | undefined
   #askedAtMs = Number.NEGATIVE_INFINITY

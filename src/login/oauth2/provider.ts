@@ -25,7 +25,7 @@ interface ProviderOptions extends ProviderServerOptions {
 }
 
 /** A user who may log in. */
-export interface Admitted {
+export interface ProviderUser {
   readonly user: User
   /** Its roles are the platform's own business: the login is not reported. */
   readonly isServiceAccount: boolean
@@ -34,7 +34,7 @@ export interface Admitted {
 }
 
 /** What has to be remembered until the browser comes back. */
-interface Started {
+interface AuthorizationRequest {
   readonly location: string
   readonly state: string
   readonly values: Record<string, string>
@@ -75,7 +75,7 @@ export class Provider {
   }
 
   /** @throws {LoginFailure} unavailable */
-  async start(baseUrl: string): Promise<Started> {
+  async start(baseUrl: string): Promise<AuthorizationRequest> {
     const { id, clientId, scopes, pkce } = this.registration
     const server = await this.#server.current()
     const state = oauth.generateRandomState()
@@ -99,7 +99,7 @@ export class Provider {
   }
 
   /** Judges what the provider sent the browser back with. @throws {LoginFailure} refused, unavailable */
-  async complete(parameters: URLSearchParams, state: string, values: Readonly<Record<string, string>>): Promise<Admitted> {
+  async complete(parameters: URLSearchParams, state: string, values: Readonly<Record<string, string>>): Promise<ProviderUser> {
     const server = await this.#server.current()
     const checksIdToken = this.registration.scopes.includes('openid') && server.jwkSetUri !== undefined
     const { accessToken, idToken } = await requestTokens(this.#call, {
@@ -120,7 +120,7 @@ export class Provider {
   }
 
   /** Judges a bearer token of a program. @throws {LoginFailure} refused, unavailable */
-  async identify(token: string, trace?: Trace): Promise<Admitted> {
+  async identify(token: string, trace?: Trace): Promise<ProviderUser> {
     const { audiences } = this.#options
     const server = await this.#server.current()
     if (audiences.length === 0 && server.userInfoUri !== undefined) {
@@ -134,7 +134,7 @@ export class Provider {
   }
 
   /** Judges an ID token by itself, without the access token that came with it. @throws {LoginFailure} refused, unavailable */
-  async judgeIdToken(idToken: string, trace: Trace): Promise<Admitted> {
+  async judgeIdToken(idToken: string, trace: Trace): Promise<ProviderUser> {
     const server = await this.#server.current()
     const { clientId } = this.registration
     const claims = await this.#checkJwt(server, idToken, [clientId])
@@ -146,7 +146,7 @@ export class Provider {
   }
 
   /** Checks the claims of a provider as if they were verified. @throws {LoginFailure} refused, unavailable */
-  async judgeClaims(claims: Attributes, trace: Trace): Promise<Admitted> {
+  async judgeClaims(claims: Attributes, trace: Trace): Promise<ProviderUser> {
     return this.#admit({ userInfoUri: undefined }, claims, undefined, trace)
   }
 
@@ -211,7 +211,7 @@ export class Provider {
     attributes: Attributes,
     accessToken: string | undefined,
     trace?: Trace,
-  ): Promise<Admitted> {
+  ): Promise<ProviderUser> {
     const { mapping, requirements, organization, nameCase } = this.registration
     const user = toUser(attributes, mapping, trace)
     const account = mapping.serviceAccountEmail && toText(findAttribute(attributes, mapping.serviceAccountEmail))

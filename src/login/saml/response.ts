@@ -170,7 +170,7 @@ function checkStatus(status: XmlElement | undefined): void {
   )
 }
 
-interface Received {
+interface ResponseText {
   /** As it was sent. */
   document: XmlText
   /** What of it was signed; the document itself when the response is not signed. */
@@ -180,7 +180,7 @@ interface Received {
 }
 
 /** The one assertion, as signed. */
-function readAssertion({ document, response, isSigned, trust }: Received, { decryptionKeys }: Expectation): XmlElement {
+function readAssertion({ document, response, isSigned, trust }: ResponseText, { decryptionKeys }: Expectation): XmlElement {
   const assertion = findAssertion(document.root)
   if (assertion.localName === 'Assertion') {
     const signed = readSigned(document, assertion, trust)

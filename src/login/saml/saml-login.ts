@@ -12,7 +12,7 @@ import { createChoicePage } from '../choice-page.ts'
 import type { EntryPoint, LoginEnding, LoginMethod, LoginOutcome } from '../login-method.ts'
 import { type NameCase, nameCaseOfIdentityProvider } from '../name-case.ts'
 import type { OpenPath } from '../open-paths.ts'
-import type { Presented, Trace } from '../trace.ts'
+import type { LoginCredentials, Trace } from '../trace.ts'
 import { formatAuthnRequest, toPostFields, toRedirectUrl } from './authn-request.ts'
 import { type RoleNotes, toUser } from './identity.ts'
 import { createPostPage, type RefusalNotice, refusalText } from './pages.ts'
@@ -90,7 +90,7 @@ export class SamlLogin implements LoginMethod {
   }
 
   /** The request that the answer belongs to and whether the assertion is new are not looked at: nothing is used up. */
-  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     if (presented.kind !== 'saml-response') return { kind: 'not-mine' }
     const { text, baseUrl } = presented
     try {

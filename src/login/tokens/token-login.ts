@@ -8,7 +8,7 @@ import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
 import { findNameObjection } from '../../user-name.ts'
 import type { CurrentUser, EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { PrepareUser } from '../prepare-user.ts'
-import { listOf, type Presented, type Trace } from '../trace.ts'
+import { type LoginCredentials, listOf, type Trace } from '../trace.ts'
 import type { StoredToken } from './token-store.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -72,7 +72,7 @@ export class TokenLogin implements LoginMethod {
     return outcome
   }
 
-  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     const { tokens } = this.#options
     if (presented.kind !== 'token' || !presented.text.startsWith(tokens.settings.prefix)) return { kind: 'not-mine' }
     const recognised = await tokens.judge(presented.text)

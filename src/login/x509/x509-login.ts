@@ -14,7 +14,7 @@ import { findListObjection, findRevocation } from '../../http/tls/revocation.ts'
 import type { LoginReport, Permissions } from '../../permissions/permissions.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome } from '../login-method.ts'
 import type { ObjectionTo, PrepareUser } from '../prepare-user.ts'
-import { listOf, type Presented, type Trace } from '../trace.ts'
+import { type LoginCredentials, listOf, type Trace } from '../trace.ts'
 import { identityOf, rolesOf } from './identity.ts'
 import { type CertificateTrust, findObjection } from './judge-certificate.ts'
 import { LoginReports } from './login-reports.ts'
@@ -70,7 +70,7 @@ export class X509Login implements LoginMethod {
     return { kind: 'not-mine', objection: `The client certificate is not accepted: ${outcome}.` }
   }
 
-  async explain(presented: Presented, trace: Trace): Promise<LoginOutcome> {
+  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     if (presented.kind !== 'certificate') return { kind: 'not-mine' }
     const { trust, now } = this.#options
     try {

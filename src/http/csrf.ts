@@ -1,4 +1,4 @@
-/** Refuses what pages of strangers make a browser send with the login of its user: cross-site request forgery. */
+/** CSRF protection: rejects changes that pages of other origins send with the cookies of a user. */
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { type CorsSettings, isAllowedOrigin, isSameOrigin } from './cors.ts'
@@ -15,10 +15,10 @@ const unaskedType = /^\s*(?:(?:text\/plain|application\/x-www-form-urlencoded|mu
  *
  * @see docs/contracts/authentication.md#csrf-and-cors
  */
-export function refuseForeignPages(settings: CorsSettings): RequestStep {
+export function refuseCsrf(settings: CorsSettings): RequestStep {
   const uiOrigin = URL.parse(settings.uiUrl)?.origin
   return {
-    name: 'refuseForeignPages',
+    name: 'refuseCsrf',
     run(request) {
       const { headers, method, state } = request
       const { origin } = headers

@@ -20,9 +20,9 @@ const words = {
 } as const
 
 /** Answers of identity providers come from other sites, and have their own proof that this browser asked for them. */
-export function refuseForeignLogins(cors: CorsSettings): RequestStep {
+export function refuseLoginCsrf(cors: CorsSettings): RequestStep {
   return {
-    name: 'refuseForeignLogins',
+    name: 'refuseLoginCsrf',
     run(request) {
       const action = actionOf(request)
       if (action === undefined || !isForeign(request, action, cors)) return
