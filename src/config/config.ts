@@ -272,7 +272,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   if (upstreams.services.fiat.kind === 'embedded') {
     backends.permissions = toPermissionServiceSettings(bindKeys(PermissionServiceKeys, context), report, cwd)
   } else if (report.isSet('auth.group-membership') || report.isSet('auth.permissions')) {
-    report.notice('Passed over, since fiat is not embedded: auth.group-membership, auth.permissions.')
+    report.notice('Ignored, because fiat is not embedded: auth.group-membership, auth.permissions.')
   }
   return {
     upstreams,

@@ -57,7 +57,7 @@ function parseLocations(text: string, variable: string, cwd: string, notices: st
       .replace(/^file:(?:\/\/)?/, '')
     if (target === '') return []
     if (/^[a-z]{2,}:/.test(target)) {
-      notices.push(`${variable}: ${target} is neither a directory nor a file and is passed over.`)
+      notices.push(`${variable}: ${target} is neither a directory nor a file and is ignored.`)
       return []
     }
     return [{ path: resolve(cwd, target), names, required: !optional, from: variable }]
@@ -73,7 +73,7 @@ function isPresent({ path, required, from, isHome }: Location, problems: Problem
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const reason = code === undefined ? 'does not exist; correct the path' : reasonUnreadable(error)
-    if (isHome && code !== undefined) notices.push(`The directory ${path} is passed over: this user may not read it (${code}).`)
+    if (isHome && code !== undefined) notices.push(`The directory ${path} is ignored: this user may not read it (${code}).`)
     else if (required || code !== undefined) {
       problems.push(
         isNamed ? { origin: { source: from }, message: `${path} ${reason}` } : { origin: { source: path }, message: reason },

@@ -175,7 +175,7 @@ function refuseImports(root: MapNode, { problems, notices }: Reading): void {
   for (const item of imports) {
     if (item.kind !== 'scalar' || item.text === '') continue
     if (item.text.startsWith('optional:'))
-      notices.push(`spring.config.import: ${item.text} is passed over; name files with --config.`)
+      notices.push(`spring.config.import: ${item.text} is ignored; name files with --config.`)
     else
       problems.push({
         origin: item.origin,

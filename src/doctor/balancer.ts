@@ -162,7 +162,7 @@ function advise(received: Received, { config, publicUrl, proxyAddress }: Balance
   if (origin.publicUrl !== undefined) return `correct http.publicUrl, which is ${origin.publicUrl}, or the address you named`
   const fixed = `or set http.publicUrl: ${publicUrl}, which does not depend on the proxy`
   if (!origin.trustForwarded)
-    return `set server.forward-headers-strategy: native, so that forwarded headers are believed, ${fixed}`
+    return `set server.forward-headers-strategy: native, so that forwarded headers are trusted, ${fixed}`
   if (!isTrustedPeer(received, origin)) {
     return `have server.tomcat.remoteip.internal-proxies match ${proxyAddress}, so that its headers are believed, ${fixed}`
   }

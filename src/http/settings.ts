@@ -6,7 +6,7 @@ import type { CorsSettings } from './cors.ts'
 import type { OriginSettings } from './origin.ts'
 import { TlsKeys, toTls } from './tls/settings.ts'
 
-/** Peers whose forwarded headers are believed: private IPv4 ranges, link-local, loopback, unique local IPv6. */
+/** Peers whose forwarded headers are trusted: private IPv4 ranges, link-local, loopback, unique local IPv6. */
 const privateAddresses = [
   String.raw`10\.\d{1,3}\.\d{1,3}\.\d{1,3}`,
   String.raw`192\.168\.\d{1,3}\.\d{1,3}`,
@@ -272,7 +272,7 @@ function warnOfCrowds(proxies: RegExp, report: SettingsReport): void {
   const isEverybody = strangers.some((address) => proxies.test(address))
   if (named && !isEverybody) return
   report.notice(
-    `Warning: forwarded headers are believed from every ${isEverybody ? '' : 'private '}address, so any program there may choose the ` +
+    `Warning: forwarded headers are trusted from every ${isEverybody ? '' : 'private '}address, so any program there may choose the ` +
       'address under which its requests and its wrong passwords are counted, and the address that the gateway takes for its own. ' +
       'Name the addresses of your proxies alone in server.tomcat.remoteip.internal-proxies.',
   )

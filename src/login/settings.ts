@@ -136,7 +136,7 @@ export function toLoginSettings(
   }
   if (keys['fairlead.admin.password'] !== undefined && (!formEnabled || password !== undefined)) {
     const reason = password === undefined ? 'there is no login form' : 'spring.security.user is the one user'
-    report.notice(`Passed over, since ${reason}: fairlead.admin.password.`)
+    report.notice(`Ignored, because ${reason}: fairlead.admin.password.`)
   }
   return {
     anonymous,

@@ -388,7 +388,7 @@ const mistakes: readonly Mistake[] = [
       )
     },
     says: [
-      /^note: The directory \/\S+\/\.spinnaker is passed over: this user may not read it \(EACCES\)\.$/m,
+      /^note: The directory \/\S+\/\.spinnaker is ignored: this user may not read it \(EACCES\)\.$/m,
       /^The configuration is in order\.$/m,
     ],
   },

@@ -132,12 +132,12 @@ const notices: [title: string, given: Given, notice: RegExp][] = [
   [
     'a balancer that nobody has named',
     { 'config/gate.yml': 'server.forward-headers-strategy: native' },
-    /^Warning: forwarded headers are believed from every private address.*internal-proxies\.$/,
+    /^Warning: forwarded headers are trusted from every private address.*internal-proxies\.$/,
   ],
   [
     'a pattern of proxies that fits everybody',
     { 'config/gate.yml': 'server: { use-forward-headers: true, tomcat.internalProxies: ".*" }' },
-    /^Warning: forwarded headers are believed from every address/,
+    /^Warning: forwarded headers are trusted from every address/,
   ],
   ['limits', { 'config/gate.yml': 'rate-limit.enabled: true' }, /^rate-limit\.learning is on/],
 ]

@@ -84,7 +84,7 @@ test('what belongs to no gateway is named in one line', async (t) => {
     'config/gate.yml': 'management: {a: 1, b: 2}\nspring.jackson: {x: 1}\n',
   })
 
-  assert.deepEqual(notices, ['Passed over, since no gateway needs it: management, persistentStorage, providers, spring.jackson.'])
+  assert.deepEqual(notices, ['Ignored, because no gateway needs it: management, persistentStorage, providers, spring.jackson.'])
 })
 
 test('an error in a shared file is reported', async (t) => {

@@ -57,7 +57,7 @@ async function reportUnused(users: Users, { name, password, roles, command, warn
   const [what, advice] =
     isRight === undefined
       ? [
-          'is passed over: there are users, and none of this name',
+          'is ignored: there are users, but none of this name',
           `user add ${shellWord(name)}${roles.map((role) => ` --role ${shellWord(role)}`).join('')}`,
         ]
       : ['is not the password of this user, and changes nothing', `user passwd ${shellWord(toUserKey(name))}`]

@@ -165,5 +165,5 @@ fiat: { executeFallback: NONSENSE }
 `
   const { config, notices } = await loadConfig(places(t, yaml))
   assert.equal(config.backends.permissions, undefined)
-  assert.match(notices.join('\n'), /Passed over, since fiat is not embedded: auth\.group-membership, auth\.permissions/)
+  assert.match(notices.join('\n'), /Ignored, because fiat is not embedded: auth\.group-membership, auth\.permissions/)
 })
