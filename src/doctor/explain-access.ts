@@ -6,7 +6,7 @@ import type { User } from '../http/request-state.ts'
 import { loadResourcePermissions, type ResourcePermissions } from '../operations/access/access-resources.ts'
 import { judgeCreation, toSubject } from '../operations/access/explain-access.ts'
 import { findOperation } from '../operations/access/find-operation.ts'
-import { type AccessSubject, enforcementOf, type Judged, judgeAccess } from '../operations/access/judge-access.ts'
+import { type AccessSubject, type AccessVerdict, enforcementOf, judgeAccess } from '../operations/access/judge-access.ts'
 import { explainRoles } from '../operations/access/role-origins.ts'
 import { allOperations } from '../operations/all.ts'
 import { formatDemands } from '../operations/demands.ts'
@@ -27,7 +27,7 @@ export interface AccessQuestion extends AccessSubject {
 }
 
 interface AccessAnswer {
-  readonly decision: Judged['decision']
+  readonly decision: AccessVerdict['decision']
   /** For people, one fact each. */
   readonly lines: readonly string[]
 }

@@ -1,4 +1,4 @@
-/** The list of applications, merged from the definition store and the infrastructure, and kept fresh in the background. */
+/** The list of applications from definition store and infrastructure, refreshed in the background. */
 import type { FastifyBaseLogger } from 'fastify'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceName } from '../upstreams/services.ts'

@@ -1,4 +1,4 @@
-/** What an operation demands of its caller, as data: the check at the gateway, the documents and the tests read it. */
+/** Demands of operations on their callers, as data for checks, documents and tests. */
 import { pluginApplication } from '../permissions/application-name.ts'
 import type { Authorization, Enforcement } from '../permissions/permissions.ts'
 import type { ServiceName } from '../upstreams/services.ts'
@@ -22,14 +22,14 @@ export type ApplicationSource =
  * Whether a token that is limited to applications reaches what demands nothing: `always`, whatever its limits; `never`; or to
  * read it. `itself` is about the token alone.
  */
-export type TokenReach = 'always' | 'reads' | 'itself' | 'never'
+type TokenReach = 'always' | 'reads' | 'itself' | 'never'
 
 export type Demand =
   /** Open to every caller; `why` gives the reason. */
   | { readonly kind: 'nothing'; readonly why: string; readonly limitedTokens: TokenReach }
   /**
-   * The gateway always checks it, because no service does. Without a permission service nobody is
-   * administrator: `everybody` then stands for what is open like everything else that a permission service would decide.
+   * The gateway always checks it, because no service does. Without a permission service there is no
+   * administrator: `everybody` then marks operations that are open like all others that a permission service would decide.
    */
   | { readonly kind: 'admin'; readonly withoutService: 'nobody' | 'everybody' }
   /** Who may manage the definitions of accounts. */
@@ -68,7 +68,7 @@ export type Demand =
 
 /**
  * `key-account`: the answer is a map by account; `build-service`: entries are names, or objects with one; `scopes`: entries are
- * templates, or lists of them by id; `applications`: entries belong to those in their list, or to everybody.
+ * templates, or lists of them by id; `applications`: entries belong to those in their list, or to all.
  */
 export type FilterField = 'application' | 'applications' | 'account' | 'key-account' | 'build-service' | 'scopes'
 
@@ -95,7 +95,6 @@ export const managesAccounts: Demands = [{ kind: 'account-manager' }]
 
 export const readsApplication = application('READ', 'path')
 export const writesApplication = application('WRITE', 'path')
-export const executesApplication = application('EXECUTE', 'path')
 export const readsExecution = application('READ', 'execution')
 export const executesExecution = application('EXECUTE', 'execution')
 export const writesExecution = application('WRITE', 'execution')

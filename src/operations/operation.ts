@@ -1,4 +1,4 @@
-/** What an operation is: one entry of the public API, as data that routes, the API document and the contract tests read. */
+/** Operations: entries of the public API, as data for routes, documents and tests. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { QueryValue } from '../http/encode-path.ts'

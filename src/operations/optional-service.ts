@@ -1,4 +1,4 @@
-/** Services that an installation may do without: their endpoints do not exist while they are switched off. */
+/** Optional services, whose endpoints are missing while they are switched off. */
 import { GatewayError } from '../errors.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import type { Platform } from './platform.ts'

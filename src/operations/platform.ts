@@ -1,4 +1,4 @@
-/** The long-lived parts that operations may use besides the services: what the composition root hands to them. */
+/** Long-lived parts that the composition root hands to operations. */
 
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Banners } from '../banners/banners.ts'

@@ -1,9 +1,9 @@
-/** Operations with their declarations resolved, once each: parsed paths, and the call that an operation becomes. */
+/** Operations resolved once: their parsed paths, and the calls that they become. */
 import { PathTemplate } from '../http/path-template.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import type { Forward, Method, Operation } from './operation.ts'
 
-export interface Route {
+interface Route {
   readonly path: PathTemplate
   readonly forward?: ForwardedCall
 }

@@ -1,4 +1,4 @@
-/** Schemas that many operations share: kinds of query parameters, and answers of services that are passed on. */
+/** Schemas that many operations share: kinds of query parameters, and passed-on answers. */
 import { z } from 'zod'
 
 export const text = z.string()

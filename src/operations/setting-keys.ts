@@ -1,4 +1,4 @@
-/** The keys that operators write for single operations: limits, polling, link templates, and the integrations of the web UI. */
+/** Setting keys of single operations: limits, polling, link templates, integrations of the web UI. */
 import { z } from 'zod'
 import type { BannerSettings } from '../banners/banners.ts'
 import { milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
@@ -88,7 +88,7 @@ export const OperationKeys = z.strictObject({
 export type OperationKeys = z.infer<typeof OperationKeys>
 
 /** Settings of other capabilities that operations use as well. */
-export interface OperationSurroundings {
+interface OperationSurroundings {
   uiUrl: string
   uiUnknown: boolean
   uiHostPattern: RegExp | undefined

@@ -1,4 +1,4 @@
-/** What an operation that looks into the answer of a service may rely on, so that a surprise is the service's fault and not a crash. */
+/** Checks that answers of services are objects or lists, before operations read them. */
 import { GatewayError } from '../errors.ts'
 import { isObject, type JsonObject } from '../json/values.ts'
 import type { ServiceName } from '../upstreams/services.ts'

@@ -1,4 +1,4 @@
-/** What operations declare that they demand of their caller. */
+/** Demands that operations declare. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allOperations } from '../../src/operations/all.ts'
@@ -33,7 +33,7 @@ test('what a demand is about stands where the demand says', () => {
   }
 })
 
-test('an application in a path is demanded, unless something more precise is', () => {
+test('an application in a path is demanded', () => {
   for (const operation of allOperations) {
     if (!/\{application(Name)?\}/.test(operation.path)) continue
     assert.ok(
@@ -124,7 +124,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-test('whatever names an application or an id in path, query or body is demanded', () => {
+test('every parameter that names an application or id is demanded', () => {
   const found = allOperations.flatMap((operation) => {
     const { method, path, demands, query = {}, body } = operation
     const names = [...routeOf(operation).path.names, ...Object.keys(query)].filter((name) => namesSomething.test(name))

@@ -1,4 +1,4 @@
-/** The permissions of what a question about access names, as the services that own it declare them. */
+/** Permissions of applications, accounts and build services, as the services that own them declare them. */
 import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject, textsOf } from '../../json/values.ts'
 import { foldName } from '../../permissions/fold-name.ts'

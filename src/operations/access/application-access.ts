@@ -1,4 +1,4 @@
-/** What the caller may do on applications, for the few rules that no service behind the gateway enforces. */
+/** Permission checks that no service behind the gateway makes. */
 import type { RequestState } from '../../http/request-state.ts'
 import type { Need } from '../../permissions/decide.ts'
 import { permissionDenied, requireAll } from '../../permissions/permission-denied.ts'
@@ -41,8 +41,8 @@ export function isDecided(platform: Platform): boolean {
 }
 
 /**
- * Requires of the user what the permission service says, and asks it whether a new application may be created. Nothing where
- * nobody logs in, or no permission service decides.
+ * Requires of the user what the permission service says, and asks it whether a new application may be created. Nothing without
+ * logins or without a permission service.
  *
  * @throws {GatewayError} PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
  */

@@ -1,4 +1,4 @@
-/** Explains whether a user may use an operation: the decision with its rules, who enforces it, and where the roles come from. */
+/** Explanations of access: the decision, its rules, who enforces it, and the origin of roles. */
 
 import { z } from 'zod'
 import type { User } from '../../http/request-state.ts'
@@ -11,7 +11,7 @@ import { nonEmpty, text } from '../schemas.ts'
 import { applicationExists, loadResourcePermissions } from './access-resources.ts'
 import { isDecided, loadView, requireAdministrator } from './application-access.ts'
 import { type FoundOperation, findOperation } from './find-operation.ts'
-import { type AccessSubject, enforcementOf, type Judged, judgeAccess, type Reason } from './judge-access.ts'
+import { type AccessSubject, type AccessVerdict, enforcementOf, judgeAccess, type Reason } from './judge-access.ts'
 import { accountsInPath, applicationsInPath } from './parameters.ts'
 import { explainRoles } from './role-origins.ts'
 import { explainTokenLimits } from './token-limits.ts'
@@ -155,7 +155,7 @@ function toUser(username: string): User {
   return { username, email: null, firstName: null, lastName: null, roles: [], allowedAccounts: [], method: 'explained' }
 }
 
-export interface CreationQuestion {
+interface CreationQuestion {
   /** Asks a service. */
   readonly call: OperationRequest['call']
   readonly permissions: Permissions
@@ -181,11 +181,11 @@ async function lastMethodOf(username: string, { login }: Platform): Promise<stri
 }
 
 function withTokenLimits(
-  judged: Judged,
+  judged: AccessVerdict,
   operation: Operation,
   { state }: OperationRequest,
   { application }: AccessSubject,
-): Judged {
+): AccessVerdict {
   const { token } = state
   if (token === undefined) return judged
   const limits = explainTokenLimits(operation, token, application)

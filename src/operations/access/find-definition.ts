@@ -1,4 +1,4 @@
-/** Finds a pipeline definition by what a person calls it: its name within an application, or its id. */
+/** Look-up of pipeline definitions by name within an application, or by id. */
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'

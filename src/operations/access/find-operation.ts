@@ -1,4 +1,4 @@
-/** Finds an operation by what a person calls it: its id, or a request such as `GET /applications/web/pipelines`. */
+/** Look-up of operations by id, or by a request such as `GET /applications/web/pipelines`. */
 import { GatewayError } from '../../errors.ts'
 import type { Operation } from '../operation.ts'
 import { routeOf } from '../route.ts'

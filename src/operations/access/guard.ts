@@ -1,7 +1,4 @@
-/**
- * Checks, before anything is changed, that the user has what an operation demands, and that the token in use is meant for it; and
- * filters what is listed. Both are judged by the same needs: the token by all of them, the user where the gateway decides.
- */
+/** Permission and token checks before a request changes anything, and filters of what it lists. */
 
 import { GatewayError } from '../../errors.ts'
 import { decide } from '../../permissions/decide.ts'
@@ -43,6 +40,7 @@ interface Plan {
   readonly fields: readonly FilterField[]
 }
 
+/** User and token are judged by the same needs: the token by all of them, the user where the gateway decides. */
 export class Guard {
   readonly #platform: Platform
   readonly #owners = new Owners()

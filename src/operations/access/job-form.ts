@@ -1,4 +1,4 @@
-/** How jobs write what they are and what they carry; whatever judges jobs has to read them alike. */
+/** The form of jobs: their types and the documents that they carry as text. */
 import { GatewayError } from '../../errors.ts'
 import { JsonScan, parseJson, UnsafeJsonError } from '../../json/json.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'

@@ -1,4 +1,4 @@
-/** Checks the demands of an operation against the view of a user, without a call. */
+/** Decision on an operation's demands by the permissions of a user, without a call. */
 import { type Decision, decide, describeNeed, type Need } from '../../permissions/decide.ts'
 import type { Authorization, Enforcement, PermissionView } from '../../permissions/permissions.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
@@ -14,7 +14,7 @@ export interface AccessSubject {
   readonly serviceAccount?: string | undefined
 }
 
-export interface AccessFacts {
+interface AccessFacts {
   readonly view: PermissionView | undefined
   readonly subject: AccessSubject
   /** Whether the application may be created; undefined where it exists, or nothing would create it. */
@@ -27,7 +27,7 @@ export interface Reason {
   readonly rule: string
 }
 
-export interface Judged {
+export interface AccessVerdict {
   readonly decision: 'allowed' | 'denied' | 'depends'
   readonly reasons: Reason[]
   /** What has to be added to the question, each as `name=VALUE: what it is`. */
@@ -43,7 +43,7 @@ interface Findings {
   readonly optional: Set<string>
 }
 
-export function judgeAccess(operation: Operation, { view, subject, mayCreate }: AccessFacts): Judged {
+export function judgeAccess(operation: Operation, { view, subject, mayCreate }: AccessFacts): AccessVerdict {
   const found: Findings = { needs: [], reasons: [], open: new Set(), optional: new Set() }
   for (const demand of operation.demands) collect(found, demand, subject, mayCreate)
   const decisions = found.needs.map((need) => toReason(decide(view, need)))
@@ -52,7 +52,7 @@ export function judgeAccess(operation: Operation, { view, subject, mayCreate }: 
   return { decision: conclude(reasons, open), reasons, open, optional: [...found.optional] }
 }
 
-function conclude(reasons: readonly Reason[], open: readonly string[]): Judged['decision'] {
+function conclude(reasons: readonly Reason[], open: readonly string[]): AccessVerdict['decision'] {
   if (reasons.some(({ allowed }) => !allowed)) return 'denied'
   return open.length > 0 ? 'depends' : 'allowed'
 }
@@ -143,7 +143,7 @@ function toReason({ need, allowed, rule }: Decision): Reason {
   return { need: describeNeed(need), allowed, rule }
 }
 
-export interface EnforcementNote {
+interface EnforcementNote {
   readonly by: Enforcement
   readonly note: string
 }

@@ -1,4 +1,4 @@
-/** Learns the application of an execution or a task, so that the next call can name it in its identity header. */
+/** Look-up of the application of an execution or task, for the identity header. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'

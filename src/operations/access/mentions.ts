@@ -1,4 +1,4 @@
-/** Subjects that a body mentions anywhere, by which tokens of limited use are judged. */
+/** Subjects that a body mentions anywhere, for the check of limited tokens. */
 
 import { isObject } from '../../json/values.ts'
 import { storedTemplate } from '../../pipeline-templates/inheritance.ts'

@@ -1,4 +1,4 @@
-/** Finds out to which applications something belongs that a request names by its id. */
+/** Look-up of the applications that own what a request names by id. */
 
 import { BoundedMap } from '../../bounded-map.ts'
 import { pathTo } from '../../http/encode-path.ts'
@@ -40,7 +40,7 @@ export class Owners {
   readonly #lists = new WeakMap<OperationRequest['state'], Map<string, Promise<JsonObject[]>>>()
 
   /**
-   * What the service behind does not know belongs to nobody: it says 404 itself.
+   * An id that the service does not know has no owner: the service answers 404 itself.
    *
    * @throws {GatewayError} UPSTREAM_FAILED, UPSTREAM_UNREADABLE
    */

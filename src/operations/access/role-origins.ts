@@ -1,7 +1,7 @@
-/** Where a role comes from, in words: the sources that the permission service names. */
+/** Origins of roles in words, by the sources of the permission service. */
 import type { PermissionView } from '../../permissions/permissions.ts'
 
-export interface ExplainedRole {
+interface ExplainedRole {
   readonly name: string
   /** As the permission service calls it. */
   readonly source: string

@@ -1,4 +1,4 @@
-/** One thing that a request is about: an application or account by name, or by an id that has to be looked up. */
+/** One subject of a request: an application or account by name, or an id. */
 
 import { GatewayError } from '../../errors.ts'
 import { isRawNumber } from '../../json/json.ts'

@@ -1,4 +1,4 @@
-/** Subjects of tasks, definitions and starts: what they change, by the rules of each type of job. */
+/** Subjects of tasks, definitions and starts, by the rules of each type of job. */
 
 import { isObject, type JsonObject, objectOf, objectsOf } from '../../json/values.ts'
 import { pluginApplication } from '../../permissions/application-name.ts'

@@ -1,4 +1,4 @@
-/** What an API token may be used for: a filter on what operations need, independent of the permission checks of its user. */
+/** Limits of API tokens: a filter on needs, apart from the user's permissions. */
 import { GatewayError } from '../../errors.ts'
 import type { PresentedToken, RequestState } from '../../http/request-state.ts'
 import type { Need } from '../../permissions/decide.ts'

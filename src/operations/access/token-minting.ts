@@ -1,10 +1,10 @@
-/** Who may create API tokens for oneself. */
+/** The right to create API tokens. */
 import type { RequestState } from '../../http/request-state.ts'
 import type { Platform } from '../platform.ts'
 
 /**
- * Somebody who is logged in, holds one of the roles, or is an administrator. A token creates no other: it would outlive
- * its own end and its own limits.
+ * A logged-in user with one of the roles, or an administrator. A token creates no other: that would outlive its end and its
+ * limits.
  *
  * @see docs/contracts/authentication.md#api-tokens
  */

@@ -1,4 +1,4 @@
-/** Applications and projects, as the definition store keeps them and the gateway merges them with the infrastructure. */
+/** Applications and projects, merged from the definition store and the infrastructure. */
 import { z } from 'zod'
 import { AnyObject, milliseconds } from '../schemas.ts'
 import { Cluster } from './infrastructure.ts'

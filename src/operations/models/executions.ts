@@ -1,9 +1,9 @@
-/** Executions of pipelines, and tasks: their state as the orchestrator reports it, and the requests that start them. */
+/** Executions and tasks as the orchestrator reports them, and requests that start them. */
 import { z } from 'zod'
 import { AnyObject, milliseconds } from '../schemas.ts'
 import { Artifact, Notification } from './pipelines.ts'
 
-export const ExecutionStatus = z
+const ExecutionStatus = z
   .enum([
     'NOT_STARTED',
     'BUFFERED',

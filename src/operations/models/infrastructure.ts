@@ -1,4 +1,4 @@
-/** What runs where: accounts, clusters, server groups, instances, load balancers, networks, images, jobs, search results. */
+/** Accounts, clusters, server groups, instances, load balancers, networks, images, jobs, search results. */
 import { z } from 'zod'
 import { AnyObject, milliseconds } from '../schemas.ts'
 

@@ -1,4 +1,4 @@
-/** API tokens: users manage their own, administrators those of service accounts. The secret is shown once. */
+/** API tokens: users manage their own, administrators those of service accounts. */
 
 import { z } from 'zod'
 import { describeChoice, nearestName } from '../../edit-distance.ts'

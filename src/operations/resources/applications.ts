@@ -1,4 +1,4 @@
-/** Applications: the list from memory, one application merged from its definition and its clusters, and its history. */
+/** Applications: the cached list, one merged with its clusters, and its history. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** Who is logged in, and the ways in and out: the operations below `/auth`, and the entry page. */
+/** The logged-in user, login and logout: operations below `/auth`, and the entry page. */
 
 import { z } from 'zod'
 import { createPage, escapeHtml, type Site } from '../../http/page.ts'

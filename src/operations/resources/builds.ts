@@ -1,4 +1,4 @@
-/** Builds of continuous-integration servers, with the job in the path (v2) or in the query (v3). */
+/** Builds of CI servers, with the job in the path (v2) or query (v3). */
 
 import { z } from 'zod'
 import { filteredByBuildService, readsBuildService } from '../demands.ts'

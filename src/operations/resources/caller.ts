@@ -9,7 +9,7 @@ export function usernameOf({ state: { user } }: OperationRequest): string {
 }
 
 /**
- * Who is shown as having started the pipeline: the caller, and a name of the client's choice only where nobody logs in.
+ * The name to display as the starter of a pipeline: the caller; without logins, a name of the client's choice.
  *
  * @see docs/contracts/permissions.md#displayed-user
  */

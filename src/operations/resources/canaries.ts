@@ -1,4 +1,4 @@
-/** Canary analysis (kayenta, and mine before it). While a service is off there are no configurations. */
+/** Canary analysis (kayenta, and mine before it). Lists are empty without the service. */
 
 import { z } from 'zod'
 import {

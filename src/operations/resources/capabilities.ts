@@ -1,4 +1,4 @@
-/** What the installation can do: expression functions, deployment monitors, the quiet period, subscriptions to messages. */
+/** Capabilities: expression functions, deployment monitors, the quiet period, subscriptions to messages. */
 import { z } from 'zod'
 import { aboutGateway, sharedKnowledge } from '../demands.ts'
 import type { Operation } from '../operation.ts'

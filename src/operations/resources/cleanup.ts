@@ -1,4 +1,4 @@
-/** Resources that the clean-up service (swabbie) has marked for deletion. While it is switched off there are none. */
+/** Resources marked for deletion by the clean-up service (swabbie). */
 import { decidedByService } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyObject, ObjectList } from '../schemas.ts'

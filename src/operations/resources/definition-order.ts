@@ -1,4 +1,4 @@
-/** The order of the definitions of an application, as the web UI shows it. */
+/** The order of an application's definitions in the web UI. */
 
 import { z } from 'zod'
 import { writesDefinitions } from '../demands.ts'

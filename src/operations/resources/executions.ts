@@ -1,4 +1,4 @@
-/** Executions, the runs of pipelines: lists, searches, single ones, and changes of them while they run. */
+/** Executions, the runs of pipelines: lists, searches, and changes while they run. */
 
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'

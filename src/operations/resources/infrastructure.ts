@@ -1,4 +1,4 @@
-/** What runs in the clouds, beyond clusters: managers of server groups, manifests, functions, keys, certificates, metrics. */
+/** Managers of server groups, manifests, functions, keys, certificates and metrics of clouds. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'

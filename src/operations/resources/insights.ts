@@ -1,13 +1,13 @@
-/** Links from a resource to other tools of the operator, filled in from the templates `insights.*`. */
+/** Links from resources to the operator's tools, from the templates `insights.*`. */
 import type { InsightLink } from '../settings.ts'
 
-export interface InsightAction {
+interface InsightAction {
   readonly url: string
   readonly label: string
 }
 
 /** Sources of template variables; later ones win. */
-export type InsightVariables = readonly Readonly<Record<string, unknown>>[]
+type InsightVariables = readonly Readonly<Record<string, unknown>>[]
 
 /**
  * One action per template; a template for another cloud provider is left out.

@@ -1,4 +1,4 @@
-/** Continuous-integration services and package repositories, as the build service knows them. An absent one has nothing. */
+/** CI services and package repositories, as the build service knows them. */
 
 import { z } from 'zod'
 import { decidedByService, filteredByBuildService, provedBySender, readsBuildService, sharedKnowledge } from '../demands.ts'

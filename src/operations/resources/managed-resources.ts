@@ -1,4 +1,4 @@
-/** Resources that managed delivery (keel) keeps as they are defined. */
+/** Resources under managed delivery (keel). */
 
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'

@@ -1,4 +1,4 @@
-/** Managed delivery (keel) as a whole: queries, reports and chat callbacks. While it is off nothing is managed. */
+/** Managed delivery (keel): queries, reports and chat callbacks. */
 
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'

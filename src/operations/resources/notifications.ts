@@ -1,4 +1,4 @@
-/** Notification settings of applications, the kinds that exist, and answers of chat tools to interactive messages. */
+/** Notification settings of applications, kinds of notification, and callbacks of chat tools. */
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'

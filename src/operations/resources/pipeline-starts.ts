@@ -1,4 +1,4 @@
-/** Starts of pipelines: of a stored definition, of a complete one in the body, or by way of the event service. */
+/** Starts of pipelines: stored, given in the body, or through the event service. */
 
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'

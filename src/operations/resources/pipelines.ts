@@ -1,4 +1,4 @@
-/** Pipelines, the definitions: read from the definition store, changed by tasks of the orchestrator that are waited for. */
+/** Pipelines, the definitions: read from their store, changed by tasks of the orchestrator. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** Projects: groups of applications with their clusters and pipelines. They are changed by tasks (POST /tasks). */
+/** Projects: groups of applications with their clusters and pipelines. Tasks change them. */
 
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'

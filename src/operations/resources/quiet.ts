@@ -1,4 +1,4 @@
-/** What the web UI asks for at each start although this gateway has none of it: the truthful answer is an empty list. */
+/** Empty lists for what the web UI requests and this gateway does not have. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'

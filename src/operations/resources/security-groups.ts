@@ -1,4 +1,4 @@
-/** Security groups, also as firewalls: all, of an account, by name, by their id at the cloud provider. */
+/** Security groups, also as firewalls: lists, and look-ups by name and id. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'

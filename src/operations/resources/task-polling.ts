@@ -1,4 +1,4 @@
-/** Changes of definitions, which the orchestrator carries out as a task: submits one and waits for its end. */
+/** Tasks of the orchestrator that change definitions: submission and polling until their end. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { GatewayError } from '../../errors.ts'
 import { pathTo } from '../../http/encode-path.ts'
@@ -26,7 +26,7 @@ export interface Task {
 }
 
 /** The longest that a task is waited for is `polls` times `intervalMs`. */
-export interface PollLimits {
+interface PollLimits {
   readonly polls: number
   readonly intervalMs: number
 }

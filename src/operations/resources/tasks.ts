@@ -1,4 +1,4 @@
-/** Tasks: ad-hoc work of the orchestrator, under the address of an application and under their own. */
+/** Tasks: work outside of pipelines, by application and by id. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** Pipeline templates of both versions: read from the definition store, changed by tasks of the orchestrator. */
+/** Pipeline templates of both versions: reads from their store, changes by tasks. */
 
 import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'

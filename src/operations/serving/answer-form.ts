@@ -1,4 +1,4 @@
-/** Which form of a service's answer an operation expects, as the schema of its own answer says. */
+/** Forms of services' answers, by the schema of the operation's own answer. */
 import { z } from 'zod'
 import { type AnswerForm, misfit, noPage } from '../../upstreams/answer-form.ts'
 import type { ServiceName } from '../../upstreams/services.ts'

@@ -1,11 +1,11 @@
-/** Examples of the calls that users make most, for the API document. A test checks them against the schemas. */
+/** Examples of frequent calls for the API document, checked against the schemas. */
 
 interface NamedExample {
   readonly summary: string
   readonly value: unknown
 }
 
-export interface OperationExamples {
+interface OperationExamples {
   /** Values of parameters of the query and the path, by the names that the document has. */
   readonly parameters?: Readonly<Record<string, unknown>>
   /** Bodies by a name that is unique for the operation. */

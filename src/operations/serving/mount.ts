@@ -24,7 +24,7 @@ import { nothing } from '../schemas.ts'
 import { answerFormOf, checkValue, formOfCall } from './answer-form.ts'
 import { createQueryRules, type ParsedQuery, parseQuery, type QueryRule } from './parse-query.ts'
 
-export interface MountSettings {
+interface MountSettings {
   echoedHeaders: EchoedHeaders
 }
 

@@ -1,4 +1,4 @@
-/** The error answers of the API document: their bodies and media types, as the table of error codes has them. */
+/** Error answers of the API document, from the table of error codes. */
 import { z } from 'zod'
 import { type ErrorCode, type ErrorShape, errorCodes, shapeOf } from '../../errors.ts'
 import type { JsonObject } from '../../json/values.ts'

@@ -1,4 +1,4 @@
-/** Converts the zod schemas of operations to JSON schemas, with those that have an id as components. */
+/** Conversion of zod schemas to JSON schemas; those with an id become components. */
 import { z } from 'zod'
 import type { JsonObject } from '../../json/values.ts'
 

@@ -17,7 +17,7 @@ import { addErrorSchemas, ownError, sharedErrors, sharedErrorsOf } from './opena
 import { ApiSchemas } from './openapi-schemas.ts'
 import { createQueryRules, type QueryRule } from './parse-query.ts'
 
-export interface OpenApiOptions {
+interface OpenApiOptions {
   version: string
   /** Base URL that clients use; relative to the document's own address when it is unknown. */
   serverUrl?: string

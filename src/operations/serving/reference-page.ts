@@ -1,4 +1,4 @@
-/** The page to browse the API: Scalar's reference, with every script and style from this origin. Loaded when first asked for. */
+/** The page to browse the API: Scalar's reference, served from this origin. */
 import Fastify from 'fastify'
 import { escapeHtml, icon } from '../../http/page.ts'
 import { DirectAnswer } from '../operation.ts'

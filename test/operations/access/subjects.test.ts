@@ -1,4 +1,4 @@
-/** What bodies are about, as far as an orchestrator of one's own would read them otherwise than they look. */
+/** Subjects of bodies that an orchestrator would read otherwise than they look. */
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { GatewayError } from '../../../src/errors.ts'
@@ -14,7 +14,7 @@ const needsIn = (subjects: Subject[]) => subjects.flatMap((subject) => (subject.
 const idsIn = (subjects: Subject[]) => subjects.flatMap((subject) => (subject.kind === 'owned' ? [subject.id] : []))
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
 
-test('names that only an evaluated key would show are hidden, at any depth', () => {
+test('names behind evaluated keys are hidden at any depth', () => {
   for (const job of [
     { type: 'deploy', clusters: [{ "${'account'}": 'prod' }] },
     { type: 'updateApplication', application: { name: 'web', "${'name'}": 'secret' } },
@@ -24,7 +24,7 @@ test('names that only an evaluated key would show are hidden, at any depth', () 
   }
 })
 
-test('an expression that may become an object with names of its own is hidden', () => {
+test('an expression that may become an object is hidden', () => {
   for (const job of [
     { type: 'deploy', clusters: "${#readJson('[]')}" },
     { type: 'deploy', clusters: ["${{'account': 'prod'}}"] },
@@ -45,7 +45,7 @@ test('an expression that may become an object with names of its own is hidden', 
   ])
 })
 
-test('a definition has texts for its application and its id; a number counts as its text', () => {
+test('application and id of a definition are texts', () => {
   for (const fields of [{ application: ['secret'] }, { application: 'web', id: ['x'] }, { application: { name: 'secret' } }]) {
     assert.throws(() => subjectsOfDefinition(fields), refusal('BAD_ARGUMENT'), JSON.stringify(fields))
   }
@@ -55,7 +55,7 @@ test('a definition has texts for its application and its id; a number counts as 
   assert.deepEqual(idsIn(subjects), ['8'])
 })
 
-test('a start counts as a run of every definition that it names', () => {
+test('a start needs every definition that it names', () => {
   const config = { pipeline: { application: 'web', pipelineConfigId: 'inner' } }
   assert.deepEqual(idsIn(subjectsOfStart({ id: 'outer', config })), ['outer', 'inner'])
   assert.deepEqual(idsIn(subjectsOfJobs([{ type: 'pipeline', pipelineId: 'child' }])), ['child'])
@@ -70,7 +70,7 @@ test('plugins and tags are protected as under their own addresses', () => {
   assert.deepEqual(needsIn(subjectsOfJobs([{ type: 'destroyServerGroup', credentials: ['prod'] }])), [prod])
 })
 
-test('every id that a body can name is found, at any depth and in carried documents', () => {
+test('every id is found at any depth and in documents', () => {
   const mentioned: [unknown, string, string][] = [
     [{ trigger: { parentPipelineId: 'x' } }, 'execution', 'x'],
     [{ trigger: { trigger: { parentExecution: { id: 'x' } } } }, 'execution', 'x'],
@@ -93,7 +93,7 @@ test('every id that a body can name is found, at any depth and in carried docume
   assert.deepEqual(subjectsMentionedIn({ stages: [own] }), [])
 })
 
-test('the documents that a body carries are bounded together, and those inside of them, too', () => {
+test('the documents of a body are bounded together', () => {
   const document = encoded(Array(49_999).fill(0))
   const carry = (count: number) => ({ job: Array.from({ length: count }, () => ({ type: 'x', pipeline: document })) })
   checkCarriedDocuments({ ...carry(4), application: 'web' })
@@ -125,7 +125,7 @@ test('a document counts wherever it is read', () => {
   assert.deepEqual(idsIn(subjectsMentionedIn(name)), [])
 })
 
-test('jobs that name more than fits into one call are judged all the same', () => {
+test('jobs that name very many accounts are judged', () => {
   const credentials = Array.from({ length: 150_000 }, (_, index) => `account-${index}`)
   assert.equal(needsIn(subjectsOfJobs([{ type: 'x', credentials }])).length, credentials.length)
   assert.equal(subjectsMentionedIn({ executionIds: credentials }).length, credentials.length)

@@ -39,7 +39,7 @@ function flags(body: unknown): Record<string, boolean> {
 
 const withFiat = { ...annMayLogIn, services: { fiat: {} } }
 
-test('the short form of accounts has few fields, roles in lower case, and no nulls', async (t) => {
+test('the short form has few fields and no nulls', async (t) => {
   const platform = await startWithAccounts(t, undefined)
   assert.deepEqual((await platform.ask('GET /credentials')).body, [
     {
@@ -69,7 +69,7 @@ test('the full form has every field, in the list and alone', async (t) => {
   assert.deepEqual((await platform.ask('GET /credentials/prod.eu')).body, first)
 })
 
-test('an account that does not exist is 404, in any other spelling too', async (t) => {
+test('an unknown account is 404, in other spellings too', async (t) => {
   const platform = await startWithAccounts(t, undefined)
   for (const name of ['nope', 'PROD.EU', 'constructor'])
     assert.equal((await platform.ask(`GET /credentials/${name}`)).status, 404, name)
@@ -81,7 +81,7 @@ test('identity never comes from the query', async (t) => {
   assert.deepEqual(flags((await platform.ask(`GET /credentials?${query}`)).body), { 'prod.eu': false, old: false, open: true })
 })
 
-test('the permission service decides which accounts may be written to; none is hidden', async (t) => {
+test('the permission service decides `authorized`, and hides nothing', async (t) => {
   const view = {
     name: 'ann',
     accounts: [
@@ -101,7 +101,7 @@ test('the permission service decides which accounts may be written to; none is h
   )
 })
 
-test('while the permission service grants nothing, no account may be written to', async (t) => {
+test('without grants no account is authorized', async (t) => {
   const platform = await startWithAccounts(t, { name: 'ann' }, withFiat)
   assert.deepEqual(flags((await platform.ask('GET /credentials', undefined, asAnn)).body), {
     'prod.eu': false,

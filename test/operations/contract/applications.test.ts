@@ -1,4 +1,4 @@
-/** Applications: the merged list, one application from two services, and what a caller without rights sees. */
+/** Applications: the merged list, one from two services, and limited callers. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Reply } from '../../support/upstream.ts'
@@ -28,7 +28,7 @@ function names(body: unknown): string[] {
   return (body as { name: string }[]).map(({ name }) => name)
 }
 
-test('the list merges both services: definitions win, accounts come from the infrastructure, clusters are dropped', async (t) => {
+test('the list merges definitions with accounts of the infrastructure', async (t) => {
   const platform = await startWithList(t, {})
   const { status, body } = await platform.ask('GET /applications')
   assert.equal(status, 200)
@@ -39,7 +39,7 @@ test('the list merges both services: definitions win, accounts come from the inf
   ])
 })
 
-test('the list is filtered by account and owner without regard to case, by whole elements', async (t) => {
+test('the list is filtered by account and owner in any case', async (t) => {
   const platform = await startWithList(t, {})
   const rows: [query: string, wanted: string[]][] = [
     ['account=PROD', ['shop']],
@@ -58,7 +58,7 @@ test('applications that only the infrastructure knows can be left out', async (t
   assert.deepEqual(names((await platform.ask('GET /applications')).body), ['shop', 'ledger'])
 })
 
-test('auth-scenario 220: the list holds what the caller may read, by names without case', async (t) => {
+test('auth-scenario 220: the list holds what the caller may read', async (t) => {
   const view = {
     name: 'ann',
     applications: [
@@ -70,7 +70,7 @@ test('auth-scenario 220: the list holds what the caller may read, by names witho
   assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop'])
 })
 
-test('auth-scenario 221: an application that the permission service does not list is shown if it says so', async (t) => {
+test('auth-scenario 221: an application unknown to the permission service is shown if allowed', async (t) => {
   const view = { name: 'ann', applications: [{ name: 'ledger', authorizations: [] }], allowAccessToUnknownApplications: true }
   const platform = await startWithList(t, { 'fiat GET /authorize/ann': view }, { ...annMayLogIn, services: { fiat: {} } })
   assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop', 'orphan'])
@@ -101,7 +101,7 @@ test('one application has attributes of both services, and clusters by account',
   assert.deepEqual(platform.calls().sort(), ['clouddriver GET /applications/Web.App', 'front50 GET /v2/applications/Web.App'])
 })
 
-test('without its definition an application is what the infrastructure knows, and the other way round', async (t) => {
+test('an application is shown from either service alone', async (t) => {
   const platform = await startServices(t, {
     'clouddriver GET /applications/orphan': running[1],
     'front50 GET /v2/applications/new': { name: 'NEW' },
@@ -115,7 +115,7 @@ test('without its definition an application is what the infrastructure knows, an
   assert.deepEqual((await platform.ask('GET /applications/new')).body, { name: 'new', attributes: { name: 'new' }, clusters: {} })
 })
 
-test('an application that nobody knows is 404, and the message names it', async (t) => {
+test('an unknown application is 404 with its name', async (t) => {
   const platform = await startServices(t, {})
   for (const query of ['', '?expand=true', '?expand=false']) {
     const { status, body } = await platform.ask(`GET /applications/nobody${query}`)
@@ -124,7 +124,7 @@ test('an application that nobody knows is 404, and the message names it', async 
   }
 })
 
-test('with expand=false the fresh attributes lie over those of the list, and the infrastructure is not asked', async (t) => {
+test('with expand=false only the definition store is asked', async (t) => {
   const platform = await startWithList(t, { 'front50 GET /v2/applications/shop': { name: 'SHOP', email: 'new@b' } })
   const { body } = await platform.ask('GET /applications/shop?expand=false')
   assert.deepEqual(body, {
@@ -158,7 +158,7 @@ test('an unreadable definition counts as none', async (t) => {
   assert.equal((await platform.ask('GET /applications/shop')).status, 404)
 })
 
-test('what comes from the list is not shown to a caller who may not read it', async (t) => {
+test('an application from the list is hidden without READ', async (t) => {
   const view = { name: 'ann', applications: [{ name: 'ledger', authorizations: ['READ'] }] }
   const answers = { 'fiat GET /authorize/ann': view, 'front50 GET /v2/applications/shop': new Reply(500) }
   const platform = await startWithList(t, answers, { ...annMayLogIn, services: { fiat: {} } })
@@ -167,13 +167,13 @@ test('what comes from the list is not shown to a caller who may not read it', as
   assert.doesNotMatch(JSON.stringify(body), /Example\.org/)
 })
 
-test('an application that was just created and read is in the list at once', async (t) => {
+test('a new application is listed once it has been read', async (t) => {
   const platform = await startWithList(t, { 'front50 GET /v2/applications/fresh': { name: 'FRESH', email: 'a@b' } })
   assert.equal((await platform.ask('GET /applications/fresh?expand=false')).status, 200)
   assert.ok(names((await platform.ask('GET /applications')).body).includes('fresh'))
 })
 
-test('the infrastructure is asked after the definition store where that is the only source of names', async (t) => {
+test('the definition store is asked first as only source', async (t) => {
   const platform = await startServices(
     t,
     { 'clouddriver GET /applications/orphan': running[1] },

@@ -70,7 +70,7 @@ export function toCall({ method, path, query }: RecordedRequest): string {
   return `${service} ${method} /${rest.join('/')}${query === '' ? '' : `?${query}`}`
 }
 
-/** Answers the calls of a sample in their order; anything else is a call that nobody expects. */
+/** Answers the calls of a sample in their order; any other call is an error. */
 export function answerSample(upstream: Upstream, sample: Sample, change: (call: ExpectedCall, index: number) => unknown): void {
   let next = 0
   upstream.answer((request) => {

@@ -1,4 +1,4 @@
-/** One request per operation that is answered from the definition store or the orchestrator, or from memory. */
+/** Requests answered by the definition store, the orchestrator, or from memory. */
 import type { Sample } from './contract.ts'
 
 const execution = { id: '01E', application: 'shop', name: 'Deploy', status: 'RUNNING' }

@@ -1,4 +1,4 @@
-/** What holds for every operation of the specification: the calls that it makes, and what becomes of their failures. */
+/** Rules for every specified operation: its calls, and the results of their failures. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -81,7 +81,7 @@ test('a call that may fail does not stop the operation', async (t) => {
   }
 })
 
-test('an answer of another form than expected is the fault of the service', async (t) => {
+test('an answer of an unexpected form is 502', async (t) => {
   const contract = await startContract(t, settings)
   for (const sample of samples) {
     for (const [index, call] of sample.calls.entries()) {
@@ -101,14 +101,14 @@ test('an answer of another form than expected is the fault of the service', asyn
   }
 })
 
-/** An answer that is passed on is judged by its beginning, and one that nobody reads only has to come from the service. */
+/** An answer that is passed on is judged by its beginning, and an unread one only has to come from the service. */
 function nonsenseFor(sample: Sample, call: ExpectedCall): string[] {
   const page = '<html>maintenance</html>'
   if (call.parsed) return [page, '{"half":', '', '"text"']
   return sample.answer === undefined ? [page] : [page, '', '"text"']
 }
 
-test('a service that is switched off is named, unless the operation has an answer without it', async (t) => {
+test('a service that is switched off is named', async (t) => {
   const url = await startContract(t, {
     services: {
       clouddriver: { enabled: false },
@@ -225,7 +225,7 @@ test('a body that an operation does not declare changes nothing', async (t) => {
   }
 })
 
-test('a YAML body is as good as JSON, and YAML is answered to who asks for it', async (t) => {
+test('YAML is accepted, and answered on request', async (t) => {
   const contract = await startContract(t, settings)
   for (const sample of samples) {
     await t.test(nameOf(sample), async () => {
@@ -245,7 +245,7 @@ test('a YAML body is as good as JSON, and YAML is answered to who asks for it', 
   }
 })
 
-test('a service that answers null leaves the answer empty, without a content type', async (t) => {
+test('an answer of null becomes an empty answer', async (t) => {
   const contract = await startContract(t, settings)
   const passedOn = samples.filter((sample) => {
     const { forward, pick, path } = operationOf(sample)
@@ -266,7 +266,7 @@ test('a service that answers null leaves the answer empty, without a content typ
   }
 })
 
-test('HEAD works for every GET, with the headers of GET and no body', async (t) => {
+test('HEAD answers with the headers of GET', async (t) => {
   const contract = await startContract(t, settings)
   for (const sample of samples.filter((one) => operationOf(one).method === 'GET')) {
     await t.test(nameOf(sample), async () => {
@@ -282,7 +282,7 @@ test('HEAD works for every GET, with the headers of GET and no body', async (t) 
   }
 })
 
-test('a trailing slash changes nothing, and a method that is not offered is 405', async (t) => {
+test('a trailing slash changes nothing; an unknown method is 405', async (t) => {
   const contract = await startContract(t, settings)
   const offered = new Map<string, Set<string>>()
   for (const sample of samples) {
@@ -328,7 +328,7 @@ test('path values reach a service as one encoded segment each', async (t) => {
   }
 })
 
-test('identity comes from the gateway: forged headers and query names are not passed on', async (t) => {
+test('forged identity headers and queries are not passed on', async (t) => {
   const contract = await startContract(t, settings)
   const forged = {
     'x-spinnaker-user': 'mallory',
@@ -372,7 +372,7 @@ function operationOf({ id }: Sample): Operation {
   return operation
 }
 
-/** A task is submitted as ever, but nobody can make sense of its state. */
+/** A task is submitted as ever, but its state is unreadable. */
 function answerPolls({ upstream }: Contract, nonsense: string): void {
   upstream.answer(({ method, path }) => {
     if (path.includes('/tasks/')) return new Reply(200, nonsense)

@@ -1,4 +1,4 @@
-/** Executions, tasks and expressions: what is asked beforehand, what is passed on, and what clients rely on. */
+/** Executions, tasks and expressions: look-ups beforehand, passed-on calls, and their answers. */
 import assert from 'node:assert/strict'
 import { request as sendRaw } from 'node:http'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { type Asked, annMayLogIn, asAnn, askUntil, startServices } from './contr
 
 const execution = { id: '01E', application: 'shop', name: 'Deploy' }
 
-test('without ids the list of executions is empty, and nobody is asked', async (t) => {
+test('without ids the list is empty without a call', async (t) => {
   const platform = await startServices(t, {})
   for (const query of ['', '?limit=2', '?pipelineConfigIds=&executionIds=', '?executionIds=%20']) {
     assert.deepEqual(await platform.ask(`GET /executions${query}`).then(({ status, body }) => [status, body]), [200, []])
@@ -27,7 +27,7 @@ test('both kinds of ids are for the orchestrator to refuse', async (t) => {
   assert.equal((await platform.ask('GET /executions?executionIds=a&pipelineConfigIds=b')).status, 400)
 })
 
-test('a limit of 0 counts as none, and the default is configured', async (t) => {
+test('a limit of 0 means the configured default', async (t) => {
   const platform = await startServices(
     t,
     { 'orca GET /v2/applications/shop/pipelines': [] },
@@ -45,7 +45,7 @@ test('an execution is passed on byte by byte', async (t) => {
   assert.equal(await answer.text(), text)
 })
 
-test('an unknown execution is 404 with its id, and every other error keeps its status', async (t) => {
+test('an unknown execution is 404; other errors keep their status', async (t) => {
   const platform = await startServices(t, {
     'orca GET /pipelines/forbidden': new Reply(403),
     'orca GET /pipelines/broken': new Reply(500),
@@ -87,7 +87,7 @@ test('the application of a task is asked for once', async (t) => {
   assert.deepEqual(platform.calls(), ['orca GET /tasks/01T', 'orca DELETE /tasks/01T'])
 })
 
-test('what still runs is not deleted, in the words and with the status of the orchestrator', async (t) => {
+test('a running execution is not deleted', async (t) => {
   const platform = await startServices(t, {})
   for (const status of [405, 409]) {
     const refusal = new Reply(status, { message: 'still running' })
@@ -97,7 +97,7 @@ test('what still runs is not deleted, in the words and with the status of the or
   }
 })
 
-test('a restart sends the body when no definition of that name is left', async (t) => {
+test('a restart without a stored definition sends the body', async (t) => {
   const platform = await startServices(t, {
     'orca GET /pipelines/01E': execution,
     'front50 GET /pipelines/shop': [{ name: 'Other' }],
@@ -115,7 +115,7 @@ test('ids of tasks to cancel must not be empty', async (t) => {
   assert.deepEqual(platform.calls(), [])
 })
 
-test('a task is submitted with every digit of its body, and the type of execution is named at /tasks', async (t) => {
+test('a task keeps every digit and names its type', async (t) => {
   const platform = await startServices(t, { 'orca POST /ops': { ref: '/tasks/01T' } })
   const text = '{"application":"shop","job":[{"type":"wait","n":12345678901234567890}]}'
   await platform.ask('POST /tasks', text)
@@ -124,7 +124,7 @@ test('a task is submitted with every digit of its body, and the type of executio
   assert.equal(submitted?.headers['x-spinnaker-execution-type'], 'orchestration')
 })
 
-test('the list of applications is refreshed soon after a task that changes one', async (t) => {
+test('a task that changes an application refreshes the list', async (t) => {
   const lists = { 'front50 GET /v2/applications': new InTurn([], [{ name: 'FRESH' }]), 'orca POST /ops': { ref: '/tasks/01T' } }
   const platform = await startServices(t, lists, { services: { front50: { applicationRefreshIntervalMs: 60_000 } } })
   const list = () => platform.ask('GET /applications')
@@ -135,7 +135,7 @@ test('the list of applications is refreshed soon after a task that changes one',
   assert.ok(hasFresh(await askUntil(list, hasFresh)))
 })
 
-test('executions of a project are those of applications that the caller may read', async (t) => {
+test('executions of a project are filtered by READ', async (t) => {
   const view = {
     name: 'ann',
     applications: [
@@ -157,7 +157,7 @@ test('executions of a project are those of applications that the caller may read
 const evaluate = '/pipelines/01E/evaluateExpression'
 const evaluated = { result: 2, detail: null }
 
-test('an expression comes from a text body, a field of a JSON body, or the query, in this order', async (t) => {
+test('an expression comes from body text, body field, or query', async (t) => {
   const platform = await startServices(t, { [`orca GET ${evaluate}`]: evaluated })
   const text = { 'content-type': 'text/plain' }
   const rows: [line: string, body: unknown, headers: Record<string, string> | undefined, expression: string][] = [
@@ -185,7 +185,7 @@ test('without an expression nothing is evaluated, deleted or started', async (t)
   assert.deepEqual(platform.calls(), [])
 })
 
-test('OPTIONS evaluates an expression, lists the methods without one, and never evaluates for a preflight', async (t) => {
+test('OPTIONS evaluates an expression, but not for a preflight', async (t) => {
   const platform = await startServices(t, { [`orca GET ${evaluate}`]: evaluated })
   const bare = await platform.ask(`OPTIONS ${evaluate}`)
   assert.equal(bare.status, 200)
@@ -196,7 +196,7 @@ test('OPTIONS evaluates an expression, lists the methods without one, and never 
   assert.deepEqual((await platform.ask(`OPTIONS ${evaluate}?expression=1`)).body, evaluated)
 })
 
-test('OPTIONS evaluates for nobody who is not logged in', async (t) => {
+test('OPTIONS evaluates for logged-in users only', async (t) => {
   const platform = await startServices(t, { [`orca GET ${evaluate}`]: evaluated }, annMayLogIn)
   const stranger = await platform.ask(`OPTIONS ${evaluate}?expression=1`)
   assert.notEqual(stranger.body, evaluated)

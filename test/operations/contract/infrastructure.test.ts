@@ -1,10 +1,10 @@
-/** Infrastructure, builds and bakery: what is made of the answers of services, and the answers without them. */
+/** Infrastructure, builds and bakery: processed answers, and answers without services. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Reply } from '../../support/upstream.ts'
 import { startServices } from './contract.ts'
 
-test('a cluster that the infrastructure answers with an empty list is an empty answer', async (t) => {
+test('an unknown cluster is an empty answer', async (t) => {
   const platform = await startServices(t, { 'clouddriver GET /applications/shop/clusters/dev/a.b': [] })
   const { status, body, headers } = await platform.ask('GET /applications/shop/clusters/dev/a.b')
   assert.deepEqual([status, body, headers.get('content-type')], [200, undefined, null])
@@ -16,7 +16,7 @@ test('server groups of a cluster without any are an empty list', async (t) => {
   assert.deepEqual((await platform.ask('GET /applications/shop/clusters/dev/main/serverGroups/main-v000')).body, [])
 })
 
-test('a target that does not exist is told with all of its coordinates', async (t) => {
+test('a missing target is named with all of its coordinates', async (t) => {
   const platform = await startServices(t, {})
   const { status, body } = await platform.ask('GET /applications/shop/clusters/dev/main/aws/east/serverGroups/target/newest')
   assert.equal(status, 404)
@@ -48,7 +48,7 @@ test('optional parameters reach the infrastructure only when they are given', as
   }
 })
 
-test('the details of a server group say what was not found, whichever call did not find it', async (t) => {
+test('a missing part of a server group is named', async (t) => {
   const path = '/applications/shop/serverGroups/dev/east/shop-v001'
   const platform = await startServices(t, {})
   for (const answers of [{}, { 'clouddriver GET /credentials/dev': { name: 'dev' } }]) {
@@ -59,7 +59,7 @@ test('the details of a server group say what was not found, whichever call did n
   }
 })
 
-test('an instance of an unknown account is 404, and the instance is not asked for', async (t) => {
+test('an instance of an unknown account is 404', async (t) => {
   const platform = await startServices(t, { 'clouddriver GET /instances/dev/east/i-1': { name: 'i-1' } })
   assert.equal((await platform.ask('GET /instances/dev/east/i-1')).status, 404)
   assert.deepEqual(platform.calls(), ['clouddriver GET /credentials/dev'])
@@ -106,13 +106,13 @@ test('links are filled from the path, the resource and the account', async (t) =
   assert.deepEqual(await actions('/applications/shop/jobs/dev/east/j1'), [{ url: 'https://l/shop/j1/east', label: 'Logs' }])
 })
 
-test('every other parameter of an image search is a filter, except respellings of the known ones', async (t) => {
+test('other parameters of an image search are filters', async (t) => {
   const platform = await startServices(t, { 'clouddriver GET /gce/images/find': [] })
   await platform.ask('GET /images/find?provider=gce&Q=no&Region=no&COUNT=3&tag:a=1&tag:a=2&account=dev')
   assert.deepEqual(platform.calls(), ['clouddriver GET /gce/images/find?tag%3Aa=1&account=dev'])
 })
 
-test('a short search finds nothing and asks nobody', async (t) => {
+test('a short search finds nothing without a call', async (t) => {
   const platform = await startServices(t, { 'clouddriver GET /search': [{ results: [1] }] })
   for (const query of ['q=ab&type=clusters', 'q=&type=clusters', 'type=clusters', 'q=ab&type=service']) {
     const { status, body } = await platform.ask(`GET /search?${query}`)
@@ -121,7 +121,7 @@ test('a short search finds nothing and asks nobody', async (t) => {
   assert.deepEqual(platform.calls(), [])
 })
 
-test('a short search is made when it is allowed, and for services without any text', async (t) => {
+test('an allowed short search is made', async (t) => {
   const platform = await startServices(t, { 'clouddriver GET /search': [] })
   await platform.ask('GET /search?q=ab&type=clusters&allowShortQuery=true&platform=aws')
   await platform.ask('GET /search?type=service&pageSize=500')
@@ -171,7 +171,7 @@ test('a blank id lists all security groups', async (t) => {
     assert.deepEqual((await platform.ask(`GET /securityGroups${query}`)).body, { dev: {} })
 })
 
-test('what a build server does not know is 404 with its names; a literal ** is such a name', async (t) => {
+test('an unknown build is 404 with its names, even **', async (t) => {
   const platform = await startServices(t, {})
   const rows: [path: string, named: RegExp][] = [
     ['/v2/builds/ci/jobs', /"ci"/],
@@ -188,7 +188,7 @@ test('what a build server does not know is 404 with its names; a literal ** is s
   }
 })
 
-test('the list of jobs with a slash at its end is still the list of jobs', async (t) => {
+test('the list of jobs may end in a slash', async (t) => {
   const platform = await startServices(t, { 'igor GET /jobs/ci': ['a'] })
   assert.deepEqual((await platform.ask('GET /v2/builds/ci/jobs/')).body, ['a'])
 })
@@ -199,7 +199,7 @@ test('an encoded slash in the name of a job is refused', async (t) => {
   assert.deepEqual(platform.calls(), [])
 })
 
-test('the log of a bake is a JSON string, and with the Accept header of a browser a page that shows it', async (t) => {
+test('the log of a bake is JSON, or a page for browsers', async (t) => {
   const platform = await startServices(t, { 'rosco GET /api/v1/east/logs/b1': { logsContent: '<script>1 & 2</script>' } })
   const get = (accept?: string) => platform.ask('GET /bakery/logs/east/b1', undefined, accept === undefined ? {} : { accept })
   assert.equal((await get()).body, '<pre><script>1 & 2</script></pre>')
@@ -216,7 +216,7 @@ test('a bake without a log is 404', async (t) => {
   assert.equal((await platform.ask('GET /bakery/logs/east/b1')).status, 404)
 })
 
-test('configured base images replace the list of the bakery, and nothing but the list', async (t) => {
+test('configured base images replace only the list of the bakery', async (t) => {
   const own = { cloudProvider: 'docker', baseImages: [{ id: 'slim' }] }
   const rosco = { defaults: { useDefaultBakeOptions: true, bakeOptions: [own] } }
   const platform = await startServices(
@@ -228,7 +228,7 @@ test('configured base images replace the list of the bakery, and nothing but the
   assert.deepEqual((await platform.ask('GET /bakery/options/docker')).body, { cloudProvider: 'docker' })
 })
 
-test('without a bakery the base images of a configured provider are answered', async (t) => {
+test('without a bakery the configured base images are answered', async (t) => {
   const own = { cloudProvider: 'docker', baseImages: [] }
   const platform = await startServices(t, {}, { services: { rosco: { enabled: false, defaults: { bakeOptions: [own] } } } })
   assert.deepEqual((await platform.ask('GET /bakery/options/docker')).body, own)

@@ -1,4 +1,4 @@
-/** Starts of pipelines: what becomes of the trigger, which parameters are demanded, and who may start. */
+/** Starts of pipelines: the trigger, required parameters, and permissions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Reply } from '../../support/upstream.ts'
@@ -17,7 +17,7 @@ test('both addresses start a stored pipeline with 202', async (t) => {
   }
 })
 
-test('the trigger is the body, or what the body holds under a lone trigger, with defaults', async (t) => {
+test('the trigger is the body, or its only field', async (t) => {
   const platform = await startServices(t, accepted)
   const defaults = { user: 'anonymous', notifications: [] }
   const rows: [body: unknown, trigger: unknown][] = [
@@ -89,7 +89,7 @@ test('a trigger that no pipeline can take is refused', async (t) => {
   assert.deepEqual(platform.calls(), [])
 })
 
-test('what goes wrong is told with the pipeline that was to be started', async (t) => {
+test('an error names the pipeline that was to start', async (t) => {
   const rows: [what: string, answers: ServiceAnswers, status: number][] = [
     ['no definition', {}, 404],
     ['the store fails', { [byName]: new Reply(503, { message: 'full' }) }, 503],
@@ -114,7 +114,7 @@ test('what goes wrong is told with the pipeline that was to be started', async (
   }
 })
 
-test('a refusal of a templated pipeline keeps everything that the orchestrator says about it', async (t) => {
+test("a refused templated pipeline keeps the orchestrator's details", async (t) => {
   const said = { status: 400, error: 'Bad Request', message: 'no such template', errors: [{ location: 'config' }], timestamp: 12 }
   const platform = await startServices(t, { 'orca POST /orchestrate': new Reply(400, said) })
   const templated = await platform.ask('POST /pipelines/start', { type: 'templatedPipeline', config: {} })
@@ -149,7 +149,7 @@ for (const [line, body] of starts) {
   }
 }
 
-test('the application of the definition decides, not the one in the address', async (t) => {
+test("the definition's application decides, not the address", async (t) => {
   const view = {
     name: 'ann',
     applications: [
@@ -166,7 +166,7 @@ test('the application of the definition decides, not the one in the address', as
   assert.equal((await platform.ask('POST /pipelines/shop/p9', {}, asAnn)).status, 403)
 })
 
-test('a template cannot hide its application behind another one, and one must be named', async (t) => {
+test('a template cannot hide its application', async (t) => {
   const view = {
     name: 'ann',
     applications: [

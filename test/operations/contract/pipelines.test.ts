@@ -13,7 +13,7 @@ function submittedDefinition(ops: unknown): string {
   return Buffer.from(job?.pipeline ?? '', 'base64').toString('utf8')
 }
 
-test('a definition is found by its id when no definition has that name', async (t) => {
+test('a definition is found by its id after its name', async (t) => {
   const byName = 'front50 GET /pipelines/shop/name/p1?refresh=true'
   const byId = 'front50 GET /pipelines/p1/get'
   const rows: [what: string, answers: ServiceAnswers, status: number][] = [
@@ -42,7 +42,7 @@ test('an error of the lookup by name is final', async (t) => {
   assert.equal(platform.calls().length, 1)
 })
 
-test('a saved definition keeps every digit and every unknown field of the client', async (t) => {
+test('a saved definition keeps every digit and unknown field', async (t) => {
   const platform = await startServices(t, succeeded)
   const text =
     '{"application":"shop","name":"Dé","serial":12345678901234567890,"rate":1e3,"list":[9007199254740993],"unknown":{"x":null}}'
@@ -101,7 +101,7 @@ test('a task that fails is told in its own words', async (t) => {
   assert.equal((body as { message: string }).message, 'The pipeline is stale')
 })
 
-test('a task that does not end in time is 400 with its id and status, and is asked for no more often than configured', async (t) => {
+test('a task that is not over in time is 400', async (t) => {
   const settings = { 'task-service': { maxNumberOfPolls: 4, defaultIntervalBetweenPolls: 50 } }
   const platform = await startServices(t, { ...submitted, 'orca GET /tasks/01T': { status: 'RUNNING' } }, settings)
   const { status, body } = await platform.ask('POST /pipelines', definition)
@@ -110,7 +110,7 @@ test('a task that does not end in time is 400 with its id and status, and is ask
   const [submission, ...looks] = platform.calls()
   assert.equal(submission, 'orca POST /ops')
   assert.deepEqual([...new Set(looks)], ['orca GET /tasks/01T'])
-  // The time is the bound: whoever is slow looks less often.
+  // The time is the bound: a slow gateway polls less often.
   assert.ok(looks.length <= 4, `${looks.length} looks`)
 })
 
@@ -139,7 +139,7 @@ test('a definition with another id than the path is refused', async (t) => {
   assert.deepEqual(platform.calls(), [])
 })
 
-test('an update of something that is not in the list afterwards answers with nothing', async (t) => {
+test('an update of a missing definition answers with nothing', async (t) => {
   const platform = await startServices(t, { ...succeeded, 'front50 GET /pipelines/shop': [] })
   const { status, body, headers } = await platform.ask('PUT /pipelines/p1', definition)
   assert.deepEqual([status, body, headers.get('content-type')], [200, undefined, null])
@@ -152,7 +152,7 @@ test('deleting a pipeline that does not exist succeeds without a task', async (t
   assert.deepEqual(platform.calls(), ['front50 GET /pipelines/shop?refresh=true'])
 })
 
-test('a rename is passed on, and so is the refusal of a store that no longer knows it', async (t) => {
+test('a rename and its refusal are passed on', async (t) => {
   const platform = await startServices(t, { 'front50 POST /pipelines/move': new Reply(405, { message: 'gone' }) })
   assert.equal((await platform.ask('POST /pipelines/move', { from: 'a', to: 'b' })).status, 405)
 })

@@ -1,4 +1,4 @@
-/** Answers that are more than what a service said: the version, own messages, lists that must be there, files. */
+/** Answers beyond a service's own: the version, messages, guaranteed lists, files. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -77,7 +77,7 @@ test('unusable requests are refused without a call', async (t) => {
   }
 })
 
-test('variables are evaluated for the execution that the query names, else for that of the path', async (t) => {
+test("the query's execution precedes that of the path", async (t) => {
   const platform = await startPlatform(t)
   await platform.ask('POST /pipelines/anything/evaluateVariables?executionId=e2', [])
   assert.deepEqual(platform.calls(), ['orca POST /pipelines/e2/evaluateVariables'])
@@ -113,14 +113,14 @@ for (const [line, method, path] of [
   })
 }
 
-test('what managed delivery finds wrong with a configuration is passed on whole', async (t) => {
+test('findings of managed delivery are passed on whole', async (t) => {
   const findings = { message: 'bad', details: { path: 'environments' } }
   const platform = await startPlatform(t, { answers: { 'POST /keel/delivery-configs/validate': new Reply(400, findings) } })
   const { status, body } = await platform.ask('POST /managed/delivery-configs/validate', {})
   assert.deepEqual([status, body], [400, findings])
 })
 
-test('a managed resource whose name ends in .yml is asked for as YAML', async (t) => {
+test('a managed resource named .yml is requested as YAML', async (t) => {
   const yaml = new Reply(200, 'kind: cluster\n', { 'content-type': 'application/x-yaml' })
   const platform = await startPlatform(t, { answers: { 'GET /keel/resources/r1.yml': yaml } })
   const { status, body, headers } = await platform.ask('GET /managed/resources/r1.yml')
@@ -135,7 +135,7 @@ test('a report in HTML is served as text', async (t) => {
   assert.match(String(headers.get('content-type')), /^text\/plain/)
 })
 
-test('installed plugins are listed by service, and a service that fails has none', async (t) => {
+test('installed plugins are listed by service; a failing one has none', async (t) => {
   const platform = await startPlatform(t, {
     off: ['fiat', 'igor', 'kayenta', 'keel', 'mine', 'swabbie', 'rosco', 'clouddriver', 'flex', 'mahe'],
     answers: ({ path }) => {

@@ -1,4 +1,4 @@
-/** Banners that administrators set: who may, what is kept, what is shown when, and that replicas share them. */
+/** Banners: permissions, storage, display times, and sharing between replicas. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createFileBannerStore } from '../../../src/banners/banner-store.ts'
@@ -39,7 +39,7 @@ async function startBannerGateway(t: TestContext, settings: GatewaySettings = {}
   return { ...running, ask }
 }
 
-test('administrators save, change and delete banners, and users see those of the moment', async (t) => {
+test('administrators manage banners, and users see current ones', async (t) => {
   const clock = { nowMs: 1_000_000 }
   const { ask, dataDir } = await startBannerGateway(t, {}, { now: () => clock.nowMs })
   const users = openUsers(dataDir)
@@ -111,7 +111,7 @@ test('banners are bounded and checked', async (t) => {
   assert.deepEqual([full.status, full.body.message], [400, 'There are 50 banners already. Delete one first.'])
 })
 
-test('banners outlive the process, and nothing is offered where they are switched off', async (t) => {
+test('banners outlive the process', async (t) => {
   const dataDir = createFolder('banners')
   t.after(() => removeFolder(dataDir))
   const first = await startBannerGateway(t, {}, { dataDir })
@@ -126,7 +126,7 @@ test('banners outlive the process, and nothing is offered where they are switche
   assert.deepEqual([refused.status, /global-banner\.enabled/.test(refused.body.message)], [404, true])
 })
 
-test('replicas share banners in Redis, with the rights that the guide lists', async (t) => {
+test("replicas share banners in Redis with the guide's rights", async (t) => {
   const redis = await startRedis(t, { users: [documentedUser()] })
   if (redis === undefined) return
   const settings = {
@@ -144,7 +144,7 @@ test('replicas share banners in Redis, with the rights that the guide lists', as
   }
 })
 
-test('a store that cannot be asked leaves the last list, and refuses changes', async (t) => {
+test('an unavailable store keeps the last list, and refuses changes', async (t) => {
   const folder = createFolder('banners')
   t.after(() => removeFolder(folder))
   const store = createFileBannerStore(folder)

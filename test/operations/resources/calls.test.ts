@@ -1,4 +1,4 @@
-/** Each operation that is one call asks the right service the right thing, and passes the answer on. */
+/** Operations of one call: the service that is called, and its passed-on answer. */
 import { test } from 'node:test'
 import { checkRow, type Row, startPlatform } from './platform.ts'
 import * as tables from './rows.ts'

@@ -1,4 +1,4 @@
-/** What the gateway itself demands of the caller, beyond being logged in, and what is open to everybody. */
+/** The gateway's own demands beyond a login, and operations open to all callers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allOperations } from '../../../src/operations/all.ts'
@@ -65,7 +65,7 @@ for (const [line, body, needs] of guarded) {
   })
 }
 
-test('a pipeline is not started for a user whom the permission service does not know', async (t) => {
+test('an unknown user starts no pipeline', async (t) => {
   const platform = await startGuarded(t, new Reply(404))
   const answer = await platform.ask('POST /pipelines/v2/web/build', {}, asAnn)
   assert.equal(answer.status, 401)
@@ -73,7 +73,7 @@ test('a pipeline is not started for a user whom the permission service does not 
   assert.deepEqual(callsBut(platform, 'fiat'), [])
 })
 
-test('auth-scenario 223: who may read an application but not execute in it starts nothing through the event service', async (t) => {
+test('auth-scenario 223: without EXECUTE the event service starts nothing', async (t) => {
   const platform = await startGuarded(t, viewWith('WEB', 'READ'))
   const answer = await platform.ask('POST /pipelines/v2/web/build', {}, asAnn)
   assert.equal(answer.status, 403)
@@ -83,7 +83,7 @@ test('auth-scenario 223: who may read an application but not execute in it start
   assert.deepEqual(callsBut(platform, 'fiat'), [])
 })
 
-test('what is for administrators is for them alone, whoever checks permissions otherwise', async (t) => {
+test("administrators' operations are refused to all others", async (t) => {
   const platform = await startGuarded(t, { ...nothingGranted, applications: viewWith('web', 'WRITE').applications })
   const administrative = allOperations.filter(({ demands }) => demands.some(({ kind }) => kind === 'admin'))
   assert.ok(administrative.length >= 7)
@@ -94,7 +94,7 @@ test('what is for administrators is for them alone, whoever checks permissions o
   assert.deepEqual(callsBut(platform, 'fiat'), [])
 })
 
-test('without a permission service nobody administers the gateway, and everybody the executions', async (t) => {
+test('without a permission service only executions are open to all', async (t) => {
   const platform = await startGuarded(t, nothingGranted, ['fiat'])
   for (const line of ['POST /auth/roles/sync', 'POST /auth/deleteSessionCache', 'GET /audit/events']) {
     assert.equal((await platform.ask(line, undefined, asAnn)).status, 403, line)
@@ -137,7 +137,7 @@ const closed = [
   'GET /admin',
 ]
 
-test('what other systems and the start page need is open, and everything else is not', async (t) => {
+test('only webhooks, callbacks and the start page are open', async (t) => {
   const platform = await startGuarded(t, nothingGranted)
   platform.upstream.answer(() => ({}))
   for (const line of open) {

@@ -1,4 +1,4 @@
-/** Operations that become one call: what is asked of the gateway, and what it asks of the service. */
+/** Operations of one call: the request to the gateway, and the call to the service. */
 import type { Row } from './platform.ts'
 
 const list: unknown[] = [{ name: 'one' }]

@@ -1,4 +1,4 @@
-/** What an installation without optional services answers: the truth, and how to change it. */
+/** Answers of an installation without optional services. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allOperations } from '../../../src/operations/all.ts'
@@ -19,7 +19,7 @@ const particular: Readonly<Record<string, unknown>> = {
   getBuildUsingGET1: {},
 }
 
-test('every operation of a service that is off answers an empty list, or 404 with the setting', async (t) => {
+test('operations without their service answer an empty list or 404', async (t) => {
   const platform = await startPlatform(t, { off: serviceNames })
   for (const row of rows) {
     const service = row.call.split(' ')[0] as ServiceName
@@ -33,7 +33,7 @@ test('every operation of a service that is off answers an empty list, or 404 wit
   }
 })
 
-test('an operation of a service that no installation lacks answers 503 while it is off', async (t) => {
+test('operations without an essential service answer 503', async (t) => {
   const platform = await startPlatform(t, { off: serviceNames })
   for (const line of ['GET /pipelineConfigs', 'POST /pipelines/v2/web/build', 'POST /webhooks/webhook/ci', 'GET /keyPairs']) {
     await t.test(line, async () => {
@@ -44,7 +44,7 @@ test('an operation of a service that no installation lacks answers 503 while it 
   }
 })
 
-test('a timer expression cannot be checked without the event service, which is an answer', async (t) => {
+test('a timer expression is not checked without the event service', async (t) => {
   const platform = await startPlatform(t, { off: ['fiat', 'echo'] })
   const { status, body } = await platform.ask('GET /cron/validate?expression=x')
   assert.equal(status, 200)
@@ -76,7 +76,7 @@ const quiet = [
   'POST /integrations/gremlin/templates/target',
 ]
 
-test('a query about managed delivery says which service is missing, where clients of GraphQL look', async (t) => {
+test('a GraphQL query without its service names it', async (t) => {
   const platform = await startPlatform(t, { off: ['fiat', 'keel'] })
   const { status, body } = await platform.ask('POST /managed/graphql', { query: '{ application { name } }' })
   const { message, errors } = body as { message: string; errors: { message: string }[] }
@@ -104,7 +104,7 @@ test('operation ids and addresses are unique', () => {
   assert.deepEqual(addresses, [...new Set(addresses)])
 })
 
-test('every operation that only passes a call on stands in the tables of calls', () => {
+test('every operation of one call has a row', () => {
   const known = new Set(rows.map(({ id }) => id))
   const missing = allOperations.filter(
     ({ id, section, forward }) => section === 'beyond' && forward !== undefined && !known.has(id),

@@ -1,4 +1,4 @@
-/** Operations that submit a task: what is submitted, and what of the task becomes the answer. */
+/** Operations that submit a task: the submission, and the answer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InTurn, Reply } from '../../support/upstream.ts'
@@ -57,7 +57,7 @@ for (const body of [{ application: 'web' }, { idsToIndices: {} }, { application:
   })
 }
 
-test('the first error text of a failed task is the message of a 400', async (t) => {
+test('the first error of a task is the message', async (t) => {
   const exception = { details: { error: 'Unexpected', errors: ['the name is taken', 'and more'] } }
   const task = { id: 't1', status: 'TERMINAL', variables: [{ key: 'exception', value: exception }] }
   const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': task } })
@@ -80,7 +80,7 @@ for (const status of ['TERMINAL', 'CANCELED', 'STOPPED', 'SKIPPED', 'FAILED_CONT
   })
 }
 
-test('a task that does not end is given up after the configured time', async (t) => {
+test('polling of a task ends after the configured time', async (t) => {
   const answers = { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': { status: 'RUNNING' } }
   const platform = await startPlatform(t, { answers, settings: quickPolls })
 
@@ -91,7 +91,7 @@ test('a task that does not end is given up after the configured time', async (t)
   assert.ok(platform.calls().includes('orca GET /tasks/t1'), 'it was asked for')
 })
 
-test('a submission that names no task is a failure, and nothing is asked for', async (t) => {
+test('a submission that names no task fails', async (t) => {
   const platform = await startPlatform(t, { answers: { 'POST /orca/ops': {} } })
   const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })
   assert.equal(answer.status, 400)
@@ -161,7 +161,7 @@ test('a version-1 template is submitted, and the task is the answer', async (t) 
   }
 })
 
-test('a change of a version-2 template is waited for, and answered with 202 and the finished task', async (t) => {
+test('a change of a version-2 template answers with the finished task', async (t) => {
   const finished = { id: 't1', status: 'SUCCEEDED' }
   const answers = { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': finished }
   const platform = await startPlatform(t)
@@ -205,7 +205,7 @@ test('entity tags are submitted with the entity that the query names', async (t)
   assert.partialDeepStrictEqual(job[0], { type: 'upsertEntityTags', isPartial: true, entityRef, tags })
 })
 
-test('tags are removed from the entity that has them, in the name of its application', async (t) => {
+test("tags are removed in the name of the entity's application", async (t) => {
   const stored = { id: 'aws:servergroup:web-v001:1:eu', entityRef: { application: 'web' } }
   const answers = {
     'GET /clouddriver/tags/aws%3Aservergroup%3Aweb-v001%3A1%3Aeu': stored,

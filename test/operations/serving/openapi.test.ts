@@ -202,7 +202,7 @@ test('open operations need no credentials, the others accept a bearer token', ()
   assert.equal(find('getAllApplicationsUsingGET').security, undefined)
 })
 
-test('the description of an operation says in words what its caller needs, and names its id', () => {
+test("a description names the operation's demands and id", () => {
   const descriptionOf = (id: string) => entries.find(({ entry }) => entry.operationId === id)?.entry.description
   assert.equal(
     descriptionOf('getApplicationUsingGET'),
@@ -216,7 +216,7 @@ test('the description of an operation says in words what its caller needs, and n
   assert.match(descriptionOf('evaluateVariablesUsingPOST') ?? '', / Needs READ on the application of the execution\. Its id/)
 })
 
-test('every operation of the specification is described once, with its path and method', () => {
+test('every specified operation is described once', () => {
   const text = readFileSync(join(root, 'test/fixtures/specification-operations.json'), 'utf8')
   const specified = JSON.parse(text) as { id: string; method: string; path: string }[]
   assert.equal(specified.length, 93)
@@ -229,7 +229,7 @@ test('every operation of the specification is described once, with its path and 
   }
 })
 
-test('every operation that is served is described, under an id of its own', () => {
+test('every served operation is described under its own id', () => {
   const ids = entries.map(({ entry }) => entry.operationId)
   assert.deepEqual(ids.toSorted(), allOperations.map(({ id }) => id).toSorted())
   assert.equal(new Set(ids).size, ids.length)
@@ -245,7 +245,7 @@ test('the parameters of a path are declared, required, and no others', () => {
   }
 })
 
-test('every operation has a success, and says what happens without login and when a service fails', () => {
+test('every operation describes its success and its failures', () => {
   for (const { entry } of entries) {
     assert.ok(
       Object.keys(entry.responses).some((status) => /^[23]/.test(status)),

@@ -24,7 +24,7 @@ async function openBrowser(t: TestContext): Promise<Visited | undefined> {
   return { page, requested, complaints }
 }
 
-test('the reference page asks this origin alone, with the session of the browser', { timeout: 300_000 }, async (t) => {
+test('the reference page requests its own origin only', { timeout: 300_000 }, async (t) => {
   const visited = await openBrowser(t)
   if (visited === undefined) return
   const { page, requested, complaints } = visited
@@ -72,7 +72,7 @@ for (const path of ['/swagger-ui.html', '/reference']) {
   })
 }
 
-test('the page is for logged-in users only, and its folder holds nothing else', async (t) => {
+test('the page is for logged-in users only', async (t) => {
   const guarded = await startGateway(t, { security: { user: { name: 'me', password: 'correct-horse' } } })
   for (const path of ['/swagger-ui/index.html', '/swagger-ui/reference.js', '/openapi.json', '/v3/api-docs']) {
     assert.equal((await fetch(guarded + path)).status, 401, path)

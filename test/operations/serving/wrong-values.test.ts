@@ -1,4 +1,4 @@
-/** A wrong value of an enumeration is answered with the right ones, whichever operation it is sent to. */
+/** Wrong values of enumerations are answered with the right ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startGateway } from '../../support/gateway.ts'
@@ -115,6 +115,6 @@ test('a wrong value of an enumeration is answered with the right ones', async (t
       return body['status'] === 'TERMINAL' ? body : undefined
     }, 'the task')
     assert.match(JSON.stringify(task['variables']), /"REED\\*" is not a permission\. Use one of READ, /)
-    assert.equal((await ask('/applications/web')).status, 404, 'it would be open to everybody')
+    assert.equal((await ask('/applications/web')).status, 404, 'it would be open to all')
   })
 })
