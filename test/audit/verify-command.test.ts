@@ -9,13 +9,13 @@ import pino from 'pino'
 import { listAuditFiles, openFileSink } from '../../src/audit/file-sink.ts'
 import { createRedisSink } from '../../src/audit/redis-sink.ts'
 import { openRedis } from '../../src/redis/open-redis.ts'
-import { program } from '../support/program.ts'
+import { program, sharedEnvironment } from '../support/program.ts'
 import { documentedUser, startRedis } from '../support/redis.ts'
 import { eventsOf, temporaryFolder } from './support.ts'
 
 async function verify(args: readonly string[], home?: string): Promise<{ status: number; text: string }> {
   try {
-    const options = home === undefined ? {} : { cwd: home, env: { PATH: process.env['PATH'], HOME: home } }
+    const options = home === undefined ? {} : { cwd: home, env: { ...sharedEnvironment, HOME: home } }
     const { stdout } = await promisify(execFile)(process.execPath, [program, 'audit', 'verify', ...args], options)
     return { status: 0, text: stdout }
   } catch (error) {

@@ -6,14 +6,14 @@ import { type TestContext, test } from 'node:test'
 import { type BashResult, runInBash } from '../support/bash.ts'
 import { freePort } from '../support/free-port.ts'
 import { blocksOf, readGuide } from '../support/guide.ts'
-import { program } from '../support/program.ts'
+import { program, sharedEnvironment } from '../support/program.ts'
 import { createHome } from '../support/serve.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { waitFor } from '../support/wait-until.ts'
 
 /** `fairlead` is the program under test, in the process of the shell: both end with the test. */
 function inShell(t: TestContext, home: string, lines: string): Promise<BashResult> {
-  const env = { PATH: process.env['PATH'], HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
+  const env = { ...sharedEnvironment, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
   return runInBash(t, `fairlead() { exec '${process.execPath}' '${program}' "$@" 2>&1; }\n${lines}`, { cwd: home, env })
 }
 

@@ -16,7 +16,7 @@ import { openDatabase } from '../../src/storage/database.ts'
 import { load, problemsOf } from '../config/given.ts'
 import { createAuthority } from '../support/authority.ts'
 import { runGateway } from '../support/gateway.ts'
-import { program } from '../support/program.ts'
+import { program, sharedEnvironment } from '../support/program.ts'
 import { startRedis } from '../support/redis.ts'
 import { keyPairOf } from '../support/self-signed.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
@@ -519,7 +519,7 @@ function asStranger(
 ): string | undefined {
   if (process.getuid?.() !== 0) return skip(t, 'only root can become another user')
   const identity = ['--reuid', '23456', '--regid', '23456', '--clear-groups', '--', process.execPath, readableProgram(t), ...args]
-  const run = spawnSync('setpriv', identity, { encoding: 'utf8', cwd, env: { PATH: process.env['PATH'], ...env } })
+  const run = spawnSync('setpriv', identity, { encoding: 'utf8', cwd, env: { ...sharedEnvironment, ...env } })
   assert.equal(run.status, status, run.stderr)
   return status === 0 ? run.stdout : run.stderr
 }

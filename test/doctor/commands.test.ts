@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { blocksOf, readGuide } from '../support/guide.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
-import { program } from '../support/program.ts'
+import { program, sharedEnvironment } from '../support/program.ts'
 
 const guide = readGuide('doctor')
 const blocks = (language: string) => blocksOf(guide, language)
@@ -23,7 +23,7 @@ function run(cwd: string, args: readonly string[], input = ''): Promise<Result> 
     const child = execFile(
       process.execPath,
       [program, ...args],
-      { cwd, env: { PATH: process.env['PATH'], HOME: cwd, NODE_NO_WARNINGS: '1' }, timeout: 300_000 },
+      { cwd, env: { ...sharedEnvironment, HOME: cwd, NODE_NO_WARNINGS: '1' }, timeout: 300_000 },
       (error, output, errors) => done({ status: error === null ? 0 : Number(error.code), output, errors }),
     )
     child.stdin?.end(input)

@@ -17,3 +17,6 @@ export const worker = pathToFileURL(
 export const agent = pathToFileURL(
   bundle === undefined ? resolve(sources, 'src/agent/main.ts') : resolve(bundle, 'dist/agent.js'),
 )
+
+/** What every process of the program needs of the environment: the tools, and the modules that others have compiled. */
+export const sharedEnvironment = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import type { GatewaySettings } from './gateway.ts'
-import { program } from './program.ts'
+import { program, sharedEnvironment } from './program.ts'
 
 export interface ServeOptions {
   /** A directory that outlives the process, for restarts; by default a temporary one. It holds settings and data. */
@@ -40,7 +40,7 @@ export function startServe(t: TestContext, settings: GatewaySettings, options: S
   writeFileSync(file, JSON.stringify(toConfiguration(settings, options)))
   const child = spawn(process.execPath, [...(options.nodeOptions ?? []), options.program ?? program, 'serve', '--config', file], {
     cwd: home,
-    env: { PATH: process.env['PATH'], HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data'), ...options.env },
+    env: { ...sharedEnvironment, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data'), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((done) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { formatLine } from '../../src/telemetry/format-line.ts'
+import { sharedEnvironment } from '../support/program.ts'
 
 const at = { level: 'info', time: '2026-01-31T12:00:00.000Z' }
 const request = {
@@ -55,7 +56,7 @@ for (const [format, env, expected] of forms) {
     const script = `import { createLog } from './src/telemetry/log.ts'; createLog('info', '${format}').warn('x')`
     const cwd = `${import.meta.dirname}/../..`
     const args = ['--input-type=module', '--eval', script]
-    const output = execFileSync(process.execPath, args, { cwd, encoding: 'utf8', env: { PATH: process.env['PATH'], ...env } })
+    const output = execFileSync(process.execPath, args, { cwd, encoding: 'utf8', env: { ...sharedEnvironment, ...env } })
     assert.equal(output.replace(/(?:\d{4}-[\d-]+T)?\d\d:\d\d:\d\d(?:\.\d+Z)?/, 'TIME'), expected)
   })
 }
