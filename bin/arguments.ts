@@ -1,4 +1,4 @@
-/** Arguments of the commands: read strictly, and told with what was probably meant when they are wrong. */
+/** Strict arguments of commands; errors suggest the word that was probably meant. */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { nearestName } from '../src/edit-distance.ts'
 

@@ -1,4 +1,4 @@
-/** `fairlead audit verify`: says whether an audit log is as it was written, and which line is not. */
+/** `fairlead audit verify`: verifies an audit log and names the first altered line. */
 import { existsSync } from 'node:fs'
 import pino from 'pino'
 import { linesOf } from '../src/audit/lines.ts'

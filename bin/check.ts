@@ -1,4 +1,4 @@
-/** `fairlead check`: says whether the gateway would start, and what the configuration means, without starting anything. */
+/** `fairlead check`: reports whether the gateway would start, and summarises the configuration. */
 import { findStartObstacles } from '../src/doctor/start-obstacles.ts'
 import { readArguments } from './arguments.ts'
 import { configOption, readConfig, settingsHint } from './read-config.ts'

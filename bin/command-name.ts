@@ -1,4 +1,4 @@
-/** The words with which this program is called again, so that commands in messages can be typed where their reader is. */
+/** The words that call this program again, for commands in messages. */
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'

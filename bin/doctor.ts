@@ -1,4 +1,4 @@
-/** `fairlead doctor`: examines the installation, says what to register at the identity provider and what is wrong. */
+/** `fairlead doctor`: examines the installation and prints the addresses for the identity provider. */
 import { ConfigError, type LoadedConfig } from '../src/config/config.ts'
 import { examine } from '../src/doctor/doctor.ts'
 import { type Finding, findingsOn } from '../src/doctor/finding.ts'

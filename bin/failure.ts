@@ -1,4 +1,4 @@
-/** Errors that end a command, as a line for its user: what failed, and what to do. */
+/** Errors that end a command: one line with cause and remedy. */
 
 import { explainListeningFault, portSettings } from '../src/http/listening-fault.ts'
 import type { HttpSettings } from '../src/http/settings.ts'

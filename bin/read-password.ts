@@ -1,4 +1,4 @@
-/** Secrets that commands take from standard input, so that neither the list of processes nor the shell keeps them. */
+/** Secrets from standard input, out of sight of process lists and shell histories. */
 import { createInterface } from 'node:readline'
 
 /** The first line of standard input; typed at a terminal, it is not shown. */

@@ -1,4 +1,4 @@
-/** `fairlead serve`: starts the gateway, says how it is guarded, and stops it in good order. */
+/** `fairlead serve`: starts the gateway, logs its login methods, and stops it gracefully. */
 import { createGateway, type Gateway } from '../src/gateway.ts'
 import { shellWord } from '../src/shell-word.ts'
 import { createLog } from '../src/telemetry/log.ts'

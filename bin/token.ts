@@ -1,4 +1,4 @@
-/** `fairlead token`: manages API tokens in the store of the configuration, also while the gateway runs. */
+/** `fairlead token`: manages API tokens in their store, also while the gateway runs. */
 import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
 import type { Principal, StoredToken } from '../src/login/tokens/token-store.ts'

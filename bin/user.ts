@@ -1,4 +1,4 @@
-/** `fairlead user`: manages the users of the login form, in the data directory of the configuration. */
+/** `fairlead user`: manages the users of the login form in the data directory. */
 import { createInterface } from 'node:readline/promises'
 import { createDataDir } from '../src/backends/lock.ts'
 import type { Config } from '../src/config/config.ts'

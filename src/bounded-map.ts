@@ -1,4 +1,4 @@
-/** A map of bounded size: the entry that was written longest ago makes room for a new one. */
+/** A map of bounded size that evicts the entry written longest ago. */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #maxSize: number
 

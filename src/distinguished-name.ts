@@ -1,4 +1,4 @@
-/** Distinguished names of certificates and directories as text: read, compared as X.500 says, written, and filled with values. */
+/** Distinguished names (RFC 4514): parsing, comparison, formatting, templates. */
 
 interface NameAttribute {
   /** Dotted numbers; of an attribute that is not known here, its keyword in lower case. */

@@ -1,4 +1,4 @@
-/** How far a word is from the one that was probably meant. */
+/** Edit distance between words, for suggestions. */
 
 /** The name that the writer of `written` most likely meant; undefined when none is near. */
 export function nearestName(names: Iterable<string>, written: string): string | undefined {

@@ -1,4 +1,4 @@
-/** The audit log: takes events one by one and writes those that came together at once, so that a busy gateway is not slowed down. */
+/** The audit log: queues events and writes them in batches. */
 import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { AuditSink } from './audit-sink.ts'

@@ -1,4 +1,4 @@
-/** Where an audit log is kept, as the log sees it. */
+/** Interface of a store of audit records. */
 import type { AuditEvent, AuditPage, AuditQuery, AuditRecord } from './event.ts'
 
 export interface AuditSink {

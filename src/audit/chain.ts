@@ -1,4 +1,4 @@
-/** The chain of the audit log: each record carries a hash over the hash before it and its own content. */
+/** Hash chain of the audit log: each record hashes its predecessor's hash and its content. */
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { AuditEvent, AuditRecord } from './event.ts'

@@ -1,4 +1,4 @@
-/** What the audit log says about something that happened: who did what, from where, and how it was decided. */
+/** Events of the audit log: who did what, from where, with which decision. */
 import { toUserKey } from '../user-name.ts'
 
 /** `interrupted`: begun, with unknown outcome. */

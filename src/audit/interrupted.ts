@@ -1,4 +1,4 @@
-/** Changes that were begun and whose end was never recorded: their process died, or the log could not be written. */
+/** Changes without a recorded end: their process died, or the write failed. */
 import type { AuditSink } from './audit-sink.ts'
 import type { AuditEvent, AuditRecord } from './event.ts'
 

@@ -1,4 +1,4 @@
-/** Files of lines: read one at a time, the first or the last alone, and without what a crash has cut off. */
+/** Files of lines: one at a time, the first, or the last complete one. */
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, truncate } from 'node:fs/promises'
 import { createInterface } from 'node:readline'

@@ -1,4 +1,4 @@
-/** What an operator may set about the audit log. */
+/** Settings of the audit log. */
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { SettingsReport } from '../setting.ts'

@@ -1,4 +1,4 @@
-/** Examines the chain of an audit log: whether each record is as it was written, and none is missing between two others. */
+/** Verifies the chain of an audit log: records unaltered, none missing. */
 import { type ChainHead, chainStart, formatCanonical, hashOf, parseRecord } from './chain.ts'
 
 interface ChainBreak {

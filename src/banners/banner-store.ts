@@ -1,4 +1,4 @@
-/** Where banners are kept: one document, in the data directory or in the Redis that replicas share. */
+/** Store of banners: one document in the data directory or in Redis. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRedisScript, type Redis } from '../redis/redis.ts'

@@ -1,4 +1,4 @@
-/** Turns what the sources say into the values of the settings: placeholders, types, checks, and a problem for each mistake. */
+/** Binds configuration to settings: placeholders, types, checks, and a problem for each error. */
 import { z } from 'zod'
 import { PlaceholderError, type Placeholders } from './placeholders.ts'
 import { formatPath, type Origin, type Problem, showValue } from './problems.ts'

@@ -1,4 +1,4 @@
-/** Brings what a source says to the documented spelling of each key, splits keys at dots, and notes unknown keys. */
+/** Rewrites the keys of a source to their documented spelling, and notes unknown ones. */
 import { findChild, isLeaf, type KnownKey } from './known-keys.ts'
 import type { Origin, Problem } from './problems.ts'
 import { createMap, type MapNode, type Node } from './tree.ts'

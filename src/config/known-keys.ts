@@ -1,4 +1,4 @@
-/** The tree of all keys that may be written, in any of Spring's spellings, and the nearest one to a key that may not. */
+/** Tree of all valid keys, in any of Spring's spellings, with suggestions for others. */
 import { z } from 'zod'
 import { editDistance } from '../edit-distance.ts'
 import { coreOf } from './schema-shape.ts'

@@ -1,4 +1,4 @@
-/** Where configuration files are looked for, in the order in which later ones win. */
+/** Locations of configuration files, in order of precedence. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import { reasonUnreadable } from '../storage/file-fault.ts'

@@ -1,4 +1,4 @@
-/** An error in the configuration, its message, and which part of a value it may show. */
+/** Errors in the configuration: message, origin, and the part of a value that may be shown. */
 
 /** Where a value was written. */
 export interface Origin {

@@ -1,4 +1,4 @@
-/** Profiles: which are active, and whether a document that is meant for some of them applies. */
+/** Active profiles, and the documents that apply to them. */
 
 /** Active unless the configuration orders it otherwise, as in every Spinnaker service: `gate-local.yml` holds changes. */
 const always = 'local'

@@ -1,4 +1,4 @@
-/** Reads one YAML file as SnakeYAML does (YAML 1.1, several documents), and remembers the line of every value. */
+/** Reads YAML files as SnakeYAML does, with the line of every value. */
 import type { Alias, Document, Pair, ParsedNode, Scalar, YAMLMap, YAMLSeq, Node as YamlNode } from 'yaml'
 import type { Origin, Problem } from './problems.ts'
 import { createMap, createScalar, type MapNode, type Node } from './tree.ts'

@@ -1,4 +1,4 @@
-/** What the schema of a setting says about itself: its kind without the wrappers, and its notes. */
+/** Kind, notes and default of a setting, from its schema. */
 import { z } from 'zod'
 import type { SettingNotes } from '../setting.ts'
 

@@ -1,4 +1,4 @@
-/** Reads the configuration files in the order in which later ones win, and leaves out what is for other profiles. */
+/** Reads configuration files in order of precedence, for the active profiles. */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { z } from 'zod'

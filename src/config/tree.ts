@@ -1,4 +1,4 @@
-/** Configuration as a tree that remembers where each value was written, and the rule by which one source covers another. */
+/** Configuration as a tree with origins, and the rule by which sources override each other. */
 import type { Origin } from './problems.ts'
 
 export type Node = ScalarNode | MapNode | ListNode

@@ -1,4 +1,4 @@
-/** One connection to one server of a directory: encrypted first, bounded in time, and never used again after trouble. */
+/** One connection to an LDAP server: encrypted first, with timeouts, dropped after an error. */
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls'
 import { Client, type Entry, type Filter, ResultCodeError } from 'ldapts'

@@ -1,4 +1,4 @@
-/** A directory as a whole: several servers, of which one answers; a connection of the manager that stays, others that do not. */
+/** LDAP client: fails over between servers and keeps the manager's connection. */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Connection, DirectoryUnreachable, type Entry, openConnection, type SearchRequest } from './connection.ts'
 import type { DirectorySettings, LdapServer } from './settings.ts'

@@ -1,4 +1,4 @@
-/** Search filters with `{0}` and `{1}`, parsed before anything is put in, so that what was typed never becomes syntax. */
+/** LDAP filters with `{0}` and `{1}`, parsed before values are inserted. */
 import {
   AndFilter,
   ApproximateFilter,

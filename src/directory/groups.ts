@@ -1,4 +1,4 @@
-/** The roles of a user: the groups that a directory lists, directly and through other groups. */
+/** Roles of a user from LDAP groups, direct and nested. */
 import { type Filter, OrFilter } from 'ldapts'
 import { leadingValue } from '../distinguished-name.ts'
 import type { Entry, SearchRequest } from './connection.ts'

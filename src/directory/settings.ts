@@ -1,4 +1,4 @@
-/** What may be said about a directory (LDAP, Active Directory): where it is, who searches, how users and groups are found. */
+/** Settings of a directory (LDAP, Active Directory): servers, searches, users and groups. */
 
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'

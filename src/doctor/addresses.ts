@@ -1,4 +1,4 @@
-/** The addresses that an administrator registers at the identity provider, for one public address of the gateway. */
+/** Addresses to register at the identity provider, for one public address of the gateway. */
 
 import { fillRedirectUri } from '../login/oauth2/redirect-uri.ts'
 import { Registration as SamlParty } from '../login/saml/registration.ts'

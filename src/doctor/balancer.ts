@@ -1,4 +1,4 @@
-/** What becomes of a request that a proxy such as nginx passes on: which addresses and cookies browsers get, and what breaks. */
+/** Examines the headers of a proxy: resulting addresses, cookies, and errors. */
 import type { Config } from '../config/config.ts'
 import { isTrustedPeer, originOf, type Received } from '../http/origin.ts'
 import { formatSessionCookie } from '../sessions/session-cookie.ts'

@@ -1,4 +1,4 @@
-/** Whether this clock agrees with those that logins depend on: tokens and assertions are judged by their times. */
+/** Compares this clock with those of identity providers. */
 import type { Config } from '../config/config.ts'
 import { isAddress } from '../login/saml/identity-provider-source.ts'
 import { type Check, type Finding, findingsOn, type Timeouts } from './finding.ts'

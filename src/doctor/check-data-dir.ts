@@ -1,4 +1,4 @@
-/** The directory that holds all state: who may read it, whether it can be written, and how much room there is. */
+/** Checks the data directory: permissions, write access, free space. */
 import { constants } from 'node:fs'
 import { access, mkdtemp, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

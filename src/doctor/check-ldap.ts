@@ -1,4 +1,4 @@
-/** The directory, server by server: connection and TLS, the manager's password, and whether searches are answered. */
+/** Checks LDAP servers: connection, TLS, manager's password, searches. */
 import { X509Certificate } from 'node:crypto'
 import { PresenceFilter } from 'ldapts'
 import { type Connection, DirectoryRefusal, DirectoryUnreachable, openConnection } from '../directory/connection.ts'

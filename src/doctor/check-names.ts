@@ -1,4 +1,4 @@
-/** Case in user names: whether a login method takes `mark` and `MARK` for one user, or refuses upper-case letters. */
+/** Checks case in user names, by login method. */
 import { type NameCase, nameCaseOfProxy } from '../login/name-case.ts'
 import type { LoginSettings } from '../login/settings.ts'
 import { type Check, type Finding, findingsOn, type Reporter } from './finding.ts'

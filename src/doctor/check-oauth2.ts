@@ -1,4 +1,4 @@
-/** The provider of the login by OAuth 2.0: what its issuer publishes, each of its addresses, its keys, and our own secret. */
+/** Checks an OAuth 2.0 provider: metadata, addresses, keys, client secret. */
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose'
 import { createClientAuthentication } from '../login/oauth2/client-authentication.ts'
 import { discover, type ProviderMetadata } from '../login/oauth2/discovery.ts'

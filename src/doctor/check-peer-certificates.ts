@@ -1,4 +1,4 @@
-/** The certificates that others show to the gateway: those that run out soon break logins and calls without warning. */
+/** Checks the expiry of certificates that other servers present. */
 import type { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'

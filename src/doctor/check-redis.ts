@@ -1,4 +1,4 @@
-/** Redis: reached, and every right that the stores need, found out by using them for a moment. */
+/** Checks Redis: connection, and every permission that the stores need. */
 import { createHash, randomBytes, randomUUID, X509Certificate } from 'node:crypto'
 import pino from 'pino'
 import type { AuditEvent } from '../audit/event.ts'

@@ -1,4 +1,4 @@
-/** The login by SAML: metadata of each identity provider, its certificates and addresses, and our own keys. */
+/** Checks SAML: metadata, certificates, addresses, own keys. */
 import { X509Certificate } from 'node:crypto'
 import { nameCaseOfIdentityProvider } from '../login/name-case.ts'
 import { loadIdentityProvider, nameOf } from '../login/saml/identity-provider-source.ts'

@@ -1,4 +1,4 @@
-/** Examines an installation: what the configuration leads to, and whether everything that it names is there and answers. */
+/** Examines an installation: the effect of its configuration, and every service that it names. */
 import type { Config } from '../config/config.ts'
 import { type Address, listAddresses } from './addresses.ts'
 import { simulateBalancer } from './balancer.ts'

@@ -1,4 +1,4 @@
-/** Explains from the command line whether a user may use an operation: asks the permission service as the gateway does. */
+/** Explains whether a user may use an operation, with the permission service's answer. */
 
 import pino from 'pino'
 import type { Config } from '../config/config.ts'

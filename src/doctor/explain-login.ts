@@ -1,4 +1,4 @@
-/** Explains a login: asks the configured methods about a user, and reports each step and the result. */
+/** Explains a login: each step of the configured methods, and the result. */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

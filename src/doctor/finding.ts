@@ -1,4 +1,4 @@
-/** What the doctor finds out, and how its checks run: side by side, each bounded in time, none able to stop the others. */
+/** Findings of the doctor, and concurrent checks with timeouts. */
 import { setTimeout as wait } from 'node:timers/promises'
 
 export type Verdict = 'ok' | 'warning' | 'problem'

@@ -1,4 +1,4 @@
-/** What the doctor found out, as text for people: what to register, then the problems, the warnings, and what is in order. */
+/** Findings of the doctor as text: addresses to register, problems, warnings. */
 import type { Address } from './addresses.ts'
 import type { Examination } from './doctor.ts'
 import type { Finding, Verdict } from './finding.ts'

@@ -1,4 +1,4 @@
-/** An explanation as text for people: each step, then the user, the roles with their origin, and the permissions. */
+/** An explanation as text: steps, user, roles with their origin, permissions. */
 import { listOf } from '../login/trace.ts'
 import type { Explanation, Judgement } from './explain-login.ts'
 

@@ -1,4 +1,4 @@
-/** What a start would meet on this machine although the configuration is in order: the data directory, the audit log, ports. */
+/** Obstacles to a start on this machine: data directory, audit log, ports. */
 import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'

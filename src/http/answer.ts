@@ -1,4 +1,4 @@
-/** Writes answers: the headers that every answer carries, JSON or YAML bodies, compression of what is worth it. */
+/** Writes responses: common headers, JSON or YAML bodies, compression. */
 import { promisify } from 'node:util'
 import { gzip as gzipCallback } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -1,4 +1,4 @@
-/** Records in the audit log what requests change, who logs in and what is refused, before the client has the answer. */
+/** Records changes, logins and refusals in the audit log before the response is sent. */
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
 import type { AuditLog } from '../audit/audit-log.ts'

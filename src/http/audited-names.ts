@@ -1,4 +1,4 @@
-/** What a change is about, where its path does not say it: the names and ids of its query and body, and nothing else of them. */
+/** Names and ids in query and body that identify the resource of a change. */
 import { isObject } from '../json/values.ts'
 import { concealSecrets } from '../telemetry/conceal-secrets.ts'
 

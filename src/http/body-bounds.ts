@@ -1,4 +1,4 @@
-/** Which bounds hold for a request body: those of users, or the narrower ones of open paths. */
+/** Bounds of request bodies, for users and for open paths. */
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import type { BodyBounds } from './read-body.ts'

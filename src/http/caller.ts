@@ -1,4 +1,4 @@
-/** Kinds of clients without login: a browser that opens a page, the scripts of the web UI, a program. */
+/** Kinds of clients without login: browsers, scripts of the web UI, programs. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 /**

@@ -1,4 +1,4 @@
-/** Refuses paths that two programs could read differently, before routing and before any rule about open paths. */
+/** Rejects ambiguous paths before routing and before rules about open paths. */
 import { GatewayError } from '../errors.ts'
 
 /** Encoded slash, backslash, dot, semicolon, percent, or control character. */

@@ -1,4 +1,4 @@
-/** The connections of all ports: how long they may take, how much they may hold, and how they end. */
+/** Connections of all ports: timeouts, bounds, and graceful end. */
 
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'

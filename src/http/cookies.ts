@@ -1,4 +1,4 @@
-/** Cookies of a request and of its answer; their content belongs to the code that sets them. */
+/** Cookies of requests and responses. */
 import type { RequestState } from './request-state.ts'
 
 export interface Cookie {

@@ -1,4 +1,4 @@
-/** Cross-origin rules: which pages may call the gateway with the cookies of their visitor, and the answers to preflights. */
+/** CORS: allowed origins, and responses to preflights. */
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import type { RequestStep } from './request-state.ts'

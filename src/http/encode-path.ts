@@ -1,4 +1,4 @@
-/** Builds encoded paths and queries for calls to services: what a client sent can never become a slash or a parameter. */
+/** Encoded paths and queries for calls to services. */
 import { GatewayError } from '../errors.ts'
 
 export type QueryValue = string | number | boolean | readonly string[] | undefined

@@ -1,4 +1,4 @@
-/** Turns any error into the answer that clients of Gate expect, and says what belongs in the log. */
+/** Maps errors to the responses of Gate and to log records. */
 
 import { type ErrorCode, GatewayError, shapeOf } from '../errors.ts'
 import { http } from '../node-http.ts'

@@ -1,4 +1,4 @@
-/** The page that a browser shows for an error: what failed, what to do, and the request id for administrators. */
+/** Error page for browsers: what failed, how to fix it, the request id. */
 import type { ErrorCode, GatewayError, PageParts } from '../errors.ts'
 import { createPage, escapeHtml, type Page, type Site } from './page.ts'
 

@@ -1,4 +1,4 @@
-/** Requests with `Expect: 100-continue`: their clients are invited to send the body only once it is wanted. */
+/** Requests with `Expect: 100-continue`: the body is requested only when needed. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 const waiting = new WeakMap<IncomingMessage, { response: ServerResponse; keepsAlive: boolean }>()

@@ -1,4 +1,4 @@
-/** What proxies say about a request, in `X-Forwarded-*` or in `Forwarded`, as far as trusted ones have said it. */
+/** `Forwarded` and `X-Forwarded-*` headers of trusted proxies. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 

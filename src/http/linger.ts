@@ -1,4 +1,4 @@
-/** The end of a connection whose client still sends: what it sends is read and dropped for a while. */
+/** Lingering close: reads and drops the rest of a request before the connection ends. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 

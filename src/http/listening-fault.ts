@@ -1,4 +1,4 @@
-/** Why a port cannot be listened on, in words, with what to do. */
+/** Errors of listening on a port, with their fix. */
 import type { HttpSettings } from './settings.ts'
 
 interface ListeningFault {

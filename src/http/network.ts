@@ -1,4 +1,4 @@
-/** The network of a client's address, for limits that a change of the address must not escape. */
+/** The network of a client's address, as the unit of limits. */
 
 /** A client with one IPv6 address has the 2^64 of its network; an IPv4 address is used as it is. */
 export function networkOf(address: string): string {

@@ -1,4 +1,4 @@
-/** How a request reached the gateway: client address, scheme and base URL, through proxies that are trusted, and no others. */
+/** Client address, scheme and base URL of a request, through trusted proxies. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BoundedMap } from '../bounded-map.ts'
 import { type ForwardedHeaders, plainAddress, readForwarded } from './forwarded.ts'

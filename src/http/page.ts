@@ -1,4 +1,4 @@
-/** The page template: name and logo of the installation, no script unless a page allows one, nothing from elsewhere. */
+/** Page template: name and logo of the installation, strict content security policy. */
 import { createHash } from 'node:crypto'
 
 export interface Page {

@@ -1,4 +1,4 @@
-/** Reads a request body as JSON or YAML, within its bounds, whatever the client calls JSON. */
+/** Reads request bodies as JSON or YAML, within bounds. */
 import type { IncomingMessage } from 'node:http'
 import { type Readable, Transform } from 'node:stream'
 import { GatewayError } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** Records an answered request: metrics, the end of its span, the line of the access log. */
+/** Records an answered request: metrics, span, access log. */
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { logAccess, type Outcome } from '../telemetry/log.ts'

@@ -1,4 +1,4 @@
-/** Refusals that repeat themselves: the first is a record of its own, the others are counted and become one together. */
+/** Repeated refusals: one audit record for the first, one for the count of the rest. */
 import type { AuditEvent } from '../audit/event.ts'
 import { networkOf } from './network.ts'
 

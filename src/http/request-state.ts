@@ -1,4 +1,4 @@
-/** What the gateway knows about one request: its id, who sends it, how it reached us, what it asks for. */
+/** State of one request: id, client, user, operation. */
 import type { FastifyRequest } from 'fastify'
 import type { RequestSpan } from '../telemetry/tracing.ts'
 

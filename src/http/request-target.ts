@@ -1,4 +1,4 @@
-/** The request line and the Host header: which path is asked for, and of which host. */
+/** Request line and Host header: path and host of a request. */
 import type { IncomingMessage } from 'node:http'
 
 /** `url` is the path with its query; `problem` says why the request is refused. */

@@ -1,4 +1,4 @@
-/** The HTTP server: how requests are received, which steps they pass, and how everything that goes wrong is answered. */
+/** The HTTP server: Fastify with the request steps and error responses. */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import Fastify, {

@@ -1,4 +1,4 @@
-/** What an operator may set about the listener, the addresses that it believes, and cross-origin rules. */
+/** Settings of the listener, trusted proxies, and CORS. */
 import { z } from 'zod'
 import { byteCount, duration, httpAddress, port, type SettingsReport, wholePattern, withoutEffect } from '../setting.ts'
 import type { BodySettings } from './body-bounds.ts'

@@ -1,4 +1,4 @@
-/** Request shedding: while a platform is overloaded, requests that can wait are refused before anything is done for them. */
+/** Request shedding: rejects low-priority requests before any work. */
 import { GatewayError } from '../errors.ts'
 import type { RequestStep } from './request-state.ts'
 

@@ -1,4 +1,4 @@
-/** Steps of every request that need nothing but the request: refuse ambiguous paths, drop forged identity, answer OPTIONS. */
+/** Request steps without dependencies: ambiguous paths, forged identity, OPTIONS. */
 import { checkPath } from './check-path.ts'
 import { isPreflight } from './cors.ts'
 import type { RequestStep } from './request-state.ts'

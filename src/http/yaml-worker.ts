@@ -1,4 +1,4 @@
-/** Entry point of the thread that reads large YAML documents: takes documents, answers with JSON or with what is wrong. */
+/** Worker thread that parses large YAML documents. */
 import { parentPort } from 'node:worker_threads'
 import { formatJson, UnsafeJsonError } from '../json/json.ts'
 import { parseYaml } from './yaml.ts'

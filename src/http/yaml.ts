@@ -1,4 +1,4 @@
-/** YAML in and out, for bodies and answers; loaded only when a client asks for it. */
+/** YAML for request and response bodies, loaded on demand. */
 import { isScalar, parseDocument, stringify, visit } from 'yaml'
 import { isRawNumber, maxJsonDepth, RawNumber, UnsafeJsonError } from '../json/json.ts'
 

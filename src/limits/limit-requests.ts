@@ -1,4 +1,4 @@
-/** Rate limits: responses report the quota; requests beyond it are rejected unless the limits are still learning. */
+/** Rate limits: responses report the quota; requests beyond it are rejected. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import { BoundedMap } from '../bounded-map.ts'
 import { GatewayError } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** Whose requests are counted together, how many there may be, and whether too many are refused. */
+/** The unit of a rate limit: user, program or token, with its capacity. */
 import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { networkOf } from '../http/network.ts'

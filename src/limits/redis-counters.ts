@@ -1,4 +1,4 @@
-/** Counts requests in Redis, for all replicas together: a hash per window, charged by one script. */
+/** Rate limit counters in Redis, shared by replicas: one hash per window. */
 import type { FastifyBaseLogger } from 'fastify'
 import { createRedisScript, type Redis } from '../redis/redis.ts'
 import { type Charge, type ChargeResult, type Counters, costIn } from './counters.ts'

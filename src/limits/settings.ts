@@ -1,4 +1,4 @@
-/** What an operator may set about the number of requests: the keys of Gate, and two for API tokens. */
+/** Settings of rate limits. */
 import { z } from 'zod'
 import { type SettingsReport, withoutEffect } from '../setting.ts'
 

@@ -1,4 +1,4 @@
-/** Refuses logins and logouts that a page of another site makes a browser send: no foreign page changes the session of its visitor. */
+/** Login CSRF: rejects logins and logouts that pages of other sites send. */
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { type CorsSettings, isAllowedOrigin, isSameOrigin } from '../http/cors.ts'

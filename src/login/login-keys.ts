@@ -1,4 +1,4 @@
-/** The keys of what logins leave in browsers, one for all replicas: in the data directory, or in the Redis that replicas share. */
+/** Keys of login cookies, in the data directory or in the Redis of all replicas. */
 import { createHmac, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What a login method is: the one interface behind which form, directory, provider, certificate and token look alike. */
+/** Interface of all login methods: form, directory, provider, certificate, token. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
 import type { ListenerKind, RequestState, User } from '../http/request-state.ts'

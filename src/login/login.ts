@@ -1,4 +1,4 @@
-/** The login as the rest of the gateway sees it: request steps that find the user, and what the /auth operations need. */
+/** The login as other parts use it: request steps and `/auth` operations. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'

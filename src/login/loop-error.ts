@@ -1,4 +1,4 @@
-/** The page that ends a login going in circles: what was seen, what may be wrong, and the way to try again. */
+/** Page that ends a redirect loop of a login, with probable causes. */
 import { GatewayError } from '../errors.ts'
 import type { Loop } from './loop-breaker.ts'
 

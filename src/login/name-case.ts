@@ -1,4 +1,4 @@
-/** Identity providers known to ignore case in user names, so that `mark` and `MARK` are one user there. */
+/** Identity providers that ignore case in user names. */
 
 /** `unknown`: the identity provider may have a user `mark` and another one `MARK`. */
 export type NameCase = 'insensitive' | 'unknown'

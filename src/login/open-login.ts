@@ -1,4 +1,4 @@
-/** Puts the login together: the methods that the settings activate, the steps of a request, login page and logout. */
+/** Opens the configured login methods, and connects request steps, login page and logout. */
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,4 +1,4 @@
-/** What an operator may set about the look of pages: name, text and logo, checked and ready to be shown. */
+/** Settings of pages: name, text and logo. */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { type Brand, fairleadBrand } from '../http/page.ts'

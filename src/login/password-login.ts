@@ -1,4 +1,4 @@
-/** Login with user name and password, in a form or as HTTP Basic, against whatever knows the passwords. */
+/** Login with user name and password, by form or HTTP Basic. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { readForm } from '../http/read-form.ts'

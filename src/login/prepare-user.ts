@@ -1,4 +1,4 @@
-/** The last step of every login: reports the user to the permission service, then queries the allowed accounts. */
+/** Last step of every login: reports the user to fiat, loads the allowed accounts. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { GatewayError } from '../errors.ts'
 import type { User } from '../http/request-state.ts'

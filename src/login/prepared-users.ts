@@ -1,4 +1,4 @@
-/** Users who come with every request, as of the last preparation: the permission service is not told and asked each time. */
+/** Cache of users whose credentials come with every request. */
 import { BoundedMap } from '../bounded-map.ts'
 import type { User } from '../http/request-state.ts'
 

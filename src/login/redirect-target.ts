@@ -1,4 +1,4 @@
-/** Decides whether a browser may be sent to an address that came in a query parameter. */
+/** Checks redirect targets from query parameters. */
 import { GatewayError } from '../errors.ts'
 
 export interface UiAddress {

@@ -1,4 +1,4 @@
-/** What happens to every request before its operation: the user is found, the permission service asked, strangers sent away. */
+/** Login steps of every request: finds the user, enforces the login. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { callerOf, isBrowser } from '../http/caller.ts'

@@ -1,4 +1,4 @@
-/** Which request a browser is sent back to after the login. */
+/** The request that a browser returns to after the login. */
 import type { FastifyRequest } from 'fastify'
 import { isNavigation } from '../http/caller.ts'
 

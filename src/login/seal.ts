@@ -1,4 +1,4 @@
-/** Text that only this gateway and its replicas can read and write, for a browser to carry. */
+/** Encrypted text for browsers to carry, readable by all replicas. */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { deriveKey, type LoginKey, type LoginKeys } from './login-keys.ts'
 

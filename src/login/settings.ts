@@ -1,4 +1,4 @@
-/** What an operator may set about the login: who is let in, and by which method. */
+/** Settings of the login. */
 import { z } from 'zod'
 import type { OriginSettings } from '../http/origin.ts'
 import type { ListenerSettings } from '../http/tls/settings.ts'

@@ -1,4 +1,4 @@
-/** The user name of a refused login, kept for the next page in a sealed cookie: addresses and logs must not hold it. */
+/** User name of a refused login, in a sealed cookie for the next page. */
 import type { FastifyBaseLogger } from 'fastify'
 import { readCookies, setCookie } from '../http/cookies.ts'
 import type { RequestState } from '../http/request-state.ts'

@@ -1,4 +1,4 @@
-/** The accounts that a user may write to, as they are stored at login and sent to services. */
+/** Accounts that a user may write to, as stored at login. */
 import type { PermissionView } from './permissions.ts'
 
 /** An account as clouddriver reports it; whatever else it says does not matter here. */

@@ -1,4 +1,4 @@
-/** The client of the permission service: remembers views for some seconds, asks once for many, and reports logins. */
+/** Client of the permission service: caches views, joins concurrent lookups, reports logins. */
 
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'

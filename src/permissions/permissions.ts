@@ -1,4 +1,4 @@
-/** Who may do what, as the rest of the gateway asks: the view of the permission service, cached, and questions about it. */
+/** Permissions as other parts use them: cached views and questions about them. */
 import type { User } from '../http/request-state.ts'
 
 export type Authorization = 'READ' | 'WRITE' | 'EXECUTE' | 'CREATE'

@@ -1,4 +1,4 @@
-/** The synchronisation of roles, which may take minutes in a large installation: one runs at a time for all requests. */
+/** Synchronisation of roles: at most one at a time. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 

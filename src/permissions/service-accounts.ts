@@ -1,4 +1,4 @@
-/** Which service accounts there are, and which of a user's may be used for an application. */
+/** Service accounts, and those that a user may use for an application. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { jsonList } from '../upstreams/answer-form.ts'
 import { anonymousIdentity } from '../upstreams/identity.ts'

@@ -1,4 +1,4 @@
-/** What an operator may set about the permissions that the gateway reads from fiat. */
+/** Settings of the permissions that the gateway reads from fiat. */
 import { z } from 'zod'
 import { milliseconds, withoutEffect } from '../setting.ts'
 

@@ -1,4 +1,4 @@
-/** The switches of an external permission service that operators turn while the gateway runs: read again twice a minute. */
+/** Switches of an external permission service, read again twice a minute. */
 import type { FastifyBaseLogger } from 'fastify'
 
 export interface SwitchPositions {

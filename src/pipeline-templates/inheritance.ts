@@ -1,4 +1,4 @@
-/** What an instance of a pipeline template takes over from it (second schema), and how it names its template. */
+/** Inheritance of pipelines from their template (second schema). */
 import { isObject, type JsonObject, objectOf } from '../json/values.ts'
 import { undecorated } from './references.ts'
 

@@ -1,4 +1,4 @@
-/** Which pipeline template a pipeline is an instance of, in the forms of both template schemas. */
+/** Reference of a pipeline to its template, in both schemas. */
 
 import { fieldAt, type JsonObject } from '../json/values.ts'
 

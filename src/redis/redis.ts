@@ -1,4 +1,4 @@
-/** The Redis or Valkey that replicas share, as the stores that keep something there see it: commands, scripts, a scan. */
+/** Interface of the shared Redis or Valkey: commands, scripts, scan. */
 import { hash } from 'node:crypto'
 
 export interface Redis {

@@ -1,4 +1,4 @@
-/** What an operator may set about the Redis or Valkey that replicas of the gateway share. */
+/** Settings of the Redis or Valkey that replicas share. */
 import { z } from 'zod'
 import { milliseconds, type SettingsReport, withoutEffect } from '../setting.ts'
 import { toRedisTls } from './tls.ts'

@@ -1,4 +1,4 @@
-/** The session cookie as text: what is sent to the browser, and the identifiers found in what a browser sends. */
+/** Parser and formatter of the session cookie. */
 import { readCookies } from '../http/cookies.ts'
 import type { SessionSettings } from './settings.ts'
 

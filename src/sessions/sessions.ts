@@ -1,4 +1,4 @@
-/** Sessions: found by the cookie of a request, started and ended; with limits in time and a short memory in front. */
+/** Sessions: found by cookie, started and ended, with a short cache. */
 import { hash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'

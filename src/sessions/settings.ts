@@ -1,4 +1,4 @@
-/** What an operator may set about sessions and their cookie. */
+/** Settings of sessions and their cookie. */
 import { z } from 'zod'
 import { duration, type SettingsReport, withoutEffect } from '../setting.ts'
 

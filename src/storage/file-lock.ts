@@ -1,4 +1,4 @@
-/** Locks between processes, held on a file; the operating system frees them however the process ends. */
+/** File locks between processes, released by the operating system. */
 import { openPrivateDatabase } from './private-files.ts'
 
 export interface FileLock {

@@ -1,4 +1,4 @@
-/** Secrets in the place of names, such as a path or a request id, recognised by their form. */
+/** Conceals secrets in paths and names, recognised by their form. */
 
 const marks = [
   // API tokens of the gateway itself.

@@ -1,4 +1,4 @@
-/** Log lines for people at a terminal: a short line for each record, without control characters. */
+/** Log records as short lines for terminals, without control characters. */
 import type { styleText } from 'node:util'
 
 type Format = Parameters<typeof styleText>[0]

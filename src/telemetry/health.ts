@@ -1,4 +1,4 @@
-/** Liveness, readiness and health: whether the process runs, whether it may be sent requests, and what it waits for. */
+/** Liveness, readiness and health. */
 import type { FastifyBaseLogger } from 'fastify'
 
 export interface Health {

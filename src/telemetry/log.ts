@@ -1,4 +1,4 @@
-/** The log on standard output, without secrets: JSON lines for programs, short lines for people at a terminal. */
+/** The log on standard output, without secrets, as JSON or short lines. */
 import { styleText } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import pino, { type Logger } from 'pino'

@@ -1,4 +1,4 @@
-/** Gives back what only the start needed: compiled modules and parsed schemas leave much garbage behind. */
+/** Frees memory that only the start needed. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

@@ -1,4 +1,4 @@
-/** Settings of traces, under the names of OpenTelemetry: the environment form of each key is a standard `OTEL_*` variable. */
+/** Settings of traces; environment variables are the standard `OTEL_*`. */
 import { z } from 'zod'
 import { duration, httpAddress, type SettingsReport } from '../setting.ts'
 

@@ -1,4 +1,4 @@
-/** Traces as the rest of the gateway sees them: a span for each request, and one for each call that it causes. */
+/** Interface of traces: a span for each request and each call. */
 import type { IncomingHttpHeaders } from 'node:http'
 
 export interface Tracing {

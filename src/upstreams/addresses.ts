@@ -1,4 +1,4 @@
-/** Where each enabled service is, as the configuration says. */
+/** Address of each enabled service. */
 import { isEmbeddable, type ServiceAddress, type ServiceName, serviceNames } from './services.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 

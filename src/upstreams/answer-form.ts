@@ -1,4 +1,4 @@
-/** The form of a service's answer, judged by its first bytes, so that an answer need not be read to be passed on. */
+/** Form of a service's response, judged by its first bytes. */
 import { constants, gunzipSync } from 'node:zlib'
 import { GatewayError } from '../errors.ts'
 import type { ServiceName } from './services.ts'

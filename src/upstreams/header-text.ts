@@ -1,4 +1,4 @@
-/** Names in HTTP headers: printable ASCII as it is, everything else percent-encoded, so that each name comes back unchanged. */
+/** Names in HTTP headers: printable ASCII, all else percent-encoded. */
 
 const printable = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 const looksEncoded = /%[0-9a-f]{2}/i

@@ -1,4 +1,4 @@
-/** The identity and tracing headers of a call to a service; nothing else of a client's request is passed on. */
+/** Identity and tracing headers of calls to services. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RequestState } from '../http/request-state.ts'
 import { toHeaderText } from './header-text.ts'

@@ -1,4 +1,4 @@
-/** Passes the answer of a service on to the client as a stream: never buffered, never parsed, with back-pressure both ways. */
+/** Streams responses of services to clients, without buffering, with back-pressure. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable, type Transform } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'

@@ -1,4 +1,4 @@
-/** Redirects of services: followed for reads and within the same service only, since identity headers go nowhere else. */
+/** Redirects of services: followed for reads within the same service. */
 import type { Dispatcher } from 'undici'
 
 export const maxRedirects = 5

@@ -1,4 +1,4 @@
-/** How a service says it is. */
+/** Health of a service. */
 import { isPage } from './answer-form.ts'
 import { anonymousIdentity } from './identity.ts'
 import type { ServiceName } from './services.ts'

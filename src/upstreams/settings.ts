@@ -1,4 +1,4 @@
-/** What an operator may set about the services behind the gateway and the HTTP client that calls them. */
+/** Settings of the services and of the HTTP client that calls them. */
 import { z } from 'zod'
 import { httpAddress, milliseconds, port, type SettingsReport, withoutEffect } from '../setting.ts'
 import { isEmbeddable, type ServiceName, serviceNames } from './services.ts'

@@ -1,4 +1,4 @@
-/** One connection pool per service, and the two ways to use it: a call whose answer is read, and a stream that is passed on. */
+/** Connection pools per service, for buffered calls and for streams. */
 import type { Readable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
 import { type Dispatcher, Pool } from 'undici'

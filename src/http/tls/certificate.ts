@@ -1,4 +1,4 @@
-/** What the gateway reads from a certificate: owner, issuer, number, validity, e-mail addresses, extensions. */
+/** Fields of an X.509 certificate: owner, issuer, validity, addresses, extensions. */
 import { X509Certificate } from 'node:crypto'
 import { type DistinguishedName, nameKey } from '../../distinguished-name.ts'
 import { childAt, type Der, DerError, derTag, readChildren, readDer, readInner, readInteger, readOid, readTime } from './der.ts'

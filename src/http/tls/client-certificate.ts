@@ -1,4 +1,4 @@
-/** The certificate that the client of a connection has proved to own, checked against the trusted authorities by TLS. */
+/** The client certificate of a TLS connection, verified by the handshake. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'

@@ -1,4 +1,4 @@
-/** Reads DER, the encoding of certificates, revocation lists and key stores: strictly, without copying, and never beyond the end. */
+/** Strict DER reader for certificates, revocation lists and key stores. */
 
 /** One value; `bytes` includes tag and length, `content` does not. */
 export interface Der {

@@ -1,4 +1,4 @@
-/** Reads keys and certificates from the files that operators have: PEM, PKCS #12; Java's own format is refused with the way out. */
+/** Reads keys and certificates from PEM and PKCS #12 files. */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'

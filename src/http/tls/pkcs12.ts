@@ -1,4 +1,4 @@
-/** Opens PKCS #12 key stores, as current versions of keytool and openssl write them: private keys, their certificates, trusted ones. */
+/** Opens PKCS #12 key stores of keytool and openssl. */
 import { createDecipheriv, createPrivateKey, type KeyObject, pbkdf2Sync, X509Certificate } from 'node:crypto'
 import { childAt, type Der, DerError, derTag, readChildren, readDer, readInner, readInteger, readOid, readText } from './der.ts'
 

@@ -1,4 +1,4 @@
-/** Certificates that no longer count: those on revocation lists (CRL), and those on the block list of the operator. */
+/** Revoked certificates: revocation lists (CRL) and the operator's block list. */
 
 import { type KeyObject, verify } from 'node:crypto'
 import { nameKey, parseName } from '../../distinguished-name.ts'

@@ -1,4 +1,4 @@
-/** What an operator may set about encrypted and additional listeners. */
+/** Settings of encrypted and additional listeners. */
 import { createSecureContext, getCiphers } from 'node:tls'
 import { z } from 'zod'
 import { formatJavaName } from '../../distinguished-name.ts'

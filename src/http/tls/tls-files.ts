@@ -1,4 +1,4 @@
-/** Keeps the encrypted listeners up to date: files that change are read anew, and a file that cannot be used changes nothing. */
+/** Reloads TLS files when they change; an invalid file changes nothing. */
 
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:https'

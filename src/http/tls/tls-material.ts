@@ -1,4 +1,4 @@
-/** Everything that the encrypted listeners need, read from files as one: what is shown, who is trusted, what was withdrawn. */
+/** Everything that encrypted listeners load from files: identity, authorities, revocations. */
 import { statSync } from 'node:fs'
 import type { SecureContextOptions } from 'node:tls'
 import { type Certificate, readCertificate } from './certificate.ts'

@@ -1,4 +1,4 @@
-/** Passwords are kept as Argon2id hashes that carry their own parameters, so that these can be raised later. */
+/** Argon2id hashes of passwords, with their own parameters. */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { GatewayError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-/** The users who log in with a password of this gateway: the file `users.db` in the data directory. */
+/** Users of the login form: the file `users.db` in the data directory. */
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { BoundedMap } from '../../bounded-map.ts'

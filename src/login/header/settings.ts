@@ -1,4 +1,4 @@
-/** What an operator may set about the login by a header that something in front writes. */
+/** Settings of the login by a header of a trusted proxy. */
 import { z } from 'zod'
 import type { SettingsReport } from '../../setting.ts'
 

@@ -1,4 +1,4 @@
-/** Login by Google's Identity-Aware Proxy: each request carries a signed token, and each signature is checked. */
+/** Login by Google's Identity-Aware Proxy: a signed token in each request. */
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'

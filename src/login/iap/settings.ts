@@ -1,4 +1,4 @@
-/** What an operator may set about the login by Google's Identity-Aware Proxy. */
+/** Settings of the login by Google's Identity-Aware Proxy. */
 import { z } from 'zod'
 import { httpAddress, milliseconds, type SettingsReport, withoutEffect } from '../../setting.ts'
 

@@ -1,4 +1,4 @@
-/** Judges a user name and a password by a directory: finds the entry, binds as the user, reads attributes and groups. */
+/** LDAP login: finds the entry, binds as the user, reads attributes and groups. */
 import type { FastifyBaseLogger } from 'fastify'
 import { PresenceFilter } from 'ldapts'
 import { type Connection, DirectoryRefusal, type Entry, isSizeLimit } from '../../directory/connection.ts'

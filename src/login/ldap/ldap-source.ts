@@ -1,4 +1,4 @@
-/** Passwords that a directory checks: how many may wait for it, how long a refusal takes, and what the log says. */
+/** Passwords checked by LDAP: queue, constant time of refusals, log. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { DirectoryRefusal, DirectoryUnreachable } from '../../directory/connection.ts'

@@ -1,4 +1,4 @@
-/** What a directory means when it refuses a password, for the log; and what of it the form may show. */
+/** Reasons of a directory for refusing a password, for log and form. */
 
 /** `expired`: the password has to be changed first. `restricted`: the password is right, and the account may not sign in. */
 export type RefusalNotice = 'expired' | 'restricted'

@@ -1,4 +1,4 @@
-/** What an operator may set about the login against a directory (LDAP, Active Directory). */
+/** Settings of the login against a directory (LDAP, Active Directory). */
 import { z } from 'zod'
 import { belowPrefix, directoryKeys, toDirectorySettings } from '../../directory/settings.ts'
 import { type SettingsReport, withoutEffect } from '../../setting.ts'

@@ -1,4 +1,4 @@
-/** Bearer tokens that programs send: how they are found in a request, and what a JWT among them has to say. */
+/** Bearer tokens of programs: where they are found, and checks of a JWT. */
 import type { IncomingMessage } from 'node:http'
 import { skewSeconds } from './id-token.ts'
 import { LoginFailure } from './login-failure.ts'

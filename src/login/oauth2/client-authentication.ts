@@ -1,4 +1,4 @@
-/** How the gateway proves to a provider which client it is. */
+/** Client authentication at a provider. */
 import * as oauth from 'oauth4webapi'
 import { loadPrivateKey } from './private-key.ts'
 import type { Registration } from './registration.ts'

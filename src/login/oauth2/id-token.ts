@@ -1,4 +1,4 @@
-/** What is checked of an ID token beyond what the library does: times ahead, authorised party, the hash of the access token. */
+/** Checks of an ID token beyond those of the library. */
 import { createHash } from 'node:crypto'
 import { LoginFailure } from './login-failure.ts'
 

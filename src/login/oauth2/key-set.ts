@@ -1,4 +1,4 @@
-/** The keys that a provider signs with: loaded when needed, again when a key is unknown, and not more often than that. */
+/** Signing keys of a provider: cached, reloaded for unknown keys, with a rate limit. */
 import { type CompactVerifyGetKey, compactVerify, createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
 import { LoginFailure } from './login-failure.ts'
 import { type CallProvider, readObject } from './provider-http.ts'

@@ -1,4 +1,4 @@
-/** Why a login failed: for the log; the browser learns only whether a later retry may help. */
+/** Reason of a failed login, for the log. */
 
 export class LoginFailure extends Error {
   /** `unavailable`: the provider does not answer, or failed itself. */

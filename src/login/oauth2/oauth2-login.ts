@@ -1,4 +1,4 @@
-/** Login at an OAuth 2.0 or OpenID Connect provider: the way there and back, and bearer tokens of programs. */
+/** Login at an OAuth 2.0 or OpenID Connect provider, and bearer tokens. */
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../../errors.ts'
 import { callerOf } from '../../http/caller.ts'

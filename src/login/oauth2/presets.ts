@@ -1,4 +1,4 @@
-/** What is known about providers by name, so that an operator gives an identifier, a secret, and perhaps a tenant. */
+/** Presets of known providers. */
 
 /** Names of attributes of the provider; undefined: not mapped. */
 export interface UserMapping {

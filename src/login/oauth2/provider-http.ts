@@ -1,4 +1,4 @@
-/** Calls to a provider: bounded in time and size, never redirected, and a failure of the provider told from a refusal. */
+/** HTTP calls to a provider: bounded, without redirects. */
 import { LoginFailure } from './login-failure.ts'
 
 interface ProviderCall {

@@ -1,4 +1,4 @@
-/** What is known about the server of a provider: what is configured, completed by what its issuer publishes. */
+/** Metadata of a provider: configured values, completed by discovery. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { discover, type ProviderMetadata, WrongIssuer } from './discovery.ts'

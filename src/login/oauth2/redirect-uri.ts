@@ -1,4 +1,4 @@
-/** Fills the template of a redirect address with what the browser sees as the address of the gateway. */
+/** Redirect URIs from a template and the public address. */
 
 interface RedirectPlace {
   readonly baseUrl: string

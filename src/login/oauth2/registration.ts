@@ -1,4 +1,4 @@
-/** What the gateway knows about one provider whose client it is, and how the parts that both generations share are read. */
+/** A client registration at a provider. */
 import type { SettingsReport } from '../../setting.ts'
 import type { NameCase } from '../name-case.ts'
 import {

@@ -1,4 +1,4 @@
-/** What a user of the provider must have to be let in, and how an attribute of the provider is found. */
+/** Required attributes of a provider's users, and look-up of attributes. */
 import { isObject } from '../../json/values.ts'
 import { parseJavaPattern } from '../../setting.ts'
 

@@ -1,4 +1,4 @@
-/** The keys of the login by OAuth 2.0 and OpenID Connect, as operators write them in both generations of Gate. */
+/** Keys of OAuth 2.0 and OpenID Connect, in both generations of Gate. */
 import { z } from 'zod'
 import { milliseconds, type SettingNotes, withoutEffect } from '../../setting.ts'
 

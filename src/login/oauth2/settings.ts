@@ -1,4 +1,4 @@
-/** Turns the keys of both generations into registrations, and says everything that is wrong with them. */
+/** Client registrations from the keys of both generations, with all errors. */
 import type { SettingsReport } from '../../setting.ts'
 import { nameCaseOfProvider } from '../name-case.ts'
 import { type OlderRegistration, toOlderRegistration } from './older-settings.ts'

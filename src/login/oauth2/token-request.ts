@@ -1,4 +1,4 @@
-/** Exchanges a code for tokens, as the standards say it and as some providers do it. */
+/** Exchanges an authorization code for tokens. */
 import * as oauth from 'oauth4webapi'
 import { isObject } from '../../json/values.ts'
 import { type LoginFailure as Failure, LoginFailure, quote } from './login-failure.ts'

@@ -1,4 +1,4 @@
-/** Asks the provider who a token belongs to, and, for GitHub, which organisations that person shows. */
+/** Queries the user-info endpoint, and GitHub for organisations. */
 import { LoginFailure } from './login-failure.ts'
 import { type CallProvider, readObject } from './provider-http.ts'
 import type { Registration } from './registration.ts'

@@ -1,4 +1,4 @@
-/** Writes the request that sends a browser to the identity provider, for both bindings, signed when that is wanted. */
+/** SAML authentication requests for both bindings, signed if configured. */
 import type { KeyObject } from 'node:crypto'
 import { deflateRawSync } from 'node:zlib'
 import { bindings } from './idp-metadata.ts'

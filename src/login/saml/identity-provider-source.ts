@@ -1,4 +1,4 @@
-/** Where the metadata of an identity provider comes from, and how it stays current. */
+/** Metadata of an identity provider, refreshed in the background. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Makes a user of an accepted assertion: names from attributes, roles from values that may hold several, or whole DNs. */
+/** User of an accepted assertion: name from attributes, roles from values or DNs. */
 import { commonNameOf, isDistinguishedName, maskEscapes, parseName } from '../../distinguished-name.ts'
 import type { User } from '../../http/request-state.ts'
 import { findNameObjection } from '../../user-name.ts'

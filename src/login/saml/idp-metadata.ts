@@ -1,4 +1,4 @@
-/** What the metadata of an identity provider says: its name, its keys, and where logins start. */
+/** Parser of an identity provider's metadata: name, keys, login addresses. */
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import { attributeOf, childrenOf, descendantsOf, isElement, parseXml, textOf, type XmlElement } from './xml.ts'
 import { fileLimits, localNameOf, messageLimits, scanTags, type Tag, type XmlLimits } from './xml-scanner.ts'

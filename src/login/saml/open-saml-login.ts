@@ -1,4 +1,4 @@
-/** Opens the login by SAML: reads keys and metadata, and says everything that is wrong with them at once. */
+/** Opens the SAML login: loads keys and metadata, reports all errors at once. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Site } from '../../http/page.ts'
 import type { Keep } from '../../open-parts.ts'

@@ -1,4 +1,4 @@
-/** The pages of a login by SAML: the form that takes the browser to the identity provider, and the words of refusals. */
+/** Pages of the SAML login: the form to the identity provider, refusals. */
 import { createHash } from 'node:crypto'
 import { createPage, escapeHtml, type Page, type Site } from '../../http/page.ts'
 

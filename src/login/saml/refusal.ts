@@ -1,4 +1,4 @@
-/** The reason why a login by SAML is not accepted: for the log, never for the browser. */
+/** Reason of a refused SAML login, for the log only. */
 
 /** Expected with hostile or misconfigured peers, unlike any other error, which is a defect. */
 export class SamlRefused extends Error {

@@ -1,4 +1,4 @@
-/** The keys about SAML that an operator may write: those of all three generations of Gate, and a few of our own. */
+/** Keys of SAML, in all three generations of Gate and Fairlead's own. */
 import { z } from 'zod'
 import { duration, withoutEffect } from '../../setting.ts'
 

@@ -1,4 +1,4 @@
-/** What the keys about SAML amount to: registrations with identity providers, and what is done with their answers. */
+/** Settings of SAML: registrations with identity providers, and rules for responses. */
 import type { z } from 'zod'
 import { parseJavaSearch, type SettingsReport } from '../../setting.ts'
 import type { IdentityMapping } from './identity.ts'

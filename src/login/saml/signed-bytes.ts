@@ -1,4 +1,4 @@
-/** Verifies XML signatures and hands out exactly what was signed: nothing else of a message may be believed. */
+/** Verifies XML signatures and returns exactly the signed bytes. */
 import { createHash, type KeyObject, constants as opensslConstants, sign, verify } from 'node:crypto'
 import { refuseUnless, SamlRefused, show } from './refusal.ts'
 import {

@@ -1,4 +1,4 @@
-/** What is used of the XML libraries. */
+/** Types of the XML libraries, as far as they are used. */
 import type { KeyObject } from 'node:crypto'
 
 export interface XmlNode {

@@ -1,4 +1,4 @@
-/** Linear pass over the markup of an XML text: sets its limits before a library builds anything from it. */
+/** Linear scan of XML markup that enforces limits before parsing. */
 import { SamlRefused } from './refusal.ts'
 
 export interface Tag {

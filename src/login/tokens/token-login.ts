@@ -1,4 +1,4 @@
-/** Login by API token, for programs: each request carries it, and no session comes of it. */
+/** Login by API token, for programs, without a session. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { BoundedMap } from '../../bounded-map.ts'

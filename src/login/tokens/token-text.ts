@@ -1,4 +1,4 @@
-/** How an API token looks: a prefix by which scanners find it, random text, and a checksum that tells a typing mistake. */
+/** Format of an API token: prefix, random text, checksum. */
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 

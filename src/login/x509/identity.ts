@@ -1,4 +1,4 @@
-/** Who a certificate stands for, and which roles it brings. */
+/** User name and roles of a certificate. */
 
 import { commonNameOf, formatJavaName } from '../../distinguished-name.ts'
 import type { Certificate } from '../../http/tls/certificate.ts'

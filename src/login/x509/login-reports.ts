@@ -1,4 +1,4 @@
-/** Tells the permission service about users who come with a certificate: with each request, or once in a while. */
+/** Reports certificate users to the permission service, with debounce. */
 import { BoundedMap } from '../../bounded-map.ts'
 import type { User } from '../../http/request-state.ts'
 import type { Permissions } from '../../permissions/permissions.ts'

@@ -1,4 +1,4 @@
-/** Client certificates that a trusted proxy hands on in a header, in the spellings that proxies have. */
+/** Client certificates in headers of trusted proxies. */
 import type { IncomingMessage } from 'node:http'
 import { readCertificate } from '../../http/tls/certificate.ts'
 import type { ConnectionCertificate } from '../../http/tls/client-certificate.ts'

@@ -1,4 +1,4 @@
-/** What an operator may set about the login by client certificate. */
+/** Settings of the login by client certificate. */
 import { z } from 'zod'
 import type { OriginSettings } from '../../http/origin.ts'
 import type { ListenerSettings } from '../../http/tls/settings.ts'
