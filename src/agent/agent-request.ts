@@ -11,7 +11,7 @@ export interface AgentRequest {
   readonly socketPath: string
   readonly method: 'GET' | 'PUT' | 'POST'
   readonly path: string
-  readonly body?: string
+  readonly body?: string | undefined
   /** Ends the request. */
   readonly signal: AbortSignal
 }

@@ -136,7 +136,6 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
   async function follow(): Promise<never> {
     const session = new AbortController()
     const end = AbortSignal.any([session.signal, closing.signal])
-    latest = undefined
     try {
       return await Promise.race([watchObserved(end), keepSending(end)])
     } finally {
@@ -146,13 +145,17 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
 
   async function watchObserved(end: AbortSignal): Promise<never> {
     const poll = askUntil(end, waitMs + answerMs)
-    for (;;) {
-      const { text } = await poll('GET', `/observed?after=${latest?.sequence ?? 0}&waitMs=${waitMs}`)
+    for (let sequence = 0; ; ) {
+      const { text } = await poll('GET', `/observed?after=${sequence}&waitMs=${waitMs}`)
       end.throwIfAborted()
       const state = JSON.parse(text) as ObservedState
-      const isNew = state.sequence !== latest?.sequence
-      latest = state
-      if (isNew) tell()
+      // A new agent knows of no instance until it has the desired state; what was known before is closer to the truth.
+      const isMeaningful = state.revision > 0 || desired === undefined
+      if (isMeaningful && state.sequence !== sequence) {
+        latest = state
+        tell()
+      }
+      sequence = state.sequence
     }
   }
 

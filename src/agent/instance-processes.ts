@@ -61,24 +61,31 @@ export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = 
 /**
  * Sends SIGTERM, and SIGKILL to what remains after `graceMs`; with 0, SIGKILL at once.
  *
- * @returns processes that could not be ended
+ * @returns processes that were sent SIGKILL, and those that even so are still there
  */
-export async function endProcesses(owner: ProcessOwner, table: ProcessTable, graceMs: number): Promise<number> {
+export async function endProcesses(
+  owner: ProcessOwner,
+  table: ProcessTable,
+  graceMs: number,
+): Promise<{ readonly killed: number; readonly left: number }> {
   const endMs = performance.now() + graceMs
   if (graceMs > 0) for (const { pid } of findMembers(owner, table)) signalProcess(pid, 'SIGTERM')
   for (let pauseMs = 10; performance.now() < endMs; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-    if (findMembers(owner, table, table.recent(pauseMs)).length === 0) return 0
+    if (findMembers(owner, table, table.recent(pauseMs)).length === 0) return { killed: 0, left: 0 }
     await sleep(Math.min(pauseMs, Math.max(1, endMs - performance.now())))
   }
+  const killed = new Set<number>()
   for (let round = 0; round < killRounds; round += 1) {
-    if (killAll(owner, table) === 0) return 0
+    const found = killAll(owner, table)
+    if (found.size === 0) return { killed: killed.size, left: 0 }
+    for (const pid of found) killed.add(pid)
     await sleep(round === 0 ? 5 : killPauseMs)
   }
-  return findMembers(owner, table).length
+  return { killed: killed.size, left: findMembers(owner, table).length }
 }
 
 /** Stopped processes start no others, so they are stopped until no new ones are found, then killed together. */
-function killAll(owner: ProcessOwner, table: ProcessTable): number {
+function killAll(owner: ProcessOwner, table: ProcessTable): Set<number> {
   const stopped = new Set<number>()
   for (let round = 0; round < freezeRounds; round += 1) {
     const fresh = findMembers(owner, table).filter(({ pid }) => !stopped.has(pid))
@@ -89,5 +96,5 @@ function killAll(owner: ProcessOwner, table: ProcessTable): number {
     }
   }
   for (const pid of stopped) signalProcess(pid, 'SIGKILL')
-  return stopped.size
+  return stopped
 }

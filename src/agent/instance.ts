@@ -482,7 +482,8 @@ export class Instance {
   }
 
   async #endAll(graceMs: number): Promise<void> {
-    const left = await endProcesses(this.#owner(), this.#context.table, graceMs)
+    const { killed, left } = await endProcesses(this.#owner(), this.#context.table, graceMs)
+    if (killed > 0 && graceMs > 0) this.#note(`It did not end within ${formatDuration(graceMs)} after SIGTERM, and was killed.`)
     if (left > 0) this.#note(`${left} of its processes cannot be ended: they run as another user, or hang in the kernel.`)
   }
 

@@ -1,34 +1,237 @@
-/** The agent keeps programs running, runs commands once, and says in words what became of them. */
+/** The agent keeps programs running, runs commands once, and goes on after its own end. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { openTestAgent, toInstance } from '../support/agent.ts'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { askAgent } from '../../src/agent/agent-request.ts'
+import { openAgent } from '../../src/agent/client.ts'
+import type { ObservedInstance } from '../../src/agent/protocol.ts'
+import { restartPauseMs } from '../../src/agent/restart-pause.ts'
+import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
+import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
-test('a program runs until it is no longer desired', async (t) => {
-  const agent = openTestAgent(t)
-  await agent.desire([toInstance('greeter', ['sh', '-c', 'echo hello; exec sleep 1000'])])
-  const { pid } = await agent.until('greeter', ({ phase }) => phase === 'ready')
-  assert.deepEqual(
-    agent.processes().map((entry) => entry.pid),
-    [pid],
-  )
-  const text = await waitFor(async () => (await agent.client.console('greeter', 1000)) || undefined, 'the console')
-  assert.equal(text, 'hello\n')
+const isReady = ({ phase }: ObservedInstance) => phase === 'ready'
+const isEnded = ({ phase }: ObservedInstance) => phase === 'ended'
 
-  await agent.desire([])
-  await waitUntil(() => agent.instance('greeter') === undefined, 'the removal of the instance')
-  assert.deepEqual(agent.processes(), [])
+test('programs', async (t) => {
+  const agent = openTestAgent(t)
+  const content = createContent(t)
+
+  await t.test('a program runs until it is no longer desired', async () => {
+    await agent.desire([toInstance('greeter', ['sh', '-c', 'echo hello; exec sleep 1000'])])
+    const { pid } = await agent.until('greeter', isReady)
+    assert.deepEqual(
+      agent.processes().map((entry) => entry.pid),
+      [pid],
+    )
+    assert.equal(await consoleOf(agent, 'greeter', /\n/), 'hello\n')
+    await agent.desire([])
+    await waitUntil(() => agent.instance('greeter') === undefined, 'the removal of the instance')
+    assert.deepEqual(agent.processes(), [])
+  })
+
+  await t.test('a program gets its own environment and limits', async () => {
+    const environment = { GREETING: 'hello', PATH: '/usr/bin:/bin' }
+    const limits = { memoryBytes: undefined, processes: 10, openFiles: 64, diskBytes: 1024, consoleBytes: 1024 }
+    const command = ['sh', '-c', 'ulimit -n; env | sort; exec sleep 1000']
+    await agent.desire([toInstance('limited', command, { program: { environment, limits } })])
+    const { enforcement } = await agent.until('limited', isReady)
+    assert.equal(enforcement.openFiles, 'prlimit')
+    assert.equal(enforcement.disk, 'watched')
+    assert.equal(enforcement.memory, 'none')
+    const [files, ...variables] = (await consoleOf(agent, 'limited', /PWD.*\n/)).trim().split('\n')
+    assert.equal(files, '64')
+    const names = variables.map((variable) => variable.split('=')[0])
+    assert.deepEqual(
+      names.filter((name) => !['_', 'OLDPWD', 'SHLVL', 'LANG'].includes(name ?? '')),
+      ['FAIRLEAD_PROCESS', 'GREETING', 'HOME', 'PATH', 'PWD'],
+    )
+  })
+
+  await t.test('a restart in place keeps the working directory, and the content stays as it is', async () => {
+    const program = toInstance('counter', ['./count'], { program: { content } })
+    await agent.desire([program])
+    assert.equal(await consoleOf(agent, 'counter', /\n/), 'start 1\n')
+    await agent.desire([{ ...program, generation: 2 }])
+    assert.equal(await consoleOf(agent, 'counter', /2\n/), 'start 1\nstart 2\n')
+    assert.equal(readFileSync(join(content, 'starts'), 'utf8'), '')
+  })
+
+  await t.test('a program runs as the user it is given', { skip: process.getuid?.() !== 0 }, async () => {
+    const user = { uid: 65_534, gid: 65_534 }
+    const command = ['sh', '-c', 'id -u; id -G; touch new && ls -ln "$PWD"/new | cut -d" " -f3; exec sleep 1000']
+    await agent.desire([toInstance('other', command, { program: { user } })])
+    assert.equal(await consoleOf(agent, 'other', /\n.*\n.*\n/), '65534\n65534\n65534\n')
+    assert.equal(statSync(join(agent.dataDir, 'instances/other/record.json')).mode & 0o077, 0)
+  })
+
+  await t.test('a program is ready while its probe succeeds', async () => {
+    const server = createServer((_request, answer) => answer.writeHead(existsSync(join(content, 'down')) ? 500 : 200).end())
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    const { port } = server.address() as { port: number }
+    const readiness = { kind: 'http', host: '127.0.0.1', port, path: '/', intervalMs: 20, timeoutMs: 10_000 } as const
+    await agent.desire([toInstance('probed', ['sleep', '1000'], { readiness })])
+    await agent.until('probed', isReady)
+    writeFileSync(join(content, 'down'), '')
+    const { reason } = await agent.until('probed', ({ phase }) => phase === 'unready')
+    assert.equal(reason, `It was ready, and now GET / on port ${port} is answered with status 500.`)
+    rmSync(join(content, 'down'))
+    await agent.until('probed', isReady)
+    await agent.desire([])
+    server.close()
+  })
+
+  await t.test('an id that would leave the folder of instances is rejected', async () => {
+    agent.client.setDesired({ revision: 1_000, instances: [toInstance('../../etc', ['true'])], loadBalancers: [] })
+    await waitUntil(() => agent.client.problem() !== undefined, 'a problem')
+    assert.match(agent.client.problem() ?? '', /The agent rejects revision 1000 of the desired state: .*"\.\.\/\.\.\/etc"/)
+    await agent.desire([])
+    assert.equal(agent.client.problem(), undefined)
+  })
+
+  await t.test('an older desired state is refused with the current revision', async () => {
+    const { revision = 0 } = agent.client.observed() ?? {}
+    const answer = await ask(agent.dataDir, 'PUT', '/desired', { revision: revision - 1, instances: [], loadBalancers: [] })
+    assert.deepEqual([answer.status, JSON.parse(answer.text)], [409, { revision }])
+  })
+})
+
+test('commands', async (t) => {
+  const agent = openTestAgent(t)
+  const once = { restart: 'once' } as const
+  await agent.desire([
+    toInstance('succeeds', ['sh', '-c', 'echo done'], once),
+    toInstance('fails', ['sh', '-c', 'sleep 1000 & exit 3'], once),
+    toInstance('crashes', ['sh', '-c', 'kill -SEGV $$'], once),
+    toInstance('hangs', ['sh', '-c', 'sleep 1000'], { ...once, timeLimitMs: 200 }),
+    toInstance('waits', ['sh', '-c', 'while [ ! -e go ]; do sleep 0.05; done; echo went; exit 7'], once),
+  ])
+
+  await t.test('a command reports its exit code and keeps its console', async () => {
+    const { exitCode, signal, reason, pid } = await agent.until('succeeds', isEnded)
+    assert.deepEqual([exitCode, signal, pid], [0, undefined, undefined])
+    assert.match(reason ?? '', /^It ended with exit code 0, .* after its start\.$/)
+    assert.equal(await agent.client.console('succeeds', 100), 'done\n')
+  })
+
+  await t.test('a command that fails leaves no process behind', async () => {
+    assert.equal((await agent.until('fails', isEnded)).exitCode, 3)
+    assert.equal((await agent.until('crashes', isEnded)).signal, 'SIGSEGV')
+  })
+
+  await t.test('a command is ended at its time limit', async () => {
+    assert.equal((await agent.until('hangs', isEnded)).reason, 'It was ended after its time limit of 200 ms.')
+  })
+
+  await t.test('the end of a command is known to the next agent', async () => {
+    await agent.until('waits', isReady)
+    await agent.kill()
+    writeFileSync(join(agent.dataDir, 'instances/waits/work/go'), '')
+    const { exitCode, events } = await agent.until('waits', isEnded)
+    assert.equal(exitCode, 7)
+    assert.equal(events.filter(({ text }) => text.startsWith('Started')).length, 1)
+    assert.equal(await agent.client.console('waits', 100), 'went\n')
+    assert.equal((await agent.until('fails', isEnded)).exitCode, 3)
+    assert.equal((await agent.until('hangs', isEnded)).reason, 'It was ended after its time limit of 200 ms.')
+    assert.deepEqual(agent.processes(), [])
+  })
 })
 
 test('programs survive the end of their agent, and the next one adopts them', async (t) => {
   const agent = openTestAgent(t)
   await agent.desire([toInstance('writer', ['sh', '-c', 'while :; do echo line; sleep 0.02; done'])])
-  const before = await agent.until('writer', ({ phase }) => phase === 'ready')
+  const first = await agent.until('writer', isReady)
   await agent.kill()
-  const after = await agent.until('writer', ({ events }) => events.some(({ text }) => text.startsWith('Adopted')))
-  assert.equal(after.pid, before.pid)
-  assert.equal(after.restarts, 0)
-  const lines = async () => (await agent.client.console('writer', 60_000))?.length ?? 0
-  const count = await lines()
-  await waitUntil(async () => (await lines()) > count, 'more output')
+  const adopted = await agent.until('writer', ({ events }) => events.some(({ text }) => text.startsWith('Adopted')))
+  assert.deepEqual([adopted.pid, adopted.startedAt, adopted.restarts], [first.pid, first.startedAt, 0])
+  const length = async () => (await agent.client.console('writer', 60_000))?.length ?? 0
+  const before = await length()
+  await waitUntil(async () => (await length()) > before, 'more output')
+
+  process.kill(first.pid as number, 'SIGKILL')
+  const second = await agent.until('writer', ({ phase, pid }) => phase === 'ready' && pid !== first.pid)
+  assert.equal(second.restarts, 1)
+  assert.match(
+    second.reason ?? '',
+    /^It was started again once\. It ended while no agent watched it, so its exit code is unknown/,
+  )
 })
+
+test('agents of two data directories do not disturb each other', async (t) => {
+  const [one, other] = [openTestAgent(t), openTestAgent(t)]
+  await Promise.all([one, other].map((agent) => agent.desire([toInstance('same', ['sleep', '1000'])])))
+  const [, { pid }] = await Promise.all([one.until('same', isReady), other.until('same', isReady)])
+  await one.kill()
+  await one.desire([])
+  await waitUntil(() => one.client.observed()?.instances.length === 0, 'the removal of the instance')
+  await one.client.close()
+  await ask(one.dataDir, 'POST', '/stop')
+  assert.equal(other.instance('same')?.pid, pid)
+  assert.equal(other.processes().length, 1)
+})
+
+test('an agent ends everything before it stops', async (t) => {
+  const agent = openTestAgent(t)
+  await agent.desire([toInstance('one', ['sleep', '1000']), toInstance('two', ['sh', '-c', 'setsid sleep 1000 & sleep 1000'])])
+  await agent.until('two', isReady)
+  await agent.client.close()
+  assert.equal((await ask(agent.dataDir, 'POST', '/stop')).status, 200)
+  assert.deepEqual(agent.processes(), [])
+  assert.deepEqual(readdirSync(join(agent.dataDir, 'instances')), [])
+})
+
+test('an agent that speaks another protocol hands over', async (t) => {
+  const dataDir = createFolder('agent')
+  const asked: string[] = []
+  const former = createServer((request, answer) => {
+    asked.push(`${request.method} ${request.url}`)
+    if (request.method === 'POST') former.close()
+    answer.end(JSON.stringify({ protocol: 0, version: '0.0.1', pid: process.pid }))
+  })
+  t.after(() => former.close())
+  await new Promise<void>((listening) => former.listen(join(dataDir, 'agent.sock'), listening))
+  const agent = openTestAgent(t, { dataDir })
+  await agent.desire([toInstance('one', ['sleep', '1000'])])
+  await agent.until('one', isReady)
+  assert.deepEqual(asked.slice(0, 2), ['GET /', 'POST /hand-over'])
+})
+
+test('without anything to run, no agent is started', async (t) => {
+  const dataDir = createFolder('agent')
+  t.after(() => removeFolder(dataDir))
+  const client = openAgent({ dataDir, log: silentLog, version: '0.0.0-test' })
+  client.setDesired({ revision: 1, instances: [], loadBalancers: [] })
+  assert.equal(await client.console('none', 10), undefined)
+  await client.close()
+  assert.deepEqual(readdirSync(dataDir), [])
+})
+
+test('pauses between starts grow up to half a minute', () => {
+  const pauses = [1, 2, 3, 9, 10, 1_000].map(restartPauseMs)
+  assert.deepEqual(pauses, [100, 200, 400, 25_600, 30_000, 30_000])
+})
+
+function createContent(t: TestContext): string {
+  const folder = createFolder('content')
+  t.after(() => removeFolder(folder))
+  mkdirSync(join(folder, 'below'), { mode: 0o555 })
+  writeFileSync(join(folder, 'starts'), '')
+  const script = '#!/bin/sh\necho >> starts\nset -- $(wc -l < starts)\necho "start $1"\nexec sleep 1000\n'
+  writeFileSync(join(folder, 'count'), script)
+  chmodSync(join(folder, 'count'), 0o755)
+  return folder
+}
+
+function consoleOf({ client }: TestAgent, id: string, complete: RegExp): Promise<string> {
+  return waitFor(async () => {
+    const text = await client.console(id, 10_000)
+    return text !== undefined && complete.test(text) ? text : undefined
+  }, `the console of ${id}`)
+}
+
+function ask(dataDir: string, method: 'PUT' | 'POST', path: string, body?: object) {
+  const signal = AbortSignal.timeout(120_000)
+  return askAgent({ socketPath: join(dataDir, 'agent.sock'), method, path, signal, body: body && JSON.stringify(body) })
+}

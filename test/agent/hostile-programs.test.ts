@@ -1,0 +1,163 @@
+/** Programs that misbehave: each ends in a state that is explained in words, and none leaves a process behind. */
+import assert from 'node:assert/strict'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { DesiredInstance, ObservedInstance, Probe } from '../../src/agent/protocol.ts'
+import { openTestAgent, type TestAgent, toInstance } from '../support/agent.ts'
+import { freePort } from '../support/free-port.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+interface HostileProgram {
+  readonly title: string
+  readonly instance: DesiredInstance
+  /** The state that it reaches. */
+  readonly reaches: (instance: ObservedInstance) => boolean
+  readonly check?: (agent: TestAgent, instance: ObservedInstance) => void | Promise<void>
+}
+
+const mebibyte = 1024 * 1024
+const [port, otherPort] = [await freePort(), await freePort()]
+const probe = { host: '127.0.0.1', port, intervalMs: 20, timeoutMs: 10_000 } as const
+const httpProbe: Probe = { ...probe, kind: 'http', path: '/health' }
+
+/** A server on a free port of its own, and what it answers. */
+const serverElsewhere = `require('node:http').createServer((_, answer) => answer.writeHead(503).end()).listen(0, '127.0.0.1')`
+const serverBroken = serverElsewhere.replace('listen(0', `listen(${port}`)
+
+function says(pattern: RegExp): HostileProgram['reaches'] {
+  return ({ reason, events }) => pattern.test(reason ?? '') || events.some(({ text }) => pattern.test(text))
+}
+
+const hostilePrograms: HostileProgram[] = [
+  {
+    title: 'that ends again and again is started with growing pauses',
+    instance: toInstance('ends', ['sh', '-c', 'exit 3']),
+    reaches: ({ phase, restarts, exitCode, reason }) =>
+      phase === 'waiting' &&
+      restarts >= 3 &&
+      exitCode === 3 &&
+      /^It ended with exit code 3, .* after its start\. It is started again after .*\.$/.test(reason ?? ''),
+  },
+  {
+    title: 'that becomes ready and dies says how often',
+    instance: toInstance('dies', ['sh', '-c', 'sleep 0.3; kill -SEGV $$']),
+    reaches: ({ phase, reason }) =>
+      phase === 'ready' && /^It was started again \d+ times\. It was ended by SIGSEGV, .* after its start\.$/.test(reason ?? ''),
+  },
+  {
+    title: 'that listens on another port is told so',
+    instance: toInstance('elsewhere', [process.execPath, '-e', serverElsewhere], {
+      readiness: { ...httpProbe, port: otherPort },
+    }),
+    reaches: ({ phase, reason }) =>
+      phase === 'starting' &&
+      /^It did not become ready within 200 ms: nothing listens on port \d+; it listens on port \d+ instead\.$/.test(reason ?? ''),
+  },
+  {
+    title: 'that never becomes ready says what its probe gets',
+    instance: toInstance('broken', [process.execPath, '-e', serverBroken], { readiness: httpProbe }),
+    reaches: ({ phase, reason }) =>
+      phase === 'starting' && /GET \/health on port \d+ is answered with status 503/.test(reason ?? ''),
+  },
+  {
+    title: 'that fills its disk is ended and starts again with an empty one',
+    instance: toInstance(
+      'fills',
+      ['sh', '-c', '[ -e big ] && echo still full; head -c 3000000 /dev/zero > big; exec sleep 1000'],
+      {
+        program: { limits: { ...noLimits(), diskBytes: mebibyte } },
+      },
+    ),
+    reaches: (instance) =>
+      instance.phase === 'ready' &&
+      instance.restarts > 0 &&
+      says(/^Its working directory exceeded its limit of 1 MiB, and it was ended\./)(instance),
+    check: async ({ client }, { id }) => assert.equal(await client.console(id, 1000), ''),
+  },
+  {
+    title: 'that writes 100 MB in a second keeps the newest of it',
+    instance: toInstance('chatters', ['sh', '-c', 'head -c 100000000 /dev/zero; echo the end; exec sleep 1000'], {
+      program: { limits: { ...noLimits(), consoleBytes: mebibyte } },
+    }),
+    reaches: says(/^It writes faster than its console of 1 MiB can hold; older output is dropped\.$/),
+    async check(agent, { id }) {
+      await waitUntil(async () => (await agent.client.console(id, 100))?.endsWith('the end\n') ?? false, 'the newest output')
+      const folder = join(agent.dataDir, 'instances', id)
+      const consoles = () => readdirSync(folder).filter((name) => name.startsWith('console'))
+      await waitUntil(() => consoles().every((name) => statSync(join(folder, name)).size <= mebibyte / 2), 'the bound')
+    },
+  },
+  {
+    title: 'that needs too much memory is ended',
+    instance: toInstance('grows', ['sh', '-c', 'head -c 60000000 /dev/zero | tail -c 59999999 | sleep 1000'], {
+      program: { limits: { ...noLimits(), memoryBytes: 20 * mebibyte } },
+    }),
+    reaches: says(/^It (used \d.* MiB of memory, more than|needed more memory than) its limit of 20 MiB/),
+  },
+  {
+    title: 'that starts too many processes is ended',
+    instance: toInstance('multiplies', ['sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9; do sleep 1000 & done; wait'], {
+      program: { limits: { ...noLimits(), processes: 5 } },
+    }),
+    reaches: says(/^It had 10 processes, more than its limit of 5, and was ended\./),
+  },
+  {
+    title: 'that goes to the background is told to stay',
+    instance: toInstance('daemon', ['sh', '-c', 'setsid sleep 1000 & setsid sleep 1000 & sleep 0.1']),
+    reaches: says(/exit code 0.* a program has to stay in the foreground\./),
+  },
+  {
+    title: 'that does not exist fails at once',
+    instance: toInstance('missing', ['no-such-program']),
+    reaches: ({ phase, reason }) => phase === 'failed' && /^The program "no-such-program" was not found/.test(reason ?? ''),
+  },
+  {
+    title: 'whose content is missing fails at once',
+    instance: toInstance('empty', ['true'], { program: { content: '/no/such/image' } }),
+    reaches: ({ phase, reason }) => phase === 'failed' && reason === 'The folder of its content, /no/such/image, does not exist.',
+  },
+  {
+    title: 'that may not be executed fails at once',
+    instance: toInstance('forbidden', ['/etc/passwd']),
+    reaches: ({ phase, reason }) => phase === 'failed' && /^The program "\/etc\/passwd" may not be executed/.test(reason ?? ''),
+  },
+]
+
+function noLimits(): DesiredInstance['program']['limits'] {
+  return { memoryBytes: undefined, processes: undefined, openFiles: undefined, diskBytes: undefined, consoleBytes: 64 * 1024 }
+}
+
+test('programs that misbehave', async (t) => {
+  const agent = openTestAgent(t)
+  await agent.desire(hostilePrograms.map(({ instance }) => instance))
+  for (const { title, instance, reaches, check } of hostilePrograms) {
+    await t.test(`a program ${title}`, async () => {
+      const found = await agent.until(instance.id, reaches)
+      await check?.(agent, found)
+    })
+  }
+  await t.test('none of them leaves a process or a file behind', async () => {
+    await agent.desire([])
+    await waitUntil(() => agent.client.observed()?.instances.length === 0, 'the removal of all')
+    assert.deepEqual(agent.processes(), [])
+    assert.deepEqual(readdirSync(join(agent.dataDir, 'instances')), [])
+  })
+})
+
+test('a program that ignores SIGTERM is killed with all it has started', async (t) => {
+  const agent = openTestAgent(t)
+  const command = ['sh', '-c', 'trap "" TERM; setsid sh -c "sleep 1000; sleep 1000" & while :; do sleep 0.05; done']
+  const stubborn = toInstance('stubborn', command, { stopGraceMs: 300 })
+  await agent.desire([stubborn])
+  const { pid } = await agent.until('stubborn', ({ phase }) => phase === 'ready')
+  await waitUntil(() => agent.processes().length >= 4, 'its children')
+  await agent.desire([{ ...stubborn, generation: 2 }])
+  const again = await agent.until('stubborn', ({ phase, generation }) => phase === 'ready' && generation === 2)
+  assert.notEqual(again.pid, pid)
+  assert.ok(again.events.some(({ text }) => text === 'It did not end within 300 ms after SIGTERM, and was killed.'))
+  await waitUntil(() => agent.processes().length >= 4, 'its new children')
+  await agent.desire([])
+  await waitUntil(() => agent.client.observed()?.instances.length === 0, 'its removal')
+  assert.deepEqual(agent.processes(), [])
+})
