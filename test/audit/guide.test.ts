@@ -13,7 +13,7 @@ import { documentedUser, startRedis } from '../support/redis.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { askEvents, temporaryFolder } from './support.ts'
 
-const root = resolve(import.meta.dirname, '../../..')
+const root = resolve(import.meta.dirname, '../..')
 const guide = readFileSync(join(root, 'docs/guides/audit.md'), 'utf8')
 const headers = basic('operator', 'secret')
 const users = { spring: { security: { user: { name: 'operator', password: 'secret' } } } }
