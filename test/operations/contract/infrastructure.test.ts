@@ -199,7 +199,7 @@ test('an encoded slash in the name of a job is refused', async (t) => {
   assert.deepEqual(platform.calls(), [])
 })
 
-test('the log of a bake is JSON, or a page for browsers', async (t) => {
+test('bakery-scenario 26: the log of a bake is JSON, or a page for browsers', async (t) => {
   const platform = await startServices(t, { 'rosco GET /api/v1/east/logs/b1': { logsContent: '<script>1 & 2</script>' } })
   const get = (accept?: string) => platform.ask('GET /bakery/logs/east/b1', undefined, accept === undefined ? {} : { accept })
   assert.equal((await get()).body, '<pre><script>1 & 2</script></pre>')
@@ -211,7 +211,7 @@ test('the log of a bake is JSON, or a page for browsers', async (t) => {
   assert.equal(plain.body, '<pre><script>1 & 2</script></pre>')
 })
 
-test('a bake without a log is 404', async (t) => {
+test('bakery-scenario 26: a bake without a log is 404', async (t) => {
   const platform = await startServices(t, { 'rosco GET /api/v1/east/logs/b1': { id: 'b1' } })
   assert.equal((await platform.ask('GET /bakery/logs/east/b1')).status, 404)
 })
@@ -228,7 +228,7 @@ test('configured base images replace only the list of the bakery', async (t) => 
   assert.deepEqual((await platform.ask('GET /bakery/options/docker')).body, { cloudProvider: 'docker' })
 })
 
-test('without a bakery the configured base images are answered', async (t) => {
+test('bakery-scenario 27: without a bakery the configured base images are listed', async (t) => {
   const own = { cloudProvider: 'docker', baseImages: [] }
   const platform = await startServices(t, {}, { services: { rosco: { enabled: false, defaults: { bakeOptions: [own] } } } })
   assert.deepEqual((await platform.ask('GET /bakery/options/docker')).body, own)

@@ -58,7 +58,7 @@ test('numbers of the definition and the trigger keep every digit', async (t) => 
   assert.match(body, /98765432109876543210/)
 })
 
-test('a required parameter needs a value or a default', async (t) => {
+test('events-scenario 7: a required parameter needs a value or a default', async (t) => {
   const parameterConfig = [
     { name: 'env', required: true },
     { name: 'size', required: true, default: '3' },

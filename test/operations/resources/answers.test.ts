@@ -21,7 +21,7 @@ const missing = [
   ['GET /v3/builds/ci-main/build/7?job=a', /The build ci-main, 7, a is not known/],
 ] as const
 
-test('what does not exist is named in the 404', async (t) => {
+test('builds-scenario 26: what does not exist is named in the 404', async (t) => {
   const platform = await startPlatform(t)
   for (const [line, fragment] of missing) {
     await t.test(line, async () => {

@@ -163,7 +163,7 @@ for (const [service, line, path] of [
   })
 }
 
-test('a valid timer expression is described', async (t) => {
+test('events-scenario 26: a valid timer expression is described', async (t) => {
   const answers = { 'GET /echo/validateCronExpression': { response: 'valid', description: 'at noon' } }
   const platform = await startPlatform(t, { answers })
   const answer = await platform.ask('GET /cron/validate?expression=0%200%2012%20*%20*%20%3F')

@@ -19,7 +19,7 @@ const particular: Readonly<Record<string, unknown>> = {
   getBuildUsingGET1: {},
 }
 
-test('operations without their service answer an empty list or 404', async (t) => {
+test('builds-scenario 27: operations of a disabled service answer empty or 404', async (t) => {
   const platform = await startPlatform(t, { off: serviceNames })
   for (const row of rows) {
     const service = row.call.split(' ')[0] as ServiceName
