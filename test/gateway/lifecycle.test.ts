@@ -255,7 +255,7 @@ test('embedded back ends that die restart; reads wait for them', async (t) => {
   const saved = await fetch(`${url}/pipelines`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ application: 'web', name: 'main', stages: [{ refId: '1', type: 'deploy' }] }),
+    body: JSON.stringify({ application: 'web', name: 'main', stages: [{ refId: '1', type: 'gremlin' }] }),
   })
   assert.equal(saved.status, 200, await saved.text())
 
@@ -280,7 +280,7 @@ test('embedded back ends that die restart; reads wait for them', async (t) => {
   const { level, service, application, types } = lines[warned] ?? {}
   assert.deepEqual(
     { level, service, application, types },
-    { level: 40, service: 'front50', application: 'web', types: ['deploy'] },
+    { level: 40, service: 'front50', application: 'web', types: ['gremlin'] },
   )
 })
 
