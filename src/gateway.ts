@@ -127,7 +127,7 @@ async function openServices({ config, log, workerFile, version, metrics, keep }:
   keep({ close: () => lock.release() })
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, socketPath)
-  const embedded = keep(embedServices({ config, log, workerFile, services, socketPath }))
+  const embedded = keep(embedServices({ config, log, version, workerFile, services, socketPath }))
   const tracing = config.telemetry.tracing && keep((await loadTracing())(config.telemetry.tracing, version, log))
   const toUpstreams = [config.upstreams, services, metrics.upstreamAnswered, tracing?.startCall] as const
   const upstreams = keep(openUpstreams(...toUpstreams))
@@ -395,21 +395,31 @@ async function loadTracing(): Promise<typeof openTracing> {
   return (await import('./telemetry/open-tracing.ts')).openTracing
 }
 
-interface EmbeddingOptions extends Pick<GatewayOptions, 'config' | 'log' | 'workerFile'> {
+interface EmbeddingOptions extends Pick<GatewayOptions, 'config' | 'log' | 'version' | 'workerFile'> {
   services: Partial<Record<ServiceName, ServiceAddress>>
   socketPath: string
 }
 
 /** Starts the worker of the embedded back ends, if there are any. */
-function embedServices({ config, log, workerFile, services, socketPath }: EmbeddingOptions): Embedded | undefined {
+function embedServices({ config, log, version, workerFile, services, socketPath }: EmbeddingOptions): Embedded | undefined {
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
-  const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, limits } = config.backends
+  const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, infrastructure, limits } = config.backends
   // Without logins there are no permission checks, here as in the gateway.
   const authorization = services.fiat !== undefined && !config.login.anonymous
   const { maxBytes, maxValues } = config.http.bodies.known
   const bodies = { maxBytes, maxValues }
-  const settings = { adminRoles, timeZone, serviceAccounts, authorization, permissions, bodies, limits }
+  const settings = {
+    adminRoles,
+    timeZone,
+    serviceAccounts,
+    authorization,
+    permissions,
+    infrastructure,
+    bodies,
+    limits,
+    version,
+  }
   return startEmbedded({
     dataDir,
     socketPath,

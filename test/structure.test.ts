@@ -36,7 +36,17 @@ const layers = [
 ]
 
 /** Embedded back ends; what they share lies beside them, so all of them may import from `backends/`. */
-const backendLayers = ['definitions', 'events', 'orchestration', 'infrastructure', 'builds', 'bakery', 'permissions', 'regex']
+const backendLayers = [
+  'definitions',
+  'events',
+  'orchestration',
+  'infrastructure',
+  'builds',
+  'bakery',
+  'permissions',
+  'images',
+  'regex',
+]
 
 interface Import {
   readonly from: string

@@ -11,6 +11,8 @@ export interface Access {
   readonly accounts: string[]
   readonly isAdmin: boolean
   mayOnApplication(application: string, authorization: ApplicationRight): boolean
+  /** An account that the permission service does not list may not be used. */
+  mayOnAccount(account: string, authorization: 'READ' | 'WRITE'): boolean
   /** Whether the user may let something run as a service account. */
   mayUse(serviceAccount: string): boolean
 }
@@ -82,11 +84,18 @@ export function checkOnApplication(access: Access, application: string, authoriz
 }
 
 function everything(user: string): Access {
-  return { user, accounts: [], isAdmin: true, mayOnApplication: () => true, mayUse: () => true }
+  return { user, accounts: [], isAdmin: true, mayOnApplication: () => true, mayOnAccount: () => true, mayUse: () => true }
 }
 
 function nothing(user: string): Access {
-  return { user, accounts: [], isAdmin: false, mayOnApplication: () => false, mayUse: () => false }
+  return {
+    user,
+    accounts: [],
+    isAdmin: false,
+    mayOnApplication: () => false,
+    mayOnAccount: () => false,
+    mayUse: () => false,
+  }
 }
 
 async function askFor(context: BackendContext, user: string): Promise<Access> {
@@ -118,10 +127,11 @@ function toAccess(user: string, view: unknown): Access {
     return ({ name }: JsonObject) => foldName(String(name)) === folded
   }
   const applications = objectsOf(fieldOf(view, 'applications'))
+  const accounts = objectsOf(fieldOf(view, 'accounts'))
   return {
     user,
     isAdmin,
-    accounts: objectsOf(fieldOf(view, 'accounts'))
+    accounts: accounts
       .filter((account) => textsOf(account['authorizations']).includes('WRITE'))
       .flatMap((account) => textOf(account['name']) ?? []),
     mayOnApplication(application, authorization) {
@@ -130,6 +140,8 @@ function toAccess(user: string, view: unknown): Access {
       if (listed.length === 0) return isTrue(fieldOf(view, 'allowAccessToUnknownApplications'))
       return listed.some((one) => textsOf(one['authorizations']).includes(authorization))
     },
+    mayOnAccount: (account, authorization) =>
+      isOpen || accounts.filter(isNamed(account)).some((one) => textsOf(one['authorizations']).includes(authorization)),
     mayUse: (name) => isAdmin || objectsOf(fieldOf(view, 'serviceAccounts')).some(isNamed(name)),
   }
 }

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import type { EngineState } from '../telemetry/metrics.ts'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
+import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { PipelineLimits } from './limits.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
@@ -66,6 +67,10 @@ export interface BackendSettings {
   readonly bodies?: BackendBodies
   /** How the permission service decides. Default: as when nothing is set. */
   readonly permissions?: PermissionServiceSettings
+  /** Accounts that can be deployed to. Default: none. */
+  readonly infrastructure?: InfrastructureSettings
+  /** Of the package. */
+  readonly version?: string
 }
 
 export interface ServiceCall {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { SettingsReport } from '../setting.ts'
 import type { BackendSettings } from './backend.ts'
+import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import { PipelineLimitKeys, toPipelineLimits } from './limits.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
@@ -37,6 +38,8 @@ export interface EmbeddedSettings extends BackendSettings {
   readonly dataDir: string
   /** Undefined where it is not embedded. */
   permissions?: PermissionServiceSettings
+  /** Undefined where it is not embedded. */
+  infrastructure?: InfrastructureSettings
 }
 
 /** @param cwd The directory that a relative `data.dir` starts from. */

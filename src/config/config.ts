@@ -3,6 +3,7 @@
 import { homedir } from 'node:os'
 import type { z } from 'zod'
 import { AuditKeys, type AuditSettings, toAuditSettings } from '../audit/settings.ts'
+import { InfrastructureKeys, toInfrastructureSettings } from '../backends/infrastructure/settings.ts'
 import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
 import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
@@ -95,6 +96,7 @@ export const settingGroups = {
   'Operations and integrations': OperationKeys,
   'Embedded back ends': BackendKeys,
   'Embedded permission service': PermissionServiceKeys,
+  'Embedded infrastructure': InfrastructureKeys,
   'Log, health and traces': TelemetryKeys,
   'Audit log': AuditKeys,
   'Choice of files': SourceKeys,
@@ -273,6 +275,11 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     backends.permissions = toPermissionServiceSettings(bindKeys(PermissionServiceKeys, context), report, cwd)
   } else if (report.isSet('auth.group-membership') || report.isSet('auth.permissions')) {
     report.notice('Ignored, because fiat is not embedded: auth.group-membership, auth.permissions.')
+  }
+  if (upstreams.services.clouddriver.kind === 'embedded') {
+    backends.infrastructure = toInfrastructureSettings(bindKeys(InfrastructureKeys, context), report)
+  } else if (report.isSet('local')) {
+    report.notice('Passed over, since clouddriver is not embedded: local.')
   }
   return {
     upstreams,

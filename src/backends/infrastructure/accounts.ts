@@ -1,25 +1,59 @@
-/** Accounts: the places that can be deployed to. An installation without a provider has none. */
+/** Accounts: the places that can be deployed to, of every provider. */
+import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
-import { type InfrastructureRoute, none, pathValue } from './route.ts'
+import type { Account } from './model.ts'
+import { accessOf, type Infrastructure, type InfrastructureRoute, pathValue, queryFlag } from './route.ts'
+import { toAccountView } from './views.ts'
 
-const noAccount: InfrastructureRoute['answer'] = (request) => {
-  throw new BackendError(404, `Account does not exist (name: ${pathValue(request, 'account')})`)
+/** Unfiltered: the permission service reads them to know who may use them. */
+const accounts: InfrastructureRoute['answer'] = (request, { providers, marks }) => {
+  const isExpanded = queryFlag(request, 'expand', false)
+  return providers.flatMap((provider) => provider.accounts).map((account) => toAccountView(account, marks, isExpanded))
+}
+
+const accountsOfType: InfrastructureRoute['answer'] = (request, { providers, marks }) =>
+  providers
+    .filter(({ id }) => id === pathValue(request, 'accountType'))
+    .flatMap((provider) => provider.accounts)
+    .map((account) => toAccountView(account, marks, true))
+
+const account: InfrastructureRoute['answer'] = (request, infrastructure) =>
+  toAccountView(requireAccount(request, infrastructure), infrastructure.marks, true)
+
+const authorizedAccount: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const found = requireAccount(request, infrastructure)
+  const access = await accessOf(request, infrastructure)
+  if (!access.mayOnAccount(found.name, 'WRITE')) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })
+  return toAccountView(found, infrastructure.marks, true)
+}
+
+/** @throws {BackendError} 404 */
+function requireAccount(request: FastifyRequest, { providers }: Infrastructure): Account {
+  const name = pathValue(request, 'account')
+  const found = providers.flatMap((provider) => provider.accounts).find((one) => one.name === name)
+  if (found === undefined) throw new BackendError(404, `Account does not exist (name: ${name})`)
+  return found
+}
+
+const removed: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  requireAccount(request, infrastructure)
+  return notStored(request, infrastructure)
 }
 
 const notStored: InfrastructureRoute['answer'] = () => {
   throw new BackendError(
     400,
-    'Account definitions cannot be stored in this installation. Connect an infrastructure service that stores them ' +
-      '(services.clouddriver.baseUrl).',
+    'Account definitions cannot be stored in this installation. Write them into its configuration (local.accounts), or connect ' +
+      'an infrastructure service that stores them (services.clouddriver.baseUrl).',
   )
 }
 
 export const accountRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/credentials', answer: none },
-  { method: 'GET', path: '/credentials/:account', answer: noAccount },
-  { method: 'GET', path: '/credentials/:account/authorized', answer: noAccount },
-  { method: 'GET', path: '/credentials/type/:accountType', answer: none },
+  { method: 'GET', path: '/credentials', answer: accounts },
+  { method: 'GET', path: '/credentials/:account', answer: account },
+  { method: 'GET', path: '/credentials/:account/authorized', answer: authorizedAccount },
+  { method: 'GET', path: '/credentials/type/:accountType', answer: accountsOfType },
   { method: 'POST', path: '/credentials', answer: notStored },
   { method: 'PUT', path: '/credentials', answer: notStored },
-  { method: 'DELETE', path: '/credentials/:account', answer: noAccount },
+  { method: 'DELETE', path: '/credentials/:account', answer: removed },
 ]

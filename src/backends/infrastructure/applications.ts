@@ -1,73 +1,221 @@
-/** What runs for an application: clusters, server groups, load balancers, instances and jobs, and the roll-ups of them. */
+/** What runs for an application: server groups, load balancers, instances and jobs. */
+import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
-import { empty, type InfrastructureRoute, none, notFound, pathValue, queryValue } from './route.ts'
+import { parseMoniker } from '../moniker.ts'
+import { balancersOf } from './clusters.ts'
+import type { Instance, Job, ServerGroup } from './model.ts'
+import {
+  accessOf,
+  checkReadable,
+  type Infrastructure,
+  type InfrastructureRoute,
+  loadBalancersOf,
+  missing,
+  none,
+  notFound,
+  pathValue,
+  queryFlag,
+  queryValue,
+  serverGroupsOf,
+} from './route.ts'
+import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupSummary, toServerGroupView } from './views.ts'
 
-const cluster = '/applications/:application/clusters/:account/:cluster'
-
-const noCluster = notFound('Cluster', 'cluster', 'account', 'application')
-
-const noServerGroup = notFound('Server group', 'name', 'account', 'region')
-
-const noTarget: InfrastructureRoute['answer'] = (request) => {
-  const place = ['provider', 'account', 'scope', 'cluster'].map((name) => pathValue(request, name)).join('/')
-  throw new BackendError(404, `unable to find ${pathValue(request, 'target')} in ${place}`)
+const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const isExpanded = queryFlag(request, 'expand', false)
+  const nowMs = infrastructure.context.now()
+  return serverGroupsOf(infrastructure, pathValue(request, 'application'))
+    .filter(createChoice(request))
+    .filter(({ account }) => access.mayOnAccount(account, 'READ'))
+    .map((group) => (isExpanded ? toServerGroupView(group, nowMs) : toServerGroupSummary(group, nowMs)))
 }
 
-const noJob = notFound('Job', 'account', 'location', 'id')
+/** By `clusters`, pairs of account and cluster, else by `cloudProvider`. */
+function createChoice(request: FastifyRequest): (group: ServerGroup) => boolean {
+  const clusters = queryValue(request, 'clusters')
+  const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
+  if (clusters === undefined) return (group) => provider === undefined || group.provider === provider
+  const wanted = new Set(clusters.split(',').filter((entry) => /^[^:]+:[^:]+$/.test(entry)))
+  return ({ account, moniker }) => wanted.has(`${account}:${moniker.cluster}`)
+}
+
+const serverGroup: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const [account, region, name] = ['account', 'region', 'name'].map((part) => pathValue(request, part)) as [
+    string,
+    string,
+    string,
+  ]
+  const group = findServerGroup(infrastructure, account, region, name)
+  if (group === undefined) throw missing(request, 'Server group', 'name', 'account', 'region')
+  await checkApplication(request, infrastructure, group.moniker.app)
+  return toServerGroupView(group, infrastructure.context.now(), queryFlag(request, 'includeDetails', true))
+}
+
+function findServerGroup({ providers }: Infrastructure, account: string, region: string, name: string): ServerGroup | undefined {
+  for (const provider of providers) {
+    const group = provider.serverGroup(account, region, name)
+    if (group !== undefined) return group
+  }
+  return undefined
+}
+
+/** The application of what was found counts, not the one that the path names. */
+async function checkApplication(request: FastifyRequest, infrastructure: Infrastructure, name: string | null): Promise<void> {
+  if (name !== null) checkReadable(await accessOf(request, infrastructure), name, 'application')
+}
 
 /** Exactly one of `applications` and `ids`; an unknown id is skipped, a malformed one is refused. */
-const serverGroupsByName: InfrastructureRoute['answer'] = (request) => {
+const serverGroupsByName: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const nowMs = infrastructure.context.now()
+  const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
+  return chosenServerGroups(request, infrastructure)
+    .filter((group) => provider === undefined || group.provider === provider)
+    .filter(
+      ({ account, moniker }) => access.mayOnAccount(account, 'READ') && access.mayOnApplication(String(moniker.app), 'READ'),
+    )
+    .map((group) => toServerGroupSummary(group, nowMs))
+}
+
+function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
   const applications = queryValue(request, 'applications')
   const ids = queryValue(request, 'ids')
   if ((applications === undefined) === (ids === undefined)) {
     throw new BackendError(400, 'Give either "applications" or "ids", and not both.')
   }
-  const malformed = ids?.split(',').find((id) => id.split(':').length !== 3 || id.split(':').includes(''))
-  if (malformed !== undefined) {
-    throw new BackendError(400, `The id "${malformed}" does not have the form account:region:name.`)
-  }
-  return []
+  if (ids === undefined)
+    return String(applications)
+      .split(',')
+      .flatMap((name) => serverGroupsOf(infrastructure, name))
+  return ids.split(',').flatMap((id) => {
+    const parts = id.split(':')
+    if (parts.length !== 3 || parts.includes('')) {
+      throw new BackendError(400, `The id "${id}" does not have the form account:region:name.`)
+    }
+    const [account, region, name] = parts as [string, string, string]
+    return findServerGroup(infrastructure, account, region, name) ?? []
+  })
 }
 
-const scalingActivities: InfrastructureRoute['answer'] = (request, context) => {
-  if (queryValue(request, 'region') === undefined) throw new BackendError(400, 'The query parameter "region" is required.')
-  return noCluster(request, context)
+/** Those named after the application, and those that its server groups use. */
+const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const application = pathValue(request, 'application').toLowerCase()
+  const used = new Set(balancersOf(serverGroupsOf(infrastructure, application), infrastructure))
+  return loadBalancersOf(infrastructure)
+    .filter((balancer) => used.has(balancer) || parseMoniker(balancer.name).app?.toLowerCase() === application)
+    .filter(({ account }) => access.mayOnAccount(account, 'READ'))
+    .sort(byName)
+    .map(toLoadBalancerView)
 }
+
+const instance: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const [account, region, id] = instancePlace(request)
+  for (const provider of infrastructure.providers) {
+    const found = provider.instance(account, region, id)
+    if (found === undefined) continue
+    const group = groupOf(found, infrastructure)
+    await checkApplication(request, infrastructure, group?.moniker.app ?? null)
+    return toInstanceView(found, group, infrastructure.context.now())
+  }
+  throw missing(request, 'Instance', 'id')
+}
+
+function instancePlace(request: FastifyRequest): [account: string, region: string, id: string] {
+  return [pathValue(request, 'account'), pathValue(request, 'region'), pathValue(request, 'id')]
+}
+
+function groupOf({ account, region, serverGroup }: Instance, infrastructure: Infrastructure): ServerGroup | undefined {
+  return serverGroup === undefined ? undefined : findServerGroup(infrastructure, account, region, serverGroup)
+}
+
+const console: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const [account, region, id] = instancePlace(request)
+  const wanted = queryValue(request, 'cloudProvider') ?? queryValue(request, 'provider')
+  for (const provider of infrastructure.providers) {
+    if (wanted !== undefined && provider.id !== wanted.toLowerCase()) continue
+    const found = provider.instance(account, region, id)
+    if (found !== undefined) {
+      await checkApplication(request, infrastructure, groupOf(found, infrastructure)?.moniker.app ?? null)
+    }
+    const output = await provider.console(account, region, id)
+    if (output !== undefined) return { output }
+  }
+  throw missing(request, 'Instance', 'id')
+}
+
+const jobs: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const application = pathValue(request, 'application').toLowerCase()
+  return infrastructure.providers
+    .flatMap((provider) => [...provider.jobs()])
+    .filter((job) => job.application.toLowerCase() === application && access.mayOnAccount(job.account, 'READ'))
+    .map(toJobView)
+}
+
+const job: InfrastructureRoute['answer'] = (request, infrastructure) => toJobView(requireJob(request, infrastructure).job)
+
+function requireJob(request: FastifyRequest, { providers }: Infrastructure) {
+  const application = pathValue(request, 'application').toLowerCase()
+  const account = pathValue(request, 'account')
+  const location = pathValue(request, 'location')
+  const id = pathValue(request, 'id')
+  const isWanted = (one: Job) =>
+    one.id === id && one.account === account && one.location === location && one.application.toLowerCase() === application
+  for (const provider of providers) {
+    const found = provider.jobs().find(isWanted)
+    if (found !== undefined) return { job: found, provider }
+  }
+  throw missing(request, 'Job', 'account', 'location', 'id')
+}
+
+const removeJob: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const { job: found, provider } = requireJob(request, infrastructure)
+  const mayRemove = access.mayOnApplication(found.application, 'EXECUTE') && access.mayOnAccount(found.account, 'WRITE')
+  if (!mayRemove) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })
+  provider.removeJob(found)
+  return ''
+}
+
+const jobFile: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const name = pathValue(request, 'fileName')
+  const application = pathValue(request, 'application').toLowerCase()
+  const id = pathValue(request, 'id')
+  for (const provider of infrastructure.providers) {
+    const found = provider.jobs().find((one) => one.id === id && one.application.toLowerCase() === application)
+    if (found?.account === pathValue(request, 'account')) return (await provider.jobFile(found, name)) ?? {}
+  }
+  return {}
+}
+
+const reads = ['application', 'account'] as const
 
 export const applicationRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/applications', answer: none },
-  { method: 'GET', path: '/applications/:application', answer: notFound('Application', 'application') },
-
-  { method: 'GET', path: '/applications/:application/clusters', answer: empty },
-  { method: 'GET', path: '/applications/:application/clusters/:account', answer: notFound('Clusters', 'account', 'application') },
-  { method: 'GET', path: cluster, answer: noCluster },
-  { method: 'GET', path: `${cluster}/:provider`, answer: noCluster },
-  { method: 'GET', path: `${cluster}/:provider/loadBalancers`, answer: none },
-  { method: 'GET', path: `${cluster}/:provider/serverGroups`, answer: noCluster },
-  { method: 'GET', path: `${cluster}/:provider/serverGroups/:name`, answer: noCluster },
-  { method: 'GET', path: `${cluster}/:provider/serverGroups/:name/scalingActivities`, answer: scalingActivities },
-  { method: 'GET', path: `${cluster}/:provider/:scope/serverGroups/target/:target`, answer: noTarget },
-  { method: 'GET', path: `${cluster}/:provider/:scope/serverGroups/target/:target/:summaryType`, answer: noTarget },
-
-  { method: 'GET', path: '/applications/:application/serverGroups', answer: none },
-  { method: 'GET', path: '/applications/:application/serverGroups/:account/:region/:name', answer: noServerGroup },
+  { method: 'GET', path: '/applications/:application/serverGroups', reads: ['application'], answer: serverGroups },
+  {
+    method: 'GET',
+    path: '/applications/:application/serverGroups/:account/:region/:name',
+    reads: ['account'],
+    answer: serverGroup,
+  },
   { method: 'GET', path: '/applications/:application/serverGroups/:account/:name/events', answer: none },
   { method: 'GET', path: '/serverGroups', answer: serverGroupsByName },
-  { method: 'GET', path: '/serverGroups/:account/:region/:name', answer: noServerGroup },
+  { method: 'GET', path: '/serverGroups/:account/:region/:name', reads: ['account'], answer: serverGroup },
   { method: 'GET', path: '/applications/:application/serverGroupManagers', answer: none },
   { method: 'GET', path: '/applications/:application/rawResources', answer: none },
 
-  { method: 'GET', path: '/applications/:application/loadBalancers', answer: none },
+  { method: 'GET', path: '/applications/:application/loadBalancers', reads: ['application'], answer: loadBalancers },
   { method: 'GET', path: '/applications/:application/functions', answer: none },
   { method: 'GET', path: '/functions', answer: none },
 
-  { method: 'GET', path: '/instances/:account/:region/:id', answer: notFound('Instance', 'id') },
-  { method: 'GET', path: '/instances/:account/:region/:id/console', answer: notFound('Instance', 'id') },
+  { method: 'GET', path: '/instances/:account/:region/:id', reads: ['account'], answer: instance },
+  { method: 'GET', path: '/instances/:account/:region/:id/console', reads: ['account'], answer: console },
 
-  { method: 'GET', path: '/applications/:application/jobs', answer: none },
-  { method: 'GET', path: '/applications/:application/jobs/:account/:location/:id', answer: noJob },
-  { method: 'DELETE', path: '/applications/:application/jobs/:account/:location/:id', answer: noJob },
-  { method: 'GET', path: '/applications/:application/jobs/:account/:location/:id/:fileName', answer: empty },
+  { method: 'GET', path: '/applications/:application/jobs', reads: ['application'], answer: jobs },
+  { method: 'GET', path: '/applications/:application/jobs/:account/:location/:id', reads, answer: job },
+  { method: 'DELETE', path: '/applications/:application/jobs/:account/:location/:id', reads, answer: removeJob },
+  { method: 'GET', path: '/applications/:application/jobs/:account/:location/:id/:fileName', reads, answer: jobFile },
 
   { method: 'GET', path: '/manifests/:account/:location/:name', answer: notFound('Manifest', 'name', 'account', 'location') },
 ]

@@ -1,37 +1,94 @@
 /**
- * The embedded infrastructure service: answers every path of the infrastructure contract. Routes are data, one table per
- * subject; a provider that is added later replaces the answers of the tables whose resources it has.
+ * The embedded infrastructure service: answers every path of the infrastructure contract, with what its providers report. Routes
+ * are data, one table per subject.
  */
-import type { Backend, BackendContext } from '../backend.ts'
+import { type AgentClient, type AgentClientOptions, openAgent } from '../../agent/client.ts'
+import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { accountRoutes } from './accounts.ts'
 import { applicationRoutes } from './applications.ts'
 import { artifactRoutes } from './artifacts.ts'
+import { clusterRoutes } from './clusters.ts'
+import { entityTagMigrations, openEntityTags } from './entity-tag-store.ts'
+import { entityTagRoutes } from './entity-tags.ts'
+import { localMigrations, openLocalProvider } from './local/local.ts'
 import { lookupRoutes } from './lookups.ts'
-import { operationRoutes } from './operations.ts'
+import { findOperation, operationRoutes } from './operations.ts'
 import { projectRoutes } from './projects.ts'
+import type { Provider } from './provider.ts'
 import { providerRoutes } from './providers.ts'
-import type { InfrastructureRoute } from './route.ts'
+import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute, pathValue } from './route.ts'
 import { searchRoutes } from './search.ts'
+import { securityGroupRoutes } from './security-groups.ts'
+import { Tasks, taskMigrations } from './tasks.ts'
 
 const tables: readonly (readonly InfrastructureRoute[])[] = [
   accountRoutes,
   applicationRoutes,
   artifactRoutes,
+  clusterRoutes,
+  entityTagRoutes,
   lookupRoutes,
   operationRoutes,
   projectRoutes,
   providerRoutes,
   searchRoutes,
+  securityGroupRoutes,
 ]
 
-export const infrastructureBackend: Backend = {
-  service: 'clouddriver',
-  migrations: [],
-  open: (context: BackendContext) => ({
+/** Opens the client of the agent, which runs what is deployed to this machine. */
+export type OpenAgent = (options: Pick<AgentClientOptions, 'dataDir' | 'log' | 'version'>) => AgentClient
+
+/** Without settings of it there is no provider, as in tests of other back ends. */
+export function createInfrastructureBackend(openAgent: OpenAgent): Backend {
+  const openProviders = (context: BackendContext): Provider[] => {
+    const { infrastructure, version = '' } = context.settings
+    if (infrastructure?.local === undefined) return []
+    return [openLocalProvider(context, infrastructure.local, (dataDir) => openAgent({ dataDir, log: context.log, version }))]
+  }
+  return {
+    service: 'clouddriver',
+    migrations: [...taskMigrations, ...entityTagMigrations, ...localMigrations],
+    open: (context) => openInfrastructure(context, openProviders(context)),
+  }
+}
+
+export const infrastructureBackend: Backend = createInfrastructureBackend(openAgent)
+
+export function openInfrastructure(context: BackendContext, providers: readonly Provider[]): OpenBackend {
+  const { db, now, log, settings } = context
+  const entityTags = openEntityTags(db, now)
+  const tasks = new Tasks({
+    db,
+    now,
+    log,
+    find: (provider, name) => findOperation({ providers, entityTags }, { provider, name }),
+  })
+  const marks = settings.infrastructure ?? { challengedEnvironments: [], primaryAccountTypes: [] }
+  const infrastructure: Infrastructure = { context, providers, tasks, entityTags, marks }
+  return {
     routes(app) {
-      for (const { method, path, answer } of tables.flat()) {
-        app.route({ method, url: path, handler: async (request, reply) => reply.send(await answer(request, context)) })
+      for (const { method, path, reads = [], answer } of tables.flat()) {
+        app.route({
+          method,
+          url: path,
+          handler: async (request, reply) => {
+            if (reads.length > 0) {
+              const access = await accessOf(request, infrastructure)
+              for (const kind of reads) checkReadable(access, pathValue(request, kind), kind)
+            }
+            return reply.send(await answer(request, infrastructure))
+          },
+        })
       }
+      for (const provider of providers) provider.routes?.(app)
     },
-  }),
+    start() {
+      for (const provider of providers) provider.start()
+      tasks.start()
+    },
+    async close() {
+      await tasks.close()
+      for (const provider of providers) await provider.close()
+    },
+  }
 }

@@ -1,28 +1,48 @@
-/** What can be chosen from when something is deployed: networks, firewalls, key pairs, certificates, tags and the like. */
-import { empty, type InfrastructureRoute, none, notFound, queryValue } from './route.ts'
+/** What can be chosen from when something is deployed: networks, instance types, key pairs, certificates and the like. */
+import type { JsonObject } from '../../json/values.ts'
+import type { Provider } from './provider.ts'
+import { type Infrastructure, type InfrastructureRoute, none, notFound, pathValue, providerOf } from './route.ts'
+import { byName } from './views.ts'
 
-/** With a region the map of regions shrinks to the list of that one. */
-const byRegion: InfrastructureRoute['answer'] = (request) => (queryValue(request, 'region') === undefined ? {} : [])
+type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
+
+/** Clients of the oldest paths mean every provider and write `aws`. */
+const alias = 'aws'
+
+function ofAll(kind: Kind): InfrastructureRoute['answer'] {
+  return (_request, { providers }) => providers.flatMap((provider) => listOf(provider, kind))
+}
+
+function ofOne(kind: Kind): InfrastructureRoute['answer'] {
+  return (request, infrastructure) => {
+    const id = pathValue(request, 'provider')
+    const provider = providerOf(infrastructure, id)
+    if (provider !== undefined) return listOf(provider, kind)
+    return id === alias && kind !== 'certificates' ? ofAll(kind)(request, infrastructure) : []
+  }
+}
+
+function listOf(provider: Provider, kind: Kind): JsonObject[] {
+  return [...provider[kind]()].sort(byName)
+}
+
+const networksByProvider: InfrastructureRoute['answer'] = (_request, { providers }: Infrastructure) =>
+  Object.fromEntries(providers.map((provider) => [provider.id, listOf(provider, 'networks')]))
+
+const operationNames: InfrastructureRoute['answer'] = (_request, { providers }) =>
+  [...new Set(providers.flatMap(({ operations }) => Object.keys(operations)))].sort().map((name) => ({ name, enabled: true }))
 
 export const lookupRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/networks', answer: empty },
-  ...['/networks/:provider', '/subnets', '/subnets/:provider', '/vpcs', '/instanceTypes', '/keyPairs'].map(listed),
-  ...['/certificates', '/certificates/:provider', '/roles/:provider', '/storage', '/features/stages', '/installedPlugins'].map(
-    listed,
-  ),
-
-  { method: 'GET', path: '/securityGroups', answer: empty },
-  { method: 'GET', path: '/securityGroups/:account', answer: empty },
-  { method: 'GET', path: '/securityGroups/:account/:provider', answer: byRegion },
-  { method: 'GET', path: '/securityGroups/:account/:provider/:name', answer: empty },
-  {
-    method: 'GET',
-    path: '/securityGroups/:account/:provider/:region/:name',
-    answer: notFound('Security group', 'name', 'account', 'region'),
-  },
-
-  { method: 'GET', path: '/tags', answer: none },
-  { method: 'GET', path: '/tags/*', answer: notFound('Entity tags', '*') },
+  { method: 'GET', path: '/networks', answer: networksByProvider },
+  { method: 'GET', path: '/networks/:provider', answer: ofOne('networks') },
+  { method: 'GET', path: '/vpcs', answer: ofAll('networks') },
+  { method: 'GET', path: '/subnets', answer: ofAll('subnets') },
+  { method: 'GET', path: '/subnets/:provider', answer: ofOne('subnets') },
+  { method: 'GET', path: '/instanceTypes', answer: ofAll('instanceTypes') },
+  { method: 'GET', path: '/certificates', answer: ofAll('certificates') },
+  { method: 'GET', path: '/certificates/:provider', answer: ofOne('certificates') },
+  { method: 'GET', path: '/features/stages', answer: operationNames },
+  ...['/keyPairs', '/roles/:provider', '/storage', '/installedPlugins'].map(listed),
 
   listed('/cloudMetrics/:provider/:account/:region'),
   {

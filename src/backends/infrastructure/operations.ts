@@ -1,35 +1,132 @@
-/** Operations change infrastructure and are followed as tasks. Each needs an account, so all are refused, and say why. */
+/** Operations change infrastructure and are followed as tasks: docs/contracts/infrastructure.md#operations. */
+import type { FastifyRequest } from 'fastify'
+import { describeChoice } from '../../edit-distance.ts'
 import { fieldOf, isObject, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
-import { BackendError } from '../backend.ts'
-import { unknownProvider } from './providers.ts'
-import { type InfrastructureRoute, none, pathValue } from './route.ts'
+import type { Access } from '../access.ts'
+import { BackendError, callerOf } from '../backend.ts'
+import { parseMoniker } from '../moniker.ts'
+import { accountFields, type OperationType } from './operation-type.ts'
+import {
+  accessOf,
+  type Infrastructure,
+  type InfrastructureRoute,
+  none,
+  pathValue,
+  providerOf,
+  queryValue,
+  unknownProvider,
+} from './route.ts'
+import type { SubmittedOperation } from './tasks.ts'
 
-/** A list of one-key objects, name to description; with the name in the path, the description itself. */
-const refuse: InfrastructureRoute['answer'] = (request) => {
-  const name = pathValue(request, 'operation')
-  const operations = name === '' ? listedOperations(request.body) : [[name, request.body] as const]
+/** All operations are checked before the first one runs. */
+const submit: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const requestId = queryValue(request, 'clientRequestId')
+  const operations = submittedOperations(request)
   if (operations.length === 0) {
     throw new BackendError(400, 'Send a list of operations, each an object with one key: [{"<operation>": {…}}].')
   }
-  const errors = operations.map(([operation, description]) => refusalOf(operation, description, pathValue(request, 'provider')))
-  throw new BackendError(400, `Validation Failed: ${errors.join(' ')}`, { errors })
+  const access = await accessOf(request, infrastructure)
+  const refused = operations.flatMap((operation) => refusalsOf(operation, infrastructure, access))
+  if (refused.length > 0) throw validationFailed(refused)
+  const known = requestId === undefined ? undefined : infrastructure.tasks.idOf(requestId)
+  if (known !== undefined) return resource(known)
+  const errors = operations.flatMap((operation) => {
+    const { name, description } = operation
+    return findOperation(infrastructure, operation)!
+      .check(description)
+      .map((problem) => `${name}: ${problem}`)
+  })
+  if (errors.length > 0) throw validationFailed(errors)
+  const { user = 'anonymous', identity } = callerOf(request)
+  return resource(infrastructure.tasks.submit({ requestId, user, identity, operations }))
 }
 
-function listedOperations(body: unknown): (readonly [string, unknown])[] {
-  return objectsOf(body).flatMap((operation: JsonObject) => Object.entries(operation).slice(0, 1))
+function resource(id: string): JsonObject {
+  return { id, resourceUri: `/task/${id}` }
 }
 
-function refusalOf(operation: string, description: unknown, provider: string): string {
-  const account = ['credentials', 'account', 'accountName'].map((name) => textOf(fieldOf(description, name))).find(Boolean)
-  const named = textOf(fieldOf(description, 'cloudProvider')) ?? provider
-  if (account !== undefined) {
-    return `${operation}: the account "${account}" does not exist: this installation has no infrastructure accounts.`
+function validationFailed(errors: readonly string[]): BackendError {
+  return new BackendError(400, `Validation Failed: ${errors.join(' ')}`, { errors })
+}
+
+/** A list of one-key objects, name to description; with the name in the path, the description itself. */
+function submittedOperations(request: FastifyRequest): SubmittedOperation[] {
+  const name = pathValue(request, 'operation')
+  const named =
+    name === ''
+      ? objectsOf(request.body).flatMap((operation) => Object.entries(operation).slice(0, 1))
+      : [[name, request.body] as const]
+  return named.map(([key, value]) => {
+    const description = isObject(value) ? value : {}
+    const provider = pathValue(request, 'provider') || textOf(description['cloudProvider']) || ''
+    return { provider: isGeneral(key) ? '' : provider, name: key, description }
+  })
+}
+
+/** Operations about entity tags concern entities of every provider. */
+function isGeneral(name: string): boolean {
+  return /EntityTags$/.test(name)
+}
+
+export function findOperation(
+  { providers, entityTags }: Pick<Infrastructure, 'providers' | 'entityTags'>,
+  { provider, name }: Pick<SubmittedOperation, 'provider' | 'name'>,
+): OperationType | undefined {
+  const types = provider === '' ? entityTags.operations : providers.find(({ id }) => id === provider.toLowerCase())?.operations
+  return types !== undefined && Object.hasOwn(types, name) ? types[name] : undefined
+}
+
+/** Why an operation may not even be looked at: it is unknown, or the caller may not do it. */
+function refusalsOf(operation: SubmittedOperation, infrastructure: Infrastructure, access: Access): string[] {
+  const { provider, name, description } = operation
+  const type = findOperation(infrastructure, operation)
+  if (provider !== '') {
+    const known = providerOf(infrastructure, provider)
+    if (known === undefined) return [`${name}: ${unknownProvider(infrastructure, provider)}`]
+    if (type === undefined) return [`${name}: ${describeChoice(name, 'an operation', Object.keys(known.operations))}`]
+    const account = accountOf(description)
+    if (account === undefined) return [`${name}: names no account; write it into "credentials".`]
+    if (!known.accounts.some((one) => one.name === account)) {
+      return [`${name}: the account "${account}" does not exist at the provider ${known.id}.`]
+    }
   }
-  return named === '' ? `${operation}: names neither an account nor a cloud provider.` : `${operation}: ${unknownProvider(named)}`
+  if (type === undefined) return [`${name}: names neither an account nor a cloud provider.`]
+  return deniedBy(access, description, type)
 }
 
-const noTask: InfrastructureRoute['answer'] = (request) => {
-  throw new BackendError(404, `Task not found (id: ${pathValue(request, 'id').replace(/:resume$/, '')})`)
+function accountOf(description: JsonObject): string | undefined {
+  return accountFields.map((name) => textOf(fieldOf(description, name))).find((name) => name !== undefined)
+}
+
+/** Each operation needs WRITE on its account and on every application whose resources it names. */
+function deniedBy(access: Access, description: JsonObject, type: OperationType): string[] {
+  const account = accountOf(description)
+  const applications = new Set(
+    [textOf(description['application']), ...type.resources(description).map((name) => parseMoniker(name).app)].filter(
+      (name) => typeof name === 'string',
+    ),
+  )
+  return [
+    ...(account === undefined || access.mayOnAccount(account, 'WRITE') ? [] : [`Access denied to account ${account}`]),
+    ...[...applications]
+      .filter((name) => !access.mayOnApplication(name, 'WRITE'))
+      .map((name) => `Access denied to application ${name}`),
+  ]
+}
+
+const task: InfrastructureRoute['answer'] = (request, { tasks }) => {
+  const found = tasks.view(pathValue(request, 'id'))
+  if (found === undefined) throw new BackendError(404, `Task not found (id: ${pathValue(request, 'id')})`)
+  return found
+}
+
+const runningTasks: InfrastructureRoute['answer'] = (_request, { tasks }) => tasks.running()
+
+/** Only failures that a second try may mend can be resumed, and no operation here has such. */
+const resume: InfrastructureRoute['answer'] = (request, { tasks }) => {
+  const id = pathValue(request, 'id').replace(/:resume$/, '')
+  if (tasks.view(id) === undefined) throw new BackendError(404, `Task not found (id: ${id})`)
+  throw new BackendError(500, `The task ${id} cannot be resumed: it has not failed in a way that trying again mends.`)
 }
 
 /** Reads are always current here, so a refresh has nothing to do and nothing stays pending. */
@@ -39,14 +136,14 @@ const refreshed: InfrastructureRoute['answer'] = (request) => {
 }
 
 export const operationRoutes: InfrastructureRoute[] = [
-  { method: 'POST', path: '/ops', answer: refuse },
-  { method: 'POST', path: '/ops/:operation', answer: refuse },
-  { method: 'POST', path: '/:provider/ops', answer: refuse },
-  { method: 'POST', path: '/:provider/ops/:operation', answer: refuse },
-  { method: 'GET', path: '/task', answer: none },
-  { method: 'GET', path: '/task/:id', answer: noTask },
-  // The contract's path is `/task/{id}:resume`; the suffix arrives as part of the id.
-  { method: 'POST', path: '/task/:id', answer: noTask },
+  { method: 'POST', path: '/ops', answer: submit },
+  { method: 'POST', path: '/ops/:operation', answer: submit },
+  { method: 'POST', path: '/:provider/ops', answer: submit },
+  { method: 'POST', path: '/:provider/ops/:operation', answer: submit },
+  { method: 'GET', path: '/task', answer: runningTasks },
+  { method: 'GET', path: '/task/:id', answer: task },
+  // Clients send `/task/{id}:resume`; the suffix arrives as part of the id.
+  { method: 'POST', path: '/task/:id', answer: resume },
   { method: 'POST', path: '/cache/:provider/:type', answer: refreshed },
   { method: 'GET', path: '/cache/:provider/:type', answer: none },
 ]

@@ -1,7 +1,10 @@
-/** Clusters of a project: what the definition store says belongs to it, with what runs of that, which is nothing yet. */
-import { fieldOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+/** Clusters of a project: what the definition store says belongs to it, with what runs of that. */
+import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
-import { type InfrastructureRoute, pathValue } from './route.ts'
+import { addCounts, type InstanceCounts } from './health.ts'
+import type { ServerGroup } from './model.ts'
+import { accessOf, type InfrastructureRoute, pathValue, serverGroupsOf } from './route.ts'
+import { instanceCountsOf } from './views.ts'
 
 export interface ProjectCluster {
   account: string
@@ -18,32 +21,51 @@ export interface ProjectApplication {
   clusters: { region: string; lastPush: number; builds: unknown[]; instanceCounts: InstanceCounts }[]
 }
 
-export interface InstanceCounts {
-  total: number
-  up: number
-  down: number
-  unknown: number
-  starting: number
-  outOfService: number
-}
-
-const noInstances: InstanceCounts = { total: 0, up: 0, down: 0, unknown: 0, starting: 0, outOfService: 0 }
-
 /** Without applications of its own, a project's cluster covers all applications of the project. */
-const clusters: InfrastructureRoute['answer'] = async (request, context): Promise<ProjectCluster[]> => {
-  const project = await loadProject(context, pathValue(request, 'project'))
+const clusters: InfrastructureRoute['answer'] = async (request, infrastructure): Promise<ProjectCluster[]> => {
+  const project = await loadProject(infrastructure.context, pathValue(request, 'project'))
   const config = fieldOf(project, 'config')
   const all = textsOf(fieldOf(config, 'applications'))
+  const access = await accessOf(request, infrastructure)
+  const nowMs = infrastructure.context.now()
+  const readable = (group: ServerGroup) =>
+    access.mayOnAccount(group.account, 'READ') && access.mayOnApplication(String(group.moniker.app), 'READ')
   return objectsOf(fieldOf(config, 'clusters')).map((cluster) => {
     const own = textsOf(cluster['applications'])
+    const applications = (own.length > 0 ? own : all).map((application) =>
+      toApplication(application, serverGroupsOf(infrastructure, application).filter(readable).filter(isPartOf(cluster)), nowMs),
+    )
     return {
       account: textOf(cluster['account']) ?? '',
       stack: textOf(cluster['stack']) ?? null,
       detail: textOf(cluster['detail']) ?? null,
-      applications: (own.length > 0 ? own : all).map((application) => ({ application, lastPush: 0, clusters: [] })),
-      instanceCounts: noInstances,
+      applications,
+      instanceCounts: addCounts(applications.flatMap(({ clusters }) => clusters.map(({ instanceCounts }) => instanceCounts))),
     }
   })
+}
+
+/** `*` stands for every stack or detail, nothing for none. */
+function isPartOf(cluster: JsonObject): (group: ServerGroup) => boolean {
+  const matches = (wanted: unknown, part: string | null) => wanted === '*' || (textOf(wanted) ?? null) === part
+  return ({ account, moniker }) =>
+    account === cluster['account'] && matches(cluster['stack'], moniker.stack) && matches(cluster['detail'], moniker.detail)
+}
+
+/** Enabled server groups with instances count. */
+function toApplication(application: string, groups: readonly ServerGroup[], nowMs: number): ProjectApplication {
+  const serving = groups.filter(({ isDisabled, instances }) => !isDisabled && instances.length > 0)
+  const regions = [...Map.groupBy(serving, ({ region }) => region)].map(([region, each]) => ({
+    region,
+    lastPush: lastPushOf(each),
+    builds: each.flatMap(({ buildInfo }) => buildInfo ?? []),
+    instanceCounts: addCounts(each.map((group) => instanceCountsOf(group, nowMs))),
+  }))
+  return { application, lastPush: lastPushOf(serving), clusters: regions }
+}
+
+function lastPushOf(groups: readonly ServerGroup[]): number {
+  return Math.max(0, ...groups.map(({ createdMs }) => createdMs ?? 0))
 }
 
 async function loadProject(context: BackendContext, project: string): Promise<unknown> {

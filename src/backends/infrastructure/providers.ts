@@ -1,39 +1,131 @@
-/** Reads that name a cloud provider: its load balancers, images and charts. No provider is known here. */
+/** Reads that name a cloud provider: its load balancers, images and charts. */
+import type { FastifyRequest } from 'fastify'
+import type { Access } from '../access.ts'
 import { BackendError } from '../backend.ts'
-import { type InfrastructureRoute, notFound, pathValue, requiredQuery } from './route.ts'
+import { parseMoniker } from '../moniker.ts'
+import type { LoadBalancer } from './model.ts'
+import type { ImageQuery, Provider } from './provider.ts'
+import {
+  accessOf,
+  checkReadable,
+  type Infrastructure,
+  type InfrastructureRoute,
+  missing,
+  pathValue,
+  providerOf,
+  queryValue,
+  requiredQuery,
+  unknownProvider,
+} from './route.ts'
+import { toLoadBalancerItems, toLoadBalancerView } from './views.ts'
 
 /** Load balancers of a provider that does not exist are a mistake of the caller (docs/contracts/infrastructure.md#errors). */
-const noLoadBalancers: InfrastructureRoute['answer'] = (request) => {
-  throw new BackendError(400, unknownProvider(pathValue(request, 'provider')))
+function providerWithLoadBalancers(request: FastifyRequest, infrastructure: Infrastructure): Provider {
+  return requireProvider(request, infrastructure, 400)
 }
 
 /** Images of a provider that does not exist are missing (docs/contracts/infrastructure.md#reads). */
-const noImages: InfrastructureRoute['answer'] = (request) => {
-  throw new BackendError(404, unknownProvider(pathValue(request, 'provider')))
+function providerWithImages(request: FastifyRequest, infrastructure: Infrastructure): Provider {
+  return requireProvider(request, infrastructure, 404)
 }
 
-const noTags: InfrastructureRoute['answer'] = (request, context) => {
+function requireProvider(request: FastifyRequest, infrastructure: Infrastructure, status: number): Provider {
+  const provider = providerOf(infrastructure, pathValue(request, 'provider'))
+  if (provider !== undefined) return provider
+  throw new BackendError(status, unknownProvider(infrastructure, pathValue(request, 'provider')))
+}
+
+function mayRead(access: Access): (balancer: LoadBalancer) => boolean {
+  return ({ account, name }) => {
+    const { app } = parseMoniker(name)
+    return access.mayOnAccount(account, 'READ') && (app === null || access.mayOnApplication(app, 'READ'))
+  }
+}
+
+const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const provider = providerWithLoadBalancers(request, infrastructure)
+  return toLoadBalancerItems(provider.loadBalancers().filter(mayRead(await accessOf(request, infrastructure))))
+}
+
+const loadBalancer: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const provider = providerWithLoadBalancers(request, infrastructure)
+  const named = provider.loadBalancers().filter(({ name }) => name === pathValue(request, 'name'))
+  const [item] = toLoadBalancerItems(named.filter(mayRead(await accessOf(request, infrastructure))))
+  if (item === undefined) throw missing(request, 'Load balancer', 'name')
+  return item
+}
+
+const loadBalancerDetails: InfrastructureRoute['answer'] = (request, infrastructure) =>
+  providerWithLoadBalancers(request, infrastructure)
+    .loadBalancers()
+    .filter(
+      ({ account, region, name }) =>
+        account === pathValue(request, 'account') &&
+        region === pathValue(request, 'region') &&
+        name === pathValue(request, 'name'),
+    )
+    .map(toLoadBalancerView)
+
+const findImages: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const provider = providerWithImages(request, infrastructure)
+  const account = queryValue(request, 'account')
+  if (account !== undefined && account !== '') checkReadable(await accessOf(request, infrastructure), account, 'account')
+  return provider.images.find(toImageQuery(request))
+}
+
+function toImageQuery(request: FastifyRequest): ImageQuery {
+  const filters = Object.entries({ ...(request.query as object) }).filter(([name]) => name.startsWith('tag:'))
+  const count = Number(queryValue(request, 'count'))
+  return {
+    text: queryValue(request, 'q'),
+    region: queryValue(request, 'region') || undefined,
+    account: queryValue(request, 'account') || undefined,
+    count: Number.isSafeInteger(count) && count > 0 ? count : undefined,
+    tags: new Map(filters.map(([name, value]) => [name.slice('tag:'.length).toLowerCase(), String(value).toLowerCase()])),
+  }
+}
+
+const imageTags: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const account = requiredQuery(request, 'account')
+  const repository = requiredQuery(request, 'repository')
+  const provider = providerWithImages(request, infrastructure)
+  checkReadable(await accessOf(request, infrastructure), account, 'account')
+  return provider.images.tags(account, repository)
+}
+
+const imageDetails: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const [account, region, id] = ['account', 'region', 'id'].map((name) => pathValue(request, name)) as [string, string, string]
+  const found = providerWithImages(request, infrastructure).images.details(account, region, id)
+  if (found.length === 0) throw missing(request, 'Image', 'id', 'account', 'region')
+  return found
+}
+
+const imageById: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const found = providerOf(infrastructure, pathValue(request, 'provider'))?.images.byId(pathValue(request, 'id'))
+  if (found === undefined) throw missing(request, 'Image', 'id', 'provider')
+  return found
+}
+
+/** No provider here has charts. */
+const noCharts: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  throw new BackendError(404, unknownProvider(infrastructure, pathValue(request, 'provider')))
+}
+
+const noChartTags: InfrastructureRoute['answer'] = (request, infrastructure) => {
   requiredQuery(request, 'account')
   requiredQuery(request, 'repository')
-  return noImages(request, context)
+  return noCharts(request, infrastructure)
 }
 
 export const providerRoutes: InfrastructureRoute[] = [
-  { method: 'GET', path: '/:provider/loadBalancers', answer: noLoadBalancers },
-  { method: 'GET', path: '/:provider/loadBalancers/:name', answer: noLoadBalancers },
-  { method: 'GET', path: '/:provider/loadBalancers/:account/:region/:name', answer: noLoadBalancers },
-  { method: 'GET', path: '/images/:provider/:id', answer: notFound('Image', 'id', 'provider') },
-  ...['images', 'charts'].flatMap((kind): InfrastructureRoute[] => [
-    { method: 'GET', path: `/:provider/${kind}/find`, answer: noImages },
-    { method: 'GET', path: `/:provider/${kind}/tags`, answer: noTags },
-    { method: 'GET', path: `/:provider/${kind}/:account/:region/:id`, answer: noImages },
-  ]),
+  { method: 'GET', path: '/:provider/loadBalancers', answer: loadBalancers },
+  { method: 'GET', path: '/:provider/loadBalancers/:name', answer: loadBalancer },
+  { method: 'GET', path: '/:provider/loadBalancers/:account/:region/:name', reads: ['account'], answer: loadBalancerDetails },
+  { method: 'GET', path: '/images/:provider/:id', answer: imageById },
+  { method: 'GET', path: '/:provider/images/find', answer: findImages },
+  { method: 'GET', path: '/:provider/images/tags', answer: imageTags },
+  { method: 'GET', path: '/:provider/images/:account/:region/:id', reads: ['account'], answer: imageDetails },
+  { method: 'GET', path: '/:provider/charts/find', answer: noCharts },
+  { method: 'GET', path: '/:provider/charts/tags', answer: noChartTags },
+  { method: 'GET', path: '/:provider/charts/:account/:region/:id', answer: noCharts },
 ]
-
-/** Messages and solutions for a provider that is not configured. */
-export function unknownProvider(provider: string): string {
-  return (
-    `The cloud provider "${provider}" is not known: this installation has no infrastructure accounts. ` +
-    'Connect an infrastructure service (services.clouddriver.baseUrl) that has some.'
-  )
-}

@@ -1,14 +1,31 @@
-/** One row of the infrastructure service's tables, and the answers that most rows share. */
+/** One row of the infrastructure service's tables, and what most answers share. */
 import type { FastifyRequest } from 'fastify'
 import { fieldOf } from '../../json/values.ts'
-import { type BackendContext, BackendError } from '../backend.ts'
+import { type Access, loadAccess } from '../access.ts'
+import { type BackendContext, BackendError, callerOf } from '../backend.ts'
+import type { EntityTagStore } from './entity-tag-store.ts'
+import type { LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
+import type { Provider } from './provider.ts'
+import type { Tasks } from './tasks.ts'
+import type { AccountMarks } from './views.ts'
+
+/** The parts that answers are made of. */
+export interface Infrastructure {
+  readonly context: BackendContext
+  readonly providers: readonly Provider[]
+  readonly tasks: Tasks
+  readonly entityTags: EntityTagStore
+  readonly marks: AccountMarks
+}
 
 export interface InfrastructureRoute {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** With `:name` for path values and a final `*` for the rest of the path. */
   path: string
+  /** Path values that name what the caller must be allowed to read: checked before anything else. */
+  reads?: readonly ('application' | 'account')[]
   /** The body of a 200; anything else is thrown as a BackendError. */
-  answer: (request: FastifyRequest, context: BackendContext) => unknown
+  answer: (request: FastifyRequest, infrastructure: Infrastructure) => unknown
 }
 
 /** An empty list: nothing of this kind exists. */
@@ -27,9 +44,13 @@ export function empty(): Record<string, never> {
  */
 export function notFound(kind: string, ...names: string[]): InfrastructureRoute['answer'] {
   return (request) => {
-    const named = names.map((name) => `${name === '*' ? 'id' : name}: ${pathValue(request, name)}`)
-    throw new BackendError(404, `${kind} not found (${named.join(', ')})`)
+    throw missing(request, kind, ...names)
   }
+}
+
+export function missing(request: FastifyRequest, kind: string, ...names: string[]): BackendError {
+  const named = names.map((name) => `${name === '*' ? 'id' : name}: ${pathValue(request, name)}`)
+  return new BackendError(404, `${kind} not found (${named.join(', ')})`)
 }
 
 export function pathValue(request: FastifyRequest, name: string): string {
@@ -48,9 +69,53 @@ export function queryValues(request: FastifyRequest, name: string): string[] {
   return value === undefined ? [] : [String(value)]
 }
 
+/** `true` or `false` in any case. */
+export function queryFlag(request: FastifyRequest, name: string, otherwise: boolean): boolean {
+  return (queryValue(request, name) ?? String(otherwise)).toLowerCase() === 'true'
+}
+
 /** @throws {BackendError} 400 when the parameter is missing. */
 export function requiredQuery(request: FastifyRequest, name: string): string {
   const value = queryValue(request, name)
   if (value === undefined) throw new BackendError(400, `The query parameter "${name}" is required.`)
   return value
+}
+
+export function accessOf(request: FastifyRequest, { context }: Infrastructure): Promise<Access> {
+  return loadAccess(context, callerOf(request).user ?? 'anonymous')
+}
+
+/** @throws {BackendError} 403 with a text that tells nothing about what exists */
+export function checkReadable(access: Access, name: string, kind: 'application' | 'account'): void {
+  const may = kind === 'application' ? access.mayOnApplication(name, 'READ') : access.mayOnAccount(name, 'READ')
+  if (!may) throw new BackendError(403, 'Access is denied.', { exception: 'AccessDenied' })
+}
+
+export function providerOf({ providers }: Infrastructure, id: string): Provider | undefined {
+  return providers.find((provider) => provider.id === id.toLowerCase())
+}
+
+/** Server groups of one application, or of all, at every provider. */
+export function serverGroupsOf({ providers }: Infrastructure, application?: string): ServerGroup[] {
+  return providers.flatMap((provider) => [...provider.serverGroups(application)])
+}
+
+export function loadBalancersOf({ providers }: Infrastructure): LoadBalancer[] {
+  return providers.flatMap((provider) => [...provider.loadBalancers()])
+}
+
+export function securityGroupsOf({ providers }: Infrastructure): SecurityGroup[] {
+  return providers.flatMap((provider) => [...provider.securityGroups()])
+}
+
+/** Messages and solutions for a provider that is not configured. */
+export function unknownProvider({ providers }: Infrastructure, provider: string): string {
+  const known =
+    providers.length === 0
+      ? 'this installation has no infrastructure accounts'
+      : `this installation has accounts of ${providers.map(({ id }) => id).join(', ')}`
+  return (
+    `The cloud provider "${provider}" is not known: ${known}. ` +
+    'Connect an infrastructure service (services.clouddriver.baseUrl) that has some.'
+  )
 }

@@ -1,0 +1,72 @@
+/** `fairlead-image.yml`, the file at the root of an image that says how it runs. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { describeIssue } from '../../describe-issue.ts'
+import { BackendError } from '../backend.ts'
+
+export const imageFileName = 'fairlead-image.yml'
+
+const variable = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a variable has letters, digits and "_" only, and begins with no digit')
+const value = z.union([z.string(), z.number(), z.boolean()]).transform(String)
+
+export const ProgramLimitsFile = z
+  .strictObject({
+    memoryMb: z.int().min(8).optional().describe('Megabytes of memory of all its processes.'),
+    processes: z.int().min(1).optional().describe('Number of processes and threads.'),
+    openFiles: z.int().min(16).optional().describe('Number of open files of each process.'),
+    diskMb: z.int().min(1).optional().describe('Megabytes of its working directory.'),
+  })
+  .describe('Limits of each instance; those of the instance type apply as well, and the smaller one counts.')
+
+export const Readiness = z
+  .strictObject({
+    path: z.string().startsWith('/').optional().describe('Path of an HTTP request; a status below 400 means ready.'),
+    tcp: z.boolean().optional().describe('Ready as soon as the port accepts connections.'),
+    intervalSeconds: z.number().min(0.1).max(3600).default(2).describe('Seconds between two probes.'),
+    timeoutSeconds: z.number().min(0.1).max(600).default(2).describe('Seconds that a probe may take.'),
+  })
+  .refine(({ path, tcp }) => (path === undefined) !== (tcp !== true), 'give either "path" or "tcp: true"')
+
+/** What a user writes into the file; a server group may override every part. */
+export const ImageFile = z.strictObject({
+  command: z.array(z.string().min(1)).min(1).describe('Program and arguments. The process must listen on the port `PORT`.'),
+  environment: z.record(variable, value).default({}).describe('Environment variables.'),
+  ready: Readiness.prefault({ tcp: true }).describe('How an instance shows that it is ready.'),
+  limits: ProgramLimitsFile.prefault({}),
+  stopSeconds: z
+    .number()
+    .min(0)
+    .max(3600)
+    .default(10)
+    .describe('Seconds between the request to stop (SIGTERM) and the end by force (SIGKILL).'),
+})
+export type ImageFile = z.infer<typeof ImageFile>
+
+/** @param folder An unpacked image @throws {BackendError} 400 that says what is wrong with it */
+export function loadImageFile(folder: string): ImageFile {
+  let text: string
+  try {
+    text = readFileSync(join(folder, imageFileName), 'utf8')
+  } catch {
+    throw new BackendError(400, `The image has no ${imageFileName} at its root. Add one with "command: [program, argument]".`)
+  }
+  return parseImageFile(text)
+}
+
+/** @throws {BackendError} 400 that says what is wrong with it */
+export function parseImageFile(text: string): ImageFile {
+  let document: unknown
+  try {
+    document = parse(text, { maxAliasCount: 10 })
+  } catch (error) {
+    throw new BackendError(400, `${imageFileName} is not YAML: ${(error as Error).message.split('\n')[0]}`)
+  }
+  const checked = ImageFile.safeParse(document)
+  if (checked.success) return checked.data
+  const problems = checked.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${describeIssue(issue)}`)
+  throw new BackendError(400, `${imageFileName}: ${problems.join('; ')}.`)
+}

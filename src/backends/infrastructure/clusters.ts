@@ -1,0 +1,221 @@
+/** Applications as far as they run somewhere, their clusters, and the server groups that targets name. */
+import type { FastifyRequest } from 'fastify'
+import { BackendError } from '../backend.ts'
+import type { LoadBalancer, ServerGroup } from './model.ts'
+import {
+  accessOf,
+  type Infrastructure,
+  type InfrastructureRoute,
+  loadBalancersOf,
+  missing,
+  pathValue,
+  providerOf,
+  queryFlag,
+  queryValue,
+  serverGroupsOf,
+} from './route.ts'
+import { findTarget } from './targets.ts'
+import {
+  compareText,
+  loadBalancerNamesOf,
+  namesOf,
+  toClusterSummary,
+  toClusterView,
+  toImageSummary,
+  toLoadBalancerView,
+  toServerGroupView,
+} from './views.ts'
+
+const cluster = '/applications/:application/clusters/:account/:cluster'
+
+/** An application exists as soon as it has a server group. */
+const applications: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const isRestricted = queryFlag(request, 'restricted', true)
+  const access = isRestricted ? await accessOf(request, infrastructure) : undefined
+  return [...groupsByApplication(infrastructure)]
+    .filter(([name]) => access?.mayOnApplication(name, 'READ') !== false)
+    .sort(([one], [other]) => compareText(one, other))
+    .map(([name, groups]) => ({ name, attributes: { name }, clusterNames: clusterNamesByAccount(groups) }))
+}
+
+export function groupsByApplication(infrastructure: Infrastructure): Map<string, ServerGroup[]> {
+  const named = serverGroupsOf(infrastructure).filter(({ moniker }) => moniker.app !== null)
+  return Map.groupBy(named, ({ moniker }) => String(moniker.app).toLowerCase())
+}
+
+function clusterNamesByAccount(groups: readonly ServerGroup[]): Record<string, string[]> {
+  const byAccount = Map.groupBy(groups, ({ account }) => account)
+  return Object.fromEntries([...byAccount].map(([account, ofAccount]) => [account, clusterNamesOf(ofAccount)]))
+}
+
+function clusterNamesOf(groups: readonly ServerGroup[]): string[] {
+  return [...new Set(groups.flatMap(({ moniker }) => moniker.cluster ?? []))].sort()
+}
+
+const application: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const name = pathValue(request, 'application')
+  const groups = serverGroupsOf(infrastructure, name)
+  if (groups.length === 0) throw missing(request, 'Application', 'application')
+  const byAccount = Map.groupBy(groups, ({ account }) => account)
+  return {
+    name: name.toLowerCase(),
+    attributes: {
+      name: name.toLowerCase(),
+      cloudProviders: namesOf(groups.map(({ provider }) => ({ name: provider }))).join(','),
+    },
+    clusters: Object.fromEntries(
+      [...byAccount].map(([account, ofAccount]) => [
+        account,
+        byCluster(ofAccount).map((ofCluster) => ({
+          name: ofCluster[0]?.moniker.cluster,
+          provider: ofCluster[0]?.provider,
+          loadBalancers: loadBalancerNamesOf(ofCluster),
+          serverGroups: namesOf(ofCluster),
+        })),
+      ]),
+    ),
+  }
+}
+
+/** Those of one name at one provider. */
+function byCluster(groups: readonly ServerGroup[]): ServerGroup[][] {
+  return [...Map.groupBy(groups, ({ moniker, provider }) => JSON.stringify([moniker.cluster, provider])).values()]
+}
+
+const clusterNames: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
+  return clusterNamesByAccount(groups.filter(({ account }) => access.mayOnAccount(account, 'READ')))
+}
+
+const clustersOfAccount: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const groups = groupsOfAccount(request, infrastructure)
+  if (groups.length === 0) throw missing(request, 'Clusters', 'account', 'application')
+  return byCluster(groups).map(toClusterSummary)
+}
+
+function groupsOfAccount(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
+  const account = pathValue(request, 'account')
+  return serverGroupsOf(infrastructure, pathValue(request, 'application')).filter((group) => group.account === account)
+}
+
+function groupsOfCluster(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
+  const name = pathValue(request, 'cluster')
+  return groupsOfAccount(request, infrastructure).filter(({ moniker }) => moniker.cluster === name)
+}
+
+function groupsAtProvider(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {
+  const provider = providerOf(infrastructure, pathValue(request, 'provider'))?.id
+  return groupsOfCluster(request, infrastructure).filter((group) => group.provider === provider)
+}
+
+function noCluster(request: FastifyRequest): BackendError {
+  return missing(request, 'Cluster', 'cluster', 'account', 'application')
+}
+
+/** One element per provider. */
+const clustersOfName: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const groups = groupsOfCluster(request, infrastructure)
+  if (groups.length === 0) throw noCluster(request)
+  return [...Map.groupBy(groups, ({ provider }) => provider).values()].map((each) => viewCluster(request, each, infrastructure))
+}
+
+const clusterAtProvider: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const groups = groupsAtProvider(request, infrastructure)
+  if (groups.length === 0) throw noCluster(request)
+  return viewCluster(request, groups, infrastructure)
+}
+
+function viewCluster(request: FastifyRequest, groups: readonly ServerGroup[], infrastructure: Infrastructure): unknown {
+  const balancers = balancersOf(groups, infrastructure)
+  return toClusterView(groups, balancers, infrastructure.context.now(), queryFlag(request, 'expand', true))
+}
+
+/** Those that the server groups name, in their account and region. */
+export function balancersOf(groups: readonly ServerGroup[], infrastructure: Infrastructure): LoadBalancer[] {
+  const key = (place: { account: string; region: string }, name: string) => JSON.stringify([place.account, place.region, name])
+  const named = new Set(groups.flatMap((group) => group.loadBalancers.map((name) => key(group, name))))
+  return loadBalancersOf(infrastructure).filter((balancer) => named.has(key(balancer, balancer.name)))
+}
+
+const clusterBalancers: InfrastructureRoute['answer'] = (request, infrastructure) =>
+  balancersOf(groupsAtProvider(request, infrastructure), infrastructure).map(toLoadBalancerView)
+
+const clusterServerGroups: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const region = queryValue(request, 'region')
+  const groups = groupsAtProvider(request, infrastructure)
+  if (groups.length === 0) throw noCluster(request)
+  const nowMs = infrastructure.context.now()
+  return groups
+    .filter((group) => region === undefined || group.region === region)
+    .map((group) => toServerGroupView(group, nowMs, queryFlag(request, 'expand', true)))
+}
+
+/** With a region one object, without it a list. */
+const clusterServerGroup: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const region = queryValue(request, 'region')
+  const name = pathValue(request, 'name')
+  const nowMs = infrastructure.context.now()
+  const views = groupsAtProvider(request, infrastructure)
+    .filter((group) => group.name === name && (region === undefined || group.region === region))
+    .map((group) => toServerGroupView(group, nowMs))
+  if (views.length === 0) throw missing(request, 'Server group', 'name', 'account')
+  return region === undefined ? views : views[0]
+}
+
+const scalingActivities: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const region = queryValue(request, 'region')
+  if (region === undefined) throw new BackendError(400, 'The query parameter "region" is required.')
+  const name = pathValue(request, 'name')
+  const group = groupsAtProvider(request, infrastructure).find((one) => one.name === name && one.region === region)
+  const provider = providerOf(infrastructure, pathValue(request, 'provider'))
+  const activities = group && provider?.scalingActivities(group)
+  if (activities === undefined) throw noCluster(request)
+  return activities
+}
+
+const target: InfrastructureRoute['answer'] = (request, infrastructure) =>
+  toServerGroupView(requireTarget(request, infrastructure, true), infrastructure.context.now())
+
+const targetSummary: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const summary = toImageSummary(requireTarget(request, infrastructure, false))
+  const kind = pathValue(request, 'summaryType')
+  if (kind === 'image') return summary
+  if (kind === 'images') return { summaries: [summary] }
+  throw new BackendError(404, `A target has no summary "${kind}"; there are image and images.`)
+}
+
+/** @throws {BackendError} 404 */
+function requireTarget(request: FastifyRequest, infrastructure: Infrastructure, validateOldest: boolean): ServerGroup {
+  const outcome = findTarget(groupsAtProvider(request, infrastructure), {
+    target: pathValue(request, 'target'),
+    scope: pathValue(request, 'scope'),
+    onlyEnabled: queryFlag(request, 'onlyEnabled', false),
+    validateOldest: validateOldest && queryFlag(request, 'validateOldest', true),
+  })
+  if (outcome.kind === 'found') return outcome.group
+  const place = ['provider', 'account', 'scope', 'cluster'].map((name) => pathValue(request, name)).join('/')
+  throw new BackendError(404, `unable to find ${pathValue(request, 'target')} in ${place}: ${outcome.why}`)
+}
+
+const reads = ['application', 'account'] as const
+
+export const clusterRoutes: InfrastructureRoute[] = [
+  { method: 'GET', path: '/applications', answer: applications },
+  { method: 'GET', path: '/applications/:application', reads: ['application'], answer: application },
+  { method: 'GET', path: '/applications/:application/clusters', reads: ['application'], answer: clusterNames },
+  { method: 'GET', path: '/applications/:application/clusters/:account', reads, answer: clustersOfAccount },
+  { method: 'GET', path: cluster, reads, answer: clustersOfName },
+  { method: 'GET', path: `${cluster}/:provider`, reads, answer: clusterAtProvider },
+  { method: 'GET', path: `${cluster}/:provider/loadBalancers`, reads, answer: clusterBalancers },
+  { method: 'GET', path: `${cluster}/:provider/serverGroups`, reads, answer: clusterServerGroups },
+  { method: 'GET', path: `${cluster}/:provider/serverGroups/:name`, reads, answer: clusterServerGroup },
+  { method: 'GET', path: `${cluster}/:provider/serverGroups/:name/scalingActivities`, reads, answer: scalingActivities },
+  { method: 'GET', path: `${cluster}/:provider/:scope/serverGroups/target/:target`, reads, answer: target },
+  {
+    method: 'GET',
+    path: `${cluster}/:provider/:scope/serverGroups/target/:target/:summaryType`,
+    reads,
+    answer: targetSummary,
+  },
+]

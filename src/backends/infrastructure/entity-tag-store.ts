@@ -1,0 +1,164 @@
+/** Entity tags: what users and deployments note on server groups, clusters and other entities. */
+import type { DatabaseSync } from 'node:sqlite'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import type { OperationRun, OperationTypes } from './operation-type.ts'
+
+export const entityTagMigrations = [
+  `CREATE TABLE infrastructure_entity_tags (
+     id TEXT PRIMARY KEY,
+     document TEXT NOT NULL
+   ) STRICT;`,
+] as const
+
+const maxBulk = 1000
+
+export interface EntityTagStore {
+  readonly operations: OperationTypes
+  all(): JsonObject[]
+  get(id: string): JsonObject | undefined
+}
+
+export function openEntityTags(db: DatabaseSync, now: () => number): EntityTagStore {
+  const statements = {
+    all: db.prepare('SELECT document FROM infrastructure_entity_tags ORDER BY id'),
+    get: db.prepare('SELECT document FROM infrastructure_entity_tags WHERE id = ?'),
+    put: db.prepare('INSERT OR REPLACE INTO infrastructure_entity_tags VALUES (?, ?)'),
+    remove: db.prepare('DELETE FROM infrastructure_entity_tags WHERE id = ?'),
+  }
+
+  const get = (id: string): JsonObject | undefined => {
+    const row = statements.get.get(id.toLowerCase())
+    return row === undefined ? undefined : (parseJson(String(row['document'])) as JsonObject)
+  }
+
+  const upsert = (description: JsonObject, run: OperationRun): string => {
+    const id = idOf(description)
+    const merged = mergeTags(get(id), { ...description, id }, { user: run.user, nowMs: now() })
+    statements.put.run(id, formatJson(merged))
+    return id
+  }
+
+  const operations: OperationTypes = {
+    upsertEntityTags: {
+      check: checkTags,
+      resources: applicationsOf,
+      async run(description, run) {
+        run.commit(() => run.note(`The entity tags ${upsert(description, run)} are stored.`))
+      },
+    },
+    bulkUpsertEntityTags: {
+      check: ({ entityTags }) => {
+        const listed = objectsOf(entityTags)
+        if (listed.length === 0) return ['entityTags: it is missing or empty.']
+        if (listed.length > maxBulk) return [`entityTags: it has ${listed.length} entries; ${maxBulk} are allowed.`]
+        return listed.flatMap(checkTags)
+      },
+      resources: ({ entityTags }) => objectsOf(entityTags).flatMap(applicationsOf),
+      async run({ entityTags, isPartial }, run) {
+        run.commit(() => {
+          for (const one of objectsOf(entityTags)) upsert({ isPartial, ...one }, run)
+          run.note(`${objectsOf(entityTags).length} entity tags are stored.`)
+        })
+      },
+    },
+    deleteEntityTags: {
+      check: ({ id }) => (textOf(id) === undefined ? ['id: it is missing.'] : []),
+      resources: ({ id }) => {
+        const stored = get(textOf(id) ?? '')
+        return stored === undefined ? [] : applicationsOf(stored)
+      },
+      async run({ id, tags, deleteAll }, run) {
+        run.commit(() => {
+          const stored = get(String(id))
+          if (stored === undefined) return run.note(`There are no entity tags ${String(id)}.`)
+          const kept = isTrue(deleteAll) ? [] : withoutTags(stored, new Set(textsOf(tags).map((name) => name.toLowerCase())))
+          if (kept.length === 0) statements.remove.run(String(stored['id']))
+          else statements.put.run(String(stored['id']), formatJson({ ...stored, tags: kept }))
+          run.note(`The entity tags ${String(id)} are deleted.`)
+        })
+      },
+    },
+  }
+
+  return {
+    operations,
+    get,
+    all: () => statements.all.all().map((row) => parseJson(String(row['document'])) as JsonObject),
+  }
+}
+
+function withoutTags(stored: JsonObject, removed: ReadonlySet<string>): JsonObject[] {
+  return objectsOf(stored['tags']).filter(({ name }) => !removed.has(String(name)))
+}
+
+function checkTags(description: JsonObject): string[] {
+  const { entityRef, tags } = description
+  if (!isObject(entityRef)) return ['entityRef: it is missing.']
+  return [
+    ...['entityType', 'entityId']
+      .filter((name) => textOf(entityRef[name]) === undefined)
+      .map((name) => `entityRef.${name}: it is missing.`),
+    ...(objectsOf(tags).length === 0 ? ['tags: it is missing or empty.'] : []),
+    ...objectsOf(tags).flatMap((tag) => (textOf(tag['name']) === undefined ? ['tags: a tag has no name.'] : [])),
+  ]
+}
+
+/** The name of the application itself parses to it. */
+export function applicationsOf(description: JsonObject): string[] {
+  const reference = objectOf(description['entityRef'])
+  return [textOf(reference['application']) ?? textOf(reference['entityId']) ?? '']
+}
+
+/** `provider:entityType:entityId:accountId:region`, missing parts `*`. */
+function idOf(description: JsonObject): string {
+  const reference = objectOf(description['entityRef'])
+  const given = textOf(description['id'])
+  if (given !== undefined) return given.toLowerCase()
+  const account = textOf(reference['accountId']) ?? textOf(reference['account'])
+  const parts = [reference['cloudProvider'], reference['entityType'], reference['entityId'], account, reference['region']]
+  return parts
+    .map((part) => textOf(part) ?? '*')
+    .join(':')
+    .toLowerCase()
+}
+
+/** Names and namespaces are lower case; who has changed each tag and when stands beside them. */
+function mergeTags(
+  stored: JsonObject | undefined,
+  sent: JsonObject,
+  { user, nowMs }: { user: string; nowMs: number },
+): JsonObject {
+  const reference = objectOf(sent['entityRef'])
+  const tags = objectsOf(sent['tags']).map((tag) => ({
+    ...tag,
+    name: String(tag['name']).toLowerCase(),
+    namespace: (textOf(tag['namespace']) ?? 'default').toLowerCase(),
+    valueType: textOf(tag['valueType']) ?? (isObject(tag['value']) ? 'object' : 'literal'),
+  }))
+  const isPartial = sent['isPartial'] === undefined || isTrue(sent['isPartial'])
+  const names = new Set(tags.map(({ name }) => name))
+  const others = stored === undefined || !isPartial ? [] : withoutTags(stored, names)
+  const created = new Map(objectsOf(stored?.['tagsMetadata']).map((each) => [String(each['name']), each]))
+  const all: JsonObject[] = [...others, ...tags]
+  return {
+    id: sent['id'],
+    idPattern: '{{cloudProvider}}:{{entityType}}:{{entityId}}:{{account}}:{{region}}',
+    entityRef: { ...objectOf(stored?.['entityRef']), ...reference, entityType: String(reference['entityType']).toLowerCase() },
+    tags: all,
+    tagsMetadata: all.map((tag) => {
+      const name = String(tag['name'])
+      const before = created.get(name)
+      if (before !== undefined && !names.has(name)) return before
+      return {
+        name,
+        created: before?.['created'] ?? nowMs,
+        createdBy: before?.['createdBy'] ?? user,
+        lastModified: nowMs,
+        lastModifiedBy: user,
+      }
+    }),
+    lastModified: nowMs,
+    lastModifiedBy: user,
+  }
+}

@@ -1,0 +1,55 @@
+/** Reads of entity tags. */
+import { fieldOf, type JsonObject, objectsOf } from '../../json/values.ts'
+import { applicationsOf } from './entity-tag-store.ts'
+import { accessOf, checkReadable, type InfrastructureRoute, missing, pathValue, queryValue, queryValues } from './route.ts'
+
+const defaultMaxResults = 5000
+
+const listed: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const maxResults = Number(queryValue(request, 'maxResults') ?? defaultMaxResults)
+  return infrastructure.entityTags
+    .all()
+    .filter((each) => createFilters(request).every((holds) => holds(each)))
+    .filter((each) => access.mayOnApplication(applicationOf(each), 'READ'))
+    .slice(0, Number.isSafeInteger(maxResults) && maxResults >= 0 ? maxResults : defaultMaxResults)
+}
+
+function applicationOf(tags: JsonObject): string {
+  return applicationsOf(tags)[0]?.split('-', 1)[0] ?? ''
+}
+
+const referenceFields = ['cloudProvider', 'application', 'entityType', 'account', 'region', 'namespace'] as const
+
+function createFilters(request: Parameters<InfrastructureRoute['answer']>[0]): ((tags: JsonObject) => boolean)[] {
+  const same = (value: unknown, wanted: string) => String(value).toLowerCase() === wanted.toLowerCase()
+  const idPrefix = queryValue(request, 'idPrefix')
+  const entityIds = queryValues(request, 'entityId').flatMap((value) => value.split(','))
+  const tagFilters = Object.keys({ ...(request.query as object) }).filter((name) => name.startsWith('tag:'))
+  return [
+    ...referenceFields.flatMap((field) => {
+      const wanted = queryValue(request, field)
+      return wanted === undefined ? [] : [({ entityRef }: JsonObject) => same(fieldOf(entityRef, field), wanted)]
+    }),
+    ({ entityRef }) => entityIds.length === 0 || entityIds.some((id) => same(fieldOf(entityRef, 'entityId'), id)),
+    ({ id }) => idPrefix === undefined || String(id).startsWith(idPrefix.replace(/\*$/, '').toLowerCase()),
+    ...tagFilters.map((filter) => {
+      const wanted = queryValue(request, filter) ?? '*'
+      const name = filter.slice('tag:'.length)
+      return ({ tags }: JsonObject) =>
+        objectsOf(tags).some((tag) => same(tag['name'], name) && (wanted === '*' || same(tag['value'], wanted)))
+    }),
+  ]
+}
+
+const one: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const found = infrastructure.entityTags.get(pathValue(request, '*'))
+  if (found === undefined) throw missing(request, 'Entity tags', '*')
+  checkReadable(await accessOf(request, infrastructure), applicationOf(found), 'application')
+  return found
+}
+
+export const entityTagRoutes: InfrastructureRoute[] = [
+  { method: 'GET', path: '/tags', answer: listed },
+  { method: 'GET', path: '/tags/*', answer: one },
+]

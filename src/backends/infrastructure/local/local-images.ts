@@ -1,0 +1,288 @@
+/** Images of this machine as the contract has them, and the upload. */
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { JsonObject } from '../../../json/values.ts'
+import { loadAccess } from '../../access.ts'
+import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
+import { type ImageStore, parseImageId, type StoredImage } from '../../images/image-store.ts'
+import type { ImageQuery, ImageReads } from '../provider.ts'
+import { pathValue, queryValue } from '../route.ts'
+import type { LocalSettings } from '../settings.ts'
+import type { Desired } from './desired.ts'
+
+const minQueryLength = 3
+const maxFound = 1000
+
+/** Accounts that have an image, in a region where one is given. */
+function accountsOf(image: StoredImage, { accounts }: LocalSettings, region?: string): string[] {
+  return accounts
+    .filter(({ name }) => image.accounts === undefined || image.accounts.includes(name))
+    .filter(({ regions }) => region === undefined || regions.some((each) => each.name === region))
+    .map(({ name }) => name)
+}
+
+function regionsOf(image: StoredImage, settings: LocalSettings): string[] {
+  const names = settings.accounts.flatMap(({ regions }) => regions.map(({ name }) => name))
+  return [...new Set(names)].filter((name) => image.regions === undefined || image.regions.includes(name))
+}
+
+export function hasImage(image: StoredImage, account: string, region: string, settings: LocalSettings): boolean {
+  return accountsOf(image, settings, region).includes(account) && regionsOf(image, settings).includes(region)
+}
+
+export function imageNameOf({ name, version }: Pick<StoredImage, 'name' | 'version'>): string {
+  return `${name}-${version}`
+}
+
+/** Build information in the form that Deck shows. */
+export function buildInfoOf({ name, version, labels }: StoredImage): JsonObject {
+  const { commit, branch, buildInfoUrl, job, buildNumber, host } = labels
+  return {
+    package_name: name,
+    version,
+    ...(commit !== undefined && { commit }),
+    ...(branch !== undefined && { branch }),
+    ...(buildInfoUrl !== undefined && { buildInfoUrl }),
+    ...(buildNumber !== undefined && { jenkins: { name: job ?? name, number: buildNumber, host: host ?? '' } }),
+  }
+}
+
+function toView(image: StoredImage, settings: LocalSettings): JsonObject {
+  const { id, name, version, digest, size, files, createdMs, labels, tags, origin } = image
+  return {
+    imageName: imageNameOf(image),
+    imageId: id,
+    name,
+    version,
+    attributes: {
+      creationDate: new Date(createdMs).toISOString(),
+      architecture: process.arch,
+      digest,
+      size,
+      files,
+      labels,
+      origin,
+    },
+    accounts: accountsOf(image, settings),
+    amis: Object.fromEntries(regionsOf(image, settings).map((region) => [region, [id]])),
+    tagsByImageId: { [id]: tags },
+    tags,
+    buildInfo: buildInfoOf(image),
+  }
+}
+
+export function createImageReads(images: ImageStore, settings: LocalSettings): ImageReads {
+  return {
+    find(query) {
+      const { text = '' } = query
+      if (text.length < minQueryLength) {
+        throw new BackendError(400, `The query parameter "q" needs at least ${minQueryLength} characters.`)
+      }
+      return images
+        .all()
+        .filter((image) => isFound(image, query, settings))
+        .sort((one, other) => rankOf(one, text) - rankOf(other, text) || (imageNameOf(one) < imageNameOf(other) ? -1 : 1))
+        .slice(0, maxFound)
+        .map((image) => toView(image, settings))
+    },
+    tags: (account, repository) =>
+      images
+        .all()
+        .filter((image) => image.name === repository && accountsOf(image, settings).includes(account))
+        .map(({ version }) => version),
+    details(account, region, id) {
+      const image = images.get(id) ?? images.all().find((one) => imageNameOf(one) === id)
+      return image === undefined || !hasImage(image, account, region, settings) ? [] : [toView(image, settings)]
+    },
+    byId(id) {
+      const image = images.get(id)
+      return image && { id, name: imageNameOf(image), region: regionsOf(image, settings)[0] ?? null }
+    },
+  }
+}
+
+/** By text, region, account and tags; all of them must fit. */
+function isFound(image: StoredImage, { text = '', account, region, tags }: ImageQuery, settings: LocalSettings): boolean {
+  const marks = new Map(Object.entries(image.tags).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]))
+  return (
+    (image.id === text || matchesGlob(imageNameOf(image), text)) &&
+    (region === undefined || regionsOf(image, settings).includes(region)) &&
+    (account === undefined || accountsOf(image, settings, region).includes(account)) &&
+    [...tags].every(([name, value]) => marks.get(name) === value)
+  )
+}
+
+function rankOf(image: StoredImage, text: string): number {
+  const at = imageNameOf(image)
+    .toLowerCase()
+    .indexOf(text.toLowerCase().replaceAll(/[*?[\]]/g, ''))
+  return at === -1 ? Number.MAX_SAFE_INTEGER : at
+}
+
+/** `*`, `?` and `[abc]`; a text without them may stand anywhere. */
+export function matchesGlob(name: string, glob: string): boolean {
+  const pattern = /[*?[]/.test(glob) ? glob : `*${glob}*`
+  return matchFrom(name.toLowerCase(), parseGlob(pattern.toLowerCase()))
+}
+
+type GlobPart = { readonly kind: 'any' } | { readonly kind: 'one'; readonly accepts: (character: string) => boolean }
+
+function parseGlob(glob: string): GlobPart[] {
+  const parts = glob.match(/\[!?[^\]]+\]|[\s\S]/g) ?? []
+  return parts.map((part): GlobPart => {
+    if (part === '*') return { kind: 'any' }
+    if (part === '?') return { kind: 'one', accepts: () => true }
+    if (part.length === 1) return { kind: 'one', accepts: (character) => character === part }
+    const isNegated = part[1] === '!'
+    const listed = part.slice(isNegated ? 2 : 1, -1)
+    return { kind: 'one', accepts: (character) => isListed(character, listed) !== isNegated }
+  })
+}
+
+/** `a-c` within brackets is a range. */
+function isListed(character: string, listed: string): boolean {
+  const ranges = [...listed.matchAll(/(.)-(.)|(.)/g)]
+  return ranges.some(([, first, last, single]) =>
+    single === undefined ? String(first) <= character && character <= String(last) : single === character,
+  )
+}
+
+/** In time proportional to the product of the lengths, whatever the pattern. */
+function matchFrom(text: string, parts: readonly GlobPart[]): boolean {
+  let states = new Set([0])
+  const skipAny = (reached: Set<number>) => {
+    for (const at of reached) if (parts[at]?.kind === 'any') reached.add(at + 1)
+    return reached
+  }
+  skipAny(states)
+  for (const character of text) {
+    const next = new Set<number>()
+    for (const at of states) {
+      const part = parts[at]
+      if (part?.kind === 'any') next.add(at)
+      else if (part?.accepts(character) === true) next.add(at + 1)
+    }
+    states = skipAny(next)
+  }
+  return states.has(parts.length)
+}
+
+/** Ids of the images that something runs, with who. */
+export function usersOf(id: string, desired: Desired): string[] {
+  return [
+    ...[...desired.all('groups')].filter(({ image }) => image.id === id).map(({ name }) => `the server group ${name}`),
+    ...[...desired.all('jobs')].filter(({ image }) => image === id).map(({ id: job }) => `the job ${job}`),
+  ]
+}
+
+/** Content stays as long as an instance that was started with it may be started again. @throws {BackendError} 409 */
+export function removeImage(id: string, images: ImageStore, desired: Desired): void {
+  const image = images.get(id)
+  if (image === undefined) return
+  const users = usersOf(id, desired)
+  for (const instance of desired.all('instances')) {
+    if (instance.program.digest === image.digest) users.push(`the instance ${instance.id}`)
+  }
+  if (users.length > 0) {
+    const shown = users.slice(0, 5).join(', ') + (users.length > 5 ? ` and ${users.length - 5} more` : '')
+    throw new BackendError(409, `The image ${id} is in use by ${shown}. Destroy them first.`)
+  }
+  images.remove(id)
+}
+
+export interface ImageRouteParts {
+  readonly context: BackendContext
+  readonly images: ImageStore
+  readonly desired: Desired
+  readonly settings: LocalSettings
+}
+
+/**
+ * `PUT /local/images/{name}/{version}` with a tar archive as its body; `DELETE` of the same path; `GET /local/images` and
+ * `GET /local/images/{name}/{version}`. Query of the upload: `accounts`, `regions` (comma lists), `label:<name>`, `tag:<name>`.
+ * `Content-Digest: sha-256=:…:` (RFC 9530) is checked.
+ */
+export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void {
+  const { images, settings, desired } = parts
+  app.get('/local/images', () => images.all().map((image) => toView(image, settings)))
+
+  app.get('/local/images/:name/:version', (request) => toView(requireImage(request, images), settings))
+
+  app.delete('/local/images/:name/:version', async (request, reply) => {
+    const image = requireImage(request, images)
+    await checkWriter(request, parts, image.accounts)
+    removeImage(image.id, images, desired)
+    return reply.code(204).send()
+  })
+
+  app.register((upload, _options, done) => {
+    // The archive is read as it arrives, so no parser may collect it.
+    upload.removeAllContentTypeParsers()
+    upload.addContentTypeParser('*', (_request, payload, ready) => ready(null, payload))
+    upload.put('/local/images/:name/:version', async (request, reply) => {
+      const accounts = listOf(request, 'accounts')
+      await checkWriter(request, parts, accounts)
+      const image = await images.addArchive(
+        (request.body ?? []) as AsyncIterable<Uint8Array>,
+        {
+          name: pathValue(request, 'name'),
+          version: pathValue(request, 'version'),
+          labels: prefixed(request, 'label:'),
+          tags: prefixed(request, 'tag:'),
+          origin: { kind: 'upload', user: callerOf(request).user ?? 'anonymous' },
+          accounts,
+          regions: listOf(request, 'regions'),
+        },
+        digestOf(request),
+      )
+      return reply.code(201).send(toView(image, settings))
+    })
+    done()
+  })
+}
+
+/** @throws {BackendError} 404 */
+function requireImage(request: FastifyRequest, images: ImageStore): StoredImage {
+  const id = `${pathValue(request, 'name')}:${pathValue(request, 'version')}`
+  const image = parseImageId(id) === undefined ? undefined : images.get(id)
+  if (image === undefined) throw new BackendError(404, `Image not found (id: ${id})`)
+  return image
+}
+
+/** An image runs in the accounts that have it, so it needs the right to change each of them. @throws {BackendError} 400, 403 */
+async function checkWriter(
+  request: FastifyRequest,
+  { context, settings }: ImageRouteParts,
+  accounts: readonly string[] | undefined,
+): Promise<void> {
+  const access = await loadAccess(context, callerOf(request).user ?? 'anonymous')
+  for (const name of accounts ?? settings.accounts.map((account) => account.name)) {
+    if (!settings.accounts.some((account) => account.name === name)) {
+      throw new BackendError(400, `The account "${name}" does not exist.`)
+    }
+    if (access.mayOnAccount(name, 'WRITE')) continue
+    const hint = accounts === undefined ? ' Name those that you may change in the query parameter "accounts".' : ''
+    throw new BackendError(403, `Access denied to account ${name}.${hint}`, { exception: 'AccessDenied' })
+  }
+}
+
+function listOf(request: FastifyRequest, name: string): string[] | undefined {
+  const names = queryValue(request, name)
+    ?.split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+  return names === undefined || names.length === 0 ? undefined : names
+}
+
+function prefixed(request: FastifyRequest, prefix: string): Record<string, string> {
+  const entries = Object.entries({ ...(request.query as object) }).filter(([name]) => name.startsWith(prefix))
+  return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length), String(value)]))
+}
+
+/** @throws {BackendError} 400 when the header cannot be read */
+function digestOf(request: FastifyRequest): string | undefined {
+  const header = request.headers['content-digest']
+  if (header === undefined) return undefined
+  const [, encoded] = /(?:^|[\s,])sha-256=:([A-Za-z0-9+/]{43}=):/.exec(String(header)) ?? []
+  if (encoded === undefined) throw new BackendError(400, 'The header Content-Digest has no sha-256: write sha-256=:<base64>:.')
+  return `sha256:${Buffer.from(encoded, 'base64').toString('hex')}`
+}

@@ -1,0 +1,220 @@
+/** The provider `local`: server groups are processes of this machine, load balancers its listeners. */
+import { realpathSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join, sep } from 'node:path'
+import { parse } from 'yaml'
+import type { AgentClient } from '../../../agent/client.ts'
+import { isObject, type JsonObject } from '../../../json/values.ts'
+import { createUlids } from '../../../storage/ulid.ts'
+import type { BackendContext } from '../../backend.ts'
+import { imageMigrations, openImageStore } from '../../images/image-store.ts'
+import type { Account, Job } from '../model.ts'
+import type { Provider } from '../provider.ts'
+import type { LocalAccountSettings, LocalSettings } from '../settings.ts'
+import { Desired, desiredMigrations, type LocalGroup, placeKey } from './desired.ts'
+import { toSecurityGroup } from './firewalls.ts'
+import { createImageReads, imageRoutes } from './local-images.ts'
+import { toNetworkViews, toSubnetViews } from './machine.ts'
+import { creationOperations } from './operations/create.ts'
+import { imageOperations } from './operations/images.ts'
+import { instanceOperations } from './operations/instances.ts'
+import { jobOperations } from './operations/jobs.ts'
+import { loadBalancerOperations } from './operations/load-balancers.ts'
+import type { OperationParts } from './operations/parts.ts'
+import { securityGroupOperations } from './operations/security-groups.ts'
+import { serverGroupOperations } from './operations/server-groups.ts'
+import { snapshotOperations } from './operations/snapshots.ts'
+import { Ports } from './ports.ts'
+import { type ReadParts, toActivityView, toInstance, toJob, toLoadBalancer, toServerGroup } from './reading.ts'
+import { Reconciler } from './reconciler.ts'
+import { openUsers } from './users.ts'
+import { toDesiredState } from './wanted.ts'
+
+export const localMigrations: readonly string[] = [...desiredMigrations, ...imageMigrations]
+
+const consoleBytes = 256 * 1024
+const maxPropertyFileBytes = 1024 * 1024
+
+/** @param openAgent Opens the client of the agent for a data directory */
+export function openLocalProvider(
+  context: BackendContext,
+  settings: LocalSettings,
+  openAgent: (dataDir: string) => AgentClient,
+): Provider {
+  const { db, now, log } = context
+  const dataDir = dirname(db.location() ?? '')
+  const desired = new Desired(db)
+  const images = openImageStore({ db, dataDir, now, bounds: settings.images })
+  const users = openUsers(settings.accounts)
+  for (const { name } of settings.accounts) {
+    const problem = users.problemOf(name)
+    if (problem !== undefined) log.warn({ account: name }, problem)
+  }
+  const agent = openAgent(dataDir)
+  const toState = () => toDesiredState({ desired, settings, images, users })
+  const reconciler = new Reconciler({ desired, agent, toState, now, drainMs: settings.drainMs, log })
+  const parts: OperationParts = {
+    context,
+    settings,
+    desired,
+    images,
+    ports: new Ports(desired),
+    users,
+    reconciler,
+    newId: createUlids(now),
+  }
+  const read = (): ReadParts => ({ desired, observation: reconciler.observation, problem: agent.problem() })
+  const places = settings.accounts.flatMap((account) => account.regions.map((region) => ({ account, region })))
+
+  return {
+    id: 'local',
+    accounts: settings.accounts.map(toAccount),
+    operations: {
+      ...creationOperations(parts),
+      ...serverGroupOperations(parts),
+      ...instanceOperations(parts),
+      ...loadBalancerOperations(parts),
+      ...securityGroupOperations(parts),
+      ...jobOperations(parts),
+      ...imageOperations(parts),
+      ...snapshotOperations(parts),
+    },
+    serverGroups(application) {
+      const view = read()
+      const groups = application === undefined ? desired.all('groups') : desired.groupsOf(application)
+      return [...groups].map((group) => toServerGroup(group, view))
+    },
+    serverGroup(account, region, name) {
+      const group = desired.groupAt(account, region, name)
+      return group && toServerGroup(group, read())
+    },
+    loadBalancers() {
+      const view = read()
+      const users = groupsByBalancer(desired)
+      return [...desired.all('balancers')].map((balancer) => toLoadBalancer(balancer, users.get(placeKey(balancer)) ?? [], view))
+    },
+    securityGroups: () => [...desired.all('firewalls')].map((firewall) => toSecurityGroup(firewall, desired)),
+    instance(account, region, id) {
+      const instance = desired.get('instances', id)
+      return instance?.account === account && instance.region === region ? toInstance(instance, read()) : undefined
+    },
+    detachedInstances() {
+      const view = read()
+      return [...desired.all('instances')]
+        .filter(({ group }) => group === undefined)
+        .map((instance) => toInstance(instance, view))
+    },
+    async console(account, region, id) {
+      const owner = desired.get('instances', id) ?? desired.get('jobs', id)
+      if (owner?.account !== account || owner.region !== region) return undefined
+      return (await agent.console(id, consoleBytes)) ?? ''
+    },
+    jobs: () => [...desired.all('jobs')].filter(isKept).map((job) => toJob(job, reconciler)),
+    jobFile: (job, name) => readProperties(join(dataDir, 'instances', job.id, 'work'), name),
+    removeJob({ id }: Job) {
+      const job = desired.get('jobs', id)
+      if (job !== undefined && isKept(job)) {
+        reconciler.change(() => desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 }))
+      }
+    },
+    networks: () => places.flatMap(({ account, region }) => toNetworkViews(account.name, region.name)),
+    subnets: () => places.flatMap(({ account, region }) => toSubnetViews(account.name, region.name, region.zones)),
+    instanceTypes: () => places.flatMap(({ account, region }) => toInstanceTypeViews(account, region.name, settings)),
+    certificates: () =>
+      settings.accounts.flatMap((account) =>
+        settings.certificates.map(({ name }) => ({
+          name,
+          serverCertificateName: name,
+          accountName: account.name,
+          type: 'local',
+        })),
+      ),
+    images: createImageReads(images, settings),
+    scalingActivities({ account, region, name }) {
+      const group = desired.groupAt(account, region, name)
+      return group?.activities.map((activity) => toActivityView(activity, group))
+    },
+    routes: (app) => imageRoutes(app, { context, images, desired, settings }),
+    start: () => reconciler.start(),
+    close: () => reconciler.close(),
+  }
+}
+
+function isKept({ leavingRevision }: { leavingRevision: number | undefined }): boolean {
+  return leavingRevision === undefined
+}
+
+function groupsByBalancer(desired: Desired): Map<string, LocalGroup[]> {
+  const users = new Map<string, LocalGroup[]>()
+  for (const group of desired.all('groups')) {
+    for (const name of group.loadBalancers) {
+      const key = placeKey({ account: group.account, region: group.region, name })
+      const known = users.get(key)
+      if (known === undefined) users.set(key, [group])
+      else known.push(group)
+    }
+  }
+  return users
+}
+
+function toAccount({ name, environment, accountType, permissions, regions, instanceTypes }: LocalAccountSettings): Account {
+  return {
+    name,
+    provider: 'local',
+    accountId: name,
+    environment,
+    accountType,
+    permissions,
+    details: {
+      regions: regions.map((region) => ({ name: region.name, availabilityZones: region.zones, preferredZones: region.zones })),
+      instanceTypes,
+    },
+  }
+}
+
+function toInstanceTypeViews(account: LocalAccountSettings, region: string, { instanceTypes }: LocalSettings): JsonObject[] {
+  return instanceTypes
+    .filter(({ name }) => account.instanceTypes.includes(name))
+    .map(({ name, memoryBytes, processes, openFiles, diskBytes }) => ({
+      account: account.name,
+      region,
+      name,
+      cloudProvider: 'local',
+      ...(memoryBytes !== undefined && { memoryInGiB: memoryBytes / 1024 ** 3 }),
+      processes,
+      openFiles,
+      diskBytes,
+      supportedArchitectures: [process.arch],
+      currentGeneration: true,
+    }))
+}
+
+/** A file of JSON, YAML or `name=value` lines in the working directory of a job; undefined when there is none. */
+async function readProperties(folder: string, name: string): Promise<JsonObject | undefined> {
+  const path = resolveWithin(folder, name)
+  if (path === undefined) return undefined
+  const text = await readFile(path, 'utf8').catch(() => undefined)
+  if (text === undefined || text.length > maxPropertyFileBytes) return undefined
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.trim().startsWith('#'))
+  if (!/\.(?:ya?ml|json)$/.test(name) && lines.every((line) => line.includes('='))) {
+    return Object.fromEntries(
+      lines.map((line) => [line.slice(0, line.indexOf('=')).trim(), line.slice(line.indexOf('=') + 1).trim()]),
+    )
+  }
+  try {
+    const document: unknown = parse(text, { maxAliasCount: 10 })
+    return isObject(document) ? document : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined for a path that leads out of the folder, through a link as well, or to nothing. */
+function resolveWithin(folder: string, name: string): string | undefined {
+  try {
+    const path = realpathSync(join(folder, name))
+    return path.startsWith(realpathSync(folder) + sep) ? path : undefined
+  } catch {
+    return undefined
+  }
+}

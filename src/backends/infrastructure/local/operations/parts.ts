@@ -1,0 +1,135 @@
+/** What operations of this machine are made of, and how they read their descriptions. */
+import { z } from 'zod'
+import { describeIssue } from '../../../../describe-issue.ts'
+import type { JsonObject } from '../../../../json/values.ts'
+import type { BackendContext } from '../../../backend.ts'
+import type { ImageStore } from '../../../images/image-store.ts'
+import type { OperationRun, OperationType } from '../../operation-type.ts'
+import type { LocalAccountSettings, LocalSettings } from '../../settings.ts'
+import type { Desired } from '../desired.ts'
+import type { Ports } from '../ports.ts'
+import type { Reconciler } from '../reconciler.ts'
+import type { Users } from '../users.ts'
+
+export interface OperationParts {
+  readonly context: BackendContext
+  readonly settings: LocalSettings
+  readonly desired: Desired
+  readonly images: ImageStore
+  readonly ports: Ports
+  readonly users: Users
+  readonly reconciler: Reconciler
+  readonly newId: () => string
+}
+
+/** Older clients leave fields out or send null; expressions of pipelines make texts of numbers. */
+export const text = z.string().trim().min(1)
+export const optionalText = z
+  .string()
+  .trim()
+  .nullish()
+  .transform((value) => value || undefined)
+export const count = z.coerce
+  .number('it must be a whole number')
+  .int('it must be a whole number')
+  .min(0, 'it must not be negative')
+export const port = z.coerce
+  .number('it must be a port')
+  .int('it must be a port')
+  .min(1, 'it must be a port')
+  .max(65_535, 'it must be a port')
+export const flag = z
+  .union([z.boolean(), z.stringbool()])
+  .nullish()
+  .transform((value) => value === true)
+export const texts = z
+  .array(text)
+  .nullish()
+  .transform((value) => value ?? undefined)
+export const textMap = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
+  .nullish()
+  .transform((value) => value ?? undefined)
+
+/** Fields that name the account and the region, whichever synonym was used. */
+const placeFields = {
+  credentials: optionalText,
+  account: optionalText,
+  accountName: optionalText,
+  region: optionalText,
+  regions: texts,
+  zone: optionalText,
+  availabilityZones: z.record(z.string(), z.array(z.string()).nullish()).nullish(),
+}
+const PlaceFields = z.looseObject(placeFields)
+
+export interface TargetPlace {
+  readonly account: LocalAccountSettings
+  readonly region: LocalAccountSettings['regions'][number]
+  /** Zones that were chosen; all of the region unless some were. */
+  readonly zones: readonly string[]
+}
+
+/** @throws {Error} for people */
+export function placeOf(description: JsonObject, settings: LocalSettings): TargetPlace {
+  const { credentials, account, accountName, region, regions, zone, availabilityZones } = PlaceFields.parse(description)
+  const name = credentials ?? account ?? accountName
+  const found = settings.accounts.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`The account "${name ?? ''}" does not exist.`)
+  const chosen = Object.entries(availabilityZones ?? {})
+  const ofZone = found.regions.find(({ zones }) => zone !== undefined && zones.includes(zone))?.name
+  const wanted = region ?? chosen[0]?.[0] ?? regions?.[0] ?? ofZone
+  const place = found.regions.find((one) => one.name === wanted)
+  if (place === undefined) {
+    const known = found.regions.map((one) => one.name).join(', ')
+    throw new Error(
+      wanted === undefined
+        ? `region: it is missing. The account ${found.name} has ${known}.`
+        : `region: the account ${found.name} has no region "${wanted}"; it has ${known}.`,
+    )
+  }
+  const zones = chosen.find(([one]) => one === place.name)?.[1] ?? (zone === undefined ? [] : [zone])
+  const unknown = zones.find((one) => !place.zones.includes(one))
+  if (unknown !== undefined) {
+    throw new Error(`availabilityZones: the region ${place.name} has no zone "${unknown}"; it has ${place.zones.join(', ')}.`)
+  }
+  return { account: found, region: place, zones: zones.length === 0 ? place.zones : zones }
+}
+
+interface OperationSource<S extends z.ZodObject> {
+  readonly fields: S
+  /** What is wrong beyond the fields, a sentence each. */
+  readonly check?: (fields: z.output<S>, description: JsonObject) => readonly string[]
+  /** Names of what it is about. */
+  readonly resources: (fields: JsonObject) => readonly unknown[]
+  readonly run: (fields: z.output<S>, run: OperationRun, description: JsonObject) => Promise<void> | void
+}
+
+/** An operation from a schema of its fields; unknown ones are ignored, since clients send all that they have. */
+export function defineOperation<S extends z.ZodObject>(source: OperationSource<S>): OperationType {
+  return {
+    check(description) {
+      const parsed = source.fields.safeParse(description)
+      if (!parsed.success) return parsed.error.issues.map(describeField)
+      try {
+        return source.check?.(parsed.data, description) ?? []
+      } catch (error) {
+        return [(error as Error).message]
+      }
+    },
+    resources: (description) => source.resources(description).filter((name) => typeof name === 'string'),
+    async run(description, run) {
+      await source.run(source.fields.parse(description), run, description)
+    },
+  }
+}
+
+function describeField(issue: z.core.$ZodIssue): string {
+  return `${issue.path.join('.')}: ${describeIssue(issue)}.`
+}
+
+/** The last thing that an operation does: changes the desired state together with the task's progress, and acts on it. */
+export function commitChange({ desired, reconciler }: OperationParts, run: OperationRun, work: () => void): void {
+  desired.within((change) => run.commit(change), work)
+  reconciler.step()
+}

@@ -1,0 +1,161 @@
+/** saveSnapshot, restoreSnapshot and deleteSnapshot: what an application runs in an account, kept by the definition store. */
+import { z } from 'zod'
+import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../moniker.ts'
+import type { OperationRun, OperationTypes } from '../../operation-type.ts'
+import { type LocalBalancer, type LocalFirewall, type LocalGroup, placeKey } from '../desired.ts'
+import { findPorts, fit, missingCount } from './fleet.ts'
+import { commitChange, count, defineOperation, type OperationParts, optionalText, placeOf } from './parts.ts'
+
+const SnapshotFields = z.looseObject({
+  applicationName: optionalText,
+  application: optionalText,
+  snapshotTimestamp: count.nullish(),
+})
+type SnapshotFields = z.output<typeof SnapshotFields>
+
+/** By name within a region: `region:name`. */
+interface Infrastructure {
+  readonly serverGroups: Readonly<Record<string, LocalGroup>>
+  readonly loadBalancers: Readonly<Record<string, LocalBalancer>>
+  readonly securityGroups: Readonly<Record<string, LocalFirewall>>
+}
+
+export function snapshotOperations(parts: OperationParts): OperationTypes {
+  const { desired, context, settings } = parts
+  const resources = ({ applicationName, application }: JsonObject) => [applicationName ?? application]
+  const check = (fields: SnapshotFields) => (nameOf(fields) === '' ? ['applicationName: it is missing.'] : [])
+
+  const saveSnapshot = defineOperation({
+    fields: SnapshotFields,
+    resources,
+    check,
+    run: async (fields, run, description) => {
+      const account = accountOf(description)
+      const infrastructure = collect(nameOf(fields), account)
+      const body = { application: nameOf(fields), account, infrastructure, configLang: 'TERRAFORM' }
+      const { status } = await callStore(run, 'POST', '/snapshots', body)
+      if (status >= 300) throw new Error(`The definition store answered ${status} to the snapshot.`)
+      run.note(`Saved a snapshot of ${nameOf(fields)} in ${account}.`)
+    },
+  })
+
+  const restoreSnapshot = defineOperation({
+    fields: SnapshotFields,
+    resources,
+    check,
+    run: async (fields, run, description) => {
+      const account = accountOf(description)
+      await restore(await loadSnapshot(fields, account, run), account, run)
+    },
+  })
+
+  const deleteSnapshot = defineOperation({
+    fields: SnapshotFields,
+    resources,
+    check: () => ['Snapshots are a history that is kept: none can be deleted.'],
+    run: () => {},
+  })
+
+  /** Snapshots are about a whole account, so no region is named. */
+  function accountOf(description: JsonObject): string {
+    const named = ['credentials', 'account', 'accountName'].map((field) => textOf(description[field])).find(Boolean)
+    const region = settings.accounts.find(({ name }) => name === named)?.regions[0]?.name
+    return placeOf({ ...description, region }, settings).account.name
+  }
+
+  function collect(application: string, account: string): Infrastructure {
+    const isOwn = ({ name, account: owner }: { name: string; account: string }) =>
+      owner === account && parseMoniker(name).app?.toLowerCase() === application.toLowerCase()
+    const byKey = <T extends { region: string; name: string }>(all: readonly T[]) =>
+      Object.fromEntries(all.map((one) => [`${one.region}:${one.name}`, one]))
+    return {
+      // Values of secrets stay here: everybody who may read the application may read its snapshots.
+      serverGroups: byKey([...desired.all('groups')].filter((group) => isOwn(group) && !group.isLeaving).map(withoutSecrets)),
+      loadBalancers: byKey([...desired.all('balancers')].filter(isOwn)),
+      securityGroups: byKey([...desired.all('firewalls')].filter(isOwn)),
+    }
+  }
+
+  /** @throws {Error} when there is none */
+  async function loadSnapshot(fields: SnapshotFields, account: string, run: OperationRun): Promise<Infrastructure> {
+    const id = encodeURIComponent(`${nameOf(fields)}-${account}`)
+    const time = fields.snapshotTimestamp ?? undefined
+    const { status, body } = await callStore(run, 'GET', `/snapshots/${id}${time === undefined ? '' : `/${time}?limit=1000`}`)
+    if (status !== 200) throw new Error(`There is no such snapshot of ${nameOf(fields)} in ${account}.`)
+    const { serverGroups, loadBalancers, securityGroups } = objectOf(objectOf(body)['infrastructure'])
+    return {
+      serverGroups: objectOf(serverGroups) as Infrastructure['serverGroups'],
+      loadBalancers: objectOf(loadBalancers) as Infrastructure['loadBalancers'],
+      securityGroups: objectOf(securityGroups) as Infrastructure['securityGroups'],
+    }
+  }
+
+  /** What exists gets the recorded size and state, what is missing is created; what came later stays. */
+  async function restore(recorded: Infrastructure, account: string, run: OperationRun): Promise<void> {
+    const isOwn = (one: { account: string; region: string }) =>
+      one.account === account &&
+      settings.accounts.some(({ name, regions }) => name === account && regions.some((each) => each.name === one.region))
+    const groups = Object.values(recorded.serverGroups).filter(isOwn).map(revive)
+    const missing = groups.find(({ image }) => parts.images.get(image.id)?.digest !== image.digest)
+    if (missing !== undefined) throw new Error(`The image ${missing.image.id} of ${missing.name} does not exist any more.`)
+    const ports = await findPorts(
+      parts,
+      account,
+      groups.reduce((sum, group) => sum + missingCount(parts, group), 0),
+    )
+    commitChange(parts, run, () => {
+      for (const firewall of Object.values(recorded.securityGroups).filter(isOwn)) desired.put('firewalls', firewall)
+      for (const balancer of Object.values(recorded.loadBalancers).filter(isOwn)) restoreBalancer(balancer, run)
+      for (const group of groups) {
+        run.note(`Restoring ${group.name} with ${group.capacity.desired} instances.`)
+        fit(parts, group, ports.splice(0, missingCount(parts, group)), 'A snapshot was restored.')
+      }
+    })
+  }
+
+  function restoreBalancer(balancer: LocalBalancer, run: OperationRun): void {
+    const taken = [...desired.all('balancers')].find(
+      (other) =>
+        placeKey(other) !== placeKey(balancer) &&
+        other.listeners.some(({ port }) => balancer.listeners.some((listener) => listener.port === port)),
+    )
+    if (taken === undefined) desired.put('balancers', balancer)
+    else run.note(`The load balancer ${balancer.name} is left out: ${taken.name} has its port now.`)
+  }
+
+  /** A group that still exists keeps its program, secrets included. */
+  function revive(recorded: LocalGroup): LocalGroup {
+    const current = desired.get('groups', placeKey(recorded))
+    const { capacity, isDisabled } = recorded
+    return current === undefined || current.isLeaving
+      ? { ...recorded, activities: [], createdMs: context.now() }
+      : { ...current, capacity, isDisabled }
+  }
+
+  function callStore(run: OperationRun, method: string, path: string, body?: unknown) {
+    return context.call('front50', { method, path, body, headers: { ...run.identity } })
+  }
+
+  return { saveSnapshot, restoreSnapshot, deleteSnapshot }
+}
+
+function nameOf({ applicationName, application }: SnapshotFields): string {
+  return applicationName ?? application ?? ''
+}
+
+function withoutSecrets(group: LocalGroup): LocalGroup {
+  const hidden = new Set(group.program.secrets)
+  const open = <T>(values: Readonly<Record<string, T>> | undefined) =>
+    Object.fromEntries(Object.entries(values ?? {}).filter(([name]) => !hidden.has(name)))
+  const { overrides } = group.program
+  return {
+    ...group,
+    activities: [],
+    program: {
+      ...group.program,
+      environment: open(group.program.environment),
+      overrides: { ...overrides, environment: open(overrides.environment), secrets: {} },
+    },
+  }
+}

@@ -1,0 +1,58 @@
+/** Ports of instances: each belongs to at most one instance, from before it starts until its process is gone. */
+import type { LocalAccountSettings } from '../settings.ts'
+import type { Desired } from './desired.ts'
+import { isFree, loopback } from './machine.ts'
+import { isWithin } from './port-range.ts'
+
+/** Ports that instances and load balancers have, whether or not a process listens yet. */
+function usedPorts(desired: Desired): Set<number> {
+  const used = new Set<number>()
+  for (const { port } of desired.all('instances')) used.add(port)
+  for (const { listeners } of desired.all('balancers')) for (const { port } of listeners) used.add(port)
+  return used
+}
+
+export class Ports {
+  readonly #desired: Desired
+  /** By account; the search goes on behind it, so that a port rests before it is given again. */
+  readonly #latest = new Map<string, number>()
+
+  constructor(desired: Desired) {
+    this.#desired = desired
+  }
+
+  /**
+   * Ports that no instance has and no process of this machine listens on. They belong to the caller only once instances with
+   * them are stored, and tasks run one after the other.
+   *
+   * @throws {Error} when the account has too few
+   */
+  async find({ name, ports }: LocalAccountSettings, count: number): Promise<number[]> {
+    const found: number[] = []
+    if (count <= 0) return found
+    const used = usedPorts(this.#desired)
+    const size = ports.last - ports.first + 1
+    const start = this.#latest.get(name) ?? this.#highest(ports)
+    for (let step = 1; step <= size && found.length < count; step++) {
+      const port = ports.first + ((start - ports.first + step) % size)
+      if (!used.has(port) && (await isFree(loopback, port))) found.push(port)
+    }
+    if (found.length < count) {
+      throw new Error(
+        `The account ${name} has ${found.length} free ports in ${ports.first}-${ports.last}, and ${count} are needed. ` +
+          'Remove server groups that are no longer needed, or widen its range (local.accounts, ports).',
+      )
+    }
+    this.#latest.set(name, found.at(-1) as number)
+    return found
+  }
+
+  /** After a start the search goes on behind the ports in use. */
+  #highest(ports: LocalAccountSettings['ports']): number {
+    let highest = ports.last
+    for (const { port } of this.#desired.all('instances')) {
+      if (isWithin(port, ports) && (highest === ports.last || port > highest)) highest = port
+    }
+    return highest
+  }
+}

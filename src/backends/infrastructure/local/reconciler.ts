@@ -1,0 +1,195 @@
+/** Brings this machine to its desired state: sends it to the agent, and takes the steps that wait for what the agent observes. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { AgentClient } from '../../../agent/client.ts'
+import type { DesiredState, ObservedInstance, ObservedMember, ObservedState } from '../../../agent/protocol.ts'
+import { type Desired, type LocalInstance, type LocalJob, placeKey } from './desired.ts'
+import { balancersOf } from './wanted.ts'
+
+/** What the agent reported last, by id. */
+export interface Observation {
+  /** Of the desired state that it is about; 0 before the first report. */
+  readonly revision: number
+  readonly instances: ReadonlyMap<string, ObservedInstance>
+  readonly members: ReadonlyMap<string, ReadonlyMap<string, ObservedMember>>
+  /** Why listeners are not open, by load balancer. */
+  readonly closed: ReadonlyMap<string, readonly string[]>
+}
+
+const nothing: Observation = { revision: 0, instances: new Map(), members: new Map(), closed: new Map() }
+
+export interface ReconcilerOptions {
+  readonly desired: Desired
+  readonly agent: AgentClient
+  readonly toState: () => DesiredState
+  readonly now: () => number
+  readonly drainMs: number
+  readonly log: FastifyBaseLogger
+}
+
+/** Ended jobs of one account that are kept with their console. */
+const keptJobs = 100
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions
+  #observation = nothing
+  #sent = -1
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options
+  }
+
+  get observation(): Observation {
+    return this.#observation
+  }
+
+  start(): void {
+    this.#options.agent.onChange(() => this.#observe())
+    this.step()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#options.agent.close()
+  }
+
+  /** Changes the desired state in a transaction of its own, then acts on it. */
+  change(work: () => void): void {
+    this.#options.desired.transact(work)
+    this.step()
+  }
+
+  #observe(): void {
+    const state = this.#options.agent.observed()
+    if (this.#isClosed || state === undefined) return
+    this.#observation = toObservation(state)
+    this.step()
+  }
+
+  /** Takes every step that is due, and sends the result. */
+  step(): void {
+    if (this.#isClosed) return
+    const { desired, agent, toState } = this.#options
+    try {
+      const steps = this.#dueSteps()
+      if (steps.length > 0) {
+        desired.transact(() => {
+          for (const take of steps) take()
+        })
+      }
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'a step towards the desired state could not be recorded')
+    }
+    if (this.#sent !== desired.revision) {
+      this.#sent = desired.revision
+      agent.setDesired(toState())
+    }
+    this.#wakeUp()
+  }
+
+  #dueSteps(): (() => void)[] {
+    const { desired } = this.#options
+    const steps: (() => void)[] = []
+    const emptied = new Set<string>()
+    for (const instance of desired.all('instances')) {
+      const step = this.#stepOf(instance)
+      if (step === undefined) continue
+      steps.push(step)
+      if (instance.leaving?.stage === 'stopping' && instance.group !== undefined) {
+        emptied.add(placeKey({ account: instance.account, region: instance.region, name: instance.group }))
+      }
+    }
+    for (const group of desired.all('groups')) {
+      if (!group.isLeaving) continue
+      if (emptied.has(placeKey(group)) || desired.instancesOf(group).length === 0) {
+        steps.push(() => {
+          if (desired.instancesOf(group).length === 0) desired.remove('groups', group)
+        })
+      }
+    }
+    for (const job of desired.all('jobs')) steps.push(...this.#stepsOfJob(job))
+    return [...steps, ...this.#forgetJobs()]
+  }
+
+  #stepOf(instance: LocalInstance): (() => void) | undefined {
+    const { desired, now } = this.#options
+    const { leaving } = instance
+    if (leaving === undefined) return undefined
+    if (leaving.stage === 'draining') {
+      if (!this.#isDrained(instance) && now() < leaving.sinceMs + this.#options.drainMs) return undefined
+      const stopping = { stage: 'stopping', sinceMs: now(), revision: desired.revision + 1 } as const
+      return () => desired.put('instances', { ...instance, leaving: stopping })
+    }
+    return this.#isGone(instance.id, leaving.revision ?? 0) ? () => desired.remove('instances', instance) : undefined
+  }
+
+  /** No load balancer has a request for it, or could send one. */
+  #isDrained(instance: LocalInstance): boolean {
+    const { account, region, id } = instance
+    return balancersOf(this.#options.desired, instance).every((name) => {
+      const key = placeKey({ account, region, name })
+      if (this.#options.desired.get('balancers', key) === undefined) return true
+      const member = this.#observation.members.get(key)?.get(id)
+      // An agent that has not seen the change yet may still send requests.
+      if (member === undefined) return this.#observation.revision >= this.#options.desired.revision
+      return !member.inService && member.inFlight === 0
+    })
+  }
+
+  #isGone(id: string, revision: number): boolean {
+    return this.#observation.revision >= revision && !this.#observation.instances.has(id)
+  }
+
+  #stepsOfJob(job: LocalJob): (() => void)[] {
+    const { desired, now } = this.#options
+    if (job.leavingRevision !== undefined)
+      return this.#isGone(job.id, job.leavingRevision) ? [() => desired.remove('jobs', job)] : []
+    if (job.end !== undefined) return []
+    const observed = this.#observation.instances.get(job.id)
+    if (observed === undefined || (observed.phase !== 'ended' && observed.phase !== 'failed')) return []
+    const { endedAt, exitCode, signal, reason } = observed
+    return [() => desired.put('jobs', { ...job, end: { atMs: endedAt ?? now(), exitCode, signal, reason } })]
+  }
+
+  /** The oldest of many ended jobs make room. */
+  #forgetJobs(): (() => void)[] {
+    const { desired } = this.#options
+    const ended = [...desired.all('jobs')].filter(
+      ({ end, leavingRevision }) => end !== undefined && leavingRevision === undefined,
+    )
+    return [...Map.groupBy(ended, ({ account }) => account).values()].flatMap((ofAccount) =>
+      ofAccount
+        .sort((one, other) => other.createdMs - one.createdMs)
+        .slice(keptJobs)
+        .map((job) => () => desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 })),
+    )
+  }
+
+  /** Draining ends at its time also when no report comes. */
+  #wakeUp(): void {
+    clearTimeout(this.#timer)
+    const { desired, now, drainMs } = this.#options
+    let nextMs = Number.POSITIVE_INFINITY
+    for (const { leaving } of desired.all('instances')) {
+      if (leaving?.stage === 'draining') nextMs = Math.min(nextMs, leaving.sinceMs + drainMs)
+    }
+    if (nextMs === Number.POSITIVE_INFINITY) return
+    this.#timer = setTimeout(() => this.step(), Math.max(10, nextMs - now())).unref()
+  }
+}
+
+function toObservation({ revision, instances, loadBalancers }: ObservedState): Observation {
+  return {
+    revision,
+    instances: new Map(instances.map((instance) => [instance.id, instance])),
+    members: new Map(loadBalancers.map(({ id, members }) => [id, new Map(members.map((member) => [member.instanceId, member]))])),
+    closed: new Map(
+      loadBalancers.map(({ id, listeners }) => [
+        id,
+        listeners.filter(({ open }) => !open).map(({ port, reason }) => `port ${port}: ${reason ?? 'it is being opened'}`),
+      ]),
+    ),
+  }
+}

@@ -1,0 +1,135 @@
+/** Resources of the infrastructure in the form in which providers report them; views turn them into answers. */
+import type { JsonObject } from '../../json/values.ts'
+import type { Moniker } from '../moniker.ts'
+
+export interface Account {
+  readonly name: string
+  readonly provider: string
+  readonly accountId: string | null
+  readonly environment: string
+  readonly accountType: string
+  /** Roles by authorization; empty: open. */
+  readonly permissions: Readonly<Record<string, readonly string[]>>
+  /** Fields that only the full form has, such as `regions`. */
+  readonly details: JsonObject
+}
+
+export type HealthState = 'Up' | 'Down' | 'Starting' | 'OutOfService' | 'Unknown' | 'Draining' | 'Succeeded' | 'Failed'
+
+/** One opinion about the health of an instance. */
+export interface HealthRecord {
+  readonly type: string
+  readonly state: HealthState
+  readonly [field: string]: unknown
+}
+
+export interface Capacity {
+  readonly min: number
+  readonly max: number
+  readonly desired: number
+}
+
+export interface Instance {
+  /** Unique among all providers. */
+  readonly id: string
+  readonly humanName: string
+  readonly account: string
+  readonly region: string
+  readonly zone: string
+  /** Milliseconds since the epoch. */
+  readonly launchMs: number
+  /** Undefined where it belongs to none. */
+  readonly serverGroup: string | undefined
+  readonly health: readonly HealthRecord[]
+  readonly loadBalancers: readonly string[]
+  /** Fields of the provider, in full forms only. */
+  readonly details: JsonObject
+}
+
+export interface Image {
+  readonly id: string
+  readonly name: string
+  /** Further fields, such as labels. */
+  readonly details: JsonObject
+}
+
+export interface ServerGroup {
+  readonly provider: string
+  readonly account: string
+  readonly region: string
+  readonly name: string
+  readonly moniker: Moniker
+  readonly zones: readonly string[]
+  /** Milliseconds since the epoch; undefined hides it from targets. */
+  readonly createdMs: number | undefined
+  readonly isDisabled: boolean
+  readonly capacity: Capacity
+  readonly instances: readonly Instance[]
+  readonly loadBalancers: readonly string[]
+  readonly securityGroups: readonly string[]
+  readonly instanceType: string | undefined
+  readonly vpcId: string | undefined
+  readonly buildInfo: JsonObject | undefined
+  readonly image: Image | undefined
+  readonly launchConfig: JsonObject
+  readonly tags: JsonObject
+  readonly labels: JsonObject
+  /** Fields of the provider, in full forms only. */
+  readonly details: JsonObject
+}
+
+export interface LoadBalancer {
+  readonly provider: string
+  readonly account: string
+  readonly region: string
+  readonly name: string
+  readonly vpcId: string | undefined
+  readonly loadBalancerType: string
+  readonly securityGroups: readonly string[]
+  /** With the instances of them that belong to this load balancer. */
+  readonly serverGroups: readonly LoadBalancerServerGroup[]
+  /** Listeners, health check and other fields of the provider. */
+  readonly details: JsonObject
+}
+
+export interface LoadBalancerServerGroup {
+  readonly name: string
+  readonly isDisabled: boolean
+  readonly instances: readonly LoadBalancerInstance[]
+  /** Ids of instances that were deregistered. */
+  readonly detachedInstances: readonly string[]
+}
+
+export interface LoadBalancerInstance {
+  readonly id: string
+  readonly name: string
+  readonly zone: string
+  readonly health: { readonly type: string; readonly state: string; readonly reasonCode?: string; readonly description?: string }
+}
+
+export interface SecurityGroup {
+  readonly provider: string
+  readonly account: string
+  readonly region: string
+  readonly id: string
+  readonly name: string
+  readonly vpcId: string | undefined
+  readonly description: string
+  readonly inboundRules: readonly JsonObject[]
+  readonly outboundRules: readonly JsonObject[]
+  readonly details: JsonObject
+}
+
+export interface Job {
+  readonly provider: string
+  readonly id: string
+  readonly name: string
+  readonly account: string
+  readonly location: string
+  readonly application: string
+  readonly state: 'Starting' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown'
+  readonly createdMs: number
+  readonly completedMs: number | undefined
+  readonly completionDetails: JsonObject
+  readonly details: JsonObject
+}

@@ -1,0 +1,32 @@
+/** Operations of the infrastructure as data: how each is checked, whom it concerns, and what it does. */
+import type { JsonObject } from '../../json/values.ts'
+
+export interface OperationType {
+  /** Everything that is wrong with the description, a sentence each; nothing has run yet. */
+  check(description: JsonObject): readonly string[]
+  /** Names of server groups, load balancers and the like, whose applications the caller must be allowed to change. */
+  resources(description: JsonObject): readonly string[]
+  /** Carries it out. It may run again after a crash, unless it has committed. @throws {Error} for people: the task fails */
+  run(description: JsonObject, run: OperationRun): Promise<void>
+}
+
+export type OperationTypes = Readonly<Record<string, OperationType>>
+
+/** The task as the operation sees it. */
+export interface OperationRun {
+  /** The caller of the task, for calls to other services. */
+  readonly user: string
+  readonly identity: Readonly<Record<string, string>>
+  /** Appends to the history. */
+  note(status: string): void
+  /** What the orchestrator reads, contract section 4.1. */
+  report(result: JsonObject): void
+  /**
+   * Changes the database in one transaction together with the progress of the task: after a crash the operation is found either
+   * done or not begun. At most once, and the last thing that the operation does.
+   */
+  commit(work: () => void): void
+}
+
+/** Names of the account in a description: one of three synonyms. */
+export const accountFields = ['credentials', 'account', 'accountName'] as const

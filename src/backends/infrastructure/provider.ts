@@ -1,0 +1,61 @@
+/** A provider of infrastructure: its accounts, what runs there, and the operations that change it. */
+import type { FastifyInstance } from 'fastify'
+import type { JsonObject } from '../../json/values.ts'
+import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
+import type { OperationTypes } from './operation-type.ts'
+
+/** Lists are answered from memory: a provider with a remote API keeps them current itself. */
+export interface Provider {
+  /** Such as `local`; the value of `cloudProvider`. */
+  readonly id: string
+  readonly accounts: readonly Account[]
+  /** By the names that clients send. */
+  readonly operations: OperationTypes
+  /** Of one application, without regard to case, or all. */
+  serverGroups(application?: string): readonly ServerGroup[]
+  serverGroup(account: string, region: string, name: string): ServerGroup | undefined
+  loadBalancers(): readonly LoadBalancer[]
+  securityGroups(): readonly SecurityGroup[]
+  instance(account: string, region: string, id: string): Instance | undefined
+  /** Instances that belong to no server group. */
+  detachedInstances(): readonly Instance[]
+  /** Undefined: there is no such instance. */
+  console(account: string, region: string, id: string): Promise<ConsoleOutput | undefined>
+  jobs(): readonly Job[]
+  /** Properties that a job has written; undefined: there is no such job or file. */
+  jobFile(job: Job, name: string): Promise<JsonObject | undefined>
+  /** Stops a job and forgets it. */
+  removeJob(job: Job): void
+  networks(): readonly JsonObject[]
+  subnets(): readonly JsonObject[]
+  instanceTypes(): readonly JsonObject[]
+  certificates(): readonly JsonObject[]
+  readonly images: ImageReads
+  /** Newest first; undefined where the provider does not record them. */
+  scalingActivities(serverGroup: ServerGroup): readonly JsonObject[] | undefined
+  /** Routes of its own, such as an upload; below the service's prefix. */
+  routes?(app: FastifyInstance): void
+  start(): void
+  close(): void | Promise<void>
+}
+
+export type ConsoleOutput = string | readonly { readonly name: string; readonly output: string }[]
+
+export interface ImageQuery {
+  readonly text: string | undefined
+  readonly region: string | undefined
+  readonly account: string | undefined
+  readonly count: number | undefined
+  /** Lower-case names and values: `tag:stage=prod`. */
+  readonly tags: ReadonlyMap<string, string>
+}
+
+export interface ImageReads {
+  /** @throws {BackendError} 400 for a query that the provider cannot answer */
+  find(query: ImageQuery): JsonObject[]
+  tags(account: string, repository: string): string[]
+  /** None: there is no such image in the region of the account. */
+  details(account: string, region: string, id: string): JsonObject[]
+  /** `{id, name, region}`, without an account. */
+  byId(id: string): JsonObject | undefined
+}

@@ -1,0 +1,90 @@
+/** Security groups: by account, provider and region, and the details of one. */
+import type { FastifyRequest } from 'fastify'
+import { BackendError } from '../backend.ts'
+import type { SecurityGroup } from './model.ts'
+import {
+  accessOf,
+  type Infrastructure,
+  type InfrastructureRoute,
+  pathValue,
+  queryFlag,
+  queryValue,
+  securityGroupsOf,
+} from './route.ts'
+import { byName, toSecurityGroupSummary, toSecurityGroupView } from './views.ts'
+
+/** Account, provider, region: three levels of maps above the lists. */
+const all: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  const groups = securityGroupsOf(infrastructure).filter(({ account }) => access.mayOnAccount(account, 'READ'))
+  return nest(groups, [({ account }) => account, ({ provider }) => provider, ({ region }) => region])
+}
+
+type Key = (group: SecurityGroup) => string
+
+function nest(groups: readonly SecurityGroup[], [key, ...rest]: readonly Key[]): unknown {
+  if (key === undefined) return groups.map(toSecurityGroupSummary).sort(byName)
+  const grouped = Map.groupBy(groups, key)
+  return Object.fromEntries([...grouped].map(([name, each]) => [name, nest(each, rest)]))
+}
+
+const ofAccount: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const region = queryValue(request, 'region')
+  const groups = groupsOf(request, infrastructure)
+  if (region === undefined) return nest(groups, [({ provider }) => provider, (group) => group.region])
+  return nest(
+    groups.filter((group) => group.region === region),
+    [({ provider }) => provider],
+  )
+}
+
+const ofProvider: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const region = queryValue(request, 'region')
+  const groups = groupsOf(request, infrastructure)
+  if (region === undefined) return nest(groups, [(group) => group.region])
+  return nest(
+    groups.filter((group) => group.region === region),
+    [],
+  )
+}
+
+const named: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const name = pathValue(request, 'name')
+  return nest(
+    groupsOf(request, infrastructure).filter((group) => group.name === name),
+    [({ region }) => region],
+  )
+}
+
+function groupsOf(request: FastifyRequest, infrastructure: Infrastructure): SecurityGroup[] {
+  const account = pathValue(request, 'account')
+  const provider = pathValue(request, 'provider').toLowerCase()
+  return securityGroupsOf(infrastructure).filter(
+    (group) => group.account === account && (provider === '' || group.provider === provider),
+  )
+}
+
+const details: InfrastructureRoute['answer'] = (request, infrastructure) => {
+  const wanted = pathValue(request, 'name')
+  const vpcId = queryValue(request, 'vpcId') ?? '*'
+  const isById = queryFlag(request, 'getById', false)
+  const found = groupsOf(request, infrastructure).filter(
+    (group) =>
+      group.region === pathValue(request, 'region') &&
+      (isById ? group.id : group.name) === wanted &&
+      (vpcId === '*' || (group.vpcId ?? '') === vpcId),
+  )
+  const [only] = found
+  if (only === undefined || found.length > 1) throw new BackendError(404, `Security group '${wanted}' does not exist`)
+  return toSecurityGroupView(only)
+}
+
+const reads = ['account'] as const
+
+export const securityGroupRoutes: InfrastructureRoute[] = [
+  { method: 'GET', path: '/securityGroups', answer: all },
+  { method: 'GET', path: '/securityGroups/:account', reads, answer: ofAccount },
+  { method: 'GET', path: '/securityGroups/:account/:provider', reads, answer: ofProvider },
+  { method: 'GET', path: '/securityGroups/:account/:provider/:name', reads, answer: named },
+  { method: 'GET', path: '/securityGroups/:account/:provider/:region/:name', reads, answer: details },
+]

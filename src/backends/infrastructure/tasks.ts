@@ -1,0 +1,240 @@
+/** Tasks: operations that run one after the other, recorded so that a crash leaves each of them done or not begun. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { FastifyBaseLogger } from 'fastify'
+import { formatJson, parseJson } from '../../json/json.ts'
+import type { JsonObject } from '../../json/values.ts'
+import { inTransaction } from '../../storage/database.ts'
+import { createUlids } from '../../storage/ulid.ts'
+import type { OperationRun, OperationType } from './operation-type.ts'
+
+export const taskMigrations = [
+  `CREATE TABLE infrastructure_tasks (
+     id TEXT PRIMARY KEY,
+     request_id TEXT NOT NULL UNIQUE,
+     started_ms INTEGER NOT NULL,
+     completed_ms INTEGER,
+     document TEXT NOT NULL
+   ) STRICT;
+   CREATE INDEX infrastructure_tasks_by_end ON infrastructure_tasks (completed_ms);`,
+] as const
+
+/** One operation of a request, with the provider that has it. */
+export interface SubmittedOperation {
+  /** Empty: an operation that needs no provider. */
+  readonly provider: string
+  readonly name: string
+  readonly description: JsonObject
+}
+
+interface Submission {
+  readonly requestId: string | undefined
+  readonly user: string
+  readonly identity: Readonly<Record<string, string>>
+  readonly operations: readonly SubmittedOperation[]
+}
+
+interface Task {
+  id: string
+  requestId: string
+  startTimeMs: number
+  status: { phase: string; status: string; completed: boolean; failed: boolean }
+  history: { phase: string; status: string }[]
+  resultObjects: JsonObject[]
+  user: string
+  identity: Readonly<Record<string, string>>
+  operations: readonly SubmittedOperation[]
+  /** Number of operations that are done. */
+  done: number
+}
+
+export interface TaskOptions {
+  readonly db: DatabaseSync
+  readonly now: () => number
+  readonly log: FastifyBaseLogger
+  readonly find: (provider: string, name: string) => OperationType | undefined
+}
+
+const initialPhase = 'INIT'
+const orchestration = 'ORCHESTRATION'
+/** Retries of a request come within minutes, and users look at the details of a deployment for days. */
+const keptMs = 7 * 24 * 3600_000
+
+export class Tasks {
+  readonly #options: TaskOptions
+  readonly #ids: () => string
+  readonly #statements: Record<'insert' | 'update' | 'get' | 'byRequest' | 'running' | 'prune', StatementSync>
+  /** Operations change the same places, so tasks run one after the other. */
+  #queue: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  constructor(options: TaskOptions) {
+    const { db } = options
+    this.#options = options
+    this.#ids = createUlids(options.now)
+    this.#statements = {
+      insert: db.prepare('INSERT INTO infrastructure_tasks (id, request_id, started_ms, document) VALUES (?, ?, ?, ?)'),
+      update: db.prepare('UPDATE infrastructure_tasks SET completed_ms = ?, document = ? WHERE id = ?'),
+      get: db.prepare('SELECT document FROM infrastructure_tasks WHERE id = ?'),
+      byRequest: db.prepare('SELECT id FROM infrastructure_tasks WHERE request_id = ?'),
+      running: db.prepare('SELECT document FROM infrastructure_tasks WHERE completed_ms IS NULL ORDER BY id'),
+      prune: db.prepare('DELETE FROM infrastructure_tasks WHERE completed_ms < ?'),
+    }
+  }
+
+  /** The task of this request, if it is known. */
+  idOf(requestId: string): string | undefined {
+    const row = this.#statements.byRequest.get(requestId)
+    return row === undefined ? undefined : String(row['id'])
+  }
+
+  /** Records the task and lets it run. @returns its id, at once */
+  submit({ requestId, ...rest }: Submission): string {
+    const known = requestId === undefined ? undefined : this.idOf(requestId)
+    if (known !== undefined) return known
+    const id = this.#ids()
+    const startTimeMs = this.#options.now()
+    const first = { phase: initialPhase, status: 'Creating task' }
+    const task: Task = {
+      id,
+      requestId: requestId ?? id,
+      startTimeMs,
+      status: { ...first, completed: false, failed: false },
+      history: [first],
+      resultObjects: [],
+      ...rest,
+      done: 0,
+    }
+    this.#statements.prune.run(startTimeMs - keptMs)
+    this.#statements.insert.run(id, task.requestId, startTimeMs, formatJson(task))
+    this.#enqueue(task)
+    return id
+  }
+
+  /** Continues what a stopped process left. */
+  start(): void {
+    for (const row of this.#statements.running.all()) this.#enqueue(parseJson(String(row['document'])) as Task)
+  }
+
+  /** Resolves when the operation that runs has ended; what follows is done after the next start. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#queue
+  }
+
+  /** See docs/contracts/infrastructure.md#operations; undefined when it is unknown. */
+  view(id: string): JsonObject | undefined {
+    const row = this.#statements.get.get(id)
+    return row === undefined ? undefined : toView(parseJson(String(row['document'])) as Task)
+  }
+
+  running(): JsonObject[] {
+    return this.#statements.running.all().map((row) => toView(parseJson(String(row['document'])) as Task))
+  }
+
+  #enqueue(task: Task): void {
+    this.#queue = this.#queue
+      .then(() => this.#run(task))
+      .catch((error: unknown) => {
+        this.#options.log.error({ err: error, task: task.id }, 'a task of the infrastructure could not be recorded')
+      })
+  }
+
+  async #run(task: Task): Promise<void> {
+    for (const operation of task.operations.slice(task.done)) {
+      if (this.#isClosed) return
+      const failure = await this.#carryOut(task, operation)
+      if (failure !== undefined) return this.#fail(task, operation, failure)
+    }
+    this.#note(task, orchestration, 'Orchestration completed.')
+    task.status.completed = true
+    this.#store(task)
+  }
+
+  /** @returns what went wrong */
+  async #carryOut(task: Task, { provider, name, description }: SubmittedOperation): Promise<Error | undefined> {
+    const type = this.#options.find(provider, name)
+    if (type === undefined) return new Error(`The operation ${name} is not known to this version.`)
+    this.#note(task, orchestration, `Processing operation: ${name}`)
+    this.#store(task)
+    let isCommitted = false
+    const run: OperationRun = {
+      user: task.user,
+      identity: task.identity,
+      note: (status) => this.#note(task, phaseOf(name), status),
+      report: (result) => void task.resultObjects.push(result),
+      commit: (work) => {
+        const { done } = task
+        try {
+          inTransaction(this.#options.db, () => {
+            work()
+            task.done = done + 1
+            this.#store(task)
+          })
+          isCommitted = true
+        } catch (error) {
+          task.done = done
+          throw error
+        }
+      },
+    }
+    try {
+      await type.run(description, run)
+    } catch (error) {
+      return error as Error
+    }
+    if (!isCommitted) {
+      task.done++
+      this.#store(task)
+    }
+    return undefined
+  }
+
+  #fail(task: Task, operation: SubmittedOperation, error: Error): void {
+    const { name } = operation
+    this.#options.log.info(
+      { task: task.id, operation: name, problem: error.message },
+      'an operation of the infrastructure failed',
+    )
+    task.resultObjects.push({
+      type: 'EXCEPTION',
+      operation: name,
+      message: error.message,
+      cause: error.name,
+      details: [],
+      retryable: false,
+    })
+    this.#note(task, orchestration, `Orchestration failed: ${name} | ${error.message}`)
+    task.status.completed = true
+    task.status.failed = true
+    this.#store(task)
+  }
+
+  #note(task: Task, phase: string, status: string): void {
+    task.history.push({ phase, status })
+    task.status = { ...task.status, phase, status }
+  }
+
+  #store(task: Task): void {
+    this.#statements.update.run(task.status.completed ? this.#options.now() : null, formatJson(task), task.id)
+  }
+}
+
+/** `createServerGroup` → `CREATE_SERVER_GROUP`. */
+function phaseOf(name: string): string {
+  return name.replaceAll(/([a-z])([A-Z])/g, '$1_$2').toUpperCase()
+}
+
+function toView({ id, requestId, startTimeMs, status, history, resultObjects }: Task): JsonObject {
+  return {
+    id,
+    requestId,
+    ownerId: 'embedded',
+    startTimeMs,
+    status: { ...status, complete: status.completed, retryable: false },
+    history,
+    resultObjects,
+    outputs: [],
+    sagaIds: [],
+    retryable: false,
+  }
+}
