@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
 import { socketPathFor } from '../storage/socket-path.ts'
+import { openBalancers } from './balancer/balancers.ts'
 import { rotateConsole } from './console.ts'
 import { type Control, createControl } from './control.ts'
 import type { AgentLog } from './log.ts'
@@ -43,6 +44,7 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
     control?.changed()
   }
   const supervisor = new Supervisor({ dataDir, log, onChange })
+  const balancers = openBalancers({ log, onChange })
 
   const observe = (): ObservedState => ({
     protocol: agentProtocol,
@@ -51,21 +53,30 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
     sequence,
     revision,
     instances: supervisor.observe(),
-    loadBalancers: [],
+    loadBalancers: balancers.observe(),
   })
 
   function apply(state: DesiredState): boolean {
     if (state.revision < revision) return false
     if (state.revision > revision) {
       revision = state.revision
+      // First, so that no request goes to an instance that is about to be stopped.
+      balancers.apply(state.loadBalancers)
       supervisor.apply(state.instances)
     }
     return true
   }
 
+  async function stop(): Promise<void> {
+    balancers.apply([])
+    await supervisor.stop()
+    end('everything is stopped')
+  }
+
   function end(reason: string): void {
     log.info({ pid: process.pid }, `the agent ends: ${reason}`)
     supervisor.close()
+    void balancers.close()
     rmSync(socketPath, { force: true })
     control?.server.close()
     setTimeout(() => {
@@ -78,7 +89,7 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
     apply,
     observe,
     console: (id, tailBytes) => supervisor.console(id, tailBytes),
-    stop: () => supervisor.stop().then(() => end('everything is stopped')),
+    stop,
     handOver: () => end('another agent takes over'),
   })
   rmSync(socketPath, { force: true })

@@ -17,7 +17,7 @@ import {
 } from './instance-files.ts'
 import { endProcesses, findMembers, formatMark, isRunning, type ProcessOwner } from './instance-processes.ts'
 import type { AgentLog } from './log.ts'
-import { runProbe } from './probe.ts'
+import { probe } from './probe.ts'
 import { listeningPorts, memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
 import type {
   DesiredInstance,
@@ -427,15 +427,15 @@ export class Instance {
     let failures = 0
     this.#show('starting', before)
     for (let pauseMs = firstProbePauseMs; !signal.aborted; ) {
-      const probe = this.#desired?.readiness
-      if (probe === undefined) return this.#becomeReady(run, before)
-      const fault = await runProbe(probe)
-      if (signal.aborted || this.#phase === 'stopping') return
-      failures = fault === undefined ? 0 : failures + 1
-      if (fault === undefined) this.#becomeReady(run, before)
-      else if (run.readyAt === undefined) this.#show('starting', this.#explainSlowStart(run, probe, fault))
-      else if (failures >= failuresUntilUnready) this.#show('unready', `It was ready, and now ${fault}.`)
-      pauseMs = run.readyAt === undefined ? Math.min(pauseMs * 2, probe.intervalMs) : probe.intervalMs
+      const target = this.#desired?.readiness
+      if (target === undefined) return this.#becomeReady(run, before)
+      const result = await probe(target, signal)
+      if (result.kind === 'cancelled' || this.#phase === 'stopping') return
+      failures = result.kind === 'healthy' ? 0 : failures + 1
+      if (result.kind === 'healthy') this.#becomeReady(run, before)
+      else if (run.readyAt === undefined) this.#show('starting', this.#explainSlowStart(run, target, result.reason))
+      else if (failures >= failuresUntilUnready) this.#show('unready', `It was ready, and now ${result.reason}.`)
+      pauseMs = run.readyAt === undefined ? Math.min(pauseMs * 2, target.intervalMs) : target.intervalMs
       await sleep(pauseMs, undefined, { signal }).catch(() => {})
     }
   }
@@ -451,10 +451,12 @@ export class Instance {
     this.#show('ready', before === undefined || isStable ? undefined : `It was started again ${times}. ${before}`)
   }
 
-  #explainSlowStart(run: Run, probe: Probe, fault: string): string {
-    const patienceMs = probe.intervalMs * patienceIntervals
+  #explainSlowStart(run: Run, target: Probe, fault: string): string {
+    const patienceMs = target.intervalMs * patienceIntervals
     if (Date.now() - run.record.startedAt < patienceMs) return `It is not ready yet: ${fault}.`
-    const ports = listeningPorts(this.#findMembers(probe.intervalMs).map(({ pid }) => pid)).filter((port) => port !== probe.port)
+    const ports = listeningPorts(this.#findMembers(target.intervalMs).map(({ pid }) => pid)).filter(
+      (port) => port !== target.port,
+    )
     const others = ports.length === 0 ? '' : `; it listens on port ${ports.join(', ')} instead`
     return `It did not become ready within ${formatDuration(patienceMs)}: ${fault}${others}.`
   }

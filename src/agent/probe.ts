@@ -1,48 +1,68 @@
-/** Readiness probes: one attempt over HTTP or TCP, and its result in words. */
+/** One health probe of a process: a connection, or a request whose status counts. */
 import { connect } from 'node:net'
 import { http } from '../node-http.ts'
-import type { Probe } from './protocol.ts'
 
-/** Undefined when the program is ready, otherwise what is missing, as the end of a sentence. */
-export async function runProbe(probe: Probe): Promise<string | undefined> {
-  const signal = AbortSignal.timeout(probe.timeoutMs)
-  try {
-    if (probe.kind === 'tcp') await openConnection(probe, signal)
-    else {
-      const status = await fetchStatus(probe, signal)
-      if (status >= 400) return `GET ${probe.path} on port ${probe.port} is answered with status ${status}`
-    }
-    return undefined
-  } catch (error) {
-    return explain(error as NodeJS.ErrnoException, probe)
-  }
+export type ProbeTarget = { readonly host: string; readonly port: number; readonly timeoutMs: number } & (
+  | { readonly kind: 'tcp' }
+  /** Healthy while the status is below 400. */
+  | { readonly kind: 'http'; readonly path: string }
+)
+
+export type ProbeResult =
+  | { readonly kind: 'healthy' }
+  /** `refused`: nothing listens on the port. `reason` is for people. */
+  | { readonly kind: 'unhealthy'; readonly reason: string; readonly refused: boolean }
+  /** The signal ended the probe. */
+  | { readonly kind: 'cancelled' }
+
+export function probe(target: ProbeTarget, signal?: AbortSignal): Promise<ProbeResult> {
+  const { promise, resolve } = Promise.withResolvers<ProbeResult>()
+  const exchange = target.kind === 'tcp' ? connectOnce(target, resolve) : requestOnce(target, resolve)
+  const limit = setTimeout(
+    () => resolve(unhealthy(`${nameOf(target)} did not answer within ${target.timeoutMs} ms`)),
+    target.timeoutMs,
+  )
+  const cancel = () => resolve({ kind: 'cancelled' })
+  signal?.addEventListener('abort', cancel, { once: true })
+  return promise.finally(() => {
+    clearTimeout(limit)
+    signal?.removeEventListener('abort', cancel)
+    exchange.destroy()
+  })
 }
 
-function openConnection({ host, port }: Probe, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const socket = connect({ host, port, signal })
-  socket.once('error', reject)
-  socket.once('connect', () => {
-    resolve()
-    socket.destroy()
-  })
-  return promise
+type Resolve = (result: ProbeResult) => void
+
+function connectOnce(target: ProbeTarget, resolve: Resolve): { destroy(): unknown } {
+  const socket = connect({ host: target.host, port: target.port })
+  socket.once('connect', () => resolve({ kind: 'healthy' }))
+  socket.on('error', (error) => resolve(toFailure(target, error)))
+  return socket
 }
 
-function fetchStatus({ host, port, path }: Probe & { kind: 'http' }, signal: AbortSignal): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const sent = http.request({ host, port, path, signal, agent: false, headers: { 'user-agent': 'fairlead-probe' } }, (answer) => {
-    resolve(answer.statusCode ?? 0)
-    answer.destroy()
+function requestOnce(target: ProbeTarget & { kind: 'http' }, resolve: Resolve): { destroy(): unknown } {
+  const { host, port, path } = target
+  const sent = http.request({ host, port, path, agent: false, headers: { 'user-agent': 'Fairlead health check' } })
+  sent.once('response', ({ statusCode = 0 }) => {
+    resolve(statusCode < 400 ? { kind: 'healthy' } : unhealthy(`${nameOf(target)} answered with status ${statusCode}`))
   })
-  sent.once('error', reject)
+  sent.on('error', (error) => resolve(toFailure(target, error)))
   sent.end()
-  return promise
+  return sent
 }
 
-function explain({ code = '', name, message }: NodeJS.ErrnoException, { port, timeoutMs }: Probe): string {
-  if (code === 'ECONNREFUSED') return `nothing listens on port ${port}`
-  if (name === 'AbortError' || name === 'TimeoutError') return `port ${port} does not answer within ${timeoutMs} ms`
-  if (code === 'ECONNRESET' || code === 'EPIPE') return `port ${port} closes the connection without an answer`
-  return `port ${port} does not answer with HTTP: ${message}`
+function toFailure(target: ProbeTarget, error: NodeJS.ErrnoException): ProbeResult {
+  const name = nameOf(target)
+  if (error.code === 'ECONNREFUSED') return { kind: 'unhealthy', refused: true, reason: `nothing listens on port ${target.port}` }
+  return unhealthy(
+    error.code === 'ECONNRESET' ? `${name} closed the connection without an answer` : `${name} failed: ${error.message}`,
+  )
+}
+
+function unhealthy(reason: string): ProbeResult {
+  return { kind: 'unhealthy', refused: false, reason }
+}
+
+function nameOf(target: ProbeTarget): string {
+  return target.kind === 'http' ? `GET ${target.path} on port ${target.port}` : `port ${target.port}`
 }

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { askAgent } from '../../src/agent/agent-request.ts'
 import { openAgent } from '../../src/agent/client.ts'
-import type { ObservedInstance } from '../../src/agent/protocol.ts'
+import type { DesiredLoadBalancer, ObservedInstance } from '../../src/agent/protocol.ts'
 import { restartPauseMs } from '../../src/agent/restart-pause.ts'
 import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
+import { freePort } from '../support/free-port.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
@@ -76,7 +77,7 @@ test('programs', async (t) => {
     await agent.until('probed', isReady)
     writeFileSync(join(content, 'down'), '')
     const { reason } = await agent.until('probed', ({ phase }) => phase === 'unready')
-    assert.equal(reason, `It was ready, and now GET / on port ${port} is answered with status 500.`)
+    assert.equal(reason, `It was ready, and now GET / on port ${port} answered with status 500.`)
     rmSync(join(content, 'down'))
     await agent.until('probed', isReady)
     await agent.desire([])
@@ -157,6 +158,29 @@ test('programs survive the end of their agent, and the next one adopts them', as
     second.reason ?? '',
     /^It was started again once\. It ended while no agent watched it, so its exit code is unknown/,
   )
+})
+
+test('a load balancer serves with the next agent, too', async (t) => {
+  const agent = openTestAgent(t)
+  const [port, memberPort] = [await freePort(), await freePort()]
+  const server = `require('node:http').createServer((_, answer) => answer.end('served')).listen(${memberPort}, '127.0.0.1')`
+  const place = { host: '127.0.0.1', port: memberPort }
+  const readiness = { kind: 'tcp', ...place, intervalMs: 20, timeoutMs: 10_000 } as const
+  const balancer: DesiredLoadBalancer = {
+    id: 'front',
+    listeners: [{ protocol: 'http', host: '127.0.0.1', port, certificate: undefined, allowedSources: undefined }],
+    healthCheck: { kind: 'http', path: '/', intervalMs: 20, timeoutMs: 10_000, healthyThreshold: 1, unhealthyThreshold: 2 },
+    members: [{ instanceId: 'web', ...place, inService: true }],
+  }
+  await agent.desire([toInstance('web', [process.execPath, '-e', server], { readiness })], [balancer])
+  const isServed = async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
+    return (await answer?.text()) === 'served'
+  }
+  await waitUntil(isServed, 'a response')
+  await waitUntil(() => agent.client.observed()?.loadBalancers[0]?.members[0]?.health === 'up', 'the health of the member')
+  await agent.kill()
+  await waitUntil(isServed, 'a response of the next agent')
 })
 
 test('agents of two data directories do not disturb each other', async (t) => {

@@ -58,7 +58,7 @@ const hostilePrograms: HostileProgram[] = [
     title: 'that never becomes ready says what its probe gets',
     instance: toInstance('broken', [process.execPath, '-e', serverBroken], { readiness: httpProbe }),
     reaches: ({ phase, reason }) =>
-      phase === 'starting' && /GET \/health on port \d+ is answered with status 503/.test(reason ?? ''),
+      phase === 'starting' && /GET \/health on port \d+ answered with status 503/.test(reason ?? ''),
   },
   {
     title: 'that fills its disk is ended and starts again with an empty one',

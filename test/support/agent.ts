@@ -6,7 +6,7 @@ import { parseMark } from '../../src/agent/instance-processes.ts'
 import type { AgentLog } from '../../src/agent/log.ts'
 import { markOfDataDir } from '../../src/agent/places.ts'
 import { openProcessTable, type ProcessEntry } from '../../src/agent/processes.ts'
-import type { DesiredInstance, ObservedInstance, ObservedState, Program } from '../../src/agent/protocol.ts'
+import type { DesiredInstance, DesiredLoadBalancer, ObservedInstance, ObservedState, Program } from '../../src/agent/protocol.ts'
 import { agent as agentFile } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import { waitFor, waitUntil } from './wait-until.ts'
@@ -15,7 +15,7 @@ export interface TestAgent {
   readonly client: AgentClient
   readonly dataDir: string
   /** Sends a desired state with the next revision, and waits until the agent works on it. */
-  desire(instances: readonly DesiredInstance[]): Promise<void>
+  desire(instances: readonly DesiredInstance[], loadBalancers?: readonly DesiredLoadBalancer[]): Promise<void>
   /** Waits until the agent reports an instance for which this holds. */
   until(id: string, holds: (instance: ObservedInstance) => boolean): Promise<ObservedInstance>
   instance(id: string): ObservedInstance | undefined
@@ -47,9 +47,9 @@ export function openTestAgent(t: TestContext, { dataDir = createFolder('agent') 
     client,
     dataDir,
     instance,
-    async desire(instances) {
+    async desire(instances, loadBalancers = []) {
       revision = Math.max(revision, client.observed()?.revision ?? 0) + 1
-      client.setDesired({ revision, instances, loadBalancers: [] })
+      client.setDesired({ revision, instances, loadBalancers })
       await waitUntil(
         () => client.observed()?.revision === revision,
         () => `revision ${revision} in ${describe()}`,

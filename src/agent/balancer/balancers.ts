@@ -1,7 +1,8 @@
 /** The load balancers of this machine: desired ones are made real, and what is there is reported. */
+import type { AgentLog } from '../log.ts'
 import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../protocol.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'
-import { type BalancerLog, keyOf, Listener, type ListenerOptions } from './listener.ts'
+import { keyOf, Listener, type ListenerOptions } from './listener.ts'
 import { LoadBalancer } from './load-balancer.ts'
 import type { Member, MemberOptions } from './member.ts'
 import { Sweep } from './sweep.ts'
@@ -15,7 +16,7 @@ export interface Balancers {
 }
 
 export interface BalancersOptions {
-  readonly log: BalancerLog
+  readonly log: AgentLog
   /** Something that `observe` tells has changed; not called for each request. */
   readonly onChange: () => void
   readonly bounds?: Partial<Bounds>
@@ -38,7 +39,7 @@ class OpenBalancers implements Balancers {
   /** Ids of load balancers by the keys of their listeners. */
   readonly #owners = new Map<string, string>()
 
-  constructor(bounds: Bounds, log: BalancerLog, onChange: () => void) {
+  constructor(bounds: Bounds, log: AgentLog, onChange: () => void) {
     this.#sweep = new Sweep(bounds.sweepMs)
     this.#sweep.add({ check: () => this.#forgetRetired() })
     this.#ports = { bounds, sweep: this.#sweep, replay: { bytes: 0 }, log, onChange }

@@ -1,8 +1,8 @@
 /** The health of one instance: probed at intervals, and corrected at once when a connection to it is refused. */
 
+import { type ProbeResult, probe } from '../probe.ts'
 import type { HealthCheck, ObservedMember } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
-import { type ProbeResult, probe } from './probe.ts'
 
 const quickGrowth = 1.5
 

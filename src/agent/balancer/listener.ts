@@ -3,6 +3,7 @@ import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node
 import type { Server as TlsServer } from 'node:https'
 import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'
 import { http, https } from '../../node-http.ts'
+import type { AgentLog } from '../log.ts'
 import type { DesiredListener, ObservedListener } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
 import {
@@ -20,19 +21,11 @@ import { plainAddress, type Sources, toSources } from './sources.ts'
 import type { Sweep } from './sweep.ts'
 import { beginUpgrade, mayUpgrade } from './upgrade.ts'
 
-type Write = (fields: object, text: string) => void
-
-export interface BalancerLog {
-  readonly info: Write
-  readonly warn: Write
-  readonly error: Write
-}
-
 export interface ListenerOptions {
   readonly bounds: Bounds
   readonly sweep: Sweep
   readonly replay: { bytes: number }
-  readonly log: BalancerLog
+  readonly log: AgentLog
   readonly onChange: () => void
 }
 
