@@ -86,7 +86,7 @@ export class Exchange implements ConnectionUser, Swept {
     const { body } = this.#head
     const isSmall = typeof body === 'number' && body <= bounds.maxReplayBytes && replay.bytes + body <= bounds.maxReplayTotalBytes
     if (!isSmall) this.#dispatch()
-    else if (balancer.pick(nothingTried) === undefined) this.#refuseForNow()
+    else if (!balancer.hasInstance) this.#refuseForNow()
     else this.#collect(body)
   }
 

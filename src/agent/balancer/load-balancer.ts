@@ -59,6 +59,10 @@ export class LoadBalancer {
     this.#eligible = this.#members.filter((member) => member.isEligible)
   }
 
+  get hasInstance(): boolean {
+    return this.#eligible.length > 0
+  }
+
   /**
    * The instance with the least requests under way.
    *

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import { Agent, type IncomingMessage, request as nodeRequest } from 'node:http'
+import type { Socket } from 'node:net'
+import { test } from 'node:test'
+import { freePort } from '../../support/free-port.ts'
+import { openRawConnection } from '../../support/raw-connection.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { openRig, startInstance, startProcess, startRawInstance } from './support.ts'
+
+const tcpCheck = { kind: 'tcp', intervalMs: 60_000 } as const
+
+for (const keepAlive of [true, false]) {
+  test(`no idempotent request fails while instances are killed, ${keepAlive ? 'with' : 'without'} keep-alive`, async (t) => {
+    const stays = await startProcess(t, 'stays')
+    let dying = await startProcess(t, 'dying')
+    const members = [stays.member, dying.member]
+    const rig = await openRig(t, { members })
+    await rig.untilUp('dying', 'stays')
+    const agent = new Agent({ keepAlive })
+    t.after(() => agent.destroy())
+    const answered = new Map<string, number>()
+    let isOver = false
+    const ask = async () => {
+      while (!isOver) {
+        const name = await askOnce(rig.url, agent)
+        answered.set(name, (answered.get(name) ?? 0) + 1)
+      }
+    }
+    const load = Promise.all(Array.from({ length: 12 }, ask))
+
+    for (let count = 0; count < 3; count++) {
+      const before = answered.get('dying') ?? 0
+      await waitUntil(() => (answered.get('dying') ?? 0) > before + 20, 'the instance to answer under load')
+      await dying.kill()
+      const then = answered.get('stays') ?? 0
+      await waitUntil(() => (answered.get('stays') ?? 0) > then + 20, 'the other instance to answer')
+      dying = await startProcess(t, 'dying', dying.member.port)
+    }
+
+    isOver = true
+    await load
+  })
+}
+
+/** Rejects for every answer but 200. */
+function askOnce(url: string, agent: Agent): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const sent = nodeRequest(url, { agent }, (answer: IncomingMessage) => {
+    answer.toArray().then((pieces) => {
+      if (answer.statusCode === 200) resolve(Buffer.concat(pieces).toString())
+      else reject(new Error(`${answer.statusCode}: ${Buffer.concat(pieces)}`))
+    }, reject)
+  })
+  sent.on('error', reject)
+  sent.end()
+  return promise
+}
+
+/** An instance that closes its connections at the first request. */
+const hangUp = (requests: string[]) => (socket: Socket) => {
+  socket.on('data', (chunk: Buffer) => {
+    requests.push(chunk.toString().split(' ')[0] ?? '')
+    socket.destroy()
+  })
+}
+
+const methods: [method: string, body: string | undefined, status: number][] = [
+  ['GET', undefined, 200],
+  ['HEAD', undefined, 200],
+  ['DELETE', undefined, 200],
+  ['PUT', 'small', 200],
+  ['POST', 'small', 502],
+  ['PATCH', undefined, 502],
+]
+for (const [method, body, status] of methods) {
+  test(`${method} to an instance that hangs up ends with ${status}`, async (t) => {
+    const requests: string[] = []
+    const broken = await startRawInstance(t, 'broken', hangUp(requests))
+    const sound = await startInstance(t, 'sound', (request, response) => void request.pipe(response))
+    const rig = await openRig(t, { members: [sound.member, broken.member], healthCheck: tcpCheck })
+    await rig.untilUp('broken', 'sound')
+
+    for (let count = 0; requests.length === 0; count++) {
+      assert.ok(count < 4)
+      const answer = await fetch(rig.url, { method, ...(body !== undefined && { body }) })
+      const text = await answer.text()
+      assert.equal(answer.status, requests.length === 0 ? 200 : status)
+      if (answer.status === 200 && method !== 'HEAD') assert.equal(text, body ?? '')
+    }
+
+    assert.deepEqual(requests, [method])
+  })
+}
+
+test('a refused connection sends any request to another instance, and marks the one', async (t) => {
+  const gone = await startProcess(t, 'gone')
+  const sound = await startInstance(t, 'sound', (request, response) => void request.pipe(response))
+  const rig = await openRig(t, {
+    members: [sound.member, gone.member],
+    healthCheck: { intervalMs: 60_000, healthyThreshold: 10 },
+  })
+  await rig.untilUp('gone', 'sound')
+  await gone.kill()
+
+  for (let count = 0; count < 3; count++) {
+    const answer = await fetch(rig.url, { method: 'POST', body: new Blob(['posted']).stream(), duplex: 'half' })
+    assert.equal(await answer.text(), 'posted')
+  }
+
+  assert.equal(rig.member('gone')?.health, 'down')
+  assert.match(rig.member('gone')?.reason ?? '', /nothing listens/)
+  await startProcess(t, 'gone', gone.member.port)
+  await rig.untilUp('gone', 'sound')
+})
+
+test('a kept connection that the instance closes costs no request', async (t) => {
+  let count = 0
+  const instance = await startRawInstance(t, 'a', (socket) => {
+    socket.once('data', () => {
+      count++
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na')
+      // The next request on this connection meets an end.
+      socket.once('data', () => socket.destroy())
+    })
+  })
+  const rig = await openRig(t, { members: [instance.member], healthCheck: tcpCheck })
+  await rig.untilUp('a')
+
+  for (let sent = 1; sent <= 5; sent++) {
+    assert.equal(await (await fetch(rig.url)).text(), 'a')
+    assert.equal(count, sent)
+  }
+})
+
+test('a request that must not be repeated takes no old connection', async (t) => {
+  const instance = await startInstance(t, 'a', (request, response) => void request.resume().on('end', () => response.end()))
+  const rig = await openRig(t, { members: [instance.member], healthCheck: tcpCheck }, { freshMs: -1 })
+  await rig.untilUp('a')
+  await (await fetch(rig.url)).text()
+  const before = instance.connections()
+
+  await (await fetch(rig.url, { method: 'POST' })).text()
+
+  assert.equal(instance.connections(), before + 1)
+})
+
+test('attempts are bounded', async (t) => {
+  const requests: string[] = []
+  const broken = await Promise.all(['a', 'b', 'c', 'd'].map((name) => startRawInstance(t, name, hangUp(requests))))
+  const rig = await openRig(t, { members: broken.map(({ member }) => member), healthCheck: tcpCheck }, { maxAttempts: 3 })
+  await rig.untilUp('a', 'b', 'c', 'd')
+
+  const answer = await fetch(rig.url)
+
+  assert.equal(answer.status, 502)
+  assert.match(await answer.text(), /closed the connection before it answered/)
+  assert.equal(requests.length, 3)
+})
+
+test('a response that is cut off does not look complete', async (t) => {
+  const heads = ['Content-Length: 100\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n5\r\n']
+  for (const [index, head] of heads.entries()) {
+    const instance = await startRawInstance(t, 'a', (socket) => {
+      socket.once('data', () => void socket.write(`HTTP/1.1 200 OK\r\n${head}start`, () => socket.destroy()))
+    })
+    const rig = await openRig(t, { id: `lb-${index}`, members: [instance.member], healthCheck: tcpCheck })
+    await rig.untilUp('a')
+    const answer = await fetch(rig.url)
+    await assert.rejects(answer.text())
+    await waitUntil(() => rig.member('a')?.inFlight === 0, 'the request to end')
+  }
+})
+
+test('an instance that is silent is given up with 504', async (t) => {
+  const instance = await startInstance(t, 'a', () => {})
+  const rig = await openRig(t, { members: [instance.member] }, { instanceStallMs: 100 })
+  await rig.untilUp('a')
+
+  const answer = await fetch(rig.url)
+
+  assert.equal(answer.status, 504)
+  assert.equal(instance.paths.length, 1)
+  assert.equal(rig.member('a')?.inFlight, 0)
+})
+
+const slowClients: [name: string, text: string, status: number][] = [
+  ['headers', 'GET / HTTP/1.1\r\nHost: a\r\nX-Slow', 408],
+  ['a small body', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab', 408],
+  ['a streamed body', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n', 408],
+]
+for (const [name, text, status] of slowClients) {
+  test(`a client that does not finish ${name} is given up`, async (t) => {
+    const instance = await startInstance(t, 'a', (request, response) => void request.resume().on('end', () => response.end()))
+    const rig = await openRig(t, { members: [instance.member] }, { clientStallMs: 100, headersMs: 100 })
+    await rig.untilUp('a')
+    const connection = await openRawConnection(t, rig.url)
+
+    connection.send(text)
+
+    assert.equal((await connection.next()).status, status)
+    await connection.ended
+    await waitUntil(() => rig.member('a')?.inFlight === 0, 'the instance to be released')
+  })
+}
+
+test('a client that does not read its response is given up', async (t) => {
+  const instance = await startInstance(t, 'a', (_request, response) => void response.end(Buffer.alloc(32 * 1024 * 1024)))
+  const rig = await openRig(t, { members: [instance.member] }, { clientStallMs: 200 })
+  await rig.untilUp('a')
+  const connection = await openRawConnection(t, rig.url)
+  connection.socket.pause()
+
+  connection.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await waitUntil(() => instance.paths.length === 1, 'the request')
+
+  await waitUntil(() => rig.member('a')?.inFlight === 0, 'the instance to be released')
+  connection.socket.resume()
+  await connection.ended
+})
+
+test('bodies beyond the bound for replay are streamed', async (t) => {
+  const sizes: number[] = []
+  const instance = await startInstance(t, 'a', (request, response) => {
+    request.once('data', (piece: Buffer) => void sizes.push(piece.length))
+    request.on('end', () => response.end())
+  })
+  const rig = await openRig(t, { members: [instance.member] }, { maxReplayTotalBytes: 4 })
+  await rig.untilUp('a')
+  const connection = await openRawConnection(t, rig.url)
+
+  connection.send('PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nabcd')
+  await waitUntil(() => sizes.length === 1, 'the first half at the instance')
+  connection.send('efgh')
+
+  assert.equal((await connection.next()).status, 200)
+  assert.deepEqual(sizes, [4])
+})
+
+const checks = [
+  ['unhealthyThreshold', { unhealthyThreshold: 3, healthyThreshold: 1 }, 3],
+  ['healthyThreshold', { unhealthyThreshold: 1, healthyThreshold: 4 }, 4],
+] as const
+for (const [name, thresholds, count] of checks) {
+  test(`${name} counts consecutive checks`, async (t) => {
+    const isRise = name === 'healthyThreshold'
+    let isHealthy = true
+    let checksSince = 0
+    const instance = await startInstance(t, 'a')
+    instance.server.removeAllListeners('request').on('request', (_request, response) => {
+      checksSince++
+      response.writeHead(isHealthy ? 200 : 500).end()
+    })
+    const rig = await openRig(t, { members: [instance.member], healthCheck: thresholds })
+    await rig.untilUp('a')
+    const goTo = async (healthy: boolean) => {
+      isHealthy = healthy
+      checksSince = 0
+      await waitUntil(() => rig.member('a')?.health === (healthy ? 'up' : 'down'), 'the health to change')
+      return checksSince
+    }
+
+    let checksNeeded = await goTo(false)
+    assert.match(rig.member('a')?.reason ?? '', /status 500/)
+    if (isRise) checksNeeded = await goTo(true)
+
+    // One more check may have begun before the state was looked at.
+    assert.ok(checksNeeded >= count, `${checksNeeded} checks`)
+  })
+}
+
+test('a new instance needs one success, and says meanwhile what is missing', async (t) => {
+  const port = await freePort()
+  const member = { instanceId: 'a', host: '127.0.0.1', port, inService: true }
+  const rig = await openRig(t, { members: [member], healthCheck: { intervalMs: 60_000, healthyThreshold: 10 } })
+  await waitUntil(() => /nothing listens/.test(rig.member('a')?.reason ?? ''), 'a reason')
+  assert.equal(rig.member('a')?.health, 'starting')
+
+  await startProcess(t, 'a', port)
+
+  await rig.untilUp('a')
+  assert.equal(rig.member('a')?.reason, undefined)
+})
