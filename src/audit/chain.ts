@@ -52,7 +52,7 @@ export function formatCanonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${formatCanonical(member)}`).join(',')}}`
 }
 
-/** Undefined for whatever was not written by an audit log. Says nothing about the chain. */
+/** Undefined for lines that no audit log has written. Does not check the chain. */
 export function parseRecord(line: string): AuditRecord | undefined {
   try {
     return Linked.safeParse(JSON.parse(line)).data as AuditRecord | undefined

@@ -14,7 +14,7 @@ export interface KnownKey {
   item?: KnownKey
   /** Values of a map with free keys. */
   entry?: KnownKey
-  /** Whatever stands below is accepted. */
+  /** Any key below is accepted. */
   open: boolean
   /** This is a setting, or part of one. */
   schema?: z.core.$ZodType

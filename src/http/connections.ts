@@ -17,7 +17,7 @@ export interface ConnectionTimes {
   handshakeMs: number
   /** For the line and the headers of a request, also of the first one. */
   headersMs: number
-  /** For a whole request, whatever trickles in. */
+  /** For a whole request, however slowly it arrives. */
   requestMs: number
   /** Between two requests. Longer than balancers keep connections, so that they are the ones who end them. */
   keepAliveMs: number
@@ -61,7 +61,7 @@ interface Connection {
   readonly turns: Turn[]
   /** It ends with the answer to the newest request. */
   ends: boolean
-  /** Whatever request comes now is not answered any more. */
+  /** Later requests are not answered. */
   last: boolean
   refused: boolean
   /** It has its last answer, and is read to let the client see that. */

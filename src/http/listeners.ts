@@ -101,7 +101,7 @@ function endRevoked(socket: TLSSocket, tls: TlsFiles, tell: (refusal: RefusedCon
   socket.destroy()
 }
 
-/** The ports besides the main one; they serve whatever the main server does. */
+/** The ports besides the main one; they serve the same operations. */
 interface ExtraListeners {
   /** @returns the address of each, such as `https://0.0.0.0:8085` @throws {Error} when a port is taken */
   listen(host: string): Promise<{ kind: ListenerKind; address: string }[]>

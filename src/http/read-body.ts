@@ -84,7 +84,7 @@ export async function readBytes(
 }
 
 /**
- * The body as a stream for somebody else, looked at as JSON in passing: a document out of bounds breaks the stream with the
+ * The body as a stream for a service, scanned as JSON in passing: a document out of bounds breaks the stream with the
  * error for the client. A reader that gives up leaves the connection of the client intact for the answer, and a client that
  * breaks off breaks the stream.
  */

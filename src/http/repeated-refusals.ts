@@ -56,7 +56,7 @@ function count(repetition: Repetition, event: AuditEvent): true {
   return true
 }
 
-/** Whatever names something else each time stays out of it. */
+/** Fields that differ each time are left out. */
 function keyOf(event: AuditEvent): string {
   const { kind, decision, user, login, token, address, method, operation, application, status, error, reason } = event
   const network = address === undefined ? undefined : networkOf(address)

@@ -2,7 +2,7 @@
 
 const timeoutMs = 250
 
-/** @throws {Error} when there is no answer in time, and whatever the answer throws */
+/** @throws {Error} when there is no answer in time, or the error of the answer */
 export async function withTimeout<T>(answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

@@ -70,7 +70,7 @@ export interface LoginMethod {
   /** Finds the user of a request by credentials that the request itself carries. Starts no session. */
   authenticate(request: FastifyRequest): Promise<LoginOutcome>
   /**
-   * Judges what somebody presents outside of any request, with the code that judges requests, and tells each step. Nothing
+   * Judges credentials outside of any request, with the code that judges requests, and tells each step. Nothing
    * is used up by it. The user of an interactive method is not prepared yet.
    */
   explain?(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome>
@@ -114,7 +114,7 @@ export interface LoginEnding {
    * @param login.nameCase Whether the identity provider ignores case in user names; `unknown` unless given
    * @param login.path Where to go instead, below the context path; the login method answers for it
    * @param login.onSession The session has started, and the answer has not been sent
-   * @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE; nobody is logged in then
+   * @throws {GatewayError} LOGIN_UNAVAILABLE, SESSIONS_UNAVAILABLE; the login has failed then
    */
   complete(request: FastifyRequest, reply: FastifyReply, login: CompletedLogin): Promise<void>
   /** Keeps what has to be compared when the provider sends the browser back. @throws {GatewayError} SESSIONS_UNAVAILABLE */

@@ -78,7 +78,7 @@ export class LoopBreaker {
     this.#write(request, { sent: rounds?.sent ?? [], completed: [...(rounds?.completed ?? []), this.#options.now()] })
   }
 
-  /** A request has a user: whatever happened before led somewhere. */
+  /** A request has a user, so the login does not loop. */
   settled(request: FastifyRequest): void {
     if (this.#read(request) === undefined) return
     setCookie(request.state, this.#format(request, '', 0))

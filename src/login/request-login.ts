@@ -147,7 +147,7 @@ export class RequestLogin {
   }
 
   /**
-   * Somebody whom the permission service definitely does not know has to log in again, which tells it. While it cannot
+   * A user whom the permission service does not know has to log in again, which tells it. While it cannot
    * be asked, sessions stay and protected paths wait.
    *
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE

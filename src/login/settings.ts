@@ -176,7 +176,7 @@ function refuseUnguardedPorts(anonymous: boolean, x509: boolean, listeners: List
   }
 }
 
-/** A browser can be sent to one login page only, one thing in front says who is calling, and nobody does where everyone is served. */
+/** At most one login page and one login by a proxy can be active, and none of them with anonymous access. */
 function refuseSeveral(
   pages: readonly ActiveMethod[],
   inFront: readonly ActiveMethod[],

@@ -1,7 +1,7 @@
 /** Accounts that a user may write to, as stored at login. */
 import type { PermissionView } from './permissions.ts'
 
-/** An account as clouddriver reports it; whatever else it says does not matter here. */
+/** An account as clouddriver reports it, with the fields that matter here. */
 export type AccountEntry = Readonly<Record<string, unknown>> & { readonly name: string }
 
 /**

@@ -10,7 +10,7 @@ const signs = /[*,/\\{}]/
 
 /**
  * Why an application cannot have the name, to follow the words "the application name"; undefined when it can. Refused is what a
- * permission system takes for a wildcard or for another application, what no address can hold, and what nobody can see.
+ * permission system takes for a wildcard or for another application, what no address can hold, and invisible characters.
  */
 export function findApplicationNameObjection(given: string): string | undefined {
   const name = given.trim()

@@ -49,7 +49,7 @@ interface Lookup extends ViewQuestion {
 
 /** For this long after a failure the service counts as troubled: requests wait for a moment only, and failures are final. */
 const failureMemoryMs = 10_000
-/** How long a request waits for an embedded service at most, whatever is set. */
+/** Maximum wait for an embedded service, independent of settings. */
 const embeddedMs = 60_000
 /** How long a request waits for a failing service; after a timeout, no request waits for the same time. */
 const momentMs = 1000

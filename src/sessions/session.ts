@@ -49,7 +49,7 @@ export function formatSession(content: SessionContent): string {
   return JSON.stringify({ version: ownVersion, ...(oldestReader < ownVersion && { readableFrom: oldestReader }), ...content })
 }
 
-/** Undefined for whatever this version cannot read: such a session is no session. */
+/** Undefined for sessions that this version cannot read. */
 export function parseSession(text: string): SessionContent | undefined {
   try {
     const stored: unknown = JSON.parse(text)

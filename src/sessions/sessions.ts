@@ -71,7 +71,7 @@ export class Sessions {
   }
 
   /**
-   * The live session of a `Cookie` header. Whatever cannot be read is no session.
+   * The live session of a `Cookie` header. An unreadable cookie is no session.
    *
    * @throws {GatewayError} SESSIONS_UNAVAILABLE when the store cannot be asked
    */

@@ -325,7 +325,7 @@ async function readBounded(
 /**
  * The JSON of a successful answer; undefined when it is empty.
  *
- * @param form What the answer has to be, where nobody looks into it.
+ * @param form Required form of an answer that is not parsed.
  * @throws {GatewayError} UPSTREAM_FAILED with the status of the service, UPSTREAM_UNREADABLE
  */
 export function readJson(answer: UpstreamAnswer, service: ServiceName, form?: AnswerForm): unknown {

@@ -99,7 +99,7 @@ function isSigned(algorithm: string, bytes: Buffer, key: KeyObject, signature: B
 /**
  * Reads the block list, a line for each certificate: `<issuer>:::<serial number>`; `#` begins a comment.
  *
- * @throws {DerError} with the number of the first line that is neither: passing over it could let somebody in
+ * @throws {DerError} with the number of the first line that is neither: skipping it could admit a revoked certificate
  */
 export function parseBlocklist(text: string): Set<CertificateKey> {
   const blocked = new Set<CertificateKey>()

@@ -96,7 +96,7 @@ interface FailureCount {
   readonly sinceMs: number
 }
 
-/** Counters that fill with failures and empty with time. Those that are full are kept, whatever comes. */
+/** Counters that fill with failures and empty with time. Full ones are never evicted. */
 class Failures {
   readonly #shareMs: number
   readonly #now: () => number

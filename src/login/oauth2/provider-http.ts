@@ -80,7 +80,7 @@ function describe(error: unknown): string {
   return typeof cause?.code === 'string' ? cause.code : 'connection failed'
 }
 
-/** A JSON object, whatever the content type says. @throws {LoginFailure} refused */
+/** A JSON object, of any content type. @throws {LoginFailure} refused */
 export async function readObject(what: string, answer: Response): Promise<Record<string, unknown>> {
   let value: unknown
   try {

@@ -29,7 +29,7 @@ function toRequest({ url, registration }: UserInfoPlace, accessToken: string): {
 const maxPages = 50
 
 /**
- * Whether the user shows to be a member of a GitHub organisation. Whatever goes wrong counts as "no", and the token is
+ * Whether the user shows to be a member of a GitHub organisation. Any failure counts as "no", and the token is
  * sent to the host of the user-info address only.
  *
  * @see docs/contracts/authentication.md#oauth-20-and-openid-connect

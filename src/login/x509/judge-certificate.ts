@@ -25,7 +25,7 @@ const oid = {
   clientAuthentication: '1.3.6.1.5.5.7.3.2',
 } as const
 
-/** Whatever else is marked as critical says something that is not understood here. */
+/** Any other critical extension is unknown and rejects the certificate. */
 const understood = new Set<string>([
   oid.keyUsage,
   oid.subjectAltName,
