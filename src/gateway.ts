@@ -321,7 +321,13 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
   const server = createServer(parts, serverOptions)
   const extraListeners = createExtraListeners(server, listeners, tls, log, serverOptions)
   keep({ close: async () => void (await server.close()) })
-  keep({ close: () => connections.end(shutdownGraceMs) })
+  let closing = false
+  keep({
+    close: () => {
+      closing = true
+      return connections.end(shutdownGraceMs)
+    },
+  })
   // The framework does not know that the server it was given is encrypted.
   const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
 
@@ -335,6 +341,7 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
     }
     // Before the first answer of a service there is nothing to list; the embedded ones come up meanwhile.
     await embedded?.ready
+    if (closing) return listening
     start.ready(browserAddress(listening, origin))
     applications.start()
     accounts.start()
