@@ -26,7 +26,7 @@ interface FileResults extends Results {
 const root = resolve(import.meta.dirname, '..')
 /** Processes at a time; most tests wait for timers and sockets, so two cores carry three. */
 const concurrency = 3
-const filesPerProcess = 18
+const filesPerProcess = 40
 /** A process that takes longer has a handle that it does not close, or waits for something that never comes. */
 const processTimeoutMs = 1_800_000
 const cache = resolve(root, 'node_modules/.cache')
