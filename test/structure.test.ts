@@ -45,6 +45,7 @@ const backendLayers = [
   'bakery',
   'permissions',
   'images',
+  'outside',
   'regex',
 ]
 

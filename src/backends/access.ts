@@ -10,6 +10,8 @@ export interface Access {
   /** Accounts that the user may change, for the identity headers. */
   readonly accounts: string[]
   readonly isAdmin: boolean
+  /** Whether the user has one of the roles, or is an administrator. */
+  hasRole(roles: readonly string[]): boolean
   mayOnApplication(application: string, authorization: ApplicationRight): boolean
   /** An account that the permission service does not list may not be used. */
   mayOnAccount(account: string, authorization: 'READ' | 'WRITE'): boolean
@@ -84,7 +86,15 @@ export function checkOnApplication(access: Access, application: string, authoriz
 }
 
 function everything(user: string): Access {
-  return { user, accounts: [], isAdmin: true, mayOnApplication: () => true, mayOnAccount: () => true, mayUse: () => true }
+  return {
+    user,
+    accounts: [],
+    isAdmin: true,
+    hasRole: () => true,
+    mayOnApplication: () => true,
+    mayOnAccount: () => true,
+    mayUse: () => true,
+  }
 }
 
 function nothing(user: string): Access {
@@ -92,6 +102,7 @@ function nothing(user: string): Access {
     user,
     accounts: [],
     isAdmin: false,
+    hasRole: () => false,
     mayOnApplication: () => false,
     mayOnAccount: () => false,
     mayUse: () => false,
@@ -134,6 +145,10 @@ function toAccess(user: string, view: unknown): Access {
     accounts: accounts
       .filter((account) => textsOf(account['authorizations']).includes('WRITE'))
       .flatMap((account) => textOf(account['name']) ?? []),
+    hasRole(roles) {
+      const own = objectsOf(fieldOf(view, 'roles')).map(({ name }) => String(name).toLowerCase())
+      return isAdmin || roles.some((role) => own.includes(role.toLowerCase()))
+    },
     mayOnApplication(application, authorization) {
       if (isOpen) return true
       const listed = applications.filter(isNamed(application))

@@ -6,6 +6,7 @@ import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { PipelineLimits } from './limits.ts'
+import type { OutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
 export interface Backend {
@@ -65,6 +66,8 @@ export interface BackendSettings {
   readonly authorization?: boolean
   /** Bounds of what users send. Default: those of the gateway when nothing is set. */
   readonly bodies?: BackendBodies
+  /** Calls of stages to addresses of their authors. Default: as when nothing is set. */
+  readonly outside?: OutsideSettings
   /** How the permission service decides. Default: as when nothing is set. */
   readonly permissions?: PermissionServiceSettings
   /** Accounts that can be deployed to. Default: none. */

@@ -5,6 +5,7 @@ import type { SettingsReport } from '../setting.ts'
 import type { BackendSettings } from './backend.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import { PipelineLimitKeys, toPipelineLimits } from './limits.ts'
+import { OutsideKeys, toOutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
 const ServiceAccount = z.strictObject({
@@ -29,6 +30,7 @@ export const BackendKeys = z.strictObject({
     .default([])
     .describe('Service accounts of the embedded permission service, written to its store at start.'),
   ...PipelineLimitKeys.shape,
+  ...OutsideKeys.shape,
 })
 export type BackendKeys = z.infer<typeof BackendKeys>
 
@@ -55,6 +57,7 @@ export function toBackendSettings(keys: BackendKeys, report: SettingsReport, cwd
     timeZone: keys['default.timezone'] ?? keys['global.spinnaker.timezone'] ?? 'UTC',
     serviceAccounts: keys['service-accounts'],
     limits: toPipelineLimits(keys),
+    outside: toOutsideSettings(keys, report),
   }
 }
 

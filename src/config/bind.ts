@@ -56,9 +56,10 @@ class Reader {
       const rest = core.def.catchall instanceof z.ZodUnknown ? core.def.catchall : undefined
       return this.#map(node, path, (name) => (Object.hasOwn(shape, name) ? shape[name] : rest))
     }
-    if (core instanceof z.ZodUnknown) return this.#anything(node, path)
+    const isTemplate = notesOf(schema).template === true
+    if (core instanceof z.ZodUnknown) return this.#anything(node, path, isTemplate)
     if (node.kind !== 'scalar') return this.#refuse(node.origin, path, 'must be a single value')
-    const text = this.#text(node, path, notesOf(schema).template === true)
+    const text = this.#text(node, path, isTemplate)
     return text === undefined || text === '' ? undefined : toScalar(node, text, core)
   }
 
@@ -85,22 +86,24 @@ class Reader {
     return Object.fromEntries(entries)
   }
 
-  #anything(node: Node, path: readonly string[]): unknown {
-    if (node.kind === 'list') return node.items.map((item, index) => this.#anything(item, [...path, String(index)]))
+  #anything(node: Node, path: readonly string[], isTemplate: boolean): unknown {
+    if (node.kind === 'list') return node.items.map((item, index) => this.#anything(item, [...path, String(index)], isTemplate))
     if (node.kind === 'map') {
-      return Object.fromEntries([...node.entries].map(([name, child]) => [name, this.#anything(child, [...path, name])]))
+      return Object.fromEntries(
+        [...node.entries].map(([name, child]) => [name, this.#anything(child, [...path, name], isTemplate)]),
+      )
     }
-    const text = this.#text(node, path, false)
+    const text = this.#text(node, path, isTemplate)
     return text === node.text ? node.value : text
   }
 
   #text(node: ScalarNode, path: readonly string[], template: boolean): string | undefined {
     let text: string
     try {
-      text = this.#context.placeholders.fill(node.text)
+      const { placeholders } = this.#context
+      text = template ? placeholders.fillTemplate(node.text) : placeholders.fill(node.text)
     } catch (error) {
       if (!(error instanceof PlaceholderError)) throw error
-      if (template && error.undefinedName) return node.text
       return this.#refuse(node.origin, path, error.message)
     }
     if (!/^encrypted(?:File)?:/.test(text)) return text

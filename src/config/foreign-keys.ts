@@ -129,7 +129,6 @@ const spinnaker = [
   'quietPeriod',
   'sql',
   'templates',
-  'webhook',
   'webhooks',
   'aws',
   'azure',

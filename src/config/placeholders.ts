@@ -2,14 +2,7 @@
 
 /** Why a text cannot be filled in; the message is for the operator and quotes names, no values. */
 export class PlaceholderError extends Error {
-  /** Nothing defines the name and there is no default; templates live with that. */
-  readonly undefinedName: boolean
-
-  constructor(message: string, undefinedName = false) {
-    super(message)
-    this.name = 'PlaceholderError'
-    this.undefinedName = undefinedName
-  }
+  override readonly name = 'PlaceholderError'
 }
 
 /** The raw text of a name and the name by which cycles are recognised; undefined when nothing defines it. */
@@ -31,7 +24,12 @@ export class Placeholders {
     return this.#fill(text, [])
   }
 
-  #fill(text: string, within: readonly string[]): string {
+  /** As `fill`; placeholders that nothing defines stay, for those who fill in the rest. */
+  fillTemplate(text: string): string {
+    return this.#fill(text, [], true)
+  }
+
+  #fill(text: string, within: readonly string[], isTemplate = false): string {
     if (within.length > maxDepth) throw new PlaceholderError(`refers through more than ${maxDepth} other keys`)
     let result = ''
     let at = 0
@@ -46,23 +44,23 @@ export class Placeholders {
       const end = endOf(text, start + 2)
       if (end === undefined)
         throw new PlaceholderError(`has "\${" without "}"; write "\\\${" where the characters themselves are meant`)
-      result += text.slice(at, start) + this.#expand(text.slice(start + 2, end), within)
+      result += text.slice(at, start) + this.#expand(text.slice(start + 2, end), within, isTemplate)
       at = end + 1
       if (result.length > maxLength) throw new PlaceholderError(`becomes longer than ${maxLength} characters`)
     }
     return result + text.slice(at)
   }
 
-  #expand(inner: string, within: readonly string[]): string {
+  #expand(inner: string, within: readonly string[], isTemplate: boolean): string {
     const colon = separatorOf(inner)
     const written = (colon === undefined ? inner : inner.slice(0, colon)).trim()
     const name = this.#fill(written, [...within, '${'])
     const found = this.#lookUp(name)
     if (found !== undefined) return this.#value(found.id, found.text, within)
     if (colon !== undefined) return this.#fill(inner.slice(colon + 1), [...within, '${'])
+    if (isTemplate) return `\${${inner}}`
     throw new PlaceholderError(
       `refers to \${${written}}, which nothing defines; define it, or give a default as in \${${written}:…}`,
-      true,
     )
   }
 

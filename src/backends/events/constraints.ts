@@ -5,8 +5,8 @@
  */
 import { formatJson, isRawNumber } from '../../json/json.ts'
 import { fieldOf, isObject, type JsonObject } from '../../json/values.ts'
+import { valueAt } from '../json-path.ts'
 import type { Patterns } from './event-patterns.ts'
-import { valueAt } from './json-path.ts'
 
 /** Characters of an object's text that cost as much as one step of a pattern. */
 const charactersPerStep = 16

@@ -6,6 +6,7 @@ import type { Access } from '../access.ts'
 import type { CallService } from '../backend.ts'
 import type { EffectivePipelines } from '../effective-pipelines.ts'
 import type { PipelineLimits } from '../limits.ts'
+import type { CallOutside } from '../outside/call-outside.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution } from './model.ts'
 import type { StageTypes } from './stages/stage-type.ts'
@@ -22,6 +23,8 @@ export interface EngineOptions {
   now: () => number
   nextId: () => string
   call: CallService
+  /** Calls addresses that authors of pipelines choose. */
+  callOutside: CallOutside
   log: FastifyBaseLogger
   /** Pipelines with the triggers that they inherit. */
   pipelines: EffectivePipelines

@@ -10,6 +10,8 @@ import { requireAccess } from '../access.ts'
 import { type Backend, type BackendContext, BackendError, type Caller, type OpenBackend } from '../backend.ts'
 import { EffectivePipelines } from '../effective-pipelines.ts'
 import { defaultPipelineLimits } from '../limits.ts'
+import { createOutsideCalls } from '../outside/call-outside.ts'
+import { defaultOutsideSettings } from '../outside/settings.ts'
 import { toStorageError } from '../storage-error.ts'
 import { judgeControl } from './authorization.ts'
 import { Engine } from './engine.ts'
@@ -19,12 +21,13 @@ import { adminRoutes } from './routes/admin.ts'
 import { executionRoutes } from './routes/executions.ts'
 import { expressionRoutes } from './routes/expressions.ts'
 import { listRoutes } from './routes/lists.ts'
+import { preconfiguredRoutes } from './routes/preconfigured.ts'
 import { stageRoutes } from './routes/stages.ts'
 import { submitRoutes } from './routes/submit.ts'
 import { taskRoutes } from './routes/tasks.ts'
 import { templateRoutes } from './routes/templates.ts'
 import { orchestrationMigrations } from './schema.ts'
-import { stageTypes } from './stages/registry.ts'
+import { createStageTypes } from './stages/registry.ts'
 import { openExecutionStore } from './store.ts'
 import { preparePipeline, recordFailure } from './submission/prepare-pipeline.ts'
 import type { SubmissionSources } from './submission/sources.ts'
@@ -42,6 +45,8 @@ function openOrchestration(context: BackendContext): OpenBackend {
   const accessOf = (user: string | undefined) => requireAccess(context, user || 'anonymous')
   const judges = context.settings.authorization === true
   const limits = context.settings.limits ?? defaultPipelineLimits
+  const outside = context.settings.outside ?? defaultOutsideSettings
+  const stageTypes = createStageTypes(outside)
   const sources: SubmissionSources = {
     judges,
     accessOf,
@@ -67,6 +72,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
     now,
     nextId,
     call,
+    callOutside: createOutsideCalls(outside),
     log,
     pipelines: new EffectivePipelines(context),
     judges,
@@ -87,6 +93,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       taskRoutes(app, engine, context)
       listRoutes(app, engine, context)
       adminRoutes(app, engine)
+      preconfiguredRoutes(app, context, outside)
       executionRoutes(app, engine)
       stageRoutes(app, engine)
       expressionRoutes(app, engine)

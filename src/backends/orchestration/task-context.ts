@@ -24,6 +24,7 @@ export function createTaskContext(engine: EngineParts, { execution, stage }: Sta
     ...place,
     newId: options.nextId,
     timeZone: options.timeZone,
+    callOutside: options.callOutside,
     read: (key) => graphOf(execution).readKey(stage, key),
     evaluate: (text) => evaluateForStage(place, text),
     require: (authorization, application) => requireRight(engine, headersOf()['x-spinnaker-user'], authorization, application),

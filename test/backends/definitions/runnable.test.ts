@@ -5,7 +5,7 @@ import type { Backend } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { eventsBackend } from '../../../src/backends/events/events.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
-import { stageTypes } from '../../../src/backends/orchestration/stages/registry.ts'
+import { createStageTypes } from '../../../src/backends/orchestration/stages/registry.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 import type { Fields } from './store.ts'
 
@@ -98,7 +98,7 @@ test('a save rejects stages and triggers that can never run', async (t) => {
   }
 
   const accepted: { what: string; body: Fields; path?: string }[] = [
-    { what: 'every type of the engine', body: { stages: [...stageTypes.keys()].map((type) => ({ type })) } },
+    { what: 'every type of the engine', body: { stages: [...createStageTypes().keys()].map((type) => ({ type })) } },
     { what: 'a type that its alias implements', body: { stages: [{ type: 'myJudgment', alias: 'manualJudgment' }] } },
     { what: 'a stage without a type', body: { stages: [{ refId: '1' }] } },
     { what: 'a type that is an expression', body: { stages: [{ type: '${ parameters.type }' }] } },

@@ -16,7 +16,7 @@ import { resetForRestart } from '../../../src/backends/orchestration/machine/res
 import { nextDue, takeDueTasks } from '../../../src/backends/orchestration/machine/run-task.ts'
 import type { Turn } from '../../../src/backends/orchestration/machine/turn.ts'
 import type { Execution, Stage } from '../../../src/backends/orchestration/model.ts'
-import { stageTypes } from '../../../src/backends/orchestration/stages/registry.ts'
+import { createStageTypes } from '../../../src/backends/orchestration/stages/registry.ts'
 import { checkGraph } from '../../../src/backends/orchestration/submission/references.ts'
 import { at, startEngine, V, W } from './support.ts'
 
@@ -51,7 +51,7 @@ function createTurn(): Turn {
   return {
     now: 1000,
     nextId,
-    stageTypes,
+    stageTypes: createStageTypes(),
     limits: defaultPipelineLimits,
     completed: [],
     events: [],

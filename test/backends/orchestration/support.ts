@@ -5,6 +5,7 @@ import type { Backend, CallService, ServiceAnswer } from '../../../src/backends/
 import { defaultPipelineLimits, type PipelineLimits } from '../../../src/backends/limits.ts'
 import type { Execution, Stage, Task } from '../../../src/backends/orchestration/model.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
+import { defaultOutsideSettings, type OutsideSettings } from '../../../src/backends/outside/settings.ts'
 import { type Backends, startBackends } from '../../support/backends.ts'
 
 /** The task view (docs/contracts/orchestration.md#task-view). */
@@ -76,6 +77,8 @@ export interface EngineOptions {
   authorization?: boolean
   /** Bounds of pipelines, where they differ from the defaults. */
   limits?: Partial<PipelineLimits>
+  /** Calls to addresses of authors, where they differ from the defaults. */
+  outside?: Partial<OutsideSettings>
 }
 
 /** What the services answer when the test says nothing about them: nothing is known. */
@@ -87,7 +90,11 @@ export async function startEngine(t: TestContext, options: EngineOptions = {}): 
     now: clock.now,
     others: options.others ?? nothingKnown,
     dataDir: options.dataDir,
-    settings: { authorization: options.authorization, limits: { ...defaultPipelineLimits, ...options.limits } },
+    settings: {
+      authorization: options.authorization,
+      limits: { ...defaultPipelineLimits, ...options.limits },
+      outside: { ...defaultOutsideSettings, ...options.outside },
+    },
   })
   const ask: TestEngine['ask'] = (method, path, body, user) =>
     backends.ask('orca', method, path, body, user === undefined ? {} : { 'x-spinnaker-user': user })

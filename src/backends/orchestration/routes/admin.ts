@@ -19,7 +19,7 @@ interface FailedStagesQuery {
   limit?: string
 }
 
-const emptyLists = ['/capabilities/deploymentMonitors', '/webhooks/preconfigured', '/jobs/preconfigured', '/installedPlugins']
+const emptyLists = ['/capabilities/deploymentMonitors', '/jobs/preconfigured', '/installedPlugins']
 
 export function adminRoutes(app: FastifyInstance, engine: Engine): void {
   const { store } = engine.options

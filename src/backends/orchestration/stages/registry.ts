@@ -1,10 +1,13 @@
 /** All stage types that the engine knows. */
+
+import type { OutsideSettings } from '../../outside/settings.ts'
 import { checkPreconditionsStage } from './check-preconditions.ts'
 import { deleteApplicationStage } from './delete-application.ts'
 import { deletePipelineStage } from './delete-pipeline.ts'
 import { dependsOnExecutionStage } from './depends-on-execution.ts'
 import { evaluateVariablesStage } from './evaluate-variables.ts'
 import { executionWindowStage } from './execution-window.ts'
+import { runCommandStage } from './infrastructure/jobs.ts'
 import { infrastructureStages } from './infrastructure/stages.ts'
 import { manualJudgmentStage } from './manual-judgment.ts'
 import { monitorPipelineStage } from './monitor-pipeline.ts'
@@ -17,6 +20,7 @@ import type { StageType, StageTypes } from './stage-type.ts'
 import { updatePipelineStage } from './update-pipeline.ts'
 import { upsertApplicationStages } from './upsert-application.ts'
 import { waitStage, waitUntilStage } from './wait.ts'
+import { preconfiguredWebhookStage, webhookStage } from './webhook.ts'
 
 const types: readonly StageType[] = [
   checkPreconditionsStage,
@@ -30,6 +34,8 @@ const types: readonly StageType[] = [
   pipelineStage,
   waitStage,
   waitUntilStage,
+  webhookStage,
+  runCommandStage,
   deleteApplicationStage,
   deletePipelineStage,
   deleteProjectStage,
@@ -42,4 +48,7 @@ const types: readonly StageType[] = [
   ...infrastructureStages,
 ]
 
-export const stageTypes: StageTypes = new Map(types.map((type) => [type.type, type]))
+/** With the types that the configuration adds. */
+export function createStageTypes({ preconfigured }: Pick<OutsideSettings, 'preconfigured'> = { preconfigured: [] }): StageTypes {
+  return new Map([...types, ...preconfigured.map(preconfiguredWebhookStage)].map((type) => [type.type, type]))
+}

@@ -11,6 +11,7 @@ import type { JsonObject } from '../../../json/values.ts'
 import type { ServiceName } from '../../../upstreams/services.ts'
 import type { ApplicationRight } from '../../access.ts'
 import type { ServiceAnswer } from '../../backend.ts'
+import type { CallOutside } from '../../outside/call-outside.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { Execution, Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
@@ -85,6 +86,8 @@ export interface TaskContext {
    * @throws {CollaboratorError} when the service answers with any other error.
    */
   call(service: ServiceName, request: CollaboratorRequest, expected?: readonly number[]): Promise<ServiceAnswer>
+  /** Calls an address that the author of the pipeline chose. */
+  readonly callOutside: CallOutside
   /**
    * Makes sure that the user that the stage runs as has a right on an application, at this moment.
    *

@@ -24,8 +24,8 @@ const spinnakerTypes: ReadonlySet<string> = new Set(
     'resumeRolloutManifest rollingRestartManifest enableManifest disableManifest cleanupArtifacts resolveDeploySourceManifest',
     'findArtifactsFromResource runJobManifest deployKubernetesManifest',
     // Builds, jobs, checks and artifacts.
-    'jenkins travis wercker concourse googleCloudBuild awsCodeBuild script runJobConfig preconfiguredJob webhook',
-    'preconfiguredWebhook kayentaCanary runCanary canary canaryAnalysis acaTask entityTags',
+    'jenkins travis wercker concourse googleCloudBuild awsCodeBuild script runJobConfig preconfiguredJob',
+    'kayentaCanary runCanary canary canaryAnalysis acaTask entityTags',
     'evaluateArtifacts bindArtifact findArtifactFromExecution savePipelinesFromArtifact importDeliveryConfig waitForCondition',
     'pageApplicationOwner',
   ].flatMap((line) => line.split(' ')),

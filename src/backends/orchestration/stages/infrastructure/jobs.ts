@@ -33,6 +33,19 @@ export const runJobStage: StageType = {
   },
 }
 
+/** A command of the provider `local`, as a job that needs no image; it runs where bakes may run commands. */
+export const runCommandStage: StageType = {
+  type: 'runCommand',
+  steps: [],
+  beforeStages: ({ name, context }) => {
+    const { stageEnabled: _enabled, restrictExecutionDuringTimeWindow: _window, ...settings } = context
+    const account = accountOf(settings) ?? 'local'
+    const [region = 'local'] = placesOf(settings)
+    const place = { cloudProvider: 'local', credentials: account, account, region, regions: [region] }
+    return [{ type: 'runJob', name, context: { ...settings, ...place } }]
+  },
+}
+
 export const destroyJobStage: StageType = {
   type: 'destroyJob',
   steps: [

@@ -1,5 +1,5 @@
 /** Subset of JSON path for payload constraints: `$.a['b'][0].c`, `[*]`, `.*` and `..name`, without filters. */
-import { fieldOf, isObject } from '../../json/values.ts'
+import { fieldOf, isObject } from '../json/values.ts'
 
 type Step =
   | { kind: 'name'; name: string }

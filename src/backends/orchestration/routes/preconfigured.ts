@@ -1,0 +1,52 @@
+/** Stage types that the configuration adds, for the forms of the web UI. */
+import type { FastifyInstance } from 'fastify'
+import { requireAccess } from '../../access.ts'
+import { type BackendContext, callerOf } from '../../backend.ts'
+import type { OutsideSettings, PreconfiguredWebhook } from '../../outside/settings.ts'
+
+/** Fields that a stage cannot change when the configuration has set them. */
+const fixable = [
+  'url',
+  'method',
+  'customHeaders',
+  'payload',
+  'waitForCompletion',
+  'statusUrlResolution',
+  'statusUrlJsonPath',
+  'statusJsonPath',
+  'progressJsonPath',
+  'successStatuses',
+  'canceledStatuses',
+  'terminalStatuses',
+  'cancelEndpoint',
+  'cancelMethod',
+  'cancelPayload',
+] as const satisfies readonly (keyof PreconfiguredWebhook)[]
+
+export function preconfiguredRoutes(app: FastifyInstance, context: BackendContext, { preconfigured }: OutsideSettings): void {
+  app.get('/webhooks/preconfigured', async (request) => {
+    const { user } = callerOf(request)
+    const access = context.settings.authorization === true ? await requireAccess(context, user || 'anonymous') : undefined
+    return preconfigured
+      .filter(({ permissions }) => {
+        const roles = permissions?.['READ'] ?? []
+        return access === undefined || roles.length === 0 || access.hasRole(roles)
+      })
+      .map(toView)
+  })
+}
+
+function toView(webhook: PreconfiguredWebhook) {
+  const { label, description, type, waitForCompletion = false, parameters } = webhook
+  const preconfiguredProperties = fixable.filter((name) => webhook[name] !== undefined)
+  return {
+    label,
+    description,
+    type,
+    waitForCompletion,
+    preconfiguredProperties,
+    noUserConfigurableFields: preconfiguredProperties.length === fixable.length,
+    parameters: parameters.map((parameter, order) => ({ order, label: parameter.name, ...parameter })),
+    parameterData: [],
+  }
+}

@@ -1,0 +1,303 @@
+/** `webhook`: calls an address, and follows the work that it starts (docs/contracts/orchestration.md#webhook-stages). */
+
+import { formatJson, parseJson } from '../../../json/json.ts'
+import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../json/values.ts'
+import { http } from '../../../node-http.ts'
+import { valueAt } from '../../json-path.ts'
+import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../outside/call-outside.ts'
+import type { PreconfiguredWebhook } from '../../outside/settings.ts'
+import { StageError } from '../machine/failure.ts'
+import type { Stage } from '../model.ts'
+import { resolveArtifacts } from '../submission/artifacts.ts'
+import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
+
+const minuteMs = 60_000
+const callPauseMs = 10_000
+const defaultFailFast = [504]
+/** Values of a response that a path may look at. */
+const maxPathSteps = 100_000
+
+const create: Step = {
+  name: 'createWebhook',
+  execute: callWebhook,
+  pollMs: callPauseMs,
+  timeoutMs: 5 * minuteMs,
+  timeoutFollowsStage: true,
+}
+const pause: Step = { name: 'waitBeforeMonitorWebhook', decide: waitBeforeMonitor }
+const monitor: Step = { name: 'monitorWebhook', execute: monitorWebhook, timeoutMs: 60 * minuteMs, timeoutFollowsStage: true }
+const bind: Step = { name: 'bindProducedArtifacts', decide: bindArtifacts }
+
+export const webhookStage: StageType = webhookType('webhook', undefined)
+
+/** A stage type that the configuration adds; what it fixes wins over the stage. */
+export function preconfiguredWebhookStage(settings: PreconfiguredWebhook): StageType {
+  return webhookType(settings.type, settings)
+}
+
+function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefined): StageType {
+  const complete = (context: JsonObject) => (preconfigured === undefined ? context : withPreconfigured(context, preconfigured))
+  const withSettings = (step: Step): Step => {
+    const given = (context: TaskContext): TaskContext => ({
+      ...context,
+      stage: { ...context.stage, context: complete(context.stage.context) },
+    })
+    return 'execute' in step
+      ? { ...step, execute: (context) => step.execute(given(context)) }
+      : { ...step, decide: (context) => step.decide(given(context)) }
+  }
+  const steps = [create, pause, monitor, bind].map(withSettings)
+  const [createStep, pauseStep, monitorStep, bindStep] = steps as [Step, Step, Step, Step]
+  return {
+    type,
+    steps,
+    chooseSteps: (stage) => {
+      const settings = complete(stage.context)
+      const waits = isTrue(settings['waitForCompletion'])
+      return [
+        ...(isTrue(settings['monitorOnly']) ? [] : [createStep]),
+        ...(waits && (numberOf(settings['waitBeforeMonitor']) ?? 0) > 0 ? [pauseStep] : []),
+        ...(waits || isTrue(settings['monitorOnly']) ? [monitorStep] : []),
+        ...(Array.isArray(settings['expectedArtifacts']) && settings['expectedArtifacts'].length > 0 ? [bindStep] : []),
+      ]
+    },
+    prepareRestart: (stage: Stage) => {
+      const { webhook: _webhook, statusEndpoint: _endpoint, ...context } = stage.context
+      stage.context = context
+    },
+    onCancel: (context) => cancelWebhook({ ...context, stage: { ...context.stage, context: complete(context.stage.context) } }),
+  }
+}
+
+/** `${parameterValues.name}` in the fixed texts takes what the stage gives, else the default. */
+function withPreconfigured(
+  context: JsonObject,
+  { parameters, type: _type, label: _label, ...fixed }: PreconfiguredWebhook,
+): JsonObject {
+  const given = objectOf(context['parameterValues'])
+  const values = Object.fromEntries(parameters.map(({ name, defaultValue }) => [name, given[name] ?? defaultValue ?? '']))
+  const fill = (value: unknown): unknown => {
+    if (typeof value === 'string') {
+      return value.replace(/\$\{\s*parameterValues(?:\.([\w-]+)|\[['"]([^'"\]]+)['"]\])\s*\}/g, (text, dotted, quoted) => {
+        const filled = fieldOf(values, dotted ?? quoted)
+        return filled === undefined ? text : String(filled)
+      })
+    }
+    if (Array.isArray(value)) return value.map(fill)
+    return typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.entries(value).map(([name, each]) => [name, fill(each)]))
+      : value
+  }
+  const settings = Object.fromEntries(Object.entries(fixed).filter(([, value]) => value !== undefined))
+  return { ...context, ...(fill(settings) as JsonObject), parameterValues: values }
+}
+
+async function callWebhook(context: TaskContext): Promise<TaskResult> {
+  const settings = context.stage.context
+  const url = textOf(settings['url'])
+  if (url === undefined) throw new StageError(['The webhook has no address: set "url".'])
+  const method = (textOf(settings['method']) ?? 'POST').toUpperCase()
+  const answer = await attempt(context, requestOf(settings, { method, url, payload: settings['payload'] }))
+  if ('fault' in answer) return callFailed(method, answer)
+  const body = parseBody(answer.text)
+  const webhook: JsonObject = { ...shownAnswer(answer, body) }
+  const outcome = outcomeOf(settings, answer.status)
+  if (outcome === 'again') return { status: 'RUNNING', context: { webhook } }
+  if (outcome === 'failed') return failed(webhook, `The webhook answered with status ${answer.status}.`)
+  if (!isTrue(settings['waitForCompletion'])) return { status: 'SUCCEEDED', context: { webhook }, outputs: { webhook } }
+  const endpoint = statusEndpointOf(settings, { url, answer, body })
+  if (endpoint === undefined)
+    return failed(
+      webhook,
+      'The response of the webhook names no status address; check statusUrlResolution and statusUrlJsonPath.',
+    )
+  return { status: 'SUCCEEDED', context: { webhook: { ...webhook, statusEndpoint: endpoint }, statusEndpoint: endpoint } }
+}
+
+/** An answer, or why there is none. */
+async function attempt({ callOutside }: TaskContext, request: OutsideRequest): Promise<OutsideAnswer | OutsideError> {
+  try {
+    return await callOutside(request)
+  } catch (error) {
+    if (error instanceof OutsideError) return error
+    throw error
+  }
+}
+
+/** Unknown hosts, and silence on a GET, may pass; a POST that may have arrived is not sent again. */
+function callFailed(method: string, error: OutsideError): TaskResult {
+  const webhook = { error: error.message }
+  const mayPass = error.fault === 'unknown-host' || (error.fault === 'timeout' && method === 'GET')
+  return mayPass ? { status: 'RUNNING', context: { webhook } } : failed(webhook, error.message)
+}
+
+function failed(webhook: JsonObject, message: string): TaskResult {
+  return {
+    status: 'TERMINAL',
+    context: {
+      webhook: { ...webhook, error: message },
+      exception: { exceptionType: 'WebhookFailed', details: { error: message, errors: [message] } },
+    },
+  }
+}
+
+/** Headers that would speak for the engine are left out. */
+function requestOf(
+  settings: JsonObject,
+  { method, url, payload }: { method: string; url: string; payload: unknown },
+): OutsideRequest {
+  const headers: Record<string, string | string[]> = {}
+  for (const [name, value] of Object.entries(objectOf(settings['customHeaders']))) {
+    if (/^x-spinnaker-/i.test(name)) continue
+    headers[name.toLowerCase()] = Array.isArray(value) ? value.map(String) : String(value)
+  }
+  const hasBody = payload !== undefined && payload !== null && payload !== '' && !['GET', 'HEAD'].includes(method)
+  if (hasBody && headers['content-type'] === undefined) headers['content-type'] = 'application/json'
+  return { method, url, headers, body: hasBody ? (typeof payload === 'string' ? payload : formatJson(payload)) : undefined }
+}
+
+function outcomeOf(settings: JsonObject, status: number): 'good' | 'again' | 'failed' {
+  if (status >= 200 && status < 400) return 'good'
+  const failFast = codesOf(settings['failFastStatusCodes']) ?? defaultFailFast
+  if (failFast.includes(status)) return 'failed'
+  const retried = codesOf(settings['webhookRetryStatusCodes']) ?? []
+  return status === 429 || status >= 500 || retried.includes(status) ? 'again' : 'failed'
+}
+
+function codesOf(value: unknown): number[] | undefined {
+  return Array.isArray(value) ? value.map(Number) : undefined
+}
+
+function statusEndpointOf(
+  settings: JsonObject,
+  { url, answer, body }: { url: string; answer: OutsideAnswer; body: unknown },
+): string | undefined {
+  const resolution = textOf(settings['statusUrlResolution']) ?? 'getMethod'
+  if (resolution === 'getMethod') return url
+  if (resolution === 'locationHeader') {
+    const { location } = answer.headers
+    return typeof location === 'string' && URL.canParse(location, url) ? new URL(location, url).href : undefined
+  }
+  const found = textOf(jsonAt(body, settings['statusUrlJsonPath']))
+  return found !== undefined && URL.canParse(found, url) ? new URL(found, url).href : undefined
+}
+
+function waitBeforeMonitor({ stage, now }: TaskContext): TaskResult {
+  const begun = numberOf(stage.context['waitBeforeMonitorSince']) ?? now
+  const remainingMs = begun + (numberOf(stage.context['waitBeforeMonitor']) ?? 0) * 1000 - now
+  const context = { waitBeforeMonitorSince: begun }
+  return remainingMs <= 0 ? { status: 'SUCCEEDED', context } : { status: 'RUNNING', context, pollMs: remainingMs }
+}
+
+async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
+  const settings = context.stage.context
+  const webhook = objectOf(settings['webhook'])
+  const url = textOf(settings['statusEndpoint']) ?? textOf(webhook['statusEndpoint']) ?? textOf(settings['url'])
+  if (url === undefined) throw new StageError(['The webhook has no status address: set "statusEndpoint".'])
+  const elapsedMs = context.now - (context.stage.startTime ?? context.now)
+  const again = (monitor: JsonObject): TaskResult => ({
+    status: 'RUNNING',
+    context: { webhook: { ...webhook, monitor: { ...objectOf(webhook['monitor']), ...monitor } } },
+    pollMs: elapsedMs < minuteMs ? 1000 : 15_000,
+  })
+  const answer = await attempt(context, requestOf(settings, { method: 'GET', url, payload: undefined }))
+  if ('fault' in answer) {
+    return answer.fault === 'forbidden' || answer.fault === 'failed'
+      ? failed({ ...webhook, monitor: { error: answer.message } }, answer.message)
+      : again({ error: answer.message })
+  }
+  const pastStatusCodes = [
+    ...((objectOf(webhook['monitor'])['pastStatusCodes'] as number[] | undefined) ?? []),
+    answer.status,
+  ].slice(-100)
+  const body = parseBody(answer.text)
+  const seen: JsonObject = { ...shownAnswer(answer, body), pastStatusCodes, ...progressOf(settings, body) }
+  const retried = codesOf(settings['retryStatusCodes']) ?? []
+  if (answer.status === 429 || answer.status >= 500 || retried.includes(answer.status)) return again(seen)
+  if (answer.status >= 400)
+    return failed({ ...webhook, monitor: seen }, `The status address answered with status ${answer.status}.`)
+  const path = textOf(settings['statusJsonPath'])
+  if (path === undefined) return ended('SUCCEEDED', webhook, seen)
+  const value = jsonAt(body, path)
+  const percentage = typeof value === 'boolean' ? undefined : numberOf(value)
+  if (percentage !== undefined) {
+    const shown = { ...seen, percentComplete: percentage, resolvedValue: percentage }
+    return percentage === 100 ? ended('SUCCEEDED', webhook, shown) : again(shown)
+  }
+  const status = statusOf(settings, value)
+  const shown = { ...seen, resolvedValue: value }
+  return status === 'RUNNING' ? again(shown) : ended(status, webhook, shown)
+}
+
+function ended(status: 'SUCCEEDED' | 'CANCELED' | 'TERMINAL', webhook: JsonObject, monitor: JsonObject): TaskResult {
+  const whole = { ...webhook, monitor }
+  if (status === 'TERMINAL')
+    return failed(whole, `The work that the webhook started ended with "${String(monitor['resolvedValue'])}".`)
+  return { status, context: { webhook: whole }, outputs: { webhook: whole } }
+}
+
+function statusOf(settings: JsonObject, value: unknown): 'SUCCEEDED' | 'CANCELED' | 'TERMINAL' | 'RUNNING' {
+  const isIn = (list: unknown) =>
+    String(list ?? '')
+      .split(',')
+      .some((each) => each.trim().toLowerCase() === String(value).trim().toLowerCase() && each.trim() !== '')
+  if (isIn(settings['successStatuses'])) return 'SUCCEEDED'
+  if (isIn(settings['canceledStatuses'])) return 'CANCELED'
+  return isIn(settings['terminalStatuses']) ? 'TERMINAL' : 'RUNNING'
+}
+
+function progressOf(settings: JsonObject, body: unknown): JsonObject {
+  const message = jsonAt(body, settings['progressJsonPath'])
+  return message === undefined ? {} : { progressMessage: String(message) }
+}
+
+function jsonAt(body: unknown, path: unknown): unknown {
+  if (typeof path !== 'string' || path === '') return undefined
+  let steps = 0
+  return valueAt(body, path, (count) => {
+    steps += count
+    if (steps > maxPathSteps) throw new StageError([`The path "${path}" looks at too many values of the response.`])
+  })
+}
+
+async function cancelWebhook(context: TaskContext): Promise<void> {
+  const settings = context.stage.context
+  const url = textOf(settings['cancelEndpoint'])
+  if (url === undefined) return
+  const method = (textOf(settings['cancelMethod']) ?? 'POST').toUpperCase()
+  const answer = await attempt(context, requestOf(settings, { method, url, payload: settings['cancelPayload'] }))
+  if ('fault' in answer && answer.fault !== 'forbidden') throw answer
+}
+
+/** Artifacts that the response names, bound to those that the stage expects. */
+function bindArtifacts({ stage }: TaskContext): TaskResult {
+  const webhook = objectOf(stage.context['webhook'])
+  const bodies = [fieldOf(webhook['monitor'], 'body'), webhook['body']]
+  const received = bodies.map((body) => fieldOf(body, 'artifacts')).find(Array.isArray) ?? []
+  const expected = Array.isArray(stage.context['expectedArtifacts']) ? stage.context['expectedArtifacts'] : []
+  const wantedIds = expected.map((each) => fieldOf(each, 'id'))
+  const { artifacts, resolved } = resolveArtifacts({ expected, wantedIds, received, prior: () => [] })
+  return {
+    status: 'SUCCEEDED',
+    context: { artifacts, resolvedExpectedArtifacts: resolved },
+    outputs: { artifacts, resolvedExpectedArtifacts: resolved },
+  }
+}
+
+function shownAnswer({ status, headers }: OutsideAnswer, body: unknown): JsonObject {
+  return { statusCode: statusName(status), statusCodeValue: status, body, headers: { ...headers } }
+}
+
+/** As Spring names it: `NOT_FOUND`. */
+function statusName(status: number): string {
+  return (http.STATUS_CODES[status] ?? String(status)).toUpperCase().replace(/[^A-Z0-9]+/g, '_')
+}
+
+function parseBody(text: string): unknown {
+  if (text.trim() === '') return undefined
+  try {
+    return parseJson(text)
+  } catch {
+    return text
+  }
+}

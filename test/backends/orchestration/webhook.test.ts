@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import type { OutsideSettings } from '../../../src/backends/outside/settings.ts'
+import { at, startEngine, type TestEngine } from './support.ts'
+
+interface Call {
+  readonly method: string | undefined
+  readonly path: string | undefined
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+type Answer = readonly [status: number, body?: unknown, headers?: Record<string, string>]
+
+const realClock = { now: Date.now, pass: () => {}, settled: async () => {} }
+const loopback: Partial<OutsideSettings> = { allowed: ['127.0.0.1'] }
+
+/** A server outside that answers each path in turn; the last answer is repeated. */
+async function startOutside(t: TestContext, answers: Record<string, Answer[]>): Promise<{ url: string; calls: Call[] }> {
+  const calls: Call[] = []
+  const server = createServer(async (request, response) => {
+    calls.push({ method: request.method, path: request.url, headers: request.headers, body: await text(request) })
+    const list = answers[request.url ?? ''] ?? [[404]]
+    const [status, body, headers = {}] = (list.length > 1 ? list.shift() : list[0]) as Answer
+    response
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(body === undefined ? '' : JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, calls }
+}
+
+async function runStage(engine: TestEngine, settings: Record<string, unknown>, status: string) {
+  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }] })
+  await engine.ends(id, status)
+  return engine.stage(id, '1')
+}
+
+function errorOf(stage: unknown): string {
+  return String(at(stage, 'context', 'exception', 'details', 'errors', 0))
+}
+
+test('a webhook posts its payload with the headers of the author', async (t) => {
+  const { url, calls } = await startOutside(t, { '/build': [[201, { id: 7 }]] })
+  const engine = await startEngine(t, { outside: loopback })
+  const customHeaders = { 'X-Token': 'secret', 'X-Spinnaker-User': 'admin', 'X-List': ['a', 'b'] }
+  const stage = await runStage(engine, { url: `${url}/build`, payload: { tag: '${1 + 1}' }, customHeaders }, 'SUCCEEDED')
+  assert.deepEqual(
+    calls.map(({ method, body }) => [method, body]),
+    [['POST', '{"tag":2}']],
+  )
+  assert.equal(calls[0]?.headers['x-token'], 'secret')
+  assert.equal(calls[0]?.headers['x-spinnaker-user'], undefined)
+  assert.equal(calls[0]?.headers['x-list'], 'a, b')
+  assert.equal(at(stage, 'context', 'webhook', 'statusCode'), 'CREATED')
+  assert.deepEqual(at(stage, 'context', 'webhook', 'body'), { id: 7 })
+})
+
+test('a webhook follows its work by the address in the response', async (t) => {
+  const { url, calls } = await startOutside(t, {
+    '/build': [[200, { links: { status: '/builds/7' } }]],
+    '/builds/7': [[200, { state: 'queued' }], [503], [200, { state: 'Done', step: 'all built' }]],
+  })
+  const engine = await startEngine(t, { outside: loopback, clock: realClock })
+  const settings = {
+    url: `${url}/build`,
+    waitForCompletion: true,
+    statusUrlResolution: 'webhookResponse',
+    statusUrlJsonPath: '$.links.status',
+    statusJsonPath: '$.state',
+    progressJsonPath: '$.step',
+    successStatuses: 'done, ok',
+  }
+  const stage = await runStage(engine, settings, 'SUCCEEDED')
+  assert.equal(calls.length, 4)
+  assert.deepEqual(at(stage, 'context', 'webhook', 'monitor', 'pastStatusCodes'), [200, 503, 200])
+  assert.equal(at(stage, 'context', 'webhook', 'monitor', 'progressMessage'), 'all built')
+})
+
+const failures: { what: string; answers: Answer[]; settings?: Record<string, unknown>; says: RegExp; calls: number }[] = [
+  { what: 'a status of the client', answers: [[404]], says: /status 404/, calls: 1 },
+  { what: 'a status that fails fast', answers: [[504]], says: /status 504/, calls: 1 },
+  {
+    what: 'a final status of failure',
+    answers: [[200, { s: 'broken' }]],
+    settings: { statusJsonPath: '$.s', terminalStatuses: 'Broken' },
+    says: /"broken"/,
+    calls: 2,
+  },
+  {
+    what: 'a missing status address',
+    answers: [[200, {}]],
+    settings: { statusUrlResolution: 'locationHeader' },
+    says: /names no status address/,
+    calls: 1,
+  },
+]
+for (const { what, answers, settings, says, calls: expected } of failures) {
+  test(`${what} fails the webhook`, async (t) => {
+    const { url, calls } = await startOutside(t, { '/': answers })
+    const engine = await startEngine(t, { outside: loopback, clock: realClock })
+    const stage = await runStage(engine, { url: `${url}/`, waitForCompletion: settings !== undefined, ...settings }, 'TERMINAL')
+    assert.match(errorOf(stage), says)
+    assert.equal(calls.length, expected)
+  })
+}
+
+test('a webhook that fails for a while is called again', async (t) => {
+  const { url, calls } = await startOutside(t, { '/': [[500], [429], [200]] })
+  const engine = await startEngine(t, { outside: loopback })
+  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/` }] })
+  await engine.eventually(async () => {
+    engine.clock.pass(10)
+    await engine.clock.settled()
+    return (await engine.execution(id)).status === 'SUCCEEDED'
+  })
+  assert.equal(calls.length, 3)
+})
+
+test('cancelling a webhook calls its cancel address', async (t) => {
+  const { url, calls } = await startOutside(t, { '/start': [[200, {}]], '/cancel': [[200]] })
+  const engine = await startEngine(t, { outside: loopback, clock: realClock })
+  const settings = {
+    url: `${url}/start`,
+    method: 'get',
+    waitForCompletion: true,
+    statusJsonPath: '$.s',
+    cancelEndpoint: `${url}/cancel`,
+    cancelPayload: { stop: true },
+  }
+  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }] })
+  await engine.eventually(async () => calls.length > 1)
+  await engine.ask('PUT', `/pipelines/${id}/cancel`)
+  await engine.ends(id, 'CANCELED')
+  const cancel = await engine.eventually(async () => calls.find(({ path }) => path === '/cancel'))
+  assert.deepEqual([cancel?.method, cancel?.body], ['POST', '{"stop":true}'])
+})
+
+const internal = [
+  'http://127.0.0.1:1/',
+  'http://localhost:1/',
+  'http://[::1]:1/',
+  'http://[::ffff:127.0.0.1]:1/',
+  'http://169.254.169.254/latest/meta-data',
+  'http://10.0.0.1/',
+  'http://0x7f.1/',
+  'http://2130706433/',
+  'http://93.184.216.34/',
+  'http://service.internal/',
+  'http://front50/',
+  'ftp://example.org/',
+  'file:///etc/passwd',
+  'nonsense',
+]
+for (const url of internal) {
+  test(`stages must not call ${url}`, async (t) => {
+    const engine = await startEngine(t)
+    const stage = await runStage(engine, { url, method: 'GET' }, 'TERMINAL')
+    assert.match(
+      errorOf(stage),
+      /must not call .* An operator can allow it by user-configured-url-restrictions\.|not an absolute address/,
+    )
+  })
+}
+
+test('a preconfigured webhook fixes fields and fills in parameters', async (t) => {
+  const { url, calls } = await startOutside(t, { '/deploy/eu': [[200]] })
+  const preconfigured = [
+    {
+      type: 'deploySite',
+      label: 'Deploy the site',
+      description: 'Calls the site',
+      enabled: true,
+      url: `${url}/deploy/\${parameterValues.region}`,
+      method: 'PUT',
+      payload: { note: "${parameterValues['note']}" },
+      parameters: [
+        { name: 'region', type: 'string' as const, defaultValue: 'eu' },
+        { name: 'note', type: 'string' as const },
+      ],
+      permissions: { READ: ['ops'] },
+    },
+  ]
+  const engine = await startEngine(t, { outside: { ...loopback, preconfigured } })
+  await runStage(engine, { type: 'deploySite', url: 'http://elsewhere.example/', parameterValues: { note: 'hi' } }, 'SUCCEEDED')
+  assert.deepEqual(
+    calls.map(({ method, path, body }) => [method, path, body]),
+    [['PUT', '/deploy/eu', '{"note":"hi"}']],
+  )
+  const { body } = await engine.ask('GET', '/webhooks/preconfigured')
+  assert.equal(at(body, 0, 'type'), 'deploySite')
+  assert.deepEqual(at(body, 0, 'preconfiguredProperties'), ['url', 'method', 'payload'])
+  assert.equal(at(body, 0, 'parameters', 0, 'name'), 'region')
+})
