@@ -9,6 +9,7 @@ enableCompileCache()
 const usage = `Usage: fairlead <command> [options]
 
   serve                      start the gateway (what npm start runs)
+  stop                       stop the gateway; with --all, also what it has deployed on this machine
   check                      check the configuration without starting
   doctor                     examine the installation: addresses to register, services, logins, certificates, balancer
   explain login              explain a login step by step
@@ -38,6 +39,7 @@ interface CommandModule {
 
 const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   serve: async () => import('./serve.ts').then(({ serve: run, usage }) => ({ run, usageOf: () => usage })),
+  stop: async () => import('./stop.ts').then(({ stop: run, usage }) => ({ run, usageOf: () => usage })),
   check: async () => import('./check.ts').then(({ check: run, usage }) => ({ run, usageOf: () => usage })),
   doctor: async () => import('./doctor.ts').then(({ doctor: run, usage }) => ({ run, usageOf: () => usage })),
   explain: async () => import('./explain.ts').then(({ explain: run, explainUsage: usageOf }) => ({ run, usageOf })),
@@ -45,6 +47,7 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   user: async () => import('./user.ts').then(({ user: run, usage }) => ({ run, usageOf: () => usage })),
   token: async () => import('./token.ts').then(({ token: run, usage }) => ({ run, usageOf: () => usage })),
   audit: async () => import('./audit.ts').then(({ audit: run, usage }) => ({ run, usageOf: () => usage })),
+  agent: async () => import('./agent.ts').then(({ agent: run, usage }) => ({ run, usageOf: () => usage })),
   version: async () => import('./version.ts').then(({ version: run, usage }) => ({ run, usageOf: () => usage })),
 }
 

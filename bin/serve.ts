@@ -7,6 +7,7 @@ import { readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
 import { explainFailure } from './failure.ts'
 import { configFilesOf, configOption, readConfig, settingsHint } from './read-config.ts'
+import { recordServer } from './server-process.ts'
 import { packageVersion } from './version.ts'
 
 export const usage = `Usage: fairlead serve [options]
@@ -29,6 +30,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
     const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
     const gateway = await createGateway({ config, log, command: logged, version: packageVersion(), reread })
+    recordServer(config.backends.dataDir)
     stopOnSignal(gateway, config.http.drainMs, log)
     await gateway.listen()
     setTimeout(giveBackMemory, settledMs).unref()

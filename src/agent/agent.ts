@@ -8,7 +8,7 @@ import { openBalancers } from './balancer/balancers.ts'
 import { rotateConsole } from './console.ts'
 import { type Control, createControl } from './control.ts'
 import type { AgentLog } from './log.ts'
-import { agentLogName } from './places.ts'
+import { agentLockName, agentLogName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
 import { Supervisor } from './supervisor.ts'
 
@@ -34,7 +34,7 @@ const farewellMs = 100
  */
 export async function runAgent({ dataDir: folder, version, log }: AgentOptions): Promise<void> {
   const dataDir = resolve(folder)
-  const lock = await lockPatiently(join(dataDir, 'agent.lock'))
+  const lock = await lockPatiently(join(dataDir, agentLockName))
   const socketPath = socketPathFor(dataDir, 'agent.sock')
   let sequence = 1
   let revision = 0

@@ -5,6 +5,9 @@ import { realpathSync } from 'node:fs'
 /** Its log; standard error of its process. */
 export const agentLogName = 'agent.log'
 
+/** Held by the agent that works on the data directory. */
+export const agentLockName = 'agent.lock'
+
 /** The folder that has a folder for each instance. */
 export const instancesFolderName = 'instances'
 

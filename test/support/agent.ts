@@ -33,7 +33,9 @@ const table = openProcessTable()
 export function openTestAgent(t: TestContext, { dataDir = createFolder('agent') } = {}): TestAgent {
   const client = openAgent({ dataDir, log: silentLog, version: '0.0.0-test', agentFile })
   let revision = 0
-  const endAll = () => endEverythingIn(dataDir)
+  // A test may remove the folder before its processes are ended.
+  const [words, agentMark] = [[dataDir, realpathSync(dataDir)], markOfDataDir(dataDir)]
+  const endAll = () => endEverything(words, agentMark)
   process.once('exit', endAll)
   t.after(async () => {
     await client.close()
@@ -68,7 +70,7 @@ export function openTestAgent(t: TestContext, { dataDir = createFolder('agent') 
       process.kill(pid, 'SIGKILL')
       await waitUntil(() => table.find(pid)?.isZombie ?? true, 'the end of the agent')
     },
-    processes: () => markedProcesses(dataDir),
+    processes: () => markedProcesses(agentMark),
   }
 }
 
@@ -104,19 +106,22 @@ export function toInstance(
   }
 }
 
-export function markedProcesses(dataDir: string): ProcessEntry[] {
-  const agentMark = markOfDataDir(dataDir)
+function markedProcesses(agentMark: string): ProcessEntry[] {
   return table.list().filter((entry) => !entry.isZombie && parseMark(table.markOf(entry))?.agentMark === agentMark)
 }
 
-/** Kills agents of the data directory first, so that they start nothing again. @returns how many processes there were */
-function endEverythingIn(dataDir: string): number {
-  const own = realpathSync(dataDir)
+/**
+ * Kills agents first, so that they start nothing again.
+ *
+ * @param words The data directory, as it may stand in the command of its agent.
+ * @returns how many processes there were
+ */
+function endEverything(words: readonly string[], agentMark: string): number {
   const agents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && name !== String(process.pid))
-    .filter((pid) => readCommand(pid).some((word) => word === dataDir || word === own))
+    .filter((pid) => readCommand(pid).some((word) => words.includes(word)))
     .map(Number)
-  const pids = agents.length > 0 ? agents : markedProcesses(dataDir).map(({ pid }) => pid)
+  const pids = agents.length > 0 ? agents : markedProcesses(agentMark).map(({ pid }) => pid)
   for (const pid of pids) {
     try {
       process.kill(pid, 'SIGKILL')

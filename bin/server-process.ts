@@ -1,0 +1,42 @@
+/** The process of `fairlead serve`, recorded in its data directory so that another command can find it. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openProcessTable } from '../src/agent/processes.ts'
+import { writePrivateFile } from '../src/storage/private-files.ts'
+
+interface ServerRecord {
+  readonly pid: number
+  /** Tells it from a later process with the same id. */
+  readonly start: string
+}
+
+/** For the process that holds the lock of the data directory. */
+export function recordServer(dataDir: string): void {
+  const { pid } = process
+  const record: ServerRecord = { pid, start: openProcessTable().find(pid)?.start ?? '' }
+  writePrivateFile(fileIn(dataDir), JSON.stringify(record))
+}
+
+/** Asks whether the server still runs; undefined when none does. */
+export function findServer(dataDir: string): { readonly pid: number; isRunning(): boolean } | undefined {
+  const record = readRecord(dataDir)
+  if (record === undefined) return undefined
+  const table = openProcessTable()
+  const isRunning = () => {
+    const found = table.find(record.pid)
+    return found !== undefined && found.start === record.start && !found.isZombie
+  }
+  return isRunning() ? { pid: record.pid, isRunning } : undefined
+}
+
+function readRecord(dataDir: string): ServerRecord | undefined {
+  try {
+    return JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as ServerRecord
+  } catch {
+    return undefined
+  }
+}
+
+function fileIn(dataDir: string): string {
+  return join(dataDir, 'server.json')
+}
