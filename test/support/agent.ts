@@ -33,16 +33,8 @@ const table = openProcessTable()
 export function openTestAgent(t: TestContext, { dataDir = createFolder('agent') } = {}): TestAgent {
   const client = openAgent({ dataDir, log: silentLog, version: '0.0.0-test', agentFile })
   let revision = 0
-  // A test may remove the folder before its processes are ended.
-  const [words, agentMark] = [[dataDir, realpathSync(dataDir)], markOfDataDir(dataDir)]
-  const endAll = () => endEverything(words, agentMark)
-  process.once('exit', endAll)
-  t.after(async () => {
-    await client.close()
-    await waitUntil(() => endAll() === 0, 'the end of every process of the agent')
-    process.off('exit', endAll)
-    removeFolder(dataDir)
-  })
+  const processes = endWithTest(t, dataDir, () => client.close())
+  t.after(() => removeFolder(dataDir))
   const instance = (id: string) => client.observed()?.instances.find((found) => found.id === id)
   const describe = () => `${JSON.stringify(client.observed(), null, 1)} ${client.problem() ?? ''}`
   return {
@@ -70,7 +62,7 @@ export function openTestAgent(t: TestContext, { dataDir = createFolder('agent') 
       process.kill(pid, 'SIGKILL')
       await waitUntil(() => table.find(pid)?.isZombie ?? true, 'the end of the agent')
     },
-    processes: () => markedProcesses(agentMark),
+    processes,
   }
 }
 
@@ -104,6 +96,25 @@ export function toInstance(
       },
     },
   }
+}
+
+/**
+ * Ends every agent of a data directory, and everything that it runs, with the test or at the latest with this process.
+ *
+ * @param close Stops what would start another agent.
+ * @returns lists the processes of instances
+ */
+export function endWithTest(t: TestContext, dataDir: string, close: () => Promise<void>): () => ProcessEntry[] {
+  // A test may remove the folder before its processes are ended.
+  const [words, agentMark] = [[dataDir, realpathSync(dataDir)], markOfDataDir(dataDir)]
+  const endAll = () => endEverything(words, agentMark)
+  process.once('exit', endAll)
+  t.after(async () => {
+    await close()
+    await waitUntil(() => endAll() === 0, 'the end of every process of the agent')
+    process.off('exit', endAll)
+  })
+  return () => markedProcesses(agentMark)
 }
 
 function markedProcesses(agentMark: string): ProcessEntry[] {

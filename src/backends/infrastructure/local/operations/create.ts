@@ -31,14 +31,17 @@ const GroupFields = z.looseObject({
   freeFormDetails: optionalText,
   imageId: optionalText,
   amiName: optionalText,
-  image: z.unknown(),
+  image: z.unknown().optional(),
   instanceType: optionalText,
   capacity: CapacityFields.nullish(),
   loadBalancers: texts,
   securityGroups: texts,
   tags: textMap,
   labels: textMap,
-  startDisabled: z.unknown().transform((value) => (value === undefined || value === null ? undefined : isYes(value))),
+  startDisabled: z
+    .union([z.boolean(), z.stringbool()])
+    .nullish()
+    .transform((value) => value ?? undefined),
   suspendedProcesses: texts,
   sequence: count.nullish(),
   ignoreSequence: flag,
@@ -61,10 +64,6 @@ const GroupFields = z.looseObject({
   stopSeconds: z.coerce.number().min(0).max(3600).nullish(),
 })
 type GroupFields = z.output<typeof GroupFields>
-
-function isYes(value: unknown): boolean {
-  return value === true || String(value).toLowerCase() === 'true'
-}
 
 /** A description with what its account, region and image are. */
 interface Plan {

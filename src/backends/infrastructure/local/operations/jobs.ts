@@ -19,7 +19,7 @@ const JobFields = z.looseObject({
   application: optionalText,
   name: optionalText,
   imageId: optionalText,
-  image: z.unknown(),
+  image: z.unknown().optional(),
   command,
   cmd: command,
   env: textMap,

@@ -1,0 +1,167 @@
+/** The embedded infrastructure with real processes, in a data directory of its own. Whatever it starts ends with the test. */
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { create } from 'tar'
+import { openAgent } from '../../src/agent/client.ts'
+import type { ProcessEntry } from '../../src/agent/processes.ts'
+import type { Backend, CallService, ServiceAnswer } from '../../src/backends/backend.ts'
+import { createInfrastructureBackend } from '../../src/backends/infrastructure/infrastructure.ts'
+import {
+  InfrastructureKeys,
+  type InfrastructureSettings,
+  toInfrastructureSettings,
+} from '../../src/backends/infrastructure/settings.ts'
+import type { JsonObject } from '../../src/json/values.ts'
+import { endWithTest } from './agent.ts'
+import { type Backends, startBackends } from './backends.ts'
+import { agent as agentFile } from './program.ts'
+import { createFolder, removeFolder } from './temporary-folder.ts'
+import { waitFor } from './wait-until.ts'
+
+/** A web program that says who it is, and can be told to be unwell. */
+const webProgram = `
+import { createServer } from 'node:http'
+const { PORT, HOST, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION } = process.env
+let isWell = true
+createServer((request, response) => {
+  if (request.url === '/unwell') isWell = false
+  response.statusCode = request.url === '/health' && !isWell ? 503 : 200
+  response.end(JSON.stringify({ group, id, version: VERSION, path: request.url }))
+}).listen(Number(PORT), HOST, () => console.log('listening', id, process.env.GREETING ?? ''))
+`
+
+export interface TestInfrastructure {
+  readonly backends: Backends
+  readonly dataDir: string
+  /** The body of a GET that succeeds. */
+  read<T = JsonObject>(path: string, user?: string): Promise<T>
+  ask(method: string, path: string, body?: unknown, user?: string): Promise<ServiceAnswer>
+  /** Submits operations and waits for the end of their task. */
+  run(...operations: readonly JsonObject[]): Promise<JsonObject>
+  /** The same, and it succeeds. */
+  succeed(...operations: readonly JsonObject[]): Promise<JsonObject>
+  /** Asks again until it holds. */
+  until<T = JsonObject>(path: string, holds: (body: T) => boolean): Promise<T>
+  /** Stores the web program as an image. */
+  putImage(name: string, version: string, file?: string, query?: string): Promise<JsonObject>
+  /** Processes of instances that exist. */
+  processes(): ProcessEntry[]
+  stop(): Promise<void>
+}
+
+export interface InfrastructureOptions {
+  /** Settings below `local`. */
+  readonly local?: JsonObject
+  readonly dataDir?: string
+  readonly others?: CallService
+  readonly now?: () => number
+  readonly beside?: readonly Backend[]
+  readonly authorization?: boolean
+}
+
+export async function startInfrastructure(t: TestContext, options: InfrastructureOptions = {}): Promise<TestInfrastructure> {
+  const dataDir = options.dataDir ?? createFolder('infrastructure')
+  const infrastructureBackend = createInfrastructureBackend((given) => openAgent({ ...given, agentFile }))
+  const backends = await startBackends(t, [...(options.beside ?? []), infrastructureBackend], {
+    dataDir,
+    ...(options.others !== undefined && { others: options.others }),
+    ...(options.now !== undefined && { now: options.now }),
+    settings: {
+      infrastructure: toSettings(options.local ?? {}),
+      version: '0.0.0-test',
+      authorization: options.authorization === true,
+    },
+  })
+  const processes = endWithTest(t, dataDir, () => backends.stop())
+  if (options.dataDir === undefined) t.after(() => removeFolder(dataDir))
+
+  const ask: TestInfrastructure['ask'] = (method, path, body, user) =>
+    backends.ask('clouddriver', method, path, body, user === undefined ? {} : { 'x-spinnaker-user': user })
+
+  async function read<T>(path: string, user?: string): Promise<T> {
+    const { status, body } = await ask('GET', path, undefined, user)
+    assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
+    return body as T
+  }
+
+  async function run(...operations: readonly JsonObject[]): Promise<JsonObject> {
+    const { status, body } = await ask('POST', '/local/ops', operations)
+    assert.equal(status, 200, JSON.stringify(body))
+    return followTask(read, String((body as JsonObject)['id']))
+  }
+
+  async function succeed(...operations: readonly JsonObject[]): Promise<JsonObject> {
+    const task = await run(...operations)
+    assert.equal((task['status'] as JsonObject)['failed'], false, JSON.stringify(task))
+    return task
+  }
+
+  async function until<T>(path: string, holds: (body: T) => boolean): Promise<T> {
+    let latest: unknown
+    return waitFor(
+      async () => {
+        const { status, body } = await ask('GET', path)
+        latest = body
+        return status === 200 && holds(body as T) ? (body as T) : undefined
+      },
+      () => `${path}, which is ${JSON.stringify(latest)}`,
+    )
+  }
+
+  return {
+    backends,
+    dataDir,
+    ask,
+    read,
+    run,
+    succeed,
+    until,
+    putImage: (name, version, file, query) => putImage(backends, name, version, file, query),
+    processes,
+    stop: () => backends.stop(),
+  }
+}
+
+export async function followTask(read: (path: string) => Promise<JsonObject>, id: string): Promise<JsonObject> {
+  return waitFor(async () => {
+    const task = await read(`/task/${id}`)
+    return (task['status'] as JsonObject)['completed'] === true ? task : undefined
+  }, `the task ${id}`)
+}
+
+/** What the configuration would make of the keys below `local`. */
+function toSettings(local: JsonObject): InfrastructureSettings {
+  const keys = Object.fromEntries(Object.entries(local).map(([key, value]) => [`local.${key}`, value]))
+  const report = {
+    problem: (key: string, message: string) => assert.fail(`${key}: ${message}`),
+    notice: () => {},
+    isSet: () => false,
+  }
+  return toInfrastructureSettings(InfrastructureKeys.parse(keys), report)
+}
+
+async function putImage(
+  backends: Backends,
+  name: string,
+  version: string,
+  file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2 }\nenvironment: { VERSION: '${version}' }\n`,
+  query = '',
+): Promise<JsonObject> {
+  const folder = createFolder('image')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'server.mjs'), webProgram)
+  writeFileSync(join(folder, 'fairlead-image.yml'), file)
+  const chunks: Buffer[] = []
+  for await (const chunk of create({ cwd: folder, gzip: true, portable: true }, ['.'])) chunks.push(chunk as Buffer)
+  removeFolder(folder)
+  const answer = await fetch(`${backends.url('clouddriver')}/local/images/${name}/${version}?${query}`, {
+    method: 'PUT',
+    body: Buffer.concat(chunks),
+    headers: { 'content-type': 'application/x-tar' },
+  })
+  const body = (await answer.json()) as JsonObject
+  assert.equal(answer.status, 201, JSON.stringify(body))
+  return body
+}
