@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, objectOf, textOf } from '../../../json/values.ts'
 import { BackendError, type Caller } from '../../backend.ts'
 import { describeOversize, executionFactor } from '../../limits.ts'
-import type { Execution } from '../model.ts'
+import type { Execution, Stage } from '../model.ts'
 import { checkGraph, checkStageList, referencedStages, stageFrom } from './references.ts'
 import type { SubmissionSources } from './sources.ts'
 import { checkParentReadable, listOf, normaliseTrigger } from './trigger.ts'
@@ -29,9 +29,15 @@ export async function prepareTask(body: unknown, caller: Caller, sources: Submis
     maxConcurrentExecutions: 0,
     keepWaitingPipelines: false,
     trigger,
-    stages: jobs.map((job) => stageFrom(job, sources.nextId)),
+    stages: jobs.map((job) => stageOfJob(job, sources.nextId)),
     notifications: listOf(trigger.notifications),
   }
+}
+
+/** A job's name is a field of what it does, such as that of a load balancer, besides the name of the stage. */
+function stageOfJob(job: JsonObject, nextId: () => string): Stage {
+  const stage = stageFrom(job, nextId)
+  return job['name'] === undefined ? stage : { ...stage, context: { ...stage.context, name: job['name'] } }
 }
 
 /** What tasks and pipelines take alike from the body and its sender. */

@@ -80,6 +80,9 @@ export function createCloudService(): CloudService {
       service.add(name, { region, capacity, imageId: String(fields['imageId'] ?? from?.imageId), sick: service.sick })
       return { serverGroupNames: [`${region}:${name}`], serverGroupNameByRegion: { [region]: name } }
     },
+    upsertLoadBalancer: (fields) => ({
+      loadBalancers: { [String(fields['region'])]: { name: fields['name'], dnsName: 'localhost' } },
+    }),
     cloneServerGroup: (fields) => changes['createServerGroup']?.(fields),
     resizeServerGroup(fields) {
       const group = find(fields['serverGroupName'], fields['region'])

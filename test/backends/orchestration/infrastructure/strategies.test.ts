@@ -170,3 +170,10 @@ test('images that an earlier stage has found are deployed', async (t) => {
   assert.equal(cloud.groups[1]?.imageId, 'found')
   assert.ok(execution.stages.some(({ name }) => name === 'Deploy in east'))
 })
+
+test('the name of a job reaches its operation', async (t) => {
+  const { cloud, run } = await startRig(t)
+  const listeners = [{ externalProtocol: 'HTTP', externalPort: 80, internalPort: 8080 }]
+  await run({ type: 'upsertLoadBalancer', ...place, name: 'shop-front', listeners })
+  assert.equal(cloud.operations[0]?.[1]['name'], 'shop-front')
+})
