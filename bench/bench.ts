@@ -3,7 +3,16 @@ import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LoadResult, load } from './load.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
-import { createScratch, logIn, startGateway, startNginx, startRedis, startService, type Target } from './targets.ts'
+import {
+  createScratch,
+  logIn,
+  startAgentBalancer,
+  startGateway,
+  startNginx,
+  startRedis,
+  startService,
+  type Target,
+} from './targets.ts'
 
 type Row = Record<string, string | number>
 type Scratch = ReturnType<typeof createScratch>
@@ -16,6 +25,7 @@ const parts: Record<string, Part> = {
   rules: measureRules,
   counting: measureCounting,
   audit: measureAudit,
+  deployments: measureDeployments,
 }
 /** Before that, most of the processor time goes into compiling what runs often. */
 const warmUpSeconds = 4
@@ -111,6 +121,25 @@ async function measureRules(options: BenchOptions, scratch: Scratch): Promise<vo
     })
   } finally {
     await permissions.process.stop()
+  }
+}
+
+/** What serves deployed programs: the load balancer of the agent beside nginx. */
+async function measureDeployments(options: BenchOptions, scratch: Scratch): Promise<void> {
+  const targets: Target[] = []
+  try {
+    const service = await startService(scratch.dir('service'))
+    targets.push(service)
+    const nginx = await startNginx(scratch.dir('nginx'), service)
+    if (nginx === undefined) console.log('nginx is not installed; ratios to it are missing.')
+    else targets.push(nginx)
+    targets.push(await startAgentBalancer(scratch.dir('agent'), service))
+    const small = await measure(targets, options, { path: smallPath, connections: 50 })
+    print('Load balancer: 2 KB answers, 50 connections', toRows(small))
+    const megabyte = await measure(targets, options, { path: '/networks/mb1', connections: 16 })
+    print('Load balancer: 1 MB answers, 16 connections', toRows(megabyte))
+  } finally {
+    for (const target of targets.reverse()) await target.process.stop()
   }
 }
 

@@ -36,10 +36,14 @@ export class MeasuredProcess {
     return this.#child.pid ?? 0
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
   /** Resolves as soon as `url` answers with 200. @throws {Error} with its output when it ends or takes too long */
   async answers(url: string, limitMs = 20_000): Promise<void> {
     for (const until = performance.now() + limitMs; performance.now() < until; await sleep(3)) {
-      if (this.#child.exitCode !== null || this.#child.signalCode !== null) break
+      if (this.hasEnded) break
       const answer = await fetch(url, { signal: AbortSignal.timeout(limitMs) }).catch(() => undefined)
       await answer?.arrayBuffer()
       if (answer?.status === 200) return
@@ -68,7 +72,7 @@ export class MeasuredProcess {
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    if (this.hasEnded) return
     const ended = new Promise((resolve) => this.#child.once('exit', resolve))
     this.#child.kill('SIGTERM')
     const kill = setTimeout(() => this.#child.kill('SIGKILL'), 8000)

@@ -12,7 +12,7 @@ export interface BenchOptions {
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [small] [large] [rules] [counting] [audit]
+const help = `Usage: npm run bench -- [options] [start] [small] [large] [rules] [counting] [audit] [deployments]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
   --short    fewer and shorter measurements, for a first look

@@ -2,6 +2,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { askAgent } from '../src/agent/agent-request.ts'
+import { agentNodeOptions } from '../src/agent/client.ts'
+import type { DesiredState } from '../src/agent/protocol.ts'
+import { socketPathFor } from '../src/storage/socket-path.ts'
 import { findProgram } from '../test/support/debian.ts'
 import { freePort } from '../test/support/free-port.ts'
 import { MeasuredProcess } from './measured-process.ts'
@@ -63,6 +68,35 @@ http {
   const nginx = new MeasuredProcess({ command, args: ['-c', file, '-e', join(dir, 'error.log')], dir })
   await nginx.answers(`http://127.0.0.1:${port}/health`)
   return { name: 'nginx', port, process: nginx, headers: {} }
+}
+
+/** The agent alone, with one load balancer and the service as its only instance. */
+export async function startAgentBalancer(dir: string, service: Target): Promise<Target> {
+  const port = await freePort()
+  const file = resolve(root, 'src/agent/main.ts')
+  const agent = new MeasuredProcess({ command: process.execPath, args: [...agentNodeOptions, file, dir, 'bench'], dir })
+  const socketPath = socketPathFor(dir, 'agent.sock')
+  const url = `http://127.0.0.1:${port}/health`
+  const desired: DesiredState = {
+    revision: 1,
+    instances: [],
+    loadBalancers: [
+      {
+        id: 'bench',
+        listeners: [{ protocol: 'http', host: '127.0.0.1', port, certificate: undefined, allowedSources: undefined }],
+        healthCheck: { kind: 'tcp', path: '/', intervalMs: 10_000, timeoutMs: 5000, healthyThreshold: 1, unhealthyThreshold: 2 },
+        members: [{ instanceId: 'service', host: '127.0.0.1', port: service.port, inService: true }],
+      },
+    ],
+  }
+  for (let isTold = false; !isTold; await sleep(3)) {
+    const signal = AbortSignal.timeout(5000)
+    const sent = askAgent({ socketPath, method: 'PUT', path: '/desired', body: JSON.stringify(desired), signal })
+    isTold = await sent.then(({ status }) => status === 200).catch(() => false)
+    if (agent.hasEnded) break
+  }
+  await agent.answers(url)
+  return { name: 'load balancer', port, process: agent, headers: {} }
 }
 
 /** As durable as sessions need it. */

@@ -43,7 +43,7 @@ const longestPauseMs = 1_000
 /** A start takes a moment; after this time without an agent, users are told. */
 const patienceMs = 5_000
 /** The agent keeps little that is young; its garbage would otherwise be most of its memory. */
-const agentNodeOptions = ['--max-semi-space-size=2']
+export const agentNodeOptions = ['--max-semi-space-size=2']
 /** The agent gets no other variable of Fairlead, whose environment may hold secrets. */
 const passedOn = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_COMPILE_CACHE']
 

@@ -29,8 +29,9 @@ export interface Bounds {
   readonly tunnelIdleMs: number
   /** For requests and connections of an instance that is out of service, and of a listener that is removed. */
   readonly drainMs: number
-  /** Between health checks until the first success, and after a refused connection. */
+  /** Between health checks until the first success, and after a refused connection: at first, and at most. */
   readonly quickCheckMs: number
+  readonly longestQuickCheckMs: number
   /** An idle connection to an instance that announces no time of its own. Shorter than what common servers keep. */
   readonly instanceKeepAliveMs: number
   /** Requests that must not be repeated take no connection that has been idle for longer: the instance may just be closing it. */
@@ -58,7 +59,8 @@ export const defaultBounds: Bounds = {
   instanceStallMs: 300_000,
   tunnelIdleMs: 3_600_000,
   drainMs: 300_000,
-  quickCheckMs: 200,
+  quickCheckMs: 50,
+  longestQuickCheckMs: 1000,
   instanceKeepAliveMs: 4000,
   freshMs: 1000,
   certificateCheckMs: 2000,

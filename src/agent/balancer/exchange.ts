@@ -32,6 +32,7 @@ export class ClientResponse extends http.ServerResponse {
 
 /** Instances may send this many heads before the final one. */
 const maxInformation = 100
+const maxTextBytes = 8192
 const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'TRACE'])
 const nothingTried: readonly Member[] = []
 
@@ -57,6 +58,8 @@ export class Exchange implements ConnectionUser, Swept {
   #tried: readonly Member[] = nothingTried
   /** The next attempt takes a new connection. */
   #fresh = false
+  /** Why an instance that may have begun with the request did not answer it. */
+  #error: (Error & { code?: string }) | undefined
   /** A small body, complete. */
   #body: Buffer | undefined
   #pieces: Buffer[] | undefined
@@ -115,7 +118,7 @@ export class Exchange implements ConnectionUser, Swept {
     this.#attempts++
     // The only instance is asked again where nothing but an old connection has failed.
     const member = balancer.pick(this.#tried) ?? (this.#fresh ? balancer.pick(nothingTried) : undefined)
-    if (member === undefined) return void (this.#attempts === 1 ? this.#refuseForNow() : this.#giveUp(undefined))
+    if (member === undefined) return void this.#giveUp()
     const isIdempotent = idempotentMethods.has(this.#head.method)
     const connection = member.take(this.#fresh ? 'new' : isIdempotent ? 'any' : 'fresh')
     this.#member = member
@@ -218,8 +221,10 @@ export class Exchange implements ConnectionUser, Swept {
     this.#movedMs = this.#entrance.sweep.nowMs
     this.#headIsUnsent = false
     if (isLast) {
-      response.end(piece)
-    } else if (!response.write(piece) && !this.#clientIsBlocked) {
+      // As text, a short body and its head are one write of one string.
+      if (piece.length <= maxTextBytes) response.end(piece.toString('latin1'), 'latin1')
+      else response.end(Buffer.from(piece))
+    } else if (!response.write(Buffer.from(piece)) && !this.#clientIsBlocked) {
       this.#clientIsBlocked = true
       this.#connection?.socket.pause()
       response.once('drain', () => {
@@ -267,6 +272,7 @@ export class Exchange implements ConnectionUser, Swept {
     this.#connection = undefined
     this.#leaveMember()
     if (member !== undefined) noteFailure(member, error, wasConnected)
+    if (wasConnected) this.#error = error
     if (this.#response.headersSent) {
       // A response that is cut off must not look complete.
       this.#phase = 'ending'
@@ -276,7 +282,7 @@ export class Exchange implements ConnectionUser, Swept {
       this.#fresh = wasUsed
       this.#dispatch()
     } else {
-      this.#giveUp(error)
+      this.#giveUp()
     }
   }
 
@@ -286,10 +292,11 @@ export class Exchange implements ConnectionUser, Swept {
     return idempotentMethods.has(this.#head.method) && error.code !== 'ETIMEDOUT' && !(error instanceof ResponseError)
   }
 
-  #giveUp(error: (Error & { code?: string }) | undefined): void {
-    if (error?.code === 'ETIMEDOUT') this.#refuse(504, 'The instance did not answer in time.')
+  #giveUp(): void {
+    const error = this.#error
+    if (error === undefined) this.#refuseForNow()
+    else if (error.code === 'ETIMEDOUT') this.#refuse(504, 'The instance did not answer in time.')
     else if (error instanceof ResponseError) this.#refuse(502, `The instance sent no valid HTTP response. ${error.message}`)
-    else if (error === undefined) this.#refuse(502, `No instance could answer the request; it was sent to ${this.#tried.length}.`)
     else this.#refuse(502, 'The instance closed the connection before it answered. The request may have had an effect.')
   }
 

@@ -4,7 +4,7 @@ import { type ProbeResult, probe } from '../probe.ts'
 import type { HealthCheck, ObservedMember } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
 
-const quickGrowth = 1.5
+const quickGrowth = 1.25
 
 export class HealthWatch {
   state: ObservedMember['health'] = 'starting'
@@ -80,7 +80,7 @@ export class HealthWatch {
     const { intervalMs } = this.#check
     if (this.state !== 'starting' && !this.#refused) return intervalMs
     const pauseMs = Math.min(this.#quickMs, intervalMs)
-    this.#quickMs *= quickGrowth
+    this.#quickMs = Math.min(this.#quickMs * quickGrowth, this.#bounds.longestQuickCheckMs)
     return pauseMs
   }
 

@@ -87,6 +87,7 @@ export class LoadBalancer {
   /** Why no instance can be picked, for clients: without names and addresses. */
   explain(): string {
     if (this.#members.length === 0) return 'No instance is registered with this load balancer.'
+    if (this.hasInstance) return 'The instances of this load balancer accept no connections.'
     const counts = new Map<string, number>()
     for (const { inService, health } of this.#members) {
       const state = inService ? health.state : 'out of service'

@@ -28,6 +28,9 @@ export interface ConnectionOwner {
   remove(connection: MemberConnection): void
 }
 
+/** What any connection has just read; taken or copied before the next read. */
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024)
+
 /** Announced times are shortened by this, so that the instance does not close while a request is under way. */
 const keepAliveMarginMs = 1000
 
@@ -46,15 +49,17 @@ export class MemberConnection {
   #idle: NodeJS.Timeout | undefined
   #idleMs = 0
 
-  constructor(owner: ConnectionOwner) {
+  /** @param isStream Its socket can be released. Others read without a new buffer each time. */
+  constructor(owner: ConnectionOwner, isStream: boolean) {
     this.#owner = owner
-    const socket = connect({ host: owner.host, port: owner.port, noDelay: true, allowHalfOpen: true })
+    const options = { host: owner.host, port: owner.port, noDelay: true, allowHalfOpen: true }
+    const socket = connect(isStream ? options : { ...options, onread: { buffer: readBuffer, callback: this.#readShared } })
     this.socket = socket
     socket.on('connect', () => {
       this.#isConnected = true
       this.#user?.onConnected()
     })
-    socket.on('data', this.#read)
+    if (isStream) socket.on('data', this.#read)
     socket.on('drain', () => this.#user?.onDrain())
     socket.on('error', (error) => {
       this.#error = error
@@ -126,6 +131,11 @@ export class MemberConnection {
     const wasConnected = this.#isConnected
     this.destroy()
     user?.onFailure({ error, wasConnected })
+  }
+
+  #readShared = (length: number): boolean => {
+    this.#read(readBuffer.subarray(0, length))
+    return true
   }
 
   #read = (chunk: Buffer): void => {

@@ -47,12 +47,12 @@ export class Member {
     if (!inService) this.closeIdle()
   }
 
-  /** @param which `fresh`: not one that the instance may be closing. */
-  take(which: 'any' | 'fresh' | 'new'): MemberConnection {
+  /** @param which `fresh`: not one that the instance may be closing; `tunnel`: a new one that can be released. */
+  take(which: 'any' | 'fresh' | 'new' | 'tunnel'): MemberConnection {
     this.inFlight++
-    const last = which === 'new' ? undefined : this.#idle.at(-1)
+    const last = which === 'any' || which === 'fresh' ? this.#idle.at(-1) : undefined
     if (last === undefined || (which === 'fresh' && performance.now() - last.idleSince > this.#options.bounds.freshMs)) {
-      return new MemberConnection(this)
+      return new MemberConnection(this, which === 'tunnel')
     }
     this.#idle.pop()
     return last

@@ -4,7 +4,7 @@
 export interface ResponseSink {
   onInformation(head: ResponseHead): void
   onHead(head: ResponseHead): void
-  /** The bytes may be kept. With `isLast`, `onEnd` follows at once. */
+  /** The bytes are valid during the call only. With `isLast`, `onEnd` follows at once. */
   onBody(piece: Buffer, isLast: boolean): void
   /** Names and values in turn. */
   onEnd(trailers: readonly string[]): void
@@ -115,7 +115,7 @@ export class ResponseReader {
     const end = bytes.indexOf('\r\n\r\n')
     if (end > maxHeadBytes || (end === -1 && bytes.length > maxHeadBytes)) throw new ResponseError('The headers are too large.')
     if (end === -1) {
-      this.#rest = bytes
+      this.#rest = bytes === chunk ? Buffer.from(chunk) : bytes
       return empty
     }
     this.#rest = empty
@@ -147,7 +147,7 @@ export class ResponseReader {
     const end = bytes.indexOf('\r\n')
     if (end > maxLineBytes || (end === -1 && bytes.length > maxLineBytes)) throw new ResponseError('A chunk has no size.')
     if (end === -1) {
-      this.#rest = bytes
+      this.#rest = bytes === chunk ? Buffer.from(chunk) : bytes
       return empty
     }
     this.#rest = empty

@@ -1,7 +1,7 @@
 /** One timer for everything that runs: what has stalled is found by looking at all of it now and then. */
 
 export interface Swept {
-  /** @param nowMs Of `performance.now()`. */
+  /** @param nowMs The clock as it was until now: what has moved since then has moved at this time, too. */
   check(nowMs: number): void
 }
 
@@ -13,8 +13,9 @@ export class Sweep {
 
   constructor(intervalMs: number) {
     this.#timer = setInterval(() => {
+      const before = this.nowMs
       this.nowMs = performance.now()
-      for (const item of this.#items) item.check(this.nowMs)
+      for (const item of this.#items) item.check(before)
     }, intervalMs).unref()
   }
 

@@ -65,7 +65,7 @@ class Upgrade implements ConnectionUser, Swept {
       const { retryAfterSeconds } = balancer
       return void refuse(this.#parts.response, { status: 503, text: balancer.explain(), retryAfterSeconds, closes: true })
     }
-    const connection = member.take('new')
+    const connection = member.take('tunnel')
     this.#member = member
     this.#connection = connection
     this.#movedMs = sweep.nowMs
@@ -112,7 +112,7 @@ class Upgrade implements ConnectionUser, Swept {
   onBody(piece: Buffer): void {
     const { response } = this.#parts
     this.#movedMs = this.#entrance.sweep.nowMs
-    if (response.write(piece)) return
+    if (response.write(Buffer.from(piece))) return
     this.#connection?.socket.pause()
     response.once('drain', () => this.#connection?.socket.resume())
   }
