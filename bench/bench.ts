@@ -133,7 +133,7 @@ async function measureDeployments(options: BenchOptions, scratch: Scratch): Prom
     const nginx = await startNginx(scratch.dir('nginx'), service)
     if (nginx === undefined) console.log('nginx is not installed; ratios to it are missing.')
     else targets.push(nginx)
-    targets.push(await startAgentBalancer(scratch.dir('agent'), service))
+    targets.push(await startAgentBalancer(scratch.dir('agent'), options.dist, service))
     const small = await measure(targets, options, { path: smallPath, connections: 50 })
     print('Load balancer: 2 KB answers, 50 connections', toRows(small))
     const megabyte = await measure(targets, options, { path: '/networks/mb1', connections: 16 })

@@ -71,9 +71,9 @@ http {
 }
 
 /** The agent alone, with one load balancer and the service as its only instance. */
-export async function startAgentBalancer(dir: string, service: Target): Promise<Target> {
+export async function startAgentBalancer(dir: string, dist: boolean, service: Target): Promise<Target> {
   const port = await freePort()
-  const file = resolve(root, 'src/agent/main.ts')
+  const file = resolve(root, dist ? 'dist/agent.js' : 'src/agent/main.ts')
   const agent = new MeasuredProcess({ command: process.execPath, args: [...agentNodeOptions, file, dir, 'bench'], dir })
   const socketPath = socketPathFor(dir, 'agent.sock')
   const url = `http://127.0.0.1:${port}/health`

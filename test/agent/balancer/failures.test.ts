@@ -113,6 +113,18 @@ test('a refused connection sends any request to another instance, and marks the 
   await rig.untilUp('gone', 'sound')
 })
 
+test('a request that reaches no instance ends with 503, whatever its method', async (t) => {
+  const gone = await startProcess(t, 'gone')
+  const rig = await openRig(t, { members: [gone.member], healthCheck: { intervalMs: 60_000 } })
+  await rig.untilUp('gone')
+  await gone.kill()
+
+  const answer = await fetch(rig.url, { method: 'POST', body: 'x' })
+
+  assert.equal(answer.status, 503)
+  assert.equal(answer.headers.get('retry-after'), '30')
+})
+
 test('a kept connection that the instance closes costs no request', async (t) => {
   let count = 0
   const instance = await startRawInstance(t, 'a', (socket) => {
