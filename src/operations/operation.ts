@@ -15,10 +15,10 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPT
  * for several calls or a choice between them); never both.
  */
 export interface Operation {
-  /** Operation id of the specification, kept for generated clients. */
+  /** Operation id of Gate, kept for generated clients. */
   readonly id: string
-  /** Section of the specification, or `beyond`. */
-  readonly section: string
+  /** Part of Gate's API since its first release. The API document lists these operations first. */
+  readonly core?: boolean
   readonly method: Method
   /** Path with `{name}` for one segment; a final `/**` takes the rest of the path, slashes included, as `rest`. */
   readonly path: string

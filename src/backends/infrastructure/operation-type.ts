@@ -19,7 +19,7 @@ export interface OperationRun {
   readonly identity: Readonly<Record<string, string>>
   /** Appends to the history. */
   note(status: string): void
-  /** What the orchestrator reads, contract section 4.1. */
+  /** Results for the orchestrator. @see docs/contracts/infrastructure.md#operations */
   report(result: JsonObject): void
   /**
    * Changes the database in one transaction together with the progress of the task: after a crash the operation is found either

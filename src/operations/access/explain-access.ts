@@ -52,7 +52,6 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
   return [
     {
       id: 'explainAccessUsingGET',
-      section: 'beyond',
       method: 'GET',
       path: '/auth/explain',
       demands: tellsWhoAsks,

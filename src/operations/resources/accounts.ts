@@ -19,7 +19,7 @@ const listsAccounts = demandsNothing('all users may list accounts, each with whe
 const accounts: Operation[] = [
   {
     id: 'getAccountsUsingGET',
-    section: '4.7',
+    core: true,
     method: 'GET',
     path: '/credentials',
     demands: listsAccounts,
@@ -31,7 +31,7 @@ const accounts: Operation[] = [
   },
   {
     id: 'getAccountUsingGET',
-    section: '4.7',
+    core: true,
     method: 'GET',
     path: '/credentials/{account}',
     demands: listsAccounts,
@@ -47,7 +47,6 @@ const accounts: Operation[] = [
 const definitions: Operation[] = [
   {
     id: 'getAccountsByTypeUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/credentials/type/{accountType}',
     demands: filteredByAccount,
@@ -62,7 +61,6 @@ const definitions: Operation[] = [
   },
   {
     id: 'createAccountUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/credentials',
     demands: managesAccounts,
@@ -73,7 +71,6 @@ const definitions: Operation[] = [
   },
   {
     id: 'updateAccountUsingPUT',
-    section: 'beyond',
     method: 'PUT',
     path: '/credentials',
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'body' }],
@@ -84,7 +81,6 @@ const definitions: Operation[] = [
   },
   {
     id: 'deleteAccountUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: '/credentials/{accountName}',
     demands: [...managesAccounts, { kind: 'account', authorization: 'WRITE', of: 'path' }],

@@ -21,7 +21,6 @@ const Hydration = z
 export const adminOperations: Operation[] = [
   {
     id: 'getAdminUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/admin',
     demands: ownAffair,
@@ -35,7 +34,6 @@ export const adminOperations: Operation[] = [
   },
   {
     id: 'forceCancelPipelineUsingPUT',
-    section: 'beyond',
     method: 'PUT',
     path: '/admin/executions/forceCancel',
     demands: adminOfExecutions,
@@ -48,7 +46,6 @@ export const adminOperations: Operation[] = [
   },
   {
     id: 'hydrateQueueUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/admin/executions/hydrate',
     demands: adminOfExecutions,

@@ -73,7 +73,6 @@ const rotatesItself = demandsNothing('it concerns the caller alone, and a token 
 export const apiTokenOperations: Operation[] = [
   {
     id: 'listApiTokensUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/auth/apiTokens',
     demands: ownAffair,
@@ -85,7 +84,6 @@ export const apiTokenOperations: Operation[] = [
   },
   {
     id: 'createApiTokenUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/auth/apiTokens',
     demands: ownAffair,
@@ -99,7 +97,6 @@ export const apiTokenOperations: Operation[] = [
   },
   {
     id: 'listAllUserTokensUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/auth/apiTokens/admin/users',
     demands: adminOnly,
@@ -111,7 +108,6 @@ export const apiTokenOperations: Operation[] = [
   },
   {
     id: 'getApiServiceAccountsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/auth/apiTokens/serviceAccounts',
     demands: adminOnly,
@@ -126,7 +122,6 @@ export const apiTokenOperations: Operation[] = [
   },
   {
     id: 'rotateApiTokenUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/auth/apiTokens/{id}/rotate',
     demands: rotatesItself,
@@ -140,7 +135,6 @@ export const apiTokenOperations: Operation[] = [
   },
   {
     id: 'revokeApiTokenUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: '/auth/apiTokens/{id}',
     demands: ownAffair,

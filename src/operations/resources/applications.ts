@@ -17,7 +17,7 @@ import { checkObject } from '../upstream-shape.ts'
 export const applicationOperations: Operation[] = [
   {
     id: 'getAllApplicationsUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications',
     demands: filteredByApplication,
@@ -34,7 +34,7 @@ export const applicationOperations: Operation[] = [
   },
   {
     id: 'getApplicationUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}',
     demands: readsApplication,
@@ -47,7 +47,7 @@ export const applicationOperations: Operation[] = [
   },
   {
     id: 'getApplicationHistoryUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/history',
     demands: readsApplication,

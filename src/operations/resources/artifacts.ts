@@ -13,7 +13,6 @@ const ArtifactAccount = z.looseObject({ name: z.string(), types: z.array(z.strin
 export const artifactOperations: Operation[] = [
   {
     id: 'getArtifactCredentialsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/artifacts/credentials',
     demands: sharedKnowledge,
@@ -24,7 +23,6 @@ export const artifactOperations: Operation[] = [
   },
   {
     id: 'getArtifactUsingPUT',
-    section: 'beyond',
     method: 'PUT',
     path: '/artifacts/fetch',
     demands: sharedKnowledge,
@@ -38,7 +36,6 @@ export const artifactOperations: Operation[] = [
   },
   {
     id: 'getArtifactNamesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/artifacts/account/{accountName}/names',
     demands: sharedKnowledge,
@@ -49,7 +46,6 @@ export const artifactOperations: Operation[] = [
   },
   {
     id: 'getArtifactVersionsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/artifacts/account/{accountName}/versions',
     demands: sharedKnowledge,
@@ -60,7 +56,6 @@ export const artifactOperations: Operation[] = [
   },
   {
     id: 'getPackageVersionsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/artifacts/{provider}/{packageName}',
     demands: sharedKnowledge,
@@ -73,7 +68,6 @@ export const artifactOperations: Operation[] = [
   },
   {
     id: 'getPackageArtifactUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/artifacts/{provider}/{packageName}/{version}',
     demands: sharedKnowledge,
@@ -84,7 +78,6 @@ export const artifactOperations: Operation[] = [
   },
   {
     id: 'getStoredArtifactUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: storedPath,
     demands: readsApplication,

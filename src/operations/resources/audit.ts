@@ -50,7 +50,6 @@ const maxLimit = 1000
 export const auditOperations: Operation[] = [
   {
     id: 'listAuditEventsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/audit/events',
     demands: adminOnly,

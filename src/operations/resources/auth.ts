@@ -44,7 +44,7 @@ const onlyAdmins = { 403: 'The caller is no administrator.' }
 export const authOperations: Operation[] = [
   {
     id: 'userUsingGET',
-    section: '4.3',
+    core: true,
     method: 'GET',
     path: '/auth/user',
     demands: tellsWhoAsks,
@@ -55,7 +55,7 @@ export const authOperations: Operation[] = [
   },
   {
     id: 'getServiceAccountsUsingGET',
-    section: '4.3',
+    core: true,
     method: 'GET',
     path: '/auth/user/serviceAccounts',
     demands: ownAffair,
@@ -70,7 +70,7 @@ export const authOperations: Operation[] = [
   },
   {
     id: 'loggedOutUsingGET',
-    section: '4.3',
+    core: true,
     method: 'GET',
     path: '/auth/loggedOut',
     demands: ownAffair,
@@ -82,7 +82,7 @@ export const authOperations: Operation[] = [
   },
   {
     id: 'redirectUsingGET',
-    section: '4.3',
+    core: true,
     method: 'GET',
     path: '/auth/redirect',
     demands: ownAffair,
@@ -97,7 +97,7 @@ export const authOperations: Operation[] = [
   },
   {
     id: 'syncUsingPOST',
-    section: '4.3',
+    core: true,
     method: 'POST',
     path: '/auth/roles/sync',
     demands: adminOnly,
@@ -109,7 +109,6 @@ export const authOperations: Operation[] = [
   },
   {
     id: 'rawUser',
-    section: 'beyond',
     method: 'GET',
     path: '/auth/rawUser',
     demands: ownAffair,
@@ -121,7 +120,6 @@ export const authOperations: Operation[] = [
   ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map(logoutOperation),
   {
     id: 'deleteSessionCache',
-    section: 'beyond',
     method: 'POST',
     path: '/auth/deleteSessionCache',
     demands: adminOnly,
@@ -135,7 +133,6 @@ export const authOperations: Operation[] = [
   },
   {
     id: 'root',
-    section: 'beyond',
     method: 'GET',
     path: '/',
     demands: ownAffair,
@@ -171,7 +168,6 @@ function welcome({ brand }: Site, username: string, uiUrl: string): DirectAnswer
 function logoutOperation(method: Method): Operation {
   return {
     id: method === 'GET' ? 'logout' : `logoutUsing${method}`,
-    section: 'beyond',
     method,
     path: '/auth/logout',
     demands: ownAffair,

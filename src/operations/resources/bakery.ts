@@ -16,7 +16,7 @@ import { checkObject } from '../upstream-shape.ts'
 export const bakeryOperations: Operation[] = [
   {
     id: 'bakeOptionsUsingGET1',
-    section: '4.4',
+    core: true,
     method: 'GET',
     path: '/bakery/options',
     demands: sharedKnowledge,
@@ -27,7 +27,7 @@ export const bakeryOperations: Operation[] = [
   },
   {
     id: 'bakeOptionsUsingGET',
-    section: '4.4',
+    core: true,
     method: 'GET',
     path: '/bakery/options/{cloudProvider}',
     demands: sharedKnowledge,
@@ -39,7 +39,7 @@ export const bakeryOperations: Operation[] = [
   },
   {
     id: 'lookupLogsUsingGET',
-    section: '4.4',
+    core: true,
     method: 'GET',
     path: '/bakery/logs/{region}/{statusId}',
     demands: sharedKnowledge,

@@ -6,7 +6,7 @@ import { aboutGateway, adminOnly } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import { nothing } from '../schemas.ts'
 
-const shared = { section: 'beyond', demands: adminOnly } as const
+const shared = { demands: adminOnly } as const
 const onePath = '/banners/{id}'
 const unknown = { 404: 'There is no banner with this id.' }
 const BannerPatch = BannerChange.partial().meta({ id: 'BannerPatch' })
@@ -14,7 +14,6 @@ const BannerPatch = BannerChange.partial().meta({ id: 'BannerPatch' })
 export const bannerOperations: Operation[] = [
   {
     id: 'getActiveBannersUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/banners',
     demands: aboutGateway,

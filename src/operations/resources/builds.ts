@@ -19,7 +19,7 @@ const missing = (what: string) => ({
 const byPath: Operation[] = [
   {
     id: 'getBuildMastersUsingGET',
-    section: '4.5',
+    core: true,
     method: 'GET',
     path: '/v2/builds',
     demands: filteredByBuildService,
@@ -32,7 +32,7 @@ const byPath: Operation[] = [
   },
   {
     id: 'getJobsForBuildMasterUsingGET',
-    section: '4.5',
+    core: true,
     method: 'GET',
     path: '/v2/builds/{buildMaster}/jobs',
     demands: readsBuildService('buildMaster'),
@@ -46,7 +46,7 @@ const byPath: Operation[] = [
   },
   {
     id: 'getJobConfigUsingGET',
-    section: '4.5',
+    core: true,
     method: 'GET',
     path: '/v2/builds/{buildMaster}/jobs/**',
     demands: readsBuildService('buildMaster'),
@@ -60,7 +60,7 @@ const byPath: Operation[] = [
   },
   {
     id: 'getBuildsUsingGET',
-    section: '4.5',
+    core: true,
     method: 'GET',
     path: '/v2/builds/{buildMaster}/builds/**',
     demands: readsBuildService('buildMaster'),
@@ -74,7 +74,7 @@ const byPath: Operation[] = [
   },
   {
     id: 'getBuildUsingGET',
-    section: '4.5',
+    core: true,
     method: 'GET',
     path: '/v2/builds/{buildMaster}/build/{number}/**',
     demands: readsBuildService('buildMaster'),
@@ -91,7 +91,6 @@ const byPath: Operation[] = [
 const byQuery: Operation[] = [
   {
     id: 'getBuildMastersUsingGET1',
-    section: 'beyond',
     method: 'GET',
     path: '/v3/builds',
     demands: filteredByBuildService,
@@ -103,7 +102,6 @@ const byQuery: Operation[] = [
   },
   {
     id: 'getJobsForBuildMasterUsingGET1',
-    section: 'beyond',
     method: 'GET',
     path: '/v3/builds/{buildMaster}/jobs',
     demands: readsBuildService('buildMaster'),
@@ -115,7 +113,6 @@ const byQuery: Operation[] = [
   },
   {
     id: 'getJobConfigUsingGET1',
-    section: 'beyond',
     method: 'GET',
     path: '/v3/builds/{buildMaster}/job',
     demands: readsBuildService('buildMaster'),
@@ -128,7 +125,6 @@ const byQuery: Operation[] = [
   },
   {
     id: 'getBuildsUsingGET1',
-    section: 'beyond',
     method: 'GET',
     path: '/v3/builds/{buildMaster}/builds',
     demands: readsBuildService('buildMaster'),
@@ -142,7 +138,6 @@ const byQuery: Operation[] = [
   },
   {
     id: 'getBuildUsingGET1',
-    section: 'beyond',
     method: 'GET',
     path: '/v3/builds/{buildMaster}/build/{number}',
     demands: readsBuildService('buildMaster'),

@@ -41,7 +41,6 @@ const configPath = '/v2/canaryConfig'
 const configurations: Operation[] = [
   {
     id: 'getCanaryConfigsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: configPath,
     demands: [...application('READ', 'query'), ...filteredByApplications],
@@ -54,7 +53,6 @@ const configurations: Operation[] = [
   },
   {
     id: 'createCanaryConfigUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: configPath,
     demands: createsCanaryConfig,
@@ -67,7 +65,6 @@ const configurations: Operation[] = [
   },
   {
     id: 'getCanaryConfigUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: `${configPath}/{id}`,
     demands: readsCanaryConfig,
@@ -79,7 +76,6 @@ const configurations: Operation[] = [
   },
   {
     id: 'updateCanaryConfigUsingPUT',
-    section: 'beyond',
     method: 'PUT',
     path: `${configPath}/{id}`,
     demands: updatesCanaryConfig,
@@ -92,7 +88,6 @@ const configurations: Operation[] = [
   },
   {
     id: 'deleteCanaryConfigUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: `${configPath}/{id}`,
     demands: deletesCanaryConfig,
@@ -107,7 +102,6 @@ const configurations: Operation[] = [
 const surroundings: Operation[] = [
   {
     id: 'listCredentialsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/canaries/credentials',
     demands: decidedByService,
@@ -119,7 +113,6 @@ const surroundings: Operation[] = [
   },
   {
     id: 'listMetricsServiceMetadataUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/canaries/metadata/metricsService',
     demands: decidedByService,
@@ -132,7 +125,6 @@ const surroundings: Operation[] = [
   },
   {
     id: 'listJudgesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/canaries/judges',
     demands: decidedByService,
@@ -162,7 +154,6 @@ const startQuery = {
 const runs: Operation[] = [
   {
     id: 'initiateCanaryWithConfigUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/v2/canaries/canary',
     demands: startsAnalysis,
@@ -176,7 +167,6 @@ const runs: Operation[] = [
   },
   {
     id: 'initiateCanaryUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/v2/canaries/canary/{canaryConfigId}',
     demands: [...startsAnalysis, ...application('READ', 'canary-config', 'canaryConfigId')],
@@ -190,7 +180,6 @@ const runs: Operation[] = [
   },
   {
     id: 'getCanaryResultUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/canaries/canary/{canaryExecutionId}',
     demands: decidedByService,
@@ -203,7 +192,6 @@ const runs: Operation[] = [
   },
   {
     id: 'getCanaryResultUsingGET1',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/canaries/canary/{canaryConfigId}/{canaryExecutionId}',
     demands: decidedByService,
@@ -216,7 +204,6 @@ const runs: Operation[] = [
   },
   {
     id: 'getCanaryResultsByApplicationUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/canaries/{application}/executions',
     demands: readsApplication,
@@ -229,7 +216,6 @@ const runs: Operation[] = [
   },
   {
     id: 'getMetricSetPairListUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/canaries/metricSetPairList/{metricSetPairListId}',
     demands: decidedByService,
@@ -248,7 +234,6 @@ const historyPath = '/canaryDeployments/{canaryDeploymentId}/canaryAnalysisHisto
 const firstGeneration: Operation[] = [
   {
     id: 'showCanaryUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/canaries/{id}',
     demands: decidedByService,
@@ -259,7 +244,6 @@ const firstGeneration: Operation[] = [
   },
   {
     id: 'generateCanaryResultUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/canaries/{id}/generateCanaryResult',
     demands: decidedByService,
@@ -273,7 +257,6 @@ const firstGeneration: Operation[] = [
   },
   {
     id: 'endCanaryUsingPUT',
-    section: 'beyond',
     method: 'PUT',
     path: '/canaries/{id}/end',
     demands: decidedByService,
@@ -285,7 +268,6 @@ const firstGeneration: Operation[] = [
   },
   {
     id: 'showCanaryAnalysisHistoryUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: historyPath,
     demands: decidedByService,
@@ -297,7 +279,6 @@ const firstGeneration: Operation[] = [
   },
   {
     id: 'canaryConfigNamesForApplicationUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/canaryConfig/names',
     demands: application('READ', 'query'),
@@ -310,7 +291,6 @@ const firstGeneration: Operation[] = [
   },
   {
     id: 'canaryConfigsForApplicationUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/canaryConfigs/{application}',
     demands: readsApplication,

@@ -29,7 +29,6 @@ const Subscription = z.looseObject({ pubsubSystem: z.string(), subscriptionName:
 export const capabilityOperations: Operation[] = [
   {
     id: 'getDeploymentMonitorsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/capabilities/deploymentMonitors',
     demands: aboutGateway,
@@ -40,7 +39,6 @@ export const capabilityOperations: Operation[] = [
   },
   {
     id: 'getExpressionCapabilitiesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/capabilities/expressions',
     demands: aboutGateway,
@@ -51,7 +49,6 @@ export const capabilityOperations: Operation[] = [
   },
   {
     id: 'getQuietPeriodStateUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/capabilities/quietPeriod',
     demands: aboutGateway,
@@ -63,7 +60,6 @@ export const capabilityOperations: Operation[] = [
   },
   {
     id: 'getSubscriptionsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/pubsub/subscriptions',
     demands: sharedKnowledge,

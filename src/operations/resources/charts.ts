@@ -10,7 +10,6 @@ const provider = text.default('aws').describe('Cloud provider whose registries a
 export const chartOperations: Operation[] = [
   {
     id: 'findChartsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/charts/find',
     demands: sharedKnowledge,
@@ -28,7 +27,6 @@ export const chartOperations: Operation[] = [
   },
   {
     id: 'findChartTagsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/charts/tags',
     demands: sharedKnowledge,
@@ -39,7 +37,6 @@ export const chartOperations: Operation[] = [
   },
   {
     id: 'getChartDetailsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/charts/{account}/{region}/{imageId}',
     demands: readsSharedOfAccount,

@@ -8,7 +8,6 @@ const resourcePath = '/cleanup/resources/{namespace}/{resourceId}'
 export const cleanupOperations: Operation[] = [
   {
     id: 'getMarkedResourceUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: resourcePath,
     demands: decidedByService,
@@ -20,7 +19,6 @@ export const cleanupOperations: Operation[] = [
   },
   {
     id: 'optOutUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: `${resourcePath}/optOut`,
     demands: decidedByService,
@@ -32,7 +30,6 @@ export const cleanupOperations: Operation[] = [
   },
   {
     id: 'getMarkedResourcesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/cleanup/resources/marked',
     demands: decidedByService,
@@ -44,7 +41,6 @@ export const cleanupOperations: Operation[] = [
   },
   {
     id: 'getDeletedResourcesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/cleanup/resources/deleted',
     demands: decidedByService,

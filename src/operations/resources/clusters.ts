@@ -12,7 +12,7 @@ const clusterPath = '/applications/{application}/clusters/{account}/{clusterName
 export const clusterOperations: Operation[] = [
   {
     id: 'getClustersUsingGET2',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/clusters',
     demands: readsApplication,
@@ -23,7 +23,7 @@ export const clusterOperations: Operation[] = [
   },
   {
     id: 'getClustersUsingGET1',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/clusters/{account}',
     demands: readsApplicationOnAccount,
@@ -34,7 +34,7 @@ export const clusterOperations: Operation[] = [
   },
   {
     id: 'getClustersUsingGET',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: clusterPath,
     demands: readsApplicationOnAccount,
@@ -47,7 +47,7 @@ export const clusterOperations: Operation[] = [
   },
   {
     id: 'getClusterLoadBalancersUsingGET',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: `${clusterPath}/{type}/loadBalancers`,
     demands: readsApplicationOnAccount,
@@ -58,7 +58,7 @@ export const clusterOperations: Operation[] = [
   },
   {
     id: 'getServerGroupsUsingGET1',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: `${clusterPath}/serverGroups`,
     demands: readsApplicationOnAccount,
@@ -71,7 +71,7 @@ export const clusterOperations: Operation[] = [
   },
   {
     id: 'getServerGroupsUsingGET',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: `${clusterPath}/serverGroups/{serverGroupName}`,
     demands: readsApplicationOnAccount,
@@ -84,7 +84,7 @@ export const clusterOperations: Operation[] = [
   },
   {
     id: 'getScalingActivitiesUsingGET',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: `${clusterPath}/serverGroups/{serverGroupName}/scalingActivities`,
     demands: readsApplicationOnAccount,
@@ -96,7 +96,7 @@ export const clusterOperations: Operation[] = [
   },
   {
     id: 'getTargetServerGroupUsingGET',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: `${clusterPath}/{cloudProvider}/{scope}/serverGroups/target/{target}`,
     demands: readsApplicationOnAccount,

@@ -20,7 +20,6 @@ type CronVerdict = z.infer<typeof CronVerdict>
 export const cronOperations: Operation[] = [
   {
     id: 'validateCronExpressionUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/cron/validate',
     demands: aboutGateway,

@@ -20,7 +20,6 @@ const taskFailures = { 400: 'The task that makes the change failed or did not fi
 export const orderOperations: Operation[] = [
   {
     id: 'reorderPipelinesUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/actions/pipelines/reorder',
     demands: writesDefinitions,
@@ -33,7 +32,6 @@ export const orderOperations: Operation[] = [
   },
   {
     id: 'reorderStrategiesUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/actions/strategies/reorder',
     demands: writesDefinitions,

@@ -16,7 +16,6 @@ const configBody = { schema: AnyObject, required: true }
 export const deliveryConfigOperations: Operation[] = [
   {
     id: 'getDeliveryConfigUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: `${configsPath}/{name}`,
     demands: decidedByService,
@@ -61,7 +60,6 @@ export const deliveryConfigOperations: Operation[] = [
   },
   {
     id: 'validateDeliveryConfigUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: `${configsPath}/validate`,
     demands: application('READ', 'body'),

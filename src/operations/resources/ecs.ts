@@ -10,7 +10,6 @@ const descriptionsPath = '/ecs/ecsClusterDescriptions/{account}/{region}'
 export const ecsOperations: Operation[] = [
   {
     id: 'getAllEcsClustersUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/ecs/ecsClusters',
     demands: sharedKnowledge,
@@ -20,7 +19,6 @@ export const ecsOperations: Operation[] = [
   },
   {
     id: 'getAllEcsClusterDescriptionsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: descriptionsPath,
     demands: readsAccount,
@@ -31,7 +29,6 @@ export const ecsOperations: Operation[] = [
   },
   {
     id: 'getAllEcsMetricAlarmsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/ecs/cloudMetrics/alarms',
     demands: sharedKnowledge,
@@ -42,7 +39,6 @@ export const ecsOperations: Operation[] = [
   },
   {
     id: 'getAllEcsSecretsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/ecs/secrets',
     demands: sharedKnowledge,
@@ -53,7 +49,6 @@ export const ecsOperations: Operation[] = [
   },
   {
     id: 'getAllEcsServiceDiscoveryRegistriesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/ecs/serviceDiscoveryRegistries',
     demands: sharedKnowledge,
@@ -64,7 +59,6 @@ export const ecsOperations: Operation[] = [
   },
   {
     id: 'listServiceBrokerServicesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/servicebroker/{account}/services',
     demands: readsAccount,
@@ -76,7 +70,6 @@ export const ecsOperations: Operation[] = [
   },
   {
     id: 'getServiceInstanceUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/servicebroker/{account}/serviceInstance',
     demands: readsAccount,

@@ -13,7 +13,6 @@ import { submitTask } from './task-polling.ts'
 export const entityTagOperations: Operation[] = [
   {
     id: 'listEntityTagsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/tags',
     demands: filteredByAccount,
@@ -24,7 +23,6 @@ export const entityTagOperations: Operation[] = [
   },
   {
     id: 'getEntityTagsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/tags/**',
     demands: decidedByService,
@@ -35,7 +33,6 @@ export const entityTagOperations: Operation[] = [
   },
   {
     id: 'upsertEntityTagsUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/tags',
     demands: application('WRITE', 'query'),
@@ -57,7 +54,6 @@ export const entityTagOperations: Operation[] = [
   },
   {
     id: 'deleteEntityTagsUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: '/tags/{id}/{tag}',
     demands: demandsNothing(
@@ -71,7 +67,6 @@ export const entityTagOperations: Operation[] = [
   },
   {
     id: 'bulkUpsertEntityTagsUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/batch/tags',
     demands: application('WRITE', 'query'),

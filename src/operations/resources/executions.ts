@@ -48,7 +48,7 @@ const searchQuery = {
 export const executionOperations: Operation[] = [
   {
     id: 'getPipelinesUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/pipelines',
     demands: [...readsApplication, ...filteredByApplication],
@@ -67,7 +67,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'getLatestExecutionsByConfigIdsUsingGET',
-    section: '4.8',
+    core: true,
     method: 'GET',
     path: '/executions',
     demands: filteredByApplication,
@@ -88,7 +88,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'getActiveExecutionsByInstanceUsingGET',
-    section: '4.8',
+    core: true,
     method: 'GET',
     path: '/executions/activeByInstance',
     demands: filteredByApplication,
@@ -100,7 +100,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'getPipelineUsingGET',
-    section: '4.11',
+    core: true,
     method: 'GET',
     path: '/pipelines/{id}',
     demands: readsExecution,
@@ -112,7 +112,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'getPipelineLogsUsingGET',
-    section: '4.11',
+    core: true,
     method: 'GET',
     path: '/pipelines/{id}/logs',
     demands: readsExecution,
@@ -125,7 +125,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'deletePipelineUsingDELETE1',
-    section: '4.11',
+    core: true,
     method: 'DELETE',
     path: '/pipelines/{id}',
     demands: writesExecution,
@@ -137,7 +137,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'cancelPipelineUsingPUT1',
-    section: '4.11',
+    core: true,
     method: 'PUT',
     path: '/pipelines/{id}/cancel',
     demands: executesExecution,
@@ -150,7 +150,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'cancelPipelineUsingPUT',
-    section: '4.2',
+    core: true,
     method: 'PUT',
     path: '/applications/{application}/pipelines/{id}/cancel',
     demands: executesExecution,
@@ -164,7 +164,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'pausePipelineUsingPUT',
-    section: '4.11',
+    core: true,
     method: 'PUT',
     path: '/pipelines/{id}/pause',
     demands: executesExecution,
@@ -175,7 +175,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'resumePipelineUsingPUT',
-    section: '4.11',
+    core: true,
     method: 'PUT',
     path: '/pipelines/{id}/resume',
     demands: executesExecution,
@@ -187,7 +187,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'restartStageUsingPUT',
-    section: '4.11',
+    core: true,
     method: 'PUT',
     path: '/pipelines/{id}/stages/{stageId}/restart',
     demands: executesExecution,
@@ -200,7 +200,7 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'updateStageUsingPATCH',
-    section: '4.11',
+    core: true,
     method: 'PATCH',
     path: '/pipelines/{id}/stages/{stageId}',
     demands: executesExecution,
@@ -213,7 +213,6 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'searchForPipelineExecutionsByTriggerUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/applications/{application}/executions/search',
     demands: [...readsApplication, ...filteredByApplication],
@@ -227,7 +226,6 @@ export const executionOperations: Operation[] = [
   },
   {
     id: 'getFailedStagesForPipelineExecutionUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/executions/failedStages',
     demands: application('READ', 'execution', 'executionId'),

@@ -22,14 +22,14 @@ const expression = text.describe('In the expression language of pipelines, perce
 const ExpressionRequest = z.looseObject({ expression }).meta({ id: 'ExpressionRequest' })
 
 const shared = {
-  section: '4.11',
+  core: true,
   path,
   summary: 'Evaluate an expression',
   answer: Evaluation,
   errors: { 404: 'There is no execution with this id.' },
 } satisfies Partial<Operation>
 
-/** The specification lists the address under seven methods; all evaluate. */
+/** Gate offers the address under seven methods; all evaluate. */
 const ofExecution: Operation[] = methods.map((method) => {
   const id = `evaluateExpressionForExecutionUsing${method}`
   switch (method) {
@@ -73,7 +73,6 @@ const ofExecution: Operation[] = methods.map((method) => {
 const ofStages: Operation[] = [
   {
     id: 'evaluateExpressionForExecutionAtStageUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/pipelines/{id}/{stageId}/evaluateExpression',
     demands: readsExecution,
@@ -86,7 +85,6 @@ const ofStages: Operation[] = [
   },
   {
     id: 'evaluateVariablesUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/pipelines/{id}/evaluateVariables',
     demands: [...readsExecution, ...application('READ', 'execution', 'executionId')],

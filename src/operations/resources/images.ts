@@ -12,7 +12,7 @@ const provider = text.default('aws')
 export const imageOperations: Operation[] = [
   {
     id: 'findImagesUsingGET',
-    section: '4.9',
+    core: true,
     method: 'GET',
     path: '/images/find',
     demands: sharedKnowledge,
@@ -31,7 +31,7 @@ export const imageOperations: Operation[] = [
   },
   {
     id: 'findTagsUsingGET',
-    section: '4.9',
+    core: true,
     method: 'GET',
     path: '/images/tags',
     demands: sharedKnowledge,
@@ -42,7 +42,7 @@ export const imageOperations: Operation[] = [
   },
   {
     id: 'getImageDetailsUsingGET',
-    section: '4.9',
+    core: true,
     method: 'GET',
     path: '/images/{account}/{region}/{imageId}',
     demands: readsSharedOfAccount,

@@ -21,7 +21,6 @@ const manifestPath = '/manifests/{account}/{location}/{name}'
 const ofApplications: Operation[] = [
   {
     id: 'getServerGroupManagersForApplicationUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/applications/{application}/serverGroupManagers',
     demands: readsApplication,
@@ -32,7 +31,6 @@ const ofApplications: Operation[] = [
   },
   {
     id: 'getApplicationRawResourcesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/applications/{application}/rawResources',
     demands: readsApplication,
@@ -43,7 +41,6 @@ const ofApplications: Operation[] = [
   },
   {
     id: 'getApplicationFunctionsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/applications/{application}/functions',
     demands: readsApplication,
@@ -53,7 +50,6 @@ const ofApplications: Operation[] = [
   },
   {
     id: 'getServerGroupEventsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: eventsPath,
     demands: readsApplicationOnAccount,
@@ -68,7 +64,6 @@ const ofApplications: Operation[] = [
 const ofAccounts: Operation[] = [
   {
     id: 'getFunctionsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/functions',
     demands: filteredByAccount,
@@ -80,7 +75,6 @@ const ofAccounts: Operation[] = [
   },
   {
     id: 'findServerGroupsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/serverGroups',
     demands: filteredByApplication,
@@ -98,7 +92,6 @@ const ofAccounts: Operation[] = [
   },
   {
     id: 'getManifestUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: manifestPath,
     demands: readsAccount,
@@ -110,7 +103,6 @@ const ofAccounts: Operation[] = [
   },
   {
     id: 'getKeyPairsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/keyPairs',
     demands: filteredByAccount,
@@ -120,7 +112,6 @@ const ofAccounts: Operation[] = [
   },
   {
     id: 'getCertificatesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/certificates',
     demands: sharedKnowledge,
@@ -131,7 +122,6 @@ const ofAccounts: Operation[] = [
   },
   {
     id: 'getCertificatesByProviderUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/certificates/{cloudProvider}',
     demands: sharedKnowledge,
@@ -141,7 +131,6 @@ const ofAccounts: Operation[] = [
   },
   {
     id: 'getRolesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/roles/{cloudProvider}',
     demands: sharedKnowledge,
@@ -152,7 +141,6 @@ const ofAccounts: Operation[] = [
   },
   {
     id: 'findCloudMetricsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: metricsPath,
     demands: readsAccount,
@@ -163,7 +151,6 @@ const ofAccounts: Operation[] = [
   },
   {
     id: 'getCloudMetricStatisticsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: `${metricsPath}/{metricName}/statistics`,
     demands: readsAccount,
@@ -175,7 +162,6 @@ const ofAccounts: Operation[] = [
   },
   {
     id: 'getStorageUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/storage',
     demands: sharedKnowledge,

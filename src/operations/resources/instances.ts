@@ -14,7 +14,7 @@ import { loadWithAccount } from './linked-resource.ts'
 export const instanceOperations: Operation[] = [
   {
     id: 'getInstanceDetailsUsingGET',
-    section: '4.9',
+    core: true,
     method: 'GET',
     path: '/instances/{account}/{region}/{instanceId}',
     demands: readsAccount,
@@ -26,7 +26,7 @@ export const instanceOperations: Operation[] = [
   },
   {
     id: 'getConsoleOutputUsingGET',
-    section: '4.9',
+    core: true,
     method: 'GET',
     path: '/instances/{account}/{region}/{instanceId}/console',
     demands: readsAccount,

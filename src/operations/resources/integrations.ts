@@ -10,7 +10,7 @@ const teamsPath = '/concourse/{buildMaster}/teams'
 const concoursePipelinesPath = `${teamsPath}/{team}/pipelines`
 
 /** A list that is empty while the build service, or the integration within it, is off. */
-const optionalList = { section: 'beyond', method: 'GET', whenDisabled: [], on404: { answer: [] }, answer: TextList } as const
+const optionalList = { method: 'GET', whenDisabled: [], on404: { answer: [] }, answer: TextList } as const
 
 export const integrationOperations: Operation[] = [
   {
@@ -112,7 +112,6 @@ export const integrationOperations: Operation[] = [
   },
   {
     id: 'getCiBuildOutputUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/ci/builds/{buildId}/output',
     demands: decidedByService,
@@ -123,7 +122,6 @@ export const integrationOperations: Operation[] = [
   },
   {
     id: 'stageExecutionUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/concourse/stage/start',
     demands: provedBySender,

@@ -15,7 +15,7 @@ import { toInsightActions } from './insights.ts'
 export const jobOperations: Operation[] = [
   {
     id: 'getJobsUsingGET',
-    section: '4.9',
+    core: true,
     method: 'GET',
     path: '/applications/{applicationName}/jobs',
     demands: readsApplication,
@@ -27,7 +27,7 @@ export const jobOperations: Operation[] = [
   },
   {
     id: 'getJobUsingGET',
-    section: '4.9',
+    core: true,
     method: 'GET',
     path: '/applications/{applicationName}/jobs/{account}/{region}/{name}',
     demands: readsApplicationOnAccount,

@@ -18,7 +18,7 @@ const provider = text.default('aws')
 export const loadBalancerOperations: Operation[] = [
   {
     id: 'getAllUsingGET',
-    section: '4.10',
+    core: true,
     method: 'GET',
     path: '/loadBalancers',
     demands: filteredByAccount,
@@ -31,7 +31,7 @@ export const loadBalancerOperations: Operation[] = [
   },
   {
     id: 'getLoadBalancerUsingGET',
-    section: '4.10',
+    core: true,
     method: 'GET',
     path: '/loadBalancers/{name}',
     demands: demandsNothing('it is looked for in all accounts, by a name that the caller knows'),
@@ -43,7 +43,7 @@ export const loadBalancerOperations: Operation[] = [
   },
   {
     id: 'getLoadBalancerDetailsUsingGET',
-    section: '4.10',
+    core: true,
     method: 'GET',
     path: '/loadBalancers/{account}/{region}/{name}',
     demands: readsAccount,
@@ -55,7 +55,7 @@ export const loadBalancerOperations: Operation[] = [
   },
   {
     id: 'getApplicationLoadBalancersUsingGET',
-    section: '4.10',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/loadBalancers',
     demands: readsApplication,

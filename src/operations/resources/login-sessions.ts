@@ -29,7 +29,6 @@ const errors = { 403: 'Only administrators may ask about others.' }
 export const loginSessionOperations: Operation[] = [
   {
     id: 'listSessionsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/auth/sessions',
     demands: ownAffair,
@@ -47,7 +46,6 @@ export const loginSessionOperations: Operation[] = [
   },
   {
     id: 'endOtherSessionsUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: '/auth/sessions',
     demands: ownAffair,
@@ -66,7 +64,6 @@ export const loginSessionOperations: Operation[] = [
   },
   {
     id: 'endSessionUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: '/auth/sessions/{id}',
     demands: ownAffair,

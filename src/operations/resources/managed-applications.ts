@@ -16,7 +16,6 @@ const ManagedApplication = z
 const applications: Operation[] = [
   {
     id: 'getApplicationDetailsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: applicationPath,
     demands: readsApplication,
@@ -150,7 +149,6 @@ const applications: Operation[] = [
 const environments: Operation[] = [
   {
     id: 'getEnvironmentsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/managed/environments/{application}',
     demands: readsApplication,
@@ -161,7 +159,6 @@ const environments: Operation[] = [
   },
   {
     id: 'getConstraintStateUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: `${environmentPath}/constraints`,
     demands: readsApplication,

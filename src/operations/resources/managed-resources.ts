@@ -16,7 +16,6 @@ const exportPath = '/export/{cloudProvider}/{account}/{type}/{name}'
 export const managedResourceOperations: Operation[] = [
   {
     id: 'getResourceUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/managed/resources/{resourceId}',
     demands: decidedByService,
@@ -27,7 +26,6 @@ export const managedResourceOperations: Operation[] = [
   },
   {
     id: 'getResourceStatusUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/managed/resources/{resourceId}/status',
     demands: decidedByService,
@@ -95,7 +93,6 @@ export const managedResourceOperations: Operation[] = [
   },
   {
     id: 'getResourceHistoryUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/history/{name}',
     demands: decidedByService,

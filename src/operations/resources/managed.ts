@@ -17,7 +17,7 @@ const GraphqlAnswer = z
   .meta({ id: 'GraphqlAnswer' })
 
 /** Common to operations that do not exist while keel is switched off. */
-export const managed = { section: 'beyond', missingWhenDisabled: true } as const
+export const managed = { missingWhenDisabled: true } as const
 
 export const managedOperations: Operation[] = [
   {
@@ -34,7 +34,6 @@ export const managedOperations: Operation[] = [
   },
   {
     id: 'onboardingReportUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/managed/reports/onboarding',
     demands: decidedByService,
@@ -46,7 +45,6 @@ export const managedOperations: Operation[] = [
   },
   {
     id: 'adoptionReportUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/managed/reports/adoption',
     demands: decidedByService,
@@ -58,7 +56,6 @@ export const managedOperations: Operation[] = [
   },
   {
     id: 'processManagedNotificationCallbackUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/managed/notifications/callbacks/{source}',
     demands: provedBySender,

@@ -7,7 +7,7 @@ import type { Operation } from '../operation.ts'
 export const networkOperations: Operation[] = [
   {
     id: 'instanceTypesUsingGET',
-    section: '4.1',
+    core: true,
     method: 'GET',
     path: '/instanceTypes',
     demands: sharedKnowledge,
@@ -18,7 +18,7 @@ export const networkOperations: Operation[] = [
   },
   {
     id: 'subnetsUsingGET',
-    section: '4.1',
+    core: true,
     method: 'GET',
     path: '/subnets',
     demands: sharedKnowledge,
@@ -29,7 +29,7 @@ export const networkOperations: Operation[] = [
   },
   {
     id: 'vpcsUsingGET',
-    section: '4.1',
+    core: true,
     method: 'GET',
     path: '/vpcs',
     demands: sharedKnowledge,
@@ -40,7 +40,7 @@ export const networkOperations: Operation[] = [
   },
   {
     id: 'allByCloudProviderUsingGET1',
-    section: '4.1',
+    core: true,
     method: 'GET',
     path: '/subnets/{cloudProvider}',
     demands: sharedKnowledge,
@@ -51,7 +51,7 @@ export const networkOperations: Operation[] = [
   },
   {
     id: 'allUsingGET',
-    section: '4.1',
+    core: true,
     method: 'GET',
     path: '/networks',
     demands: sharedKnowledge,
@@ -61,7 +61,7 @@ export const networkOperations: Operation[] = [
   },
   {
     id: 'allByCloudProviderUsingGET',
-    section: '4.1',
+    core: true,
     method: 'GET',
     path: '/networks/{cloudProvider}',
     demands: sharedKnowledge,

@@ -18,7 +18,6 @@ const NotificationKind = z
 export const notificationOperations: Operation[] = [
   {
     id: 'getNotificationConfigsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: settingsPath,
     demands: readsApplication,
@@ -30,7 +29,6 @@ export const notificationOperations: Operation[] = [
   },
   {
     id: 'saveNotificationConfigUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: settingsPath,
     demands: writesApplication,
@@ -42,7 +40,6 @@ export const notificationOperations: Operation[] = [
   },
   {
     id: 'deleteNotificationConfigUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: settingsPath,
     demands: writesApplication,
@@ -53,7 +50,6 @@ export const notificationOperations: Operation[] = [
   },
   {
     id: 'getNotificationTypeMetadataUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/notifications/metadata',
     demands: sharedKnowledge,
@@ -65,7 +61,6 @@ export const notificationOperations: Operation[] = [
   },
   {
     id: 'processNotificationCallbackUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/notifications/callbacks/{source}',
     demands: provedBySender,

@@ -35,7 +35,7 @@ const startErrors = {
 export const pipelineStartOperations: Operation[] = [
   {
     id: 'invokePipelineConfigUsingPOST',
-    section: '4.2',
+    core: true,
     method: 'POST',
     path: '/applications/{application}/pipelineConfigs/{pipelineName}',
     demands: startsStored('pipelineName'),
@@ -50,7 +50,7 @@ export const pipelineStartOperations: Operation[] = [
   },
   {
     id: 'invokePipelineConfigUsingPOST1',
-    section: '4.11',
+    core: true,
     method: 'POST',
     path: '/pipelines/{application}/{pipelineNameOrId}',
     demands: startsStored('pipelineNameOrId'),
@@ -64,7 +64,7 @@ export const pipelineStartOperations: Operation[] = [
   },
   {
     id: 'startUsingPOST',
-    section: '4.11',
+    core: true,
     method: 'POST',
     path: '/pipelines/start',
     demands: startsGiven,
@@ -77,7 +77,6 @@ export const pipelineStartOperations: Operation[] = [
   },
   {
     id: 'invokePipelineConfigViaEchoUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/pipelines/v2/{application}/{pipelineNameOrId}',
     demands: startsByEvent,

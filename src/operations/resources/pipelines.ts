@@ -44,7 +44,7 @@ const taskFailed = { 400: 'The task that changes the definition failed or did no
 export const pipelineOperations: Operation[] = [
   {
     id: 'getPipelineConfigsForApplicationUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/pipelineConfigs',
     demands: readsApplication,
@@ -59,7 +59,7 @@ export const pipelineOperations: Operation[] = [
   },
   {
     id: 'getPipelineConfigUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/pipelineConfigs/{pipelineName}',
     // An id may be that of a definition of another application.
@@ -72,7 +72,7 @@ export const pipelineOperations: Operation[] = [
   },
   {
     id: 'savePipelineUsingPOST',
-    section: '4.11',
+    core: true,
     method: 'POST',
     path: '/pipelines',
     demands: writesDefinitions,
@@ -86,7 +86,7 @@ export const pipelineOperations: Operation[] = [
   },
   {
     id: 'updatePipelineUsingPUT',
-    section: '4.11',
+    core: true,
     method: 'PUT',
     path: '/pipelines/{id}',
     demands: writesDefinitions,
@@ -99,7 +99,7 @@ export const pipelineOperations: Operation[] = [
   },
   {
     id: 'deletePipelineUsingDELETE',
-    section: '4.11',
+    core: true,
     method: 'DELETE',
     path: '/pipelines/{application}/{pipelineName}',
     demands: writesApplication,
@@ -111,7 +111,7 @@ export const pipelineOperations: Operation[] = [
   },
   {
     id: 'renamePipelineUsingPOST',
-    section: '4.11',
+    core: true,
     method: 'POST',
     path: '/pipelines/move',
     demands: writesApplicationInBody,
@@ -124,7 +124,6 @@ export const pipelineOperations: Operation[] = [
   },
   {
     id: 'getAllPipelineConfigsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/pipelineConfigs',
     demands: filteredByApplication,
@@ -135,7 +134,6 @@ export const pipelineOperations: Operation[] = [
   },
   {
     id: 'getPipelineConfigHistoryUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/pipelineConfigs/{pipelineConfigId}/history',
     demands: readsDefinition,
@@ -149,7 +147,6 @@ export const pipelineOperations: Operation[] = [
   },
   {
     id: 'convertPipelineConfigToPipelineTemplateUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/pipelineConfigs/{pipelineConfigId}/convertToTemplate',
     demands: readsDefinition,
@@ -161,7 +158,6 @@ export const pipelineOperations: Operation[] = [
   },
   {
     id: 'bulksavePipelineUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/pipelines/bulksave',
     demands: writesDefinitions,

@@ -16,7 +16,6 @@ import { submitTask } from './task-polling.ts'
 
 const PluginInfo = z.looseObject({ id: z.string() }).meta({ id: 'PluginInfo' })
 const upsert = {
-  section: 'beyond',
   path: '/plugins/info',
   demands: writesPlugins,
   summary: 'Save a plugin',
@@ -31,7 +30,6 @@ const upsert = {
 export const pluginOperations: Operation[] = [
   {
     id: 'getAllPluginInfoUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/plugins/info',
     demands: aboutGateway,
@@ -45,7 +43,6 @@ export const pluginOperations: Operation[] = [
   { ...upsert, id: 'persistPluginInfoUsingPUT', method: 'PUT' },
   {
     id: 'deletePluginInfoUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: '/plugins/info/{id}',
     demands: writesPlugins,
@@ -58,7 +55,6 @@ export const pluginOperations: Operation[] = [
   },
   {
     id: 'getInstalledPluginsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/plugins/installed',
     demands: aboutGateway,
@@ -70,7 +66,6 @@ export const pluginOperations: Operation[] = [
   },
   {
     id: 'publishPluginUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/plugins/publish/{pluginId}/{pluginVersion}',
     demands: writesPlugins,

@@ -17,7 +17,6 @@ const spansApplications = demandsNothing('a project shows several applications a
 export const projectOperations: Operation[] = [
   {
     id: 'allUsingGET3',
-    section: 'beyond',
     method: 'GET',
     path: '/projects',
     demands: spansApplications,
@@ -28,7 +27,6 @@ export const projectOperations: Operation[] = [
   },
   {
     id: 'getProjectUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/projects/{id}',
     demands: spansApplications,
@@ -40,7 +38,6 @@ export const projectOperations: Operation[] = [
   },
   {
     id: 'getProjectClustersUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/projects/{id}/clusters',
     demands: filteredByAccount,
@@ -51,7 +48,7 @@ export const projectOperations: Operation[] = [
   },
   {
     id: 'allPipelinesForProjectUsingGET',
-    section: '4.12',
+    core: true,
     method: 'GET',
     path: '/projects/{id}/pipelines',
     demands: filteredByApplication,

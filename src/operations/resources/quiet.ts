@@ -6,7 +6,7 @@ import { aboutGateway } from '../demands.ts'
 import type { Operation } from '../operation.ts'
 import { AnyList, AnyObject } from '../schemas.ts'
 
-const none = { section: 'beyond', method: 'GET', handle: async () => [], answer: AnyList } as const
+const none = { method: 'GET', handle: async () => [], answer: AnyList } as const
 
 export const quietOperations: Operation[] = [
   {
@@ -19,7 +19,6 @@ export const quietOperations: Operation[] = [
   },
   {
     id: 'getPluginAssetUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/plugins/deck/{pluginId}/{pluginVersion}/{asset}',
     demands: aboutGateway,

@@ -9,7 +9,7 @@ const minLength = 3
 export const searchOperations: Operation[] = [
   {
     id: 'searchUsingGET',
-    section: '4.12',
+    core: true,
     method: 'GET',
     path: '/search',
     demands: [{ kind: 'filter', by: ['application', 'account'] }],

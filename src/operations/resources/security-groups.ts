@@ -19,7 +19,7 @@ const SecurityGroupsByAccount = z.record(z.string(), z.record(z.string(), Securi
 const securityGroups: Operation[] = [
   {
     id: 'allUsingGET1',
-    section: '4.12',
+    core: true,
     method: 'GET',
     path: '/securityGroups',
     demands: [{ kind: 'filter', by: ['key-account'] }],
@@ -33,7 +33,7 @@ const securityGroups: Operation[] = [
   },
   {
     id: 'allByAccountUsingGET',
-    section: '4.12',
+    core: true,
     method: 'GET',
     path: '/securityGroups/{account}',
     demands: readsAccount,
@@ -45,7 +45,7 @@ const securityGroups: Operation[] = [
   },
   {
     id: 'getSecurityGroupUsingGET',
-    section: '4.12',
+    core: true,
     method: 'GET',
     path: '/securityGroups/{account}/{region}/{name}',
     demands: readsAccount,
@@ -67,12 +67,11 @@ const firewalls: Operation[] = [
   ...securityGroups.map((operation) => ({
     ...operation,
     id: firewallIds[operation.id] ?? `${operation.id}Firewall`,
-    section: 'beyond',
+    core: false,
     path: operation.path.replace('/securityGroups', '/firewalls'),
   })),
   {
     id: 'allFirewallsByAccountAndRegionUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/firewalls/{account}/{region}',
     demands: readsAccount,

@@ -16,7 +16,7 @@ import { loadWithAccount } from './linked-resource.ts'
 export const serverGroupOperations: Operation[] = [
   {
     id: 'getServerGroupsUsingGET2',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: '/applications/{applicationName}/serverGroups',
     demands: readsApplication,
@@ -31,7 +31,7 @@ export const serverGroupOperations: Operation[] = [
   },
   {
     id: 'getServerGroupDetailsUsingGET',
-    section: '4.6',
+    core: true,
     method: 'GET',
     path: '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
     demands: readsApplicationOnAccount,

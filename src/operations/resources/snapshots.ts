@@ -12,7 +12,7 @@ import { checkList, checkObject } from '../upstream-shape.ts'
 export const snapshotOperations: Operation[] = [
   {
     id: 'getCurrentSnapshotUsingGET',
-    section: '4.12',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/snapshots/{account}',
     demands: readsApplicationOnAccount,
@@ -24,7 +24,7 @@ export const snapshotOperations: Operation[] = [
   },
   {
     id: 'getSnapshotHistoryUsingGET',
-    section: '4.12',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/snapshots/{account}/history',
     demands: readsApplicationOnAccount,

@@ -12,7 +12,6 @@ const content = z.unknown().describe('The stored bytes, with the content type th
 export const storedDataOperations: Operation[] = [
   {
     id: 'getStaticDataUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v1/data/static/{id}',
     demands: sharedKnowledge,
@@ -25,7 +24,6 @@ export const storedDataOperations: Operation[] = [
   },
   {
     id: 'getAdhocDataUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v1/data/adhoc/{groupId}/{bucketId}/**',
     demands: sharedKnowledge,

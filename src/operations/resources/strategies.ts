@@ -21,7 +21,7 @@ const Move = z.looseObject({ application: z.string(), from: z.string(), to: z.st
 export const strategyOperations: Operation[] = [
   {
     id: 'getStrategyConfigsForApplicationUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/strategyConfigs',
     demands: readsApplication,
@@ -31,7 +31,7 @@ export const strategyOperations: Operation[] = [
   },
   {
     id: 'getStrategyConfigUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/strategyConfigs/{strategyName}',
     demands: readsApplication,
@@ -44,7 +44,6 @@ export const strategyOperations: Operation[] = [
   },
   {
     id: 'getAllStrategyConfigsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/strategyConfigs',
     demands: filteredByApplication,
@@ -55,7 +54,6 @@ export const strategyOperations: Operation[] = [
   },
   {
     id: 'getStrategyConfigHistoryUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/strategyConfigs/{strategyConfigId}/history',
     demands: readsStrategy,
@@ -68,7 +66,6 @@ export const strategyOperations: Operation[] = [
   },
   {
     id: 'saveStrategyUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/strategies',
     demands: writesDefinitions,
@@ -80,7 +77,6 @@ export const strategyOperations: Operation[] = [
   },
   {
     id: 'moveStrategyUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/strategies/move',
     demands: writesApplicationInBody,
@@ -91,7 +87,6 @@ export const strategyOperations: Operation[] = [
   },
   {
     id: 'updateStrategyUsingPUT',
-    section: 'beyond',
     method: 'PUT',
     path: '/strategies/{id}',
     demands: writesDefinitions,
@@ -102,7 +97,6 @@ export const strategyOperations: Operation[] = [
   },
   {
     id: 'deleteStrategyUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: '/strategies/{application}/{strategyName}',
     demands: writesApplication,

@@ -23,7 +23,6 @@ export const probePaths: ReadonlySet<string> = new Set(['/health', '/livez', '/r
 export const systemOperations: Operation[] = [
   {
     id: 'getVersionUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/version',
     demands: tellsWhoAsks,
@@ -34,7 +33,6 @@ export const systemOperations: Operation[] = [
   },
   {
     id: 'healthUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/health',
     demands: aboutGateway,
@@ -54,7 +52,6 @@ export const systemOperations: Operation[] = [
   ...['/livez', '/health/liveness'].map(
     (path, index): Operation => ({
       id: `livenessUsingGET${index === 0 ? '' : index}`,
-      section: 'beyond',
       method: 'GET',
       path,
       demands: aboutGateway,
@@ -68,7 +65,6 @@ export const systemOperations: Operation[] = [
   ...['/readyz', '/health/readiness'].map(
     (path, index): Operation => ({
       id: `readinessUsingGET${index === 0 ? '' : index}`,
-      section: 'beyond',
       method: 'GET',
       path,
       demands: aboutGateway,
@@ -86,7 +82,6 @@ export const systemOperations: Operation[] = [
   ),
   {
     id: 'metricsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/spectator/metrics',
     demands: aboutGateway,
@@ -99,7 +94,6 @@ export const systemOperations: Operation[] = [
   },
   {
     id: 'prometheusUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/metrics',
     demands: aboutGateway,
@@ -112,7 +106,6 @@ export const systemOperations: Operation[] = [
   ...['/openapi.json', '/v3/api-docs', '/v2/api-docs'].map(
     (path, index): Operation => ({
       id: `apiDocumentUsingGET${index === 0 ? '' : index}`,
-      section: 'beyond',
       method: 'GET',
       path,
       demands: aboutGateway,
@@ -125,7 +118,6 @@ export const systemOperations: Operation[] = [
   ...['/swagger-ui/index.html', '/swagger-ui.html', '/reference'].map(
     (path, index): Operation => ({
       id: `apiReferenceUsingGET${index === 0 ? '' : index}`,
-      section: 'beyond',
       method: 'GET',
       path,
       demands: aboutGateway,
@@ -138,7 +130,6 @@ export const systemOperations: Operation[] = [
   ),
   {
     id: 'apiReferenceScriptUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/swagger-ui/{file}',
     demands: aboutGateway,

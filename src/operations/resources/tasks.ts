@@ -28,7 +28,7 @@ const unknownTask = { 404: 'There is no task with this id.' }
 export const taskOperations: Operation[] = [
   {
     id: 'getTasksUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/tasks',
     demands: readsApplication,
@@ -44,7 +44,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'taskUsingPOST',
-    section: '4.2',
+    core: true,
     method: 'POST',
     path: '/applications/{application}/tasks',
     demands: [...writesApplication, ...submitsJobs],
@@ -59,7 +59,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'getTaskUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/tasks/{id}',
     demands: readsTask,
@@ -71,7 +71,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'cancelTaskUsingPUT',
-    section: '4.2',
+    core: true,
     method: 'PUT',
     path: '/applications/{application}/tasks/{id}/cancel',
     demands: executesTask,
@@ -83,7 +83,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'getTaskDetailsUsingGET',
-    section: '4.2',
+    core: true,
     method: 'GET',
     path: '/applications/{application}/tasks/{id}/details/{taskDetailsId}',
     demands: readsTask,
@@ -94,7 +94,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'taskUsingPOST1',
-    section: '4.13',
+    core: true,
     method: 'POST',
     path: '/tasks',
     demands: submitsJobs,
@@ -110,7 +110,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'getTaskUsingGET1',
-    section: '4.13',
+    core: true,
     method: 'GET',
     path: '/tasks/{id}',
     demands: readsTask,
@@ -121,7 +121,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'deleteTaskUsingDELETE',
-    section: '4.13',
+    core: true,
     method: 'DELETE',
     path: '/tasks/{id}',
     demands: writesTask,
@@ -133,7 +133,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'cancelTaskUsingPUT1',
-    section: '4.13',
+    core: true,
     method: 'PUT',
     path: '/tasks/{id}/cancel',
     demands: executesTask,
@@ -145,7 +145,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'cancelTasksUsingPUT',
-    section: '4.13',
+    core: true,
     method: 'PUT',
     path: '/tasks/cancel',
     demands: application('EXECUTE', 'task', 'ids'),
@@ -157,7 +157,7 @@ export const taskOperations: Operation[] = [
   },
   {
     id: 'getTaskDetailsUsingGET1',
-    section: '4.13',
+    core: true,
     method: 'GET',
     path: '/tasks/{id}/details/{taskDetailsId}',
     demands: readsTask,

@@ -38,7 +38,6 @@ const taskFailures = { 400: 'The task that makes the change failed or did not fi
 const firstVersion: Operation[] = [
   {
     id: 'listPipelineTemplatesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/pipelineTemplates',
     demands: filteredByScopes,
@@ -49,7 +48,6 @@ const firstVersion: Operation[] = [
   },
   {
     id: 'createPipelineTemplateUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/pipelineTemplates',
     demands: createsTemplate,
@@ -62,7 +60,6 @@ const firstVersion: Operation[] = [
   },
   {
     id: 'resolveTemplatesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/pipelineTemplates/resolve',
     demands: [...readsTemplateSource, ...application('READ', 'execution', 'executionId'), ...readsDefinition],
@@ -78,7 +75,6 @@ const firstVersion: Operation[] = [
   },
   {
     id: 'getPipelineTemplateUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/pipelineTemplates/{id}',
     demands: readsTemplate,
@@ -88,7 +84,6 @@ const firstVersion: Operation[] = [
   },
   {
     id: 'updatePipelineTemplateUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/pipelineTemplates/{id}',
     demands: updatesTemplate,
@@ -102,7 +97,6 @@ const firstVersion: Operation[] = [
   },
   {
     id: 'deletePipelineTemplateUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: '/pipelineTemplates/{id}',
     demands: deletesTemplate,
@@ -115,7 +109,6 @@ const firstVersion: Operation[] = [
   },
   {
     id: 'listPipelineTemplateDependentsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/pipelineTemplates/{id}/dependents',
     demands: [...readsTemplate, ...filteredByApplication],
@@ -131,7 +124,6 @@ const firstVersion: Operation[] = [
 const secondVersion: Operation[] = [
   {
     id: 'listV2PipelineTemplatesUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/pipelineTemplates',
     demands: filteredByScopes,
@@ -143,7 +135,6 @@ const secondVersion: Operation[] = [
   },
   {
     id: 'listV2PipelineTemplateVersionsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/pipelineTemplates/versions',
     demands: filteredByScopes,
@@ -155,7 +146,6 @@ const secondVersion: Operation[] = [
   },
   {
     id: 'planV2PipelineTemplateUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/v2/pipelineTemplates/plan',
     demands: application('READ', 'body'),
@@ -167,7 +157,6 @@ const secondVersion: Operation[] = [
   },
   {
     id: 'createV2PipelineTemplateUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/v2/pipelineTemplates/create',
     demands: createsTemplate,
@@ -182,7 +171,6 @@ const secondVersion: Operation[] = [
   },
   {
     id: 'updateV2PipelineTemplateUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/v2/pipelineTemplates/update/{id}',
     demands: updatesTemplate,
@@ -197,7 +185,6 @@ const secondVersion: Operation[] = [
   },
   {
     id: 'getV2PipelineTemplateUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/pipelineTemplates/{id}',
     demands: readsTemplate,
@@ -209,7 +196,6 @@ const secondVersion: Operation[] = [
   },
   {
     id: 'deleteV2PipelineTemplateUsingDELETE',
-    section: 'beyond',
     method: 'DELETE',
     path: '/v2/pipelineTemplates/{id}',
     demands: deletesTemplate,
@@ -223,7 +209,6 @@ const secondVersion: Operation[] = [
   },
   {
     id: 'listV2PipelineTemplateDependentsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/v2/pipelineTemplates/{id}/dependents',
     demands: [...readsTemplate, ...filteredByApplication],

@@ -46,7 +46,6 @@ const withoutUser = { 'X-SPINNAKER-ANONYMOUS': 'anonymous', 'content-type': 'app
 export const webhookOperations: Operation[] = [
   {
     id: 'webhooksUsingPOST',
-    section: 'beyond',
     method: 'POST',
     path: '/webhooks/{type}/{source}',
     demands: provedBySender,
@@ -62,7 +61,6 @@ export const webhookOperations: Operation[] = [
   },
   {
     id: 'webhooksUsingPOST1',
-    section: 'beyond',
     method: 'POST',
     path: '/webhooks/cdevents/{source}',
     demands: provedBySender,
@@ -75,7 +73,6 @@ export const webhookOperations: Operation[] = [
   },
   {
     id: 'preconfiguredWebhooksUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/webhooks/preconfigured',
     demands: sharedKnowledge,
@@ -86,7 +83,6 @@ export const webhookOperations: Operation[] = [
   },
   {
     id: 'preconfiguredJobsUsingGET',
-    section: 'beyond',
     method: 'GET',
     path: '/jobs/preconfigured',
     demands: sharedKnowledge,

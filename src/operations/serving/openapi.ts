@@ -94,15 +94,14 @@ function shownBody({ schema, shown }: BodyRule): z.ZodType {
   return shown ?? schema
 }
 
-/** Operations of the specification come first. */
+/** Core operations come first. */
 function formatPaths(subjects: readonly Subject[], schemas: ApiSchemas): Record<string, JsonObject> {
   const paths: Record<string, JsonObject> = {}
   const named = new Map<string, PathTemplate>()
   const tagged = subjects.flatMap(({ name, operations }) => operations.map((operation) => ({ tag: name, operation })))
-  const { beyond = [], specified = [] } = Object.groupBy(tagged, ({ operation }) =>
-    operation.section === 'beyond' ? 'beyond' : 'specified',
-  )
-  for (const { tag, operation } of [...specified, ...beyond]) {
+  const core = tagged.filter(({ operation }) => operation.core)
+  const others = tagged.filter(({ operation }) => !operation.core)
+  for (const { tag, operation } of [...core, ...others]) {
     const { path } = routeOf(operation)
     // Paths that differ in the names of their parameters only are one path to OpenAPI; the first one names them.
     const { address, names } = named.getOrInsert(path.shape, path)
