@@ -78,11 +78,6 @@ export class MemberConnection {
     this.#reader.expect(user, headersOnly)
   }
 
-  /** Whether nothing of the response to the present request has arrived. */
-  get isUntouched(): boolean {
-    return this.#reader.isUntouched
-  }
-
   /** Keeps the connection for the next request; it ends when none comes. @param seconds As the instance announced it. */
   rest(seconds: number | undefined): boolean {
     const announced = seconds === undefined ? this.#owner.keepAliveMs : seconds * 1000 - keepAliveMarginMs

@@ -51,15 +51,6 @@ export class ResponseReader {
   #trailers: string[] = []
   #trailerBytes = 0
 
-  /** Nothing of the response has been read. */
-  get isUntouched(): boolean {
-    return this.#state === 'head' && this.#rest.length === 0
-  }
-
-  get isDone(): boolean {
-    return this.#state === 'done'
-  }
-
   /** @param headersOnly The request was HEAD. */
   expect(sink: ResponseSink, headersOnly: boolean): void {
     this.#sink = sink
