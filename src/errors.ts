@@ -1,4 +1,4 @@
-/** Every error code of the gateway with its status and meaning, and the one class that carries them. */
+/** Error codes of the gateway with status and meaning, and the class that carries them. */
 
 /**
  * `shape` is the body that clients of Gate expect: `error` for faults found by the gateway's own code, `problem`

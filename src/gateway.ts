@@ -1,4 +1,4 @@
-/** Composition root: opens the parts of the gateway in order, and closes them in reverse order. */
+/** Composition root: opens the parts of the gateway in order, closes them in reverse. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'

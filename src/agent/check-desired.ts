@@ -1,4 +1,4 @@
-/** Checks the desired state as far as a mistake would do harm: what names files, and what would end a running program. */
+/** Checks the desired state before it applies: names of files, and changes that end programs. */
 import type { DesiredInstance, DesiredState } from './protocol.ts'
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9-]{0,127}$/

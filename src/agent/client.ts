@@ -1,4 +1,4 @@
-/** Fairlead's side of the agent: starts it when it is needed, keeps its desired state current, and follows what it observes. */
+/** Fairlead's side of the agent: starts it, sends the desired state, follows the observed state. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'

@@ -1,4 +1,4 @@
-/** Consoles: files that processes append to themselves, kept within a bound by moving what they hold aside. */
+/** Consoles: log files that processes append to, rotated when they reach their limit. */
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, truncateSync, writeSync } from 'node:fs'
 
 const pieceBytes = 64 * 1024

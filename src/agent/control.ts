@@ -1,4 +1,4 @@
-/** The agent's HTTP interface on its Unix socket: takes the desired state, answers with the observed one. */
+/** The agent's HTTP interface on its Unix socket: desired state in, observed state out. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { http } from '../node-http.ts'
 import { checkDesiredState } from './check-desired.ts'

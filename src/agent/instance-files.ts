@@ -1,4 +1,4 @@
-/** Files of one instance: working directory, console, exit status of a command, and the record by which a new agent finds it. */
+/** Files of one instance: working directory, console, exit status, record for the next agent. */
 import { closeSync, constants, openSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** One instance: keeps its program running, or runs its command once, and accounts for what happens to it. */
+/** One instance: keeps its program running, or runs its command once, and records the events. */
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** The agent's log: JSON lines on standard error, which is a file in the data directory. */
+/** The agent's log: JSON lines on standard error, redirected to the data directory. */
 
 type Write = (fields: object, text: string) => void
 

@@ -1,4 +1,4 @@
-/** Processes of this machine: identity, group, memory, and the mark by which those of an agent are found again. */
+/** Processes of this machine: identity, group, memory, and the mark of their agent. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { uptime } from 'node:os'

@@ -1,4 +1,4 @@
-/** The agent's interface: the desired state that Fairlead sends over a Unix socket, and the observed state that it reads. */
+/** The agent's interface: schemas of the desired state and of the observed state. */
 
 /** Raised with every change that an older agent or an older Fairlead would misread. */
 export const agentProtocol = 1

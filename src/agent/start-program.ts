@@ -1,4 +1,4 @@
-/** Starts the program of an instance: in a process group of its own, with its limits, once the agent has recorded it. */
+/** Starts a program in its own process group, with its limits, after it is recorded. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'

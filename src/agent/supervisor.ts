@@ -1,4 +1,4 @@
-/** Brings the processes of this machine in line with the desired state, and finds those that an agent before this one has left. */
+/** Brings processes in line with the desired state; adopts those of an earlier agent. */
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readConsole } from './console.ts'

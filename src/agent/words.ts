@@ -1,4 +1,4 @@
-/** Ends of processes, amounts and times in words for people. */
+/** Ends of processes, amounts and times in words. */
 import { constants } from 'node:os'
 
 /** How a process ended: with a code, by a signal, or, where no agent watched, unknown. */

@@ -1,4 +1,4 @@
-/** The audit log in files: one that grows, and those before it, which the chain runs through. One process writes them. */
+/** The audit log in rotated files, written by one process, linked by the hash chain. */
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join } from 'node:path'

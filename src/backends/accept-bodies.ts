@@ -1,4 +1,4 @@
-/** Body parsing of the embedded back ends: bounded JSON under every content type that callers use. */
+/** Body parsing of the embedded back ends: bounded JSON under any content type. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'

@@ -1,4 +1,4 @@
-/** Rights of a user as the permission service reports them; without that service everything is allowed. */
+/** Rights of a user from the permission service; without that service everything is allowed. */
 import { fieldOf, isTrue, type JsonObject, objectsOf, textOf, textsOf } from '../json/values.ts'
 import { type BackendContext, BackendError } from './backend.ts'
 import { foldName } from './document-store.ts'

@@ -1,4 +1,4 @@
-/** Worker thread of the embedded back ends: opens their database and serves them on a Unix socket. */
+/** Worker thread of the embedded back ends: their database, served on a Unix socket. */
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'

@@ -1,4 +1,4 @@
-/** The whole configuration: found, read, checked at once, and handed out by capability. Documented in `loadConfig`. */
+/** The whole configuration: found, read, checked at once, and distributed by capability. Documented in `loadConfig`. */
 
 import { homedir } from 'node:os'
 import type { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * Keys that stand in the files of a Spinnaker installation and do not concern a gateway, or concern only Java: they are
- * passed over and named in one line. Below each of them anything is accepted, except below a key that Fairlead knows itself.
+ * Keys in the files of a Spinnaker installation that concern other services or Java. Fairlead ignores them and names them in one
+ * log line. Below each of them anything is accepted, except below a key that Fairlead knows itself.
  */
 import { serviceNames } from '../upstreams/services.ts'
 

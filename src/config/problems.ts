@@ -1,4 +1,4 @@
-/** Errors in the configuration: message, origin, and the part of a value that may be shown. */
+/** Errors in the configuration: message, origin, and the printable part of a value. */
 
 /** Where a value was written. */
 export interface Origin {

@@ -1,6 +1,6 @@
 /**
- * What stands between a directory and the library that reads its answers: cuts the stream into messages, counts them, and lets
- * only well-formed ones through. The library keeps whatever comes until the end of an answer, and reads for ever where a list
+ * Validation of the bytes of a directory before its library reads them. Cuts the stream into messages, counts them, and passes
+ * only well-formed ones on. The library keeps whatever comes until the end of an answer, and reads for ever where a list
  * of attributes is longer than its message.
  */
 import { childAt, type Der, DerError, derTag, readChildren, readDer } from '../http/tls/der.ts'

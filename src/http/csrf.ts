@@ -1,4 +1,4 @@
-/** CSRF protection: rejects changes that pages of other origins send with the cookies of a user. */
+/** CSRF protection: rejects changes from pages of other origins that carry a user's cookies. */
 import type { FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { type CorsSettings, isAllowedOrigin, isSameOrigin } from './cors.ts'

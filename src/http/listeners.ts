@@ -1,4 +1,4 @@
-/** The ports of the gateway: the main one, plain or encrypted, and further ones that hand their requests to the same server. */
+/** The ports of the gateway: the main one, plain or encrypted, and further ones. */
 
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { Socket } from 'node:net'

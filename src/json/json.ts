@@ -1,5 +1,5 @@
 /**
- * JSON that loses nothing and poisons nothing: integers beyond 2^53 keep every digit, the key `__proto__` is refused.
+ * Lossless and safe JSON: integers beyond 2^53 keep every digit, the key `__proto__` is rejected.
  *
  * A number that JavaScript cannot hold (such as the id 12345678901234567890, or 1e400) becomes a *raw number*, which
  * `formatJson` writes back digit by digit. With `keepsNumerals`, so does one that JavaScript writes otherwise, such as 1.0 or

@@ -1,4 +1,4 @@
-/** Narrows JSON from outside (bodies, definitions, events, answers of services) to what a part needs, without throwing. */
+/** Narrows JSON from outside, such as bodies, events and service answers, without throwing. */
 import { isRawNumber } from './json.ts'
 
 export type JsonObject = Record<string, unknown>

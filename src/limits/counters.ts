@@ -1,4 +1,4 @@
-/** Counts requests in periods of fixed length, in the memory of this process. */
+/** Counters of requests in periods of fixed length, in the memory of this process. */
 import { BoundedMap } from '../bounded-map.ts'
 
 /** What one request uses up: its cost in each count of one window. A window begins with the first request in it. */

@@ -1,4 +1,4 @@
-/** Sees to it that a login at an identity provider is completed once, although the browser carries all that is known about it. */
+/** Logins at an identity provider, each completed once although the browser carries its state. */
 import { BoundedMap } from '../bounded-map.ts'
 import type { Redis } from '../redis/redis.ts'
 

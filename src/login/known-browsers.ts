@@ -1,5 +1,5 @@
 /**
- * Recognises browsers in which a user has logged in before, by a signed cookie that outlives sessions. It opens nothing:
+ * Recognises browsers of earlier logins by a signed cookie that outlives sessions. It opens nothing:
  * wrong passwords of strangers are counted apart from those in such a browser, so they cannot lock its user out.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'

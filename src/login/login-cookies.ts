@@ -1,6 +1,6 @@
 /**
- * What a browser carries through a login, sealed in cookies of its own: where it wanted to go, and what has to be compared when an
- * identity provider sends it back. So nothing is stored without a login, and tabs do not overwrite each other.
+ * State of a login under way, in sealed cookies of the browser: the requested address, and the values to compare when the identity
+ * provider sends the browser back. So nothing is stored without a login, and tabs do not overwrite each other.
  */
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'

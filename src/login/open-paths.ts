@@ -1,4 +1,4 @@
-/** The paths that need no login. Everything that is not in this table is protected. */
+/** Paths that need no login. Every path outside this table is protected. */
 
 /** What a path needs of the caller: nothing, or the user if logged in. */
 type Identity = 'none' | 'if-known'

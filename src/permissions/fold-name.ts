@@ -1,4 +1,4 @@
-/** The form in which names, ids and applications are compared: two that differ only in case are equal, blanks around do not count. */
+/** The form in which names and ids are compared: without case and surrounding blanks. */
 
 /**
  * By way of upper case, because applications are shown in upper case and must be found by what is shown: ß, SS, ss. Otherwise

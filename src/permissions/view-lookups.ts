@@ -1,6 +1,6 @@
 /**
- * Questions to the permission service: one for many requests, repeated after a failure, and waited for within bounds, so
- * that a service that is slow or dead takes neither the time of the requests nor the connections.
+ * Calls of the permission service: shared by concurrent requests, with retries and timeouts. A slow or dead service takes
+ * neither the time of the requests nor the connections.
  */
 import type { FastifyBaseLogger } from 'fastify'
 import type { PermissionAnswer, PermissionView } from './permissions.ts'

@@ -1,4 +1,4 @@
-/** Connects to Redis or Valkey: a server, one that Sentinels watch over, or a cluster. Reconnects by itself, for ever. */
+/** Connections to Redis or Valkey: one server, Sentinel or cluster. Reconnects without limit. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Redis as Client, Cluster, ClusterOptions, RedisOptions } from 'ioredis'
 import type { Redis, RedisObserver, RedisScript } from './redis.ts'

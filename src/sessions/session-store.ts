@@ -1,4 +1,4 @@
-/** What a store of sessions does. It sees hashes of identifiers and opaque text, so a stolen copy opens no session. */
+/** A store of sessions: hashes of identifiers and opaque text. A stolen copy opens no session. */
 import { GatewayError } from '../errors.ts'
 
 export interface StoredSession {

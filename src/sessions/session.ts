@@ -1,5 +1,5 @@
 /**
- * What a session holds, and its text form in a store: JSON with a version, checked when it is read. Gateways of two versions
+ * A session, and its text form in a store: JSON with a version, validated on reading. Gateways of two versions
  * may share a store: a session is written once, by the login, so each reads what it understands.
  */
 import { z } from 'zod'

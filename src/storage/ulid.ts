@@ -1,4 +1,4 @@
-/** Identifiers of executions and stages: ULIDs, so that their text order is the order in which they were made. */
+/** Identifiers of executions and stages: ULIDs, whose text order is their order of creation. */
 import { randomBytes } from 'node:crypto'
 
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

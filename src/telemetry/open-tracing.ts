@@ -1,4 +1,4 @@
-/** Sends spans to an OpenTelemetry collector. Imported only where traces are on: the library takes time and memory to load. */
+/** Sends spans to an OpenTelemetry collector. Imported only with traces on: the library loads slowly. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
   type Context,

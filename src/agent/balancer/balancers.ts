@@ -1,4 +1,4 @@
-/** The load balancers of this machine: desired ones are made real, and what is there is reported. */
+/** The load balancers of this machine: opens the desired ones and reports the observed ones. */
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../protocol.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'

@@ -1,4 +1,4 @@
-/** Bounds of all load balancers: how long clients and instances may take, and how much they may hold. */
+/** Limits of all load balancers: timeouts of clients and instances, and sizes of buffers. */
 
 export interface Bounds {
   /** Connections of one listener; more are closed at once. */

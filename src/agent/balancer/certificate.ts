@@ -1,4 +1,4 @@
-/** The certificate of a port, of files that are read again when they change; what cannot be used changes nothing. */
+/** The certificate of a port, reloaded when its files change; an unusable one changes nothing. */
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 

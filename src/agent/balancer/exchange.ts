@@ -1,4 +1,4 @@
-/** One HTTP request of a client and its response, passed on as streams; sent to another instance where that is safe. */
+/** One HTTP request and its response, streamed to an instance, with a retry where safe. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { http } from '../../node-http.ts'

@@ -1,4 +1,4 @@
-/** The health of one instance: probed at intervals, and corrected at once when a connection to it is refused. */
+/** The health of one instance: probed at intervals, down at once when it refuses connections. */
 
 import { type ProbeResult, probe } from '../probe.ts'
 import type { HealthCheck, ObservedMember } from '../protocol.ts'

@@ -1,4 +1,4 @@
-/** A port of a load balancer: opened, tried again where that fails, and closed with what runs on it brought to an end. */
+/** A port of a load balancer: opened with retries, closed with its connections. */
 import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'

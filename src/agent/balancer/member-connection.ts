@@ -1,4 +1,4 @@
-/** One connection to an instance: a request at a time, kept between them, handed over when the protocol changes. */
+/** One connection to an instance: requests in turn, keep-alive, and the hand-over to an upgrade. */
 import { connect, type Socket } from 'node:net'
 import { ResponseError, ResponseReader, type ResponseSink } from './response-reader.ts'
 

@@ -1,4 +1,4 @@
-/** Connections of plain TCP: each goes to one instance, and to another while nothing has reached the first. */
+/** Connections of plain TCP, each to one instance; retried elsewhere before the first byte. */
 import { connect, type Socket } from 'node:net'
 import { type Entrance, noteFailure } from './exchange.ts'
 import type { Member } from './member.ts'

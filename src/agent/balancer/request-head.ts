@@ -1,4 +1,4 @@
-/** The head of a request as an instance gets it: without what means something on one connection only, with who asked and how. */
+/** The head of a request to an instance: no hop-by-hop headers, with the forwarding headers. */
 import type { IncomingMessage } from 'node:http'
 
 export interface RequestHead {

@@ -1,4 +1,4 @@
-/** The headers and trailers of a response as the client gets them: without what is for the connection to the instance only. */
+/** Headers and trailers of a response to the client, without the hop-by-hop ones. */
 import type { ResponseHead } from './response-reader.ts'
 
 /** Lengths of the names that are looked at. */

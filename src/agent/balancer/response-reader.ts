@@ -1,4 +1,4 @@
-/** Reads the responses of an instance from one HTTP/1.1 connection; what is not well-formed is an error, never a guess. */
+/** Parser of HTTP/1.1 responses of an instance; rejects whatever is malformed. */
 
 /** What one response is told to, in this order: heads of 1xx, one final head, pieces of the body, the end. */
 export interface ResponseSink {

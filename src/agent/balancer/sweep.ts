@@ -1,4 +1,4 @@
-/** One timer for everything that runs: what has stalled is found by looking at all of it now and then. */
+/** One timer for all connections: finds the stalled ones at intervals. */
 
 export interface Swept {
   /** @param nowMs The clock as it was until now: what has moved since then has moved at this time, too. */

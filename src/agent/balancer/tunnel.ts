@@ -1,4 +1,4 @@
-/** Two connections joined: bytes pass both ways with back-pressure, and each side may end its direction first. */
+/** Two connections joined, with back-pressure in both directions and half-close. */
 import type { Socket } from 'node:net'
 import type { Entrance } from './exchange.ts'
 import type { Member } from './member.ts'

@@ -1,4 +1,4 @@
-/** Requests that change the protocol, such as to WebSocket: after 101 the connection becomes a tunnel, any other answer is passed on. */
+/** Upgrades, such as to WebSocket: 101 opens a tunnel, other responses are passed on. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { ClientResponse, type Entrance, noteFailure, refuse } from './exchange.ts'

@@ -1,4 +1,4 @@
-/** The embedded bakery: answers the bakery contract for an installation that has no image builder and no manifest renderer. */
+/** The embedded bakery: its contract for an installation without image builder and manifest renderer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fieldOf, textOf } from '../../json/values.ts'
 import { type Backend, BackendError } from '../backend.ts'

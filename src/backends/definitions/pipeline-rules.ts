@@ -1,5 +1,5 @@
 /**
- * Validation of a pipeline or strategy before a save, and the fields that the store adds.
+ * Validation of a pipeline or strategy before a save, and the fields of the store.
  *
  * @see docs/contracts/definitions.md#rules-of-a-save
  */

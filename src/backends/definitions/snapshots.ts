@@ -1,4 +1,4 @@
-/** Snapshots of the infrastructure of an application in one account; the store keeps all of them. */
+/** Snapshots of the infrastructure of an application in one account; the store keeps all. */
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { parseJson } from '../../json/json.ts'

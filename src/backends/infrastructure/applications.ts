@@ -1,4 +1,4 @@
-/** What runs for an application: server groups, load balancers, instances and jobs. */
+/** Server groups, load balancers, instances and jobs of an application. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
 import { parseMoniker } from '../moniker.ts'

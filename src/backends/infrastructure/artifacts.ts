@@ -1,4 +1,4 @@
-/** Artifacts: files that a pipeline refers to. Without artifact accounts, only those that carry their content can be read. */
+/** Artifacts: files that pipelines refer to. Without artifact accounts, only embedded content can be read. */
 import { fieldOf, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
 import { type InfrastructureRoute, none, notFound } from './route.ts'

@@ -1,4 +1,4 @@
-/** Applications as far as they run somewhere, their clusters, and the server groups that targets name. */
+/** Running applications, their clusters, and the server groups that targets name. */
 import type { FastifyRequest } from 'fastify'
 import { BackendError } from '../backend.ts'
 import type { LoadBalancer, ServerGroup } from './model.ts'

@@ -1,4 +1,4 @@
-/** Roll-ups of health: of load balancers into a record, of records into an instance, of instances into counts. */
+/** Roll-ups of health: from load balancers to instances to counts. */
 import type { HealthRecord, HealthState, Instance } from './model.ts'
 
 export interface InstanceCounts {

@@ -1,7 +1,4 @@
-/**
- * The embedded infrastructure service: answers every path of the infrastructure contract, with what its providers report. Routes
- * are data, one table per subject.
- */
+/** The embedded infrastructure service: the paths of its contract, a table per subject, over the providers. */
 import { type AgentClient, type AgentClientOptions, openAgent } from '../../agent/client.ts'
 import type { Backend, BackendContext, OpenBackend } from '../backend.ts'
 import { accountRoutes } from './accounts.ts'

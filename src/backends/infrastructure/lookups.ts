@@ -1,4 +1,4 @@
-/** What can be chosen from when something is deployed: networks, instance types, key pairs, certificates and the like. */
+/** Choices of a deployment: networks, instance types, key pairs, certificates and the like. */
 import type { JsonObject } from '../../json/values.ts'
 import type { Provider } from './provider.ts'
 import { type Infrastructure, type InfrastructureRoute, none, notFound, pathValue, providerOf } from './route.ts'

@@ -1,4 +1,4 @@
-/** Resources of the infrastructure in the form in which providers report them; views turn them into answers. */
+/** Resources of the infrastructure as providers report them; views turn them into answers. */
 import type { JsonObject } from '../../json/values.ts'
 import type { Moniker } from '../moniker.ts'
 

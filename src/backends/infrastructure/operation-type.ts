@@ -1,4 +1,4 @@
-/** Operations of the infrastructure as data: how each is checked, whom it concerns, and what it does. */
+/** Operations of the infrastructure as data: validation, affected resources, effect. */
 import type { JsonObject } from '../../json/values.ts'
 
 export interface OperationType {

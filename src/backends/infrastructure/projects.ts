@@ -1,4 +1,4 @@
-/** Clusters of a project: what the definition store says belongs to it, with what runs of that. */
+/** Clusters of a project: its definition, joined with the running server groups. */
 import { fieldOf, type JsonObject, objectsOf, textOf, textsOf } from '../../json/values.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { addCounts, type InstanceCounts } from './health.ts'

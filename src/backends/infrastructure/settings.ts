@@ -1,4 +1,4 @@
-/** What an operator may set about the embedded infrastructure. */
+/** Settings of the embedded infrastructure. */
 import { z } from 'zod'
 import { byteCount, type SettingsReport } from '../../setting.ts'
 import { type PortRange, parsePortRange } from './local/port-range.ts'

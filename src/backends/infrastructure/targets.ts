@@ -1,4 +1,4 @@
-/** Target server groups: the one of a cluster that a relative word such as `previous` names. */
+/** Target server groups: relative words such as `previous`, resolved in a cluster. */
 import type { ServerGroup } from './model.ts'
 
 export interface TargetQuery {

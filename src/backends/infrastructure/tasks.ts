@@ -1,4 +1,4 @@
-/** Tasks: operations that run one after the other, recorded so that a crash leaves each of them done or not begun. */
+/** Tasks: operations in order, recorded so that a crash leaves none half-done. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { FastifyBaseLogger } from 'fastify'
 import { formatJson, parseJson } from '../../json/json.ts'

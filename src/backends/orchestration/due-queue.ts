@@ -1,7 +1,4 @@
-/**
- * Queue of executions by due time, each at most once, fair to all that are due.
- * An execution that has had its turn stands behind all others that are due.
- */
+/** Queue of executions by due time. An execution that has had its turn is behind all others that are due. */
 
 interface Entry {
   id: string

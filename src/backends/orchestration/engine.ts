@@ -1,5 +1,5 @@
 /**
- * Driver of executions: it hands out due tasks, records their results, and sleeps until the next is due. Between two steps the
+ * Driver of executions: runs due tasks, records their results, sleeps until the next is due. Between two steps the
  * store has everything that memory has, so a restart continues where the last step ended.
  */
 

@@ -1,4 +1,4 @@
-/** Follow-ups of a state change: stored with the execution until done, so they survive a crash. */
+/** Follow-ups of a state change, stored with the execution so that they survive a crash. */
 import { BackendError } from '../backend.ts'
 import { type Dependents, prepareDependents } from './dependents.ts'
 import type { EngineParts } from './engine-parts.ts'

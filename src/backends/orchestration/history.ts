@@ -1,4 +1,4 @@
-/** Executions of a pipeline that a list shows. @see docs/contracts/orchestration.md#lists-of-executions */
+/** Selection of the executions that a list shows. @see docs/contracts/orchestration.md#lists-of-executions */
 import type { ExecutionKey } from './store.ts'
 
 /** How far back lists reach. */

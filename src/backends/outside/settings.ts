@@ -1,4 +1,4 @@
-/** Settings of calls that stages make to addresses of their authors, and of webhook stages that the configuration adds. */
+/** Settings of outgoing calls by stages, and of webhook stages from the configuration. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
 import type { SettingsReport } from '../../setting.ts'

@@ -1,4 +1,4 @@
-/** A file of users and their roles, as in Fiat: reloaded when changed, kept when unreadable. */
+/** A file of users and roles, as in Fiat: reloaded on change, cached while unreadable. */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { parseYaml } from '../../http/yaml.ts'

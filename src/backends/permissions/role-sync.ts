@@ -1,5 +1,5 @@
 /**
- * Brings the roles of the login and those of the provider together: at each login, and for all users from time to time.
+ * Synchronises the roles of users with their provider: at each login, and for all users at intervals.
  *
  * An unavailable provider locks no user out: users keep their last roles, and the log reports it.
  */

@@ -1,4 +1,4 @@
-/** The first user of an empty store, so that a fresh installation can be entered, by one person. */
+/** The first user of an empty store, which opens a fresh installation to one person. */
 import { randomInt } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import { shellWord } from '../../shell-word.ts'

@@ -1,4 +1,4 @@
-/** Passwords that this gateway checks itself: of the users in its own store, and of the one user of the configuration. */
+/** Passwords that Fairlead checks itself: of its user store and of the configuration. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { User } from '../../http/request-state.ts'
 import type { PasswordSource } from '../password-login.ts'

@@ -1,4 +1,4 @@
-/** Login by a header that a trusted proxy writes once it knows who is calling. Each request stands for itself. */
+/** Login by a header of a trusted proxy, on each request. */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { BoundedMap } from '../../bounded-map.ts'

@@ -1,4 +1,4 @@
-/** Decrypts an assertion. Only what is signed around it is decrypted, so the responses reveal nothing about the content. */
+/** Decrypts a signed assertion. Unsigned content stays encrypted, so responses reveal nothing about it. */
 import type { KeyObject } from 'node:crypto'
 import { refuseUnless, SamlRefused, show } from './refusal.ts'
 import { attributeOf, childOf, descendantsOf, isElement, parseXml, type XmlElement, type XmlText } from './xml.ts'

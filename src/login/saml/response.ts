@@ -1,4 +1,4 @@
-/** Checks a SAML response and hands out who it names. Everything that decides is read from bytes that were signed. */
+/** Checks a SAML response and returns its user, read from signed bytes only. */
 import type { KeyObject } from 'node:crypto'
 import type { Trace } from '../trace.ts'
 import { decryptAssertion } from './decrypt-assertion.ts'

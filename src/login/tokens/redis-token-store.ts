@@ -1,6 +1,6 @@
 /**
- * API tokens in Redis or Valkey, for all replicas: `<prefix>:id:<uuid>` holds a token, `:hash:<hex>` leads to it, and
- * `:principal:<TYPE>:<key of the user>` lists whose it is. A value that cannot be read is no token.
+ * API tokens in Redis or Valkey, for all replicas. `<prefix>:id:<uuid>` holds a token, `:hash:<hex>` leads to it, and
+ * `:principal:<TYPE>:<key of the user>` lists those of a user. An unreadable value is ignored.
  *
  * @see docs/contracts/authentication.md#api-tokens
  */

@@ -1,4 +1,4 @@
-/** What an operator may set about API tokens. The keys are those of Gate, and some more. */
+/** Settings of API tokens: those of Gate, and some more. */
 import { z } from 'zod'
 import { type SettingsReport, withoutEffect } from '../../setting.ts'
 

@@ -1,4 +1,4 @@
-/** API tokens in a SQLite file, which the commands `fairlead token …` change while the gateway runs: it asks the file each time. */
+/** API tokens in a SQLite file, read anew for each request since commands change it. */
 import type { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
 import { openDatabaseFor } from '../../storage/database.ts'

@@ -1,4 +1,4 @@
-/** What a store of API tokens does. It sees hashes only, so a stolen copy opens nothing. */
+/** A store of API tokens. It contains hashes only, so a stolen copy opens nothing. */
 
 export type PrincipalType = 'USER' | 'SERVICE_ACCOUNT'
 

@@ -1,4 +1,4 @@
-/** API tokens: created and shown once, recognised in requests, rotated, revoked. Who may do that is decided elsewhere. */
+/** API tokens: created and shown once, recognised in requests, rotated, revoked. */
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'

@@ -1,6 +1,6 @@
 /**
- * Judges a client certificate that came without a TLS handshake as OpenSSL judges those of connections, at the security level
- * 2 that Node.js has: chain, validity, purpose, critical extensions, strength, revocation lists.
+ * Validates a client certificate that came in a header, by the rules of OpenSSL for connections. These are, at the security level
+ * 2 of Node.js: chain, validity, purpose, critical extensions, strength, revocation lists.
  */
 import { nameKey } from '../../distinguished-name.ts'
 import type { Certificate } from '../../http/tls/certificate.ts'

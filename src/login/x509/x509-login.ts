@@ -1,4 +1,4 @@
-/** Login by client certificate: proved in the TLS handshake, or handed on by a trusted proxy. Each request stands for itself. */
+/** Login by client certificate, from the TLS handshake or a trusted proxy, on each request. */
 
 import type { IncomingMessage } from 'node:http'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'

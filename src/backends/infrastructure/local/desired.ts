@@ -1,4 +1,4 @@
-/** The desired state of this machine: documents in SQLite, all of them in memory as well, since every read needs them. */
+/** The desired state of this machine: documents in SQLite, cached in memory for reads. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { formatJson, parseJson } from '../../../json/json.ts'
 import type { JsonObject } from '../../../json/values.ts'

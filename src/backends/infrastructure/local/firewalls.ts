@@ -1,4 +1,4 @@
-/** Security groups: what the listeners of load balancers enforce of them, and what this machine cannot. */
+/** Security groups: sources that a listener accepts, and rules that this machine cannot enforce. */
 import type { JsonObject } from '../../../json/values.ts'
 import type { SecurityGroup } from '../model.ts'
 import type { BalancerListener, Desired, LocalBalancer, LocalFirewall } from './desired.ts'

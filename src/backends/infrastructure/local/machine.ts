@@ -1,4 +1,4 @@
-/** This machine as far as deployments see it: its network interfaces, its users, and which ports are free. */
+/** Facts of this machine that deployments need: network interfaces, users, free ports. */
 import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'

@@ -1,4 +1,4 @@
-/** Ports of instances: each belongs to at most one instance, from before it starts until its process is gone. */
+/** Ports of instances: each reserved for one instance until its process is gone. */
 import type { LocalAccountSettings } from '../settings.ts'
 import type { Desired } from './desired.ts'
 import { isFree, loopback } from './machine.ts'

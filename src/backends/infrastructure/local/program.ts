@@ -1,4 +1,4 @@
-/** What the instances of a server group run: the image's own description, with what a deployment overrides. */
+/** Programs of a server group: the image's description with the overrides of a deployment. */
 import type { ProgramLimits } from '../../../agent/protocol.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import type { ImageFile } from '../../images/image-file.ts'

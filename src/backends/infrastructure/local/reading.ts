@@ -1,4 +1,4 @@
-/** The resources of this machine as reads see them: the desired state with what the agent observes of it. */
+/** Resources of this machine for reads: the desired state, joined with the observed one. */
 import type { ObservedInstance, ObservedMember } from '../../../agent/protocol.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import { parseMoniker } from '../../moniker.ts'

@@ -1,4 +1,4 @@
-/** Brings this machine to its desired state: sends it to the agent, and takes the steps that wait for what the agent observes. */
+/** Reconciles this machine with its desired state: sends it to the agent, continues waiting steps. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { AgentClient } from '../../../agent/client.ts'
 import type { DesiredState, ObservedInstance, ObservedMember, ObservedState } from '../../../agent/protocol.ts'

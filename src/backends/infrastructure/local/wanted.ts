@@ -1,4 +1,4 @@
-/** What the agent shall run, derived from the desired state. */
+/** The agent's desired state, derived from the deployments. */
 import type {
   DesiredInstance,
   DesiredListener,

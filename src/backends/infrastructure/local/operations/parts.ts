@@ -1,4 +1,4 @@
-/** What operations of this machine are made of, and how they read their descriptions. */
+/** Common parts of the operations of this machine, and the parser of their descriptions. */
 import { z } from 'zod'
 import { describeIssue } from '../../../../describe-issue.ts'
 import type { JsonObject } from '../../../../json/values.ts'

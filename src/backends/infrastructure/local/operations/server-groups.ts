@@ -1,4 +1,4 @@
-/** Operations on a server group as a whole: resize, enable, disable, destroy, tags, attached load balancers. */
+/** Operations on server groups: resize, enable, disable, destroy, tags, attached load balancers. */
 import { z } from 'zod'
 import type { JsonObject } from '../../../../json/values.ts'
 import type { Capacity } from '../../model.ts'

@@ -1,4 +1,4 @@
-/** saveSnapshot, restoreSnapshot and deleteSnapshot: what an application runs in an account, kept by the definition store. */
+/** Snapshot operations: the infrastructure of an application, saved in the definition store and restored. */
 import { z } from 'zod'
 import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'

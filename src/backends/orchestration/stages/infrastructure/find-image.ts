@@ -1,4 +1,4 @@
-/** `findImage` and `findImageFromTags`: the image that a cluster runs, or the newest with certain tags, for later stages. */
+/** Stages that find an image for later stages: of a cluster, or by tags. */
 import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'

@@ -1,4 +1,4 @@
-/** Stages that work on single instances: terminate, reboot, detach, and take them in and out of load balancers. */
+/** Stages on single instances: terminate, reboot, detach, register with load balancers, and deregister. */
 import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'

@@ -1,4 +1,4 @@
-/** Stages that change one server group: enable, disable, destroy, resize, pin; and the destruction of several at once. */
+/** Stages that change a server group: enable, disable, destroy, resize, pin; or destroy several. */
 import { isTrue, type JsonObject, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'

@@ -1,4 +1,4 @@
-/** Server groups as stages read them from the infrastructure service, and when their instances count as up or down (docs/contracts/infrastructure.md#waiting). */
+/** Server groups as stages read them, and the rule for up and down. @see docs/contracts/infrastructure.md#waiting */
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import type { TaskContext } from '../stage-type.ts'

@@ -1,4 +1,4 @@
-/** Stages that submit one operation, follow it, and wait for little else: load balancers, security groups, images, snapshots, tags. */
+/** Stages of one operation without further waiting: load balancers, security groups, images, snapshots, tags. */
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'

@@ -1,4 +1,4 @@
-/** Stage types of deployments: they change infrastructure over the contract of its service, embedded or external. */
+/** Stage types of deployments, over the contract of the infrastructure service, embedded or external. */
 import type { StageType } from '../stage-type.ts'
 import { clusterStages } from './cluster-stages.ts'
 import { cloneServerGroupStages, createServerGroupStage, deployStage } from './deploy.ts'

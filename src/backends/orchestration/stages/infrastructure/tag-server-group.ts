@@ -1,4 +1,4 @@
-/** Tags a new server group with who deployed it and what was there before; rollbacks read it. */
+/** Tags a new server group with its author and predecessor, for rollbacks. */
 import { isTrue, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import type { Step } from '../stage-type.ts'
 import { loadServerGroup } from './server-groups.ts'

@@ -1,4 +1,4 @@
-/** Dynamic targets, such as "the newest server group", and the stages that work on one server group per region (docs/contracts/infrastructure.md#deployment-stages). */
+/** Dynamic targets, and the stages that apply them per region. @see docs/contracts/infrastructure.md#deployment-stages */
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'

@@ -1,4 +1,4 @@
-/** Traffic guards: rules of an application that keep a cluster from losing its last healthy instances (docs/contracts/infrastructure.md#traffic-guards). */
+/** Traffic guards: protect the last healthy instances of a cluster. @see docs/contracts/infrastructure.md#traffic-guards */
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
