@@ -8,7 +8,7 @@ import { readScenarioTests } from '../scripts/scenarios.ts'
 const root = resolve(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-test('numbers in titles have a promise, and promises without test a reason', () => {
+test('numbers in titles have promises; untested promises have reasons', () => {
   const rows = globSync('docs/contracts/scenarios/*.md', { cwd: root }).flatMap((file) =>
     [...read(file).matchAll(/^\| (\d+) \| .+ \| (.+) \|$/gm)].map(([, number, tests]) => ({
       key: `${basename(file, '.md')} ${number}`,

@@ -18,7 +18,7 @@ const seed = Number(process.env['AGENT_KILLS_SEED'] ?? randomInt(1_000_000))
 const program = ['sh', '-c', 'setsid sleep 1000 & exec sleep 1000']
 const latestKillMs = 400
 
-test(`killing the agent at any moment leaves what is desired (seed ${seed})`, async (t) => {
+test(`kills of the agent leave the desired state intact (seed ${seed})`, async (t) => {
   const agent = openTestAgent(t)
   const random = createRandom(seed)
   let desired: DesiredInstance[] = []

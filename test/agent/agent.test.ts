@@ -51,7 +51,7 @@ test('programs', async (t) => {
     )
   })
 
-  await t.test('a restart in place keeps the working directory, and the content stays as it is', async () => {
+  await t.test("a restart in place keeps the working directory's content", async () => {
     const program = toInstance('counter', ['./count'], { program: { content } })
     await agent.desire([program])
     assert.equal(await consoleOf(agent, 'counter', /\n/), 'start 1\n')
@@ -140,7 +140,7 @@ test('commands', async (t) => {
   })
 })
 
-test('programs survive the end of their agent, and the next one adopts them', async (t) => {
+test('programs survive their agent, and the next agent adopts them', async (t) => {
   const agent = openTestAgent(t)
   await agent.desire([toInstance('writer', ['sh', '-c', 'while :; do echo line; sleep 0.02; done'])])
   const first = await agent.until('writer', isReady)

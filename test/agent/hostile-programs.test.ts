@@ -145,7 +145,7 @@ test('programs that misbehave', async (t) => {
   })
 })
 
-test('a program that ignores SIGTERM is killed with all it has started', async (t) => {
+test('a program that ignores SIGTERM is killed with its children', async (t) => {
   const agent = openTestAgent(t)
   const command = ['sh', '-c', 'trap "" TERM; setsid sh -c "sleep 1000; sleep 1000" & while :; do sleep 0.05; done']
   const stubborn = toInstance('stubborn', command, { stopGraceMs: 300 })

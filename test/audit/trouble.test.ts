@@ -170,7 +170,7 @@ for (const [what, take] of [
   ['moved away by another program', (file: string) => renameSync(file, `${file}.1`)],
   ['cut off by another program', (file: string) => writeFileSync(file, '')],
 ] as const) {
-  test(`a file that is ${what} is replaced, and the chain shows it`, async (t) => {
+  test(`a file that is ${what} is replaced, visibly in the chain`, async (t) => {
     const place = filePlace(t)
     const gateway = await startIn(t, place, true)
     assert.equal((await gateway.cancel()).status, 200)

@@ -33,7 +33,7 @@ test('any number of nested calls at once is answered', { timeout: 300_000 }, asy
   assert.ok(answers.every(({ status }) => status === 200))
 })
 
-test('a page instead of an answer is the failure of a call', async (t) => {
+test('a page instead of an answer fails the call', async (t) => {
   const front50 = await startUpstream(t, {
     'GET /page': new Reply(200, '<html>Log in</html>', { 'content-type': 'text/html' }),
     'GET /refused': new Reply(403, '<html>No</html>', { 'content-type': 'text/html' }),

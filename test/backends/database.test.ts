@@ -35,7 +35,7 @@ test('a full disk is reported, rolled back, and passes', () => {
   assert.equal(db.prepare('SELECT * FROM words').all().length, 1)
 })
 
-test('an error that is not about the disk stays what it is', () => {
+test('errors that do not concern the disk stay unchanged', () => {
   const mistake = new TypeError('no')
   assert.equal(toStorageError(mistake), mistake)
 })

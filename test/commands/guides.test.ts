@@ -22,7 +22,7 @@ function write(home: string, file: string, text: string): void {
   writeFileSync(join(home, file), text)
 }
 
-test('the small example is valid, and an error in it is found', async (t) => {
+test('the small example is valid; its errors are found', async (t) => {
   const home = createHome(t)
   const [example = ''] = blocksOf(readGuide('configure'), 'yaml')
   const [check = ''] = blocksOf(readGuide('configure'), '')

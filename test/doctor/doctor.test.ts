@@ -64,7 +64,7 @@ test('another issuer and missing keys are problems', async (t) => {
   ])
 })
 
-test('a SAML certificate is dated; a missing signing key is a problem', async (t) => {
+test("SAML: the certificate's expiry, and a missing signing key", async (t) => {
   const authority = await createAuthority('CN=IdP')
   const { cert, key } = await authority.issue({ subject: 'CN=idp', notAfter: Date.now() + 3 * dayMs })
   const base64 = (cert.split('-----END')[0] ?? '').replace(/-----[^-]+-----|\s/g, '')

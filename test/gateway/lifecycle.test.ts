@@ -307,7 +307,7 @@ test('a write during a crash is 502 or done', async (t) => {
   for (const status of await Promise.all(writes)) assert.ok([200, 502].includes(status))
 })
 
-test('a gateway that is stopped before it is ready ends with 0', async (t) => {
+test('a gateway stopped before readiness exits with 0', async (t) => {
   const settings = { anonymous: { enabled: false }, server: { 'drain-ms': 0 } }
   const gateway = startServe(t, settings, { embedded: true })
   await gateway.listening

@@ -92,7 +92,7 @@ for (const [method, body, status] of methods) {
   })
 }
 
-test('a refused connection sends any request to another instance, and marks the one', async (t) => {
+test('after a refused connection another instance gets the request', async (t) => {
   const gone = await startProcess(t, 'gone')
   const sound = await startInstance(t, 'sound', (request, response) => void request.pipe(response))
   const rig = await openRig(t, {
@@ -280,7 +280,7 @@ for (const [name, thresholds, count] of checks) {
   })
 }
 
-test('a new instance needs one success, and says meanwhile what is missing', async (t) => {
+test('a new instance is down, with a reason, until one success', async (t) => {
   const port = await freePort()
   const member = { instanceId: 'a', host: '127.0.0.1', port, inService: true }
   const rig = await openRig(t, { members: [member], healthCheck: { intervalMs: 60_000, healthyThreshold: 10 } })

@@ -56,7 +56,7 @@ test('hostile requests are refused and reach no instance', async (t) => {
   }
 })
 
-test('a chunk with a broken size ends the request at the instance', async (t) => {
+test('a malformed chunk size ends the request at the instance', async (t) => {
   const broken: string[] = []
   const instance = await startInstance(t, 'a', (request) => {
     request.on('data', () => {})

@@ -48,7 +48,7 @@ test('connections to instances are kept', async (t) => {
   assert.equal(instance.connections() - before, 1)
 })
 
-test('the head of a request reaches the instance without what is for one connection', async (t) => {
+test('an instance gets the request head without hop-by-hop headers', async (t) => {
   let seen: IncomingMessage | undefined
   const instance = await startInstance(t, 'a', (request, response) => {
     seen = request
@@ -81,7 +81,7 @@ test('the head of a request reaches the instance without what is for one connect
   )
 })
 
-test('the head of a response reaches the client as it was sent', async (t) => {
+test('a client gets the response head as it was sent', async (t) => {
   const instance = await startRawInstance(t, 'a', (socket) => {
     socket.once('data', () => {
       socket.write(
@@ -303,7 +303,7 @@ test('a client of HTTP/1.0 gets a body without chunks', async (t) => {
   assert.doesNotMatch(text, /chunked/i)
 })
 
-test('requests that are sent ahead are answered in order, one after the other', async (t) => {
+test('pipelined requests are answered in order', async (t) => {
   let running = 0
   let most = 0
   const instance = await startInstance(t, 'a', async (request, response) => {

@@ -14,7 +14,7 @@ import { createFolder } from '../../support/temporary-folder.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { openRig, startInstance } from './support.ts'
 
-test('an instance out of service ends its requests and gets no new ones', async (t) => {
+test('an instance out of service drains and gets no new requests', async (t) => {
   const held: (() => void)[] = []
   const leaving = await startInstance(t, 'leaving', (_request, response) => void held.push(() => response.end('late')))
   const rig = await openRig(t, { members: [leaving.member] })
@@ -43,7 +43,7 @@ test('an instance out of service ends its requests and gets no new ones', async 
   await rig.untilUp('leaving')
 })
 
-test('an instance that is removed is listed until its requests have ended', async (t) => {
+test('a removed instance is listed until its requests end', async (t) => {
   const held: (() => void)[] = []
   const instance = await startInstance(t, 'a', (_request, response) => void held.push(() => response.end('late')))
   const rig = await openRig(t, { members: [instance.member] })
@@ -60,7 +60,7 @@ test('an instance that is removed is listed until its requests have ended', asyn
   await waitUntil(() => rig.member('a') === undefined, 'the instance to be forgotten')
 })
 
-test('requests that do not end are cut off after the time to drain', async (t) => {
+test('requests longer than the drain time are cut off', async (t) => {
   const instance = await startInstance(t, 'a', () => {})
   const rig = await openRig(t, { members: [instance.member] }, { drainMs: 100 })
   await rig.untilUp('a')
@@ -89,7 +89,7 @@ test('an unchanged listener keeps its connections', async (t) => {
   }
 })
 
-test('a listener that is removed closes its port at once and ends its requests', async (t) => {
+test('a removed listener closes its port and drains its requests', async (t) => {
   const held: (() => void)[] = []
   const instance = await startInstance(t, 'a', (_request, response) => void held.push(() => response.end('late')))
   const rig = await openRig(t, { members: [instance.member] })
@@ -112,7 +112,7 @@ test('a listener that is removed closes its port at once and ends its requests',
   await busy.ended
 })
 
-test('a port in use is reported, and opened when it is free', async (t) => {
+test('a port in use is reported and opened later', async (t) => {
   const port = await freePort()
   const squatter = createServer().listen(port, '127.0.0.1')
   await once(squatter, 'listening')

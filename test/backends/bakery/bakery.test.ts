@@ -13,7 +13,7 @@ test('bakery-scenario 2: without a builder there are no bake options', async (t)
   assert.deepEqual(await ask('GET', '/bakeOptions'), { status: 200, body: [] })
 })
 
-test('bakery-scenario 4: options of a provider that is off are missing, in the shape that orchestrators read', async (t) => {
+test("bakery-scenario 4: options of a disabled provider are missing, in the orchestrators' format", async (t) => {
   const ask = await startBakery(t)
   for (const path of ['/bakeOptions/gce', '/bakeOptions/gce/baseImages/nope']) {
     const { status, body } = await ask('GET', path)

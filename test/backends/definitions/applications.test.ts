@@ -74,7 +74,7 @@ test('definitions-scenario 5: PUT replaces all free attributes', async (t) => {
   assert.equal(read['description'], null)
 })
 
-test('definitions-scenario 6: a name in the body that differs from the path is refused', async (t) => {
+test('definitions-scenario 6: a body whose name differs from the path is rejected', async (t) => {
   const store = await startStore(t)
   await store.fails(400, 'PATCH', '/v2/applications/demo', { name: 'other', email: 'a@b.c' })
   await store.fails(400, 'PATCH', '/v2/applications/demo', { email: 'a@b.c' })
@@ -165,7 +165,7 @@ test('the history of an application outlives its deletion', async (t) => {
   )
 })
 
-test('an administrator recovers what was deleted, unless its name was given away', async (t) => {
+test('an administrator recovers a deletion unless the name is taken', async (t) => {
   const store = await startStore(t)
   const pipeline = { id: 'P', application: 'demo', name: 'build' }
   await store.ok('POST', '/v2/applications', demo)
@@ -198,7 +198,7 @@ test('a traffic guard is enabled unless it says otherwise', async (t) => {
   assert.equal((patched['trafficGuards'] as Fields[]).length, 2)
 })
 
-test('a batch of applications is written without validation, and creation times stay', async (t) => {
+test('a batch skips validation and keeps creation times', async (t) => {
   let now = 1
   const store = await startStore(t, { now: () => now })
   await store.ok('POST', '/v2/applications', demo)

@@ -29,7 +29,7 @@ async function writeUntilKilled(dataDir: string, count: number): Promise<Acknowl
   })
 }
 
-test('everything that was acknowledged before kill -9 is there after a restart', async (t) => {
+test('acknowledged writes survive kill -9', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-definitions-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const acknowledged: Acknowledged[] = []

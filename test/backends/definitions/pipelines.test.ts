@@ -43,7 +43,7 @@ test('definitions-scenario 12: a name is taken once in an application, ignoring 
   await savePipeline(store, { application: 'other', name: 'BUILD' })
 })
 
-test('definitions-scenario 13: cron trigger ids stay on update unless new ones are asked for', async (t) => {
+test('definitions-scenario 13: an update keeps cron trigger ids unless told otherwise', async (t) => {
   const store = await startStore(t)
   await savePipeline(store, { id: 'P', name: 'build', triggers: [{ type: 'cron', id: 'c1' }] })
   const triggers = [{ type: 'cron', id: 'c1' }, { type: 'cron' }, { type: 'git', id: 'g' }]
@@ -68,7 +68,7 @@ test('definitions-scenario 14: a rename keeps the id and its history', async (t)
   assert.deepEqual(await namesAt(store, '/pipelines/P/history'), ['ship', 'build'])
 })
 
-test('definitions-scenario 15: PUT needs the id of the path, and a pipeline that exists', async (t) => {
+test("definitions-scenario 15: PUT needs an existing pipeline and the path's id", async (t) => {
   const store = await startStore(t)
   const p = await savePipeline(store, { id: 'P', name: 'p' })
   await savePipeline(store, { id: 'Q', name: 'q' })

@@ -63,7 +63,7 @@ test('configured service accounts win over stored ones', async (t) => {
   assert.deepEqual(await store.ok('GET', '/serviceAccounts/tokenEligible'), [{ name: 'robot', memberOf: ['ops'] }])
 })
 
-test('definitions-scenario 28: the newest snapshot is current and earlier ones are found by time', async (t) => {
+test('definitions-scenario 28: the newest snapshot is current; time finds earlier ones', async (t) => {
   let now = 1000
   const store = await startStore(t, { now: () => now })
   const snapshot = { application: 'demo', account: 'prod', infrastructure: {} }

@@ -119,7 +119,7 @@ test('a save rejects stages and triggers that can never run', async (t) => {
     })
   }
 
-  await t.test('a type that only the services of Spinnaker run is saved and logged', async () => {
+  await t.test("a stage type of Spinnaker's services is saved and logged", async () => {
     lines.length = 0
     const types = ['jenkins', 'travis', 'jenkins_gce', 'wait', 'jenkins']
     const answer = await save(backends, { stages: types.map((type) => ({ type })) })
@@ -152,7 +152,7 @@ test('beside external services, types and cron expressions are theirs', async (t
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
 })
 
-test('a name that exists is refused with the id of its pipeline', async (t) => {
+test("a duplicate name is rejected with its pipeline's id", async (t) => {
   const backends = await startBackends(t, everything)
   for (const [path, kind] of [
     ['/pipelines', 'pipeline'],

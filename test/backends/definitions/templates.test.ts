@@ -104,7 +104,7 @@ test('saving a second-schema template writes its latest tag and digest', async (
   await store.fails(400, 'PUT', '/v2/pipelineTemplates/web', { id: 'other' })
 })
 
-test('a version that a pipeline uses is not deleted, another one is', async (t) => {
+test('only an unused version can be deleted', async (t) => {
   const store = await startStore(t)
   await store.ok('POST', '/v2/pipelineTemplates?tag=stable', { id: 'web', schema: 'v2' })
   const reference = 'spinnaker://web:stable'

@@ -164,7 +164,7 @@ for (const [expression, description] of descriptions) {
   })
 }
 
-test('events-scenario 25: an expression is validated with a description, or refused with the reason', async (t) => {
+test('events-scenario 25: validation returns a description or the reason of failure', async (t) => {
   const backends = await startBackends(t, [createEventsBackend()])
   const validate = (expression: string) =>
     backends.ask('echo', 'GET', `/validateCronExpression?cronExpression=${encodeURIComponent(expression)}`)

@@ -38,7 +38,7 @@ for (const [scenario, nameOrId] of [
   [1, 'build'],
   [2, 'p1'],
 ] as const) {
-  test(`events-scenario ${scenario}: a manual event for ${nameOrId} starts the pipeline under the ids that were handed out`, async (t) => {
+  test(`events-scenario ${scenario}: a manual event for ${nameOrId} starts under the returned ids`, async (t) => {
     const { recording, startManually } = await startEvents(t, [build])
 
     const answer = await startManually(nameOrId, { type: 'manual', parameters: { a: '1' }, user: 'root' })
@@ -71,7 +71,7 @@ for (const [scenario, what, pipeline, nameOrId, reason] of [
   })
 }
 
-test('events-scenario 5: a manual start uses the definition as it is at that moment', async (t) => {
+test('events-scenario 5: a manual start uses the current definition', async (t) => {
   const { recording, startManually } = await startEvents(t, [build])
   recording.pipelines[0] = { ...build, stages: [{ type: 'wait' }, { type: 'wait' }] }
   await startManually('build')
@@ -89,7 +89,7 @@ test('events-scenario 6: notifications of a manual start follow those of the pip
   ])
 })
 
-test('events-scenario 8: events without effect are accepted, text that is not JSON is refused', async (t) => {
+test('events-scenario 8: events without effect are accepted, invalid JSON is rejected', async (t) => {
   const { backends, recording } = await startEvents(t, [build])
   for (const body of [{ details: { type: 'unknown' } }, {}, [], 'text', { details: [], content: 7 }]) {
     assert.deepEqual(await backends.ask('echo', 'POST', '/', body), { status: 200, body: undefined })
@@ -109,7 +109,7 @@ test('events-scenario 20: a manual start with an unknown build is recorded as fa
   assert.match(String(recording.starts[0]!.body['errorMessage']), /app 99 on ci-main/)
 })
 
-test('a manual start with a build gets its details, properties and artifacts', async (t) => {
+test("a manual start includes the build's details, properties and artifacts", async (t) => {
   const { recording, startManually } = await startEvents(t, [build])
   recording.answer = (service, { path }) => {
     if (service !== 'igor') return undefined
@@ -172,7 +172,7 @@ for (const [status, attempts] of [
   [429, 5],
   [500, 5],
 ] as const) {
-  test(`a start answered with ${status} is tried ${attempts} times and leaves a failed execution`, async (t) => {
+  test(`a start that gets ${status} fails after ${attempts} attempts`, async (t) => {
     const { recording, startManually } = await startEvents(t, [{ ...build, stages: [{ type: 'wait' }] }])
     const refused = refuseStarts(recording, status)
     await startManually('build', { payload: { large: true }, parentPipelineId: 'x' })
@@ -237,7 +237,7 @@ for (const [status, answered, message] of [
   [500, 503, /answered 500, down\. Send it again/],
   [403, 502, /answered 403, down\.$/],
 ] as const) {
-  test(`an event is refused, not lost, while definitions are answered with ${status}`, async (t) => {
+  test(`an event is rejected, not lost, while definitions answer ${status}`, async (t) => {
     const { recording, startManually } = await startEvents(t, [build])
     recording.answer = (service) => (service === 'front50' ? { status, body: { message: 'down' } } : undefined)
     const answer = await startManually('build')

@@ -182,7 +182,7 @@ test('schedules follow the cron triggers of a template', async (t) => {
   await passUntil('tenth', '0 20 * * * ?')
 })
 
-test('the end of a pipeline starts instances whose template waits for it', async (t) => {
+test("a pipeline's end starts instances of templates with that trigger", async (t) => {
   const { saveTemplate, saveInstance, untilRuns, backends } = await startPlatform(t)
   const after = (pipeline: string) => ({ id: pipeline, type: 'pipeline', enabled: true, status: ['successful'], pipeline })
   await saveTemplate({ triggers: [after('fixed'), after('${ templateVariables.parent }')] }, [{ name: 'parent', type: 'string' }])

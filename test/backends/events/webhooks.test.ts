@@ -106,7 +106,7 @@ test('patterns are matched only for those who may start something', async (t) =>
   assert.equal(recording.starts[0]!.body['id'], 'own')
 })
 
-test('an event is refused, not lost, while permissions cannot be asked for', async (t) => {
+test('an event is rejected, not lost, while permissions are unavailable', async (t) => {
   const { recording, send } = await startEvents(t, [pipelineWith(ci)], { authorization: true })
   recording.answer = (service) => (service === 'fiat' ? { status: 500, body: {} } : undefined)
   const { status, body } = await send('/webhooks/webhook/ci', {})
@@ -304,7 +304,7 @@ test('events-scenario 18: a successful build starts the pipelines that wait for 
   assert.equal(await startsAfter('/', buildEvent(success, 'other')), 0)
 })
 
-test('events-scenario 19: a build whose details cannot be read starts the pipeline without them', async (t) => {
+test('events-scenario 19: unreadable build details do not prevent the start', async (t) => {
   const { recording, send, triggerOf } = await startEvents(t, [pipelineWith(appBuild)])
   recording.answer = (service) => {
     if (service === 'igor') throw new Error('connection refused')
@@ -336,7 +336,7 @@ test('events-scenario 21: a new image starts the pipelines that wait for its tag
   assert.equal(await startsAfter('/', imageEvent('v12-rc')), 0)
 })
 
-test('events-scenario 22: a trigger that expects artifacts fires only when one of them arrives', async (t) => {
+test('events-scenario 22: a trigger with expected artifacts fires only on a match', async (t) => {
   const { startsAfter } = await startEvents(t, [
     {
       ...pipelineWith(

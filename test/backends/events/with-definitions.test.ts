@@ -65,7 +65,7 @@ test('a new cron trigger fires before the next regular read', async (t) => {
   await orchestrator.untilStarts(2)
 })
 
-test('events-scenario 29: permissions in the embedded services decide whom a trigger may run as', async (t) => {
+test('events-scenario 29: embedded permissions decide which user a trigger may run as', async (t) => {
   const { orchestrator, backends, save } = await startStoreAndEvents(t, { authorization: true })
   const protect = (permissions: Record<string, string[]>) =>
     backends.ask('front50', 'PUT', '/permissions/applications/demo', { name: 'demo', permissions })

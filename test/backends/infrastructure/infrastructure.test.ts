@@ -158,7 +158,7 @@ for (const [scenario, method, path, body, says] of refused) {
   })
 }
 
-test('resuming an unknown task is answered 404 and names the task alone', async (t) => {
+test('resuming an unknown task is 404 and names it', async (t) => {
   const ask = await startInfrastructure(t)
   const { status, body } = await ask('POST', '/task/T:resume')
   assert.equal(status, 404)
@@ -209,7 +209,7 @@ test('infrastructure-scenario 105: a search finds applications and projects, the
   assert.deepEqual([second!.totalMatches, second!.results.map(({ application }) => application)], [2, ['webshop']])
 })
 
-test('infrastructure-scenario 106: with authorization a search hides applications that the caller may not read', async (t) => {
+test('infrastructure-scenario 106: with authorization a search hides unreadable applications', async (t) => {
   const backends = await startBackends(t, [infrastructureBackend], {
     settings: { authorization: true },
     others: async (service, call) => {
@@ -231,7 +231,7 @@ test('infrastructure-scenario 106: with authorization a search hides application
   assert.deepEqual(await search('stranger'), [0])
 })
 
-test('the clusters of a project list its applications with counts of zero', async (t) => {
+test('clusters of a project list applications with zero counts', async (t) => {
   const ask = await startInfrastructure(t)
   const instanceCounts = { total: 0, up: 0, down: 0, unknown: 0, starting: 0, outOfService: 0 }
   const idle = (application: string) => ({ application, lastPush: 0, clusters: [] })

@@ -79,7 +79,7 @@ test('a privileged stage under another name is judged all the same', async (t) =
   assert.equal(await definitionOf(engine, 's1'), 200)
 })
 
-test('starting a pipeline of another application needs EXECUTE there at that moment', async (t) => {
+test("starting another application's pipeline needs EXECUTE there", async (t) => {
   const engine = await startGuarded(t)
   await engine.store(main)
   const stages = [{ refId: '1', type: 'pipeline', pipeline: 's1' }]

@@ -203,7 +203,7 @@ function createDataDir(t: TestContext): string {
   return dataDir
 }
 
-test('an execution that ends the engine again and again is given up', async (t) => {
+test('an execution that crashes the engine repeatedly fails', async (t) => {
   const dataDir = createDataDir(t)
   const silent = () => new Promise<never>(() => {})
   let engine = await startEngine(t, { dataDir, others: silent })

@@ -141,7 +141,7 @@ test('orchestration-scenario 86: restarting a failed child lets its parent watch
   assert.equal((await family.stage(id, '1')).context['executionId'], run.id)
 })
 
-test('orchestration-scenario 90: a stage that allows it is skipped while its child goes on', async (t) => {
+test('orchestration-scenario 90: a skippable stage is skipped while its child continues', async (t) => {
   const family = await startFamily(t)
   const child = await family.store({ name: 'child', stages: [W('1', 600)] })
   const id = await family.run({ stages: [P('1', child, { skippable: true }), W('2', 0, '1')] })
@@ -292,7 +292,7 @@ test('the failed leaves of a run are found in its children', async (t) => {
   assert.equal((await family.ask('GET', '/pipelines/failedStages?executionId=nope')).status, 404)
 })
 
-test('pipelines that start one another end at a depth, with a reason', async (t) => {
+test('pipelines in a cycle fail at the maximum depth', async (t) => {
   const family = await startFamily(t, { limits: { depth: 3 } })
   const ids = { byStage: '', byTrigger: 'T' }
   ids.byStage = await family.store({ name: 'stage', stages: [] })

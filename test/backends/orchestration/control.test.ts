@@ -467,7 +467,7 @@ test('orchestration-scenario 88: changing an unknown stage or execution answers 
   assert.deepEqual(await engine.execution(id), before)
 })
 
-test('orchestration-scenario 89: the context of a finished stage can be changed, its status not', async (t) => {
+test('orchestration-scenario 89: a finished stage accepts a new context, not a new status', async (t) => {
   const engine = await startEngine(t)
   const id = await engine.run({ stages: [W('1', 0)] })
   await engine.ends(id, 'SUCCEEDED')

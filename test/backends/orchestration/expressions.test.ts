@@ -205,7 +205,7 @@ for (const [evaluator, note] of [
   ['v3', 'y'],
   ['v4', '${trigger.parameters.x}'],
 ] as const) {
-  test(`orchestration-scenario 150: with ${evaluator} a later stage shows ${note} while an earlier one runs`, async (t) => {
+  test(`orchestration-scenario 150: with ${evaluator} a stage that has not begun shows ${note}`, async (t) => {
     const engine = await startEngine(t)
     const stages = [J('1'), { ...W('2', 0, '1'), note: '${trigger.parameters.x}' }]
 
@@ -278,7 +278,7 @@ test('orchestration-scenario 161: an expression that succeeds later leaves no tr
   assert.equal(context['exception'], undefined)
 })
 
-test('orchestration-scenario 162: trying an expression answers with the value or with what is wrong', async (t) => {
+test('orchestration-scenario 162: evaluating an expression returns its value or its error', async (t) => {
   const engine = await startEngine(t)
   const id = await engine.run({ stages: [{ ...J('1'), own: 'x' }] })
   const { id: stageId } = await engine.stage(id, '1')

@@ -104,7 +104,7 @@ test('orchestration-scenario 27: a failure can halt its own branch only', async 
   assert.equal((await stage(id, '2')).status, 'SUCCEEDED')
 })
 
-test('orchestration-scenario 28: a halted branch can fail the execution once the others are done', async (t) => {
+test('orchestration-scenario 28: a halted branch can fail the execution at its end', async (t) => {
   const { run, clock, ends, stage, execution } = await startEngine(t)
   const id = await run({
     stages: [F('1', [], { ...haltBranch, completeOtherBranchesThenFail: true }), W('1b', 0, '1'), W('2', 2)],
@@ -152,7 +152,7 @@ test('orchestration-scenario 32: a single precondition can ask to halt only its 
   assert.equal((await stage(id, '1')).status, 'STOPPED')
 })
 
-test('orchestration-scenario 33: a wrong stage status is told with the stage and both statuses', async (t) => {
+test('orchestration-scenario 33: a wrong stage status is reported with stage and statuses', async (t) => {
   const { run, ends, stage } = await startEngine(t)
   const entry = { type: 'stageStatus', context: { stageName: 'first', stageStatus: 'SUCCEEDED' } }
   const check = { refId: '2', type: 'checkPreconditions', preconditions: [entry], requisiteStageRefIds: ['1'] }

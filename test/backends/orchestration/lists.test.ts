@@ -74,7 +74,7 @@ test('orchestration-scenario 109 and 112: lists show the newest of each pipeline
   assert.equal((await library.list('/applications/app/pipelines?limit=2')).length, 4)
 })
 
-test('orchestration-scenario 110: lists begin with what has not started, then go by start time', async (t) => {
+test('orchestration-scenario 110: lists begin with waiting runs, then sort by start time', async (t) => {
   const library = await startLibrary(t)
   const configId = await library.store('p')
   const limited = { id: configId, maxConcurrentExecutions: 2, keepWaitingPipelines: true, stages: [W('1', 60)] }
@@ -101,7 +101,7 @@ test('orchestration-scenario 111: lists can be limited to statuses', async (t) =
   assert.equal((await library.ask('GET', `${listPath}?statuses=BOGUS`)).status, 400)
 })
 
-test('orchestration-scenario 113 to 115: executions are read by their ids or by pipelines, not by both', async (t) => {
+test('orchestration-scenario 113 to 115: a list takes execution ids or pipelines, not both', async (t) => {
   const library = await startLibrary(t)
   const [a] = await runTimes(library, 'C', 2)
   const [, b] = await runTimes(library, 'D', 2)
@@ -123,7 +123,7 @@ test('orchestration-scenario 116: runs older than two weeks appear only without 
   assert.deepEqual(idsOf(await library.list(listPath)), [fresh])
 })
 
-test('orchestration-scenario 117: runs of a deleted pipeline are not listed but can be read', async (t) => {
+test('orchestration-scenario 117: runs of a deleted pipeline are readable but not listed', async (t) => {
   const library = await startLibrary(t)
   const configId = await library.store('gone')
   const [id] = await runTimes(library, configId, 1)
@@ -214,7 +214,7 @@ test('a search covers many runs; lists skip unreadable ones', async (t) => {
   assert.equal((await search('size=50')).length, 29)
 })
 
-test('orchestration-scenario 120: in the unexpanded form the parent of a run has no stages', async (t) => {
+test("orchestration-scenario 120: without expansion a run's parent has no stages", async (t) => {
   const library = await startLibrary(t)
   const configId = await library.store('child')
   const parent = await library.run({ stages: [{ refId: '1', type: 'pipeline', pipeline: configId }] })

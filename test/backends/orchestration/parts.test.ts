@@ -76,7 +76,7 @@ test('an execution reports its start and end as events', async (t) => {
   ])
 })
 
-test('events wait in bounded memory, and those of large executions are short', async () => {
+test('events wait in bounded memory, those of large executions shortened', async () => {
   const posted: { type: string; stages: number }[] = []
   const open: (() => void)[] = []
   const call: CallService = async (service, { body }) => {
@@ -112,7 +112,7 @@ test('events wait in bounded memory, and those of large executions are short', a
   assert.equal(posted.at(-1)!.stages, 0)
 })
 
-test('a value that contains itself grows to a limit and no further', async (t) => {
+test('a value that contains itself grows to a limit', async (t) => {
   const engine = await startEngine(t)
   const stages = [{ ...W('1', 30), self: '${execution}', more: ['${execution}', '${execution}'] }]
   const id = await engine.run({ stages })

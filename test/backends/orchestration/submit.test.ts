@@ -46,7 +46,7 @@ test('orchestration-scenario 2: an execution takes the id that it is given', asy
   }
 })
 
-test('orchestration-scenario 3: the same id again is answered with the execution that has it', async (t) => {
+test('orchestration-scenario 3: a repeated id returns the existing execution', async (t) => {
   const { run, clock, execution } = await startEngine(t)
   const body = { executionId: createUlid(clock.now()), stages: [W('1', 9)] }
   await run(body)
@@ -110,7 +110,7 @@ test('orchestration-scenario 7: a stage without a type is refused and nothing is
   assert.deepEqual((await ask('GET', '/pipelines?pipelineConfigIds=C')).body, [])
 })
 
-test('orchestration-scenario 8: a definition that says it is disabled leaves a failed execution behind', async (t) => {
+test('orchestration-scenario 8: a disabled definition leaves a failed execution', async (t) => {
   const { ask } = await startEngine(t)
 
   const answer = await ask('POST', '/orchestrate', { application: 'app', id: 'C', disabled: true, stages: [W('1', 0)] })
@@ -152,7 +152,7 @@ test('orchestration-scenario 10: a correlation id leads to the execution that ru
   assert.notEqual(await run(body), first)
 })
 
-test('orchestration-scenario 11: a run without a trigger gets one with the caller as user', async (t) => {
+test('orchestration-scenario 11: a run without trigger gets one with the caller', async (t) => {
   const { run, execution } = await startEngine(t)
 
   const { trigger } = await execution(await run({ stages: [W('1', 1)] }, 'ann'))
@@ -163,7 +163,7 @@ test('orchestration-scenario 11: a run without a trigger gets one with the calle
   assert.deepEqual([trigger.rebake, trigger.dryRun, trigger.strategy], [false, false, false])
 })
 
-test('a run belongs to its user under the name behind the header', async (t) => {
+test('the user header names the owner of a run', async (t) => {
   const { run, execution } = await startEngine(t)
 
   const { authentication, trigger } = await execution(await run({ stages: [] }, 'J%C3%B6rg %2541'))
@@ -230,7 +230,7 @@ for (const { what, stages } of badGraphs) {
   })
 }
 
-test('orchestration-scenario 16: a run whose start time has expired is cancelled before it starts', async (t) => {
+test('orchestration-scenario 16: a run whose start time expired is cancelled', async (t) => {
   const { run, clock, ends } = await startEngine(t)
 
   const done = await ends(await run({ startTimeExpiry: String(clock.now() - 60_000), stages: [W('1', 0)] }), 'CANCELED')

@@ -66,7 +66,7 @@ test('a plan is the whole definition, and leaves no execution', async (t) => {
   assert.deepEqual((await engine.ask('GET', '/pipelines?pipelineConfigIds=p1')).body, [])
 })
 
-test('an instance names the version of its template by tag or digest', async (t) => {
+test('an instance refers to its template by tag or digest', async (t) => {
   const asked: string[] = []
   const engine = await startEngine(t, { others: storeOf(asked) })
   for (const decoration of [':stable', '@sha256:0a1b']) {
@@ -103,7 +103,7 @@ for (const { name, change, says } of refused) {
   })
 }
 
-test('the template that a source names is resolved, with what it extends', async (t) => {
+test("a source resolves to its template and that one's parents", async (t) => {
   const engine = await startEngine(t, { backends: [definitionsBackend] })
   const store = (path: string, body: unknown) => engine.backends.ask('front50', 'POST', path, body)
   const base = {

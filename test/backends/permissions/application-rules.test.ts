@@ -163,7 +163,7 @@ test('a service account needs all its roles, or one', async (t) => {
   }
 })
 
-test('no more service accounts are listed with their rights than is set', async (t) => {
+test('service accounts with rights are listed up to the limit', async (t) => {
   const declared = { '/serviceAccounts': ['a', 'b'].map((name) => ({ name, memberOf: ['ops'] })) }
   for (const [maxExpandedServiceAccounts, status] of [
     [2, 200],
@@ -175,7 +175,7 @@ test('no more service accounts are listed with their rights than is set', async 
   }
 })
 
-test('an account manager is who has one of the roles for it', async (t) => {
+test('account managers have one of the configured roles', async (t) => {
   const { ask, viewOf } = await startService(t, { permissions: { accountManagerRoles: ['keepers'] } })
   await ask('PUT', '/roles/ann', ['Keepers'])
   await ask('PUT', '/roles/bob', ['ops'])

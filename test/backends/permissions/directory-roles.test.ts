@@ -159,7 +159,7 @@ test('hundreds of groups arrive page by page', async (t) => {
   assert.equal((await rolesOf('bob')).length, 602)
 })
 
-test('service accounts and the anonymous user are not searched in the directory', async (t) => {
+test('the directory is searched for neither service accounts nor anonymous', async (t) => {
   const declared = { '/serviceAccounts': [{ name: 'alice', memberOf: ['robots'] }] }
   const service = await start(t, {}, { declared })
   if (service === undefined) return

@@ -10,7 +10,7 @@ const create = (name: string) => ({
   job: [{ type: 'createApplication', application: { name, email: 'a@example.com' } }],
 })
 
-test('where creation is restricted, only those who may create an application do', async (t) => {
+test('restricted creation needs the right to create applications', async (t) => {
   const { ask, add, run, createApplication } = await startSeeded(t, {
     fiat: { restrictApplicationCreation: true },
     auth: {

@@ -182,7 +182,7 @@ test('a refresh says how many users it concerns', async (t) => {
   assert.equal((await ask('POST', '/roles/sync/serviceAccount/bot', ['ops'])).status, 200)
 })
 
-test('roles that are no list of texts are refused and change nothing', async (t) => {
+test('roles that are no list of strings are rejected', async (t) => {
   const { ask, viewOf } = await startPermissions(t)
   await ask('PUT', '/roles/ann', ['ops'])
   for (const body of [{ ops: true }, ['ops', 7], 'ops', null]) {

@@ -116,7 +116,7 @@ test('a refresh of roles covers their old and new users', async (t) => {
   assert.deepEqual([await rolesOf('ann'), await rolesOf('bob')], [[], ['ops FILE']])
 })
 
-test('the file is read again from time to time without anybody asking', async (t) => {
+test('the file is reloaded at intervals without requests', async (t) => {
   const file = createRoleFile(t, { ann: ['ops'] })
   const { ask, rolesOf, changes } = await startWithFile(t, file.path, { syncDelayMs: 5 })
   await ask('POST', '/roles/ann')
@@ -183,7 +183,7 @@ test('an invalid file at a restart leaves the earlier roles', async (t) => {
   assert.deepEqual(await after.rolesOf('ann'), ['ops FILE', 'people EXTERNAL'])
 })
 
-test('roles of a file count no longer once no file is configured', async (t) => {
+test('roles of a file end with its configuration', async (t) => {
   const file = createRoleFile(t, { ann: ['ops'] })
   const before = await startWithFile(t, file.path, { dataDir: file.folder })
   await before.ask('PUT', '/roles/ann', ['people'])

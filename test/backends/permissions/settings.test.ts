@@ -17,7 +17,7 @@ function places(t: TestContext, yaml: string, env: Record<string, string> = {}) 
   return { cwd: folder, homeDir: folder, systemDir: folder, env }
 }
 
-test('without any key, logins alone give roles, and unknown applications are open', () => {
+test('by default logins give roles, and unknown applications are open', () => {
   assert.deepEqual(defaultPermissionService, {
     roleSource: undefined,
     syncDelayMs: 600_000,

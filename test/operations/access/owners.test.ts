@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Owners } from '../../../src/operations/access/owners.ts'
 import type { OperationRequest } from '../../../src/operations/operation.ts'
 
-test('the owner of a run is remembered until the run is deleted', async () => {
+test('the owner of a run is cached until its deletion', async () => {
   let application = 'web'
   const call = async () => ({ status: 200, headers: {}, text: JSON.stringify({ application }) })
   const request = { call } as unknown as OperationRequest

@@ -142,7 +142,7 @@ for (const [what, reply, status] of [
   ['refuses', new Reply(403, { message: 'no' }), 403],
   ['does not know the caller', new Reply(401), 401],
 ] as const) {
-  test(`while the definition store ${what}, an application of the list is answered with ${status}`, async (t) => {
+  test(`while the definition store ${what}, a listed application is ${status}`, async (t) => {
     const platform = await startWithList(t, {
       'front50 GET /v2/applications/shop': reply,
       'clouddriver GET /applications/shop': running[0],

@@ -58,7 +58,7 @@ test('every operation makes the expected calls and answers what they give', asyn
   for (const sample of samples) await t.test(nameOf(sample), () => assertSample(contract, sample))
 })
 
-test('the statuses of services reach the client, unless an operation knows better', async (t) => {
+test("clients get the statuses of services, or an operation's own", async (t) => {
   const contract = await startContract(t, settings)
   for (const sample of samples) {
     for (const [index, call] of sample.calls.entries()) {

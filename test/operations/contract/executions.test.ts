@@ -57,7 +57,7 @@ test('an unknown execution is 404; other errors keep their status', async (t) =>
   assert.equal((await platform.ask('GET /pipelines/broken')).status, 500)
 })
 
-test('the application of an execution is asked for up to five times', async (t) => {
+test("an execution's application is looked up with four retries", async (t) => {
   const rows: [what: string, answers: InTurn, lookups: number, application: string | undefined][] = [
     ['two failures', new InTurn(new Reply(500), new Reply(503), execution), 3, 'shop'],
     ['a broken connection', new InTurn(brokenOff, brokenOff, execution), 3, 'shop'],

@@ -199,7 +199,7 @@ test('an encoded slash in the name of a job is refused', async (t) => {
   assert.deepEqual(platform.calls(), [])
 })
 
-test('bakery-scenario 26: the log of a bake is JSON, or a page for browsers', async (t) => {
+test('bakery-scenario 26: a bake log is JSON, or a page for browsers', async (t) => {
   const platform = await startServices(t, { 'rosco GET /api/v1/east/logs/b1': { logsContent: '<script>1 & 2</script>' } })
   const get = (accept?: string) => platform.ask('GET /bakery/logs/east/b1', undefined, accept === undefined ? {} : { accept })
   assert.equal((await get()).body, '<pre><script>1 & 2</script></pre>')

@@ -41,7 +41,7 @@ const absent = [
   'GET /concourse/c1/teams',
 ]
 
-test('a list is empty when the service has nothing of the kind', async (t) => {
+test('a list is empty if the service has none', async (t) => {
   const platform = await startPlatform(t)
   for (const line of absent) {
     await t.test(line, async () => {
@@ -88,7 +88,7 @@ for (const [line, method, path] of [
   ['PUT /credentials', 'PUT', '/credentials'],
   ['DELETE /credentials/prod', 'DELETE', '/credentials/prod'],
 ] as const) {
-  test(`${line} is passed on, and the list of accounts shows it at once`, async (t) => {
+  test(`${line} is passed on and appears in the account list`, async (t) => {
     let accounts = [{ name: 'old', type: 'kubernetes' }]
     const platform = await startPlatform(t, {
       answers: (request) => {
@@ -171,7 +171,7 @@ test('a plugin without a file is refused', async (t) => {
   assert.deepEqual(platform.calls(), [])
 })
 
-test('a firewall is found by its id, as a security group is', async (t) => {
+test('a firewall is found by id, like a security group', async (t) => {
   const found = [{ results: [{ url: '/securityGroups/prod/aws/web?region=eu' }] }]
   const platform = await startPlatform(t, {
     answers: { 'GET /clouddriver/search': found, 'GET /clouddriver/securityGroups/prod/aws/eu/web': { id: 'sg-1' } },

@@ -119,7 +119,7 @@ for (const [form, body, headers] of [
   ['whole', { ...event, data }, { 'content-type': 'application/cloudevents+json' }],
   ['binary', data, { 'ce-id': '1', 'ce-specversion': '1.0', 'ce-type': 'dev.cdevents.x', 'ce-source': '/ci' }],
 ] as const) {
-  test(`a CloudEvent in ${form} form reaches the event service as attributes and data`, async (t) => {
+  test(`the event service gets attributes and data of ${form} CloudEvents`, async (t) => {
     const platform = await startPlatform(t, { answers: { 'POST /echo/webhooks/cdevents/ci': webhookAnswer } })
 
     const answer = await platform.ask('POST /webhooks/cdevents/ci', body, headers)

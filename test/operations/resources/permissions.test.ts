@@ -49,7 +49,7 @@ const guarded: readonly [line: string, body: unknown, needs: unknown][] = [
 ]
 
 for (const [line, body, needs] of guarded) {
-  test(`${line} is refused to a user without the right, before anything is asked`, async (t) => {
+  test(`${line} is denied without the right, before any call`, async (t) => {
     const platform = await startGuarded(t, viewWith('web', 'READ', 'WRITE'))
     const answer = await platform.ask(line, body, asAnn)
     assert.equal(answer.status, 403)

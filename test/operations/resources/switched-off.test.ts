@@ -51,7 +51,7 @@ test('a timer expression is not checked without the event service', async (t) =>
   assert.equal((body as { valid: boolean }).valid, false)
 })
 
-test('callbacks, resources and checks of managed delivery do not exist without it', async (t) => {
+test('without managed delivery its callbacks, resources and checks are missing', async (t) => {
   const platform = await startPlatform(t, { off: ['fiat', 'keel'] })
   const lines = [
     'POST /managed/notifications/callbacks/slack',

@@ -25,7 +25,7 @@ for (const [kind, isStrategy] of [
   ['pipelines', false],
   ['strategies', true],
 ] as const) {
-  test(`a new order of ${kind} is one task, whose end is the answer`, async (t) => {
+  test(`reordering ${kind} is one task; its end is the answer`, async (t) => {
     const finished = { id: 't1', status: 'SUCCEEDED', variables: [] }
     const running = { id: 't1', status: 'RUNNING' }
     const answers = { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': new InTurn(running, finished) }
@@ -69,7 +69,7 @@ test('the first error of a task is the message', async (t) => {
 })
 
 for (const status of ['TERMINAL', 'CANCELED', 'STOPPED', 'SKIPPED', 'FAILED_CONTINUE']) {
-  test(`a task that ends as ${status} is not asked again, and the 400 names it`, async (t) => {
+  test(`a ${status} task ends the polling with a 400`, async (t) => {
     const platform = await startPlatform(t, { answers: { 'POST /orca/ops': accepted, 'GET /orca/tasks/t1': { status } } })
 
     const answer = await platform.ask('POST /actions/pipelines/reorder', { application: 'web', idsToIndices: {} })

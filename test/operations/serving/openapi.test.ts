@@ -256,7 +256,7 @@ test('every operation describes its success and its failures', () => {
 })
 
 for (const path of ['/openapi.json', '/v3/api-docs', '/v2/api-docs']) {
-  test(`the document is served at ${path}, with the address of the gateway`, async (t) => {
+  test(`${path} serves the document with the gateway's address`, async (t) => {
     const gateway = await startGateway(t, { server: { servlet: { 'context-path': '/gate' } } })
     const answer = await fetch(gateway + path)
     assert.equal(answer.status, 200)

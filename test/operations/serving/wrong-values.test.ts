@@ -71,7 +71,7 @@ const wrongValues: WrongValue[] = [
   },
 ]
 
-test('a wrong value of an enumeration is answered with the right ones', async (t) => {
+test('an invalid enumeration value is rejected with the valid ones', async (t) => {
   const url = await startGateway(t, { anonymous: { enabled: true } }, { embedded: true })
   const ask = async (path: string, method?: string, body?: unknown) => {
     const answer = await fetch(url + path, {

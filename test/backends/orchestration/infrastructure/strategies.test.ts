@@ -137,7 +137,7 @@ test('traffic guards keep the last live server group', async (t) => {
   assert.deepEqual(cloud.enabled(), ['shop-main-v001'])
 })
 
-test('a rollback restores the older server group at the size of the newer', async (t) => {
+test("a rollback gives the older server group the newer's size", async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000', { isDisabled: true, capacity: { min: 1, max: 1, desired: 1 } })
   cloud.add('shop-main-v001', { capacity: { min: 3, max: 3, desired: 3 } })
