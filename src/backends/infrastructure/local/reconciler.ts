@@ -35,6 +35,8 @@ export class Reconciler {
   #sent = -1
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
+  /** Called after each report. */
+  readonly #waiting = new Set<() => void>()
 
   constructor(options: ReconcilerOptions) {
     this.#options = options
@@ -61,11 +63,34 @@ export class Reconciler {
     this.step()
   }
 
+  /**
+   * Waits until this machine is so, with every change that was made before.
+   *
+   * @returns false: it is not so within the time, in milliseconds
+   */
+  reaches(holds: (observation: Observation) => boolean, withinMs: number): Promise<boolean> {
+    const { revision } = this.#options.desired
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const look = () => {
+      if (this.#observation.revision >= revision && holds(this.#observation)) end(true)
+    }
+    const timer = setTimeout(() => end(false), withinMs)
+    const end = (isReached: boolean) => {
+      clearTimeout(timer)
+      this.#waiting.delete(look)
+      resolve(isReached)
+    }
+    this.#waiting.add(look)
+    look()
+    return promise
+  }
+
   #observe(): void {
     const state = this.#options.agent.observed()
     if (this.#isClosed || state === undefined) return
     this.#observation = toObservation(state)
     this.step()
+    for (const look of this.#waiting) look()
   }
 
   /** Takes every step that is due, and sends the result. */

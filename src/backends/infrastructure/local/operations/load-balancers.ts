@@ -71,9 +71,11 @@ const BalancerFields = z.looseObject({
 type BalancerFields = z.output<typeof BalancerFields>
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
+/** Longest time that a port may take to open or close. */
+const openingMs = 10_000
 
 export function loadBalancerOperations(parts: OperationParts): OperationTypes {
-  const { desired, settings } = parts
+  const { desired, settings, reconciler } = parts
 
   const upsertLoadBalancer = defineOperation({
     fields: BalancerFields,
@@ -104,6 +106,7 @@ export function loadBalancerOperations(parts: OperationParts): OperationTypes {
           loadBalancers: { [balancer.region]: { name: balancer.name, dnsName: dnsNameOf(balancer.listeners[0]?.host ?? '') } },
         })
       })
+      await untilOpen(balancer)
     },
   })
 
@@ -111,7 +114,7 @@ export function loadBalancerOperations(parts: OperationParts): OperationTypes {
     fields: z.looseObject({ loadBalancerName: optionalText, name: optionalText, regions: texts, region: optionalText }),
     resources: ({ loadBalancerName, name }: JsonObject) => [loadBalancerName, name],
     check: ({ loadBalancerName, name }) => ((loadBalancerName ?? name) === undefined ? ['loadBalancerName: it is missing.'] : []),
-    run: (fields, run, description) => {
+    run: async (fields, run, description) => {
       const name = fields.loadBalancerName ?? fields.name ?? ''
       const regions = fields.regions ?? (fields.region === undefined ? [] : [fields.region])
       const { account } = placeOf({ ...description, region: regions[0] ?? description['region'] }, settings)
@@ -121,8 +124,19 @@ export function loadBalancerOperations(parts: OperationParts): OperationTypes {
         for (const balancer of found) remove(balancer)
         run.note(`Deleting the load balancer ${name} in ${regions.join(', ')}.`)
       })
+      await reconciler.reaches(() => true, openingMs)
     },
   })
+
+  /** A client that was told of the port finds it open. @throws {Error} when it is not */
+  async function untilOpen(balancer: LocalBalancer): Promise<void> {
+    const closed = () => reconciler.observation.closed.get(placeKey(balancer))
+    if (await reconciler.reaches(() => closed()?.length === 0, openingMs)) return
+    const reason = closed()?.join('; ') || 'the agent has not reported it yet'
+    throw new Error(
+      `The load balancer ${balancer.name} is stored, and is not open: ${reason}. It opens as soon as that is mended; or delete it.`,
+    )
+  }
 
   /** Server groups and instances forget it, so that a later one of that name starts empty. */
   function remove(balancer: LocalBalancer): void {

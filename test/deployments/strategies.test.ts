@@ -1,0 +1,189 @@
+/** Strategies, rollbacks and stages of clusters through the whole gateway, while a client sends requests. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { at } from '../backends/orchestration/support.ts'
+import {
+  creation,
+  type Deployments,
+  errorOf,
+  processOf,
+  sized,
+  sizeOf,
+  startDeployments,
+  startTraffic,
+  visit,
+} from '../support/deployments.ts'
+
+const empty = { capacity: sized(0) }
+
+/** A load balancer and a first server group behind it, with a client that sends requests from then on. */
+async function live({ balance, deploy }: Deployments, t: TestContext, stack: string, more: Record<string, unknown> = {}) {
+  const name = `shop-${stack}`
+  const port = await balance(name)
+  const settings = { loadBalancers: [name], ...more }
+  const first = await deploy(stack, settings)
+  const traffic = startTraffic(port)
+  t.after(() => traffic.stop())
+  return { port, first, settings, traffic }
+}
+
+const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void>> = {
+  async 'infrastructure-scenario 141: highlander leaves the new one, and loses no request'(fleet, t) {
+    const { traffic, settings, port } = await live(fleet, t, 'high')
+    await fleet.deploy('high', { ...settings, strategy: 'highlander' })
+    assert.deepEqual(await fleet.cluster('shop-high'), ['shop-high-v001'])
+    assert.equal((await visit(port)).group, 'shop-high-v001')
+    const answers = await traffic.stop()
+    assert.deepEqual(
+      answers.filter(({ status }) => status !== 200),
+      [],
+    )
+    assert.deepEqual([...new Set(answers.map(({ group }) => group))], ['shop-high-v000', 'shop-high-v001'])
+  },
+
+  async 'infrastructure-scenario 142, 144, 171: red/black and back lose no request'(fleet, t) {
+    const { traffic, settings, port } = await live(fleet, t, 'rb')
+    await fleet.deploy('rb', { ...settings, strategy: 'redblack', maxRemainingAsgs: 1 })
+    assert.deepEqual(await fleet.cluster('shop-rb'), ['(shop-rb-v000)', 'shop-rb-v001'])
+    const old = await fleet.group('shop-rb-v000')
+    assert.equal(processOf(old?.instances[0]).phase, 'ready')
+    assert.equal((await visit(port)).group, 'shop-rb-v001')
+    const rollbackContext = { rollbackServerGroupName: 'shop-rb-v001', restoreServerGroupName: 'shop-rb-v000' }
+    await fleet.run({ type: 'rollbackServerGroup', rollbackType: 'EXPLICIT', rollbackContext })
+    assert.deepEqual(await fleet.cluster('shop-rb'), ['shop-rb-v000', '(shop-rb-v001)'])
+    assert.equal((await visit(port)).group, 'shop-rb-v000')
+    const answers = await traffic.stop()
+    assert.deepEqual(
+      answers.filter(({ status }) => status !== 200),
+      [],
+    )
+  },
+
+  async 'infrastructure-scenario 143: red/black destroys surplus disabled groups'(fleet) {
+    await fleet.deploy('rest', { ...empty, startDisabled: true })
+    await fleet.deploy('rest', empty)
+    await fleet.deploy('rest', { ...empty, strategy: 'redblack', maxRemainingAsgs: 2 })
+    assert.deepEqual(await fleet.cluster('shop-rest'), ['(shop-rest-v001)', 'shop-rest-v002'])
+  },
+
+  async 'infrastructure-scenario 145: red/black empties what it has disabled'(fleet) {
+    await fleet.deploy('down')
+    await fleet.deploy('down', { strategy: 'redblack', scaleDown: true })
+    const old = await fleet.group('shop-down-v000')
+    assert.deepEqual([sizeOf(old), old?.instances.length, old?.isDisabled], ['0/0/0', 0, true])
+  },
+
+  async 'infrastructure-scenario 146: red/black waits before it disables'(fleet) {
+    await fleet.deploy('delay', empty)
+    const view = await fleet.run(creation('delay', { ...empty, strategy: 'redblack', delayBeforeDisableSec: 3 }))
+    const { stages } = view.execution
+    const disable = stages.find(({ type }) => type === 'disableCluster')
+    assert.ok(Number(disable?.startTime) - Number(stages[0]?.tasks.at(-1)?.endTime) >= 3000)
+    assert.deepEqual(await fleet.cluster('shop-delay'), ['(shop-delay-v000)', 'shop-delay-v001'])
+  },
+
+  async 'infrastructure-scenario 147: a deployment that never becomes ready is rolled back'(fleet, t) {
+    const { traffic, settings } = await live(fleet, t, 'sick')
+    const sick = { ...settings, strategy: 'redblack', environment: { READY: 'never' }, stageTimeoutMs: 4000 }
+    await fleet.run(creation('sick', { ...sick, rollback: { onFailure: true } }), 'TERMINAL')
+    assert.deepEqual(await fleet.cluster('shop-sick'), ['shop-sick-v000', '(shop-sick-v001)'])
+    await fleet.run(creation('sick', { ...sick, rollback: { onFailure: true, destroyLatest: true } }), 'TERMINAL')
+    assert.deepEqual(await fleet.cluster('shop-sick'), ['shop-sick-v000', '(shop-sick-v001)'])
+    const answers = await traffic.stop()
+    assert.deepEqual([...new Set(answers.map(({ status, group }) => `${status} ${group}`))], ['200 shop-sick-v000'])
+  },
+
+  async 'infrastructure-scenario 148: red/black needs no earlier group'(fleet) {
+    assert.equal(await fleet.deploy('first', { ...empty, strategy: 'redblack' }), 'shop-first-v000')
+    assert.deepEqual(await fleet.cluster('shop-first'), ['shop-first-v000'])
+  },
+
+  async 'infrastructure-scenario 149: rolling red/black moves traffic in steps, and loses no request'(fleet, t) {
+    const { traffic, settings, port } = await live(fleet, t, 'roll', { capacity: { min: 2, max: 10, desired: 4 } })
+    const more = { ...settings, capacity: undefined, useSourceCapacity: true, targetPercentages: [25, 50] }
+    const view = await fleet.run(creation('roll', { ...more, strategy: 'rollingredblack' }))
+    const grown = view.execution.stages.filter(({ name }) => name.startsWith('Grow'))
+    assert.deepEqual(
+      grown.map(({ context }) => at(context, 'capacity', 'desired')),
+      [1, 2, 4],
+    )
+    const disabled = view.execution.stages.filter(({ type }) => type === 'disableServerGroup')
+    assert.deepEqual(
+      disabled.map(({ context }) => (context['instanceIdsToDisable'] as string[] | undefined)?.length ?? 'all'),
+      [1, 2, 'all'],
+    )
+    assert.equal(sizeOf(await fleet.group('shop-roll-v001')), '2/4/10')
+    assert.equal(sizeOf(await fleet.group('shop-roll-v000')), '2/4/10')
+    assert.deepEqual(await fleet.cluster('shop-roll'), ['(shop-roll-v000)', 'shop-roll-v001'])
+    assert.equal((await visit(port)).group, 'shop-roll-v001')
+    const answers = await traffic.stop()
+    assert.deepEqual(
+      answers.filter(({ status }) => status !== 200),
+      [],
+    )
+  },
+
+  async 'infrastructure-scenario 169 and 170: a traffic guard keeps the last live group'(fleet) {
+    const guard = { account: 'dev', location: 'east', stack: 'g', detail: '*', enabled: true }
+    const application = { name: 'shop', email: 'team@example.test', trafficGuards: [guard] }
+    await fleet.run({ type: 'updateApplication', application })
+    const serverGroupName = await fleet.deploy('g')
+    const job = { type: 'disableServerGroup', serverGroupName }
+    assert.match(errorOf(await fleet.run(job, 'TERMINAL')), /shop-g in dev\/east .* no instance would remain/s)
+    assert.deepEqual(await fleet.cluster('shop-g'), ['shop-g-v000'])
+    await fleet.deploy('g')
+    await fleet.run(job)
+    assert.deepEqual(await fleet.cluster('shop-g'), ['(shop-g-v000)', 'shop-g-v001'])
+  },
+
+  async 'infrastructure-scenario 172: a cluster is rolled back'(fleet) {
+    await fleet.deploy('undo', { startDisabled: true, capacity: sized(0) })
+    const serverGroup = await fleet.deploy('undo')
+    await fleet.run({ type: 'rollbackCluster', regions: ['east'], serverGroup })
+    assert.deepEqual(await fleet.cluster('shop-undo'), ['shop-undo-v000', '(shop-undo-v001)'])
+    assert.equal((await fleet.group('shop-undo-v000'))?.instanceCounts.up, 1)
+  },
+
+  async 'infrastructure-scenario 173: only the newest groups of a cluster stay enabled'(fleet) {
+    for (let count = 0; count < 3; count++) await fleet.deploy('c', empty)
+    await fleet.run({ type: 'disableCluster', cluster: 'shop-c', remainingEnabledServerGroups: 1 })
+    assert.deepEqual(await fleet.cluster('shop-c'), ['(shop-c-v000)', '(shop-c-v001)', 'shop-c-v002'])
+  },
+
+  async 'infrastructure-scenario 174: a cluster shrinks by its disabled groups'(fleet) {
+    for (const startDisabled of [true, true, false]) await fleet.deploy('s', { ...empty, startDisabled })
+    await fleet.run({ type: 'shrinkCluster', cluster: 'shop-s', shrinkToSize: 1 })
+    assert.deepEqual(await fleet.cluster('shop-s'), ['shop-s-v002'])
+  },
+
+  async 'infrastructure-scenario 175: a cluster is scaled down to its live group'(fleet) {
+    const serverGroupName = await fleet.deploy('idle', { capacity: sized(2) })
+    await fleet.run({ type: 'disableServerGroup', serverGroupName })
+    await fleet.deploy('idle')
+    await fleet.run({ type: 'scaleDownCluster', cluster: 'shop-idle', remainingFullSizeServerGroups: 1 })
+    assert.equal((await fleet.group('shop-idle-v000'))?.instances.length, 0)
+    assert.equal(sizeOf(await fleet.group('shop-idle-v001')), '1/1/1')
+  },
+
+  async 'infrastructure-scenario 176: the image of a cluster is found'(fleet) {
+    await fleet.deploy('image', empty)
+    await fleet.deploy('image', { ...empty, imageId: 'shop:1.1.0' })
+    await fleet.deploy('image', { ...empty, startDisabled: true })
+    const job = { type: 'findImage', cluster: 'shop-image', regions: ['east'], selectionStrategy: 'NEWEST' }
+    const [stage] = (await fleet.run(job)).execution.stages
+    const [detail] = at(stage, 'context', 'amiDetails') as { imageId: string; imageName: string }[]
+    assert.deepEqual([detail?.imageId, detail?.imageName], ['shop:1.1.0', 'shop-1.1.0'])
+  },
+
+  async 'infrastructure-scenario 177: a dynamic target is the group of that moment'(fleet) {
+    for (let count = 0; count < 3; count++) await fleet.deploy('target', empty)
+    const target = { target: 'ancestor_asg_dynamic', cluster: 'shop-target', regions: ['east'] }
+    await fleet.run({ type: 'destroyServerGroup', ...target })
+    assert.deepEqual(await fleet.cluster('shop-target'), ['shop-target-v000', 'shop-target-v002'])
+  },
+}
+
+test('strategies move real traffic', { concurrency: 3 }, async (t) => {
+  const fleet = await startDeployments(t)
+  await Promise.all(Object.entries(cases).map(([title, run]) => t.test(title, (each: TestContext) => run(fleet, each))))
+})

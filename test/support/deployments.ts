@@ -1,0 +1,364 @@
+/** A whole gateway that deploys to this machine, asked over its public paths, with real processes behind the answers. */
+import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { Agent, get, request } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { create } from 'tar'
+import type { Execution } from '../../src/backends/orchestration/model.ts'
+import type { JsonObject } from '../../src/json/values.ts'
+import { socketPathFor } from '../../src/storage/socket-path.ts'
+import { endWithTest } from './agent.ts'
+import { freePort } from './free-port.ts'
+import { type RunningGateway, runGateway } from './gateway.ts'
+import { createFolder, removeFolder } from './temporary-folder.ts'
+import { waitFor } from './wait-until.ts'
+
+/** Says who it is; `READY=never` keeps it from becoming ready. */
+const webProgram = `
+import { createServer } from 'node:http'
+const { PORT, HOST, READY, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION } = process.env
+createServer((request, response) => {
+  response.statusCode = READY === 'never' && request.url === '/health' ? 503 : 200
+  response.end(JSON.stringify({ group, id, version: VERSION }))
+}).listen(Number(PORT), HOST, () => console.log('listening as', id))
+`
+
+export interface Group extends JsonObject {
+  readonly name: string
+  readonly region: string
+  readonly isDisabled: boolean
+  readonly capacity: { readonly min: number; readonly max: number; readonly desired: number }
+  readonly instanceCounts: { readonly total: number; readonly up: number; readonly down: number; readonly outOfService: number }
+  readonly instances: readonly InstanceView[]
+}
+
+export interface InstanceView extends JsonObject {
+  readonly id: string
+  readonly healthState: string
+  readonly launchTime: number
+  readonly health: readonly (JsonObject & { type: string; state: string })[]
+}
+
+export interface TaskView extends JsonObject {
+  readonly id: string
+  readonly status: string
+  readonly variables: readonly { key: string; value: unknown }[]
+  readonly execution: Execution
+}
+
+/** What a load balancer answered to a client. */
+export interface Answer {
+  readonly status: number
+  readonly group: string
+  readonly id: string
+}
+
+export interface Deployments {
+  /** Processes of instances that exist. */
+  processes(): readonly { readonly pid: number }[]
+  /** Asks the gateway as a user, alice unless another is named. */
+  ask(method: string, path: string, body?: unknown, user?: string): Promise<{ status: number; body: unknown }>
+  /** The body of a GET that succeeds. */
+  read<T = JsonObject>(path: string): Promise<T>
+  /** Submits an operation to the infrastructure service itself, as the engine does. */
+  operate(requestId: string, operation: JsonObject): Promise<{ status: number; body: unknown }>
+  /** Submits a job with the usual account and region; returns the id of its task. */
+  submit(job: JsonObject, user?: string): Promise<string>
+  /** Waits until a task or pipeline has ended, and has ended so. */
+  ends(id: string, status?: string, kind?: 'tasks' | 'pipelines'): Promise<TaskView>
+  /** Both. */
+  run(job: JsonObject, status?: string, user?: string): Promise<TaskView>
+  /** Creates a server group of the application `shop`; returns its name. */
+  deploy(stack: string, more?: JsonObject): Promise<string>
+  /** As the page of a server group shows it; undefined: it does not exist. */
+  group(name: string, region?: string): Promise<Group | undefined>
+  /** Waits until a server group is so. */
+  until(name: string, holds: (group: Group) => boolean): Promise<Group>
+  /** Names of the server groups of a cluster, the disabled ones in brackets. */
+  cluster(name: string): Promise<string[]>
+  /** A load balancer that looks at its instances often; returns its port. */
+  balance(name: string): Promise<number>
+  /** Stops the gateway and starts another with its data; the agent goes on meanwhile. */
+  restart(): Promise<void>
+}
+
+/** The accounts of the contract's fixture; each file of tests has ports of its own. */
+function toSettings(rolesFile: string): JsonObject {
+  const first = 10_000 + 200 * randomInt(0, 45)
+  const ports = (offset: number, count: number) => `${first + offset}-${first + offset + count - 1}`
+  return {
+    header: { enabled: true },
+    auth: { 'group-membership': { service: 'file', file: { path: rolesFile } } },
+    local: {
+      accounts: [
+        {
+          name: 'dev',
+          accountType: 'default',
+          regions: [{ name: 'east', zones: ['east-a', 'east-b'] }, { name: 'west' }],
+          ports: ports(0, 150),
+        },
+        {
+          name: 'prod',
+          environment: 'default',
+          accountType: 'main',
+          permissions: { READ: ['readers', 'ops'], WRITE: ['ops'] },
+          regions: [{ name: 'east' }],
+          ports: ports(150, 50),
+        },
+      ],
+      'drain-seconds': 1,
+    },
+  }
+}
+
+const usualPlace = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
+const isOver = new Set(['SUCCEEDED', 'TERMINAL', 'CANCELED', 'STOPPED', 'FAILED_CONTINUE'])
+
+export async function startDeployments(t: TestContext): Promise<Deployments> {
+  const dataDir = createFolder('deployments')
+  const rolesFile = join(dataDir, 'roles.yml')
+  writeFileSync(rolesFile, 'users: [{username: alice, roles: [ops]}, {username: bob, roles: [readers]}]')
+  const settings = toSettings(rolesFile)
+  const start = () => runGateway(t, settings, { embedded: true, dataDir })
+  let running: RunningGateway = await start()
+  const processes = endWithTest(t, dataDir, () => running.stop())
+  t.after(() => removeFolder(dataDir))
+
+  const ask: Deployments['ask'] = async (method, path, body, user = 'alice') => {
+    const answer = await fetch(`${running.url}${path}`, {
+      method,
+      headers: { 'X-SPINNAKER-USER': user, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, body: (await answer.json()) as unknown }
+  }
+
+  async function read<T>(path: string): Promise<T> {
+    const { status, body } = await ask('GET', path)
+    assert.equal(status, 200, `${path}: ${JSON.stringify(body)}`)
+    return body as T
+  }
+
+  const submit: Deployments['submit'] = async (job, user) => {
+    const task = { application: 'shop', description: `${job['type']}`, job: [{ ...usualPlace, ...job }] }
+    const { status, body } = await ask('POST', '/tasks', task, user)
+    assert.equal(status, 200, JSON.stringify(body))
+    return String((body as { ref: string }).ref)
+      .split('/')
+      .at(-1) as string
+  }
+
+  const ends: Deployments['ends'] = async (id, status = 'SUCCEEDED', kind = 'tasks') => {
+    let latest: unknown
+    const view = await waitFor(
+      async () => {
+        const task = await read<TaskView>(`/${kind}/${id}`)
+        latest = task
+        return isOver.has(task.status) ? task : undefined
+      },
+      () => `the end of ${JSON.stringify(latest)}`,
+    )
+    assert.equal(view.status, status, JSON.stringify(view))
+    return view
+  }
+
+  const run: Deployments['run'] = async (job, status, user) => ends(await submit(job, user), status)
+
+  const group: Deployments['group'] = async (name, region = 'east') => {
+    const { status, body } = await ask('GET', `/applications/shop/serverGroups/dev/${region}/${name}`)
+    assert.ok(status === 200 || status === 404, `${name}: ${status} ${JSON.stringify(body)}`)
+    return status === 200 ? (body as Group) : undefined
+  }
+
+  await ends(
+    await submit({
+      type: 'createApplication',
+      application: { name: 'shop', email: 'team@example.test', cloudProviders: 'local' },
+    }),
+  )
+  await putImage(dataDir, '1.0.0')
+  await putImage(dataDir, '1.1.0')
+
+  return {
+    processes,
+    ask,
+    read,
+    operate: (requestId, operation) => {
+      const path = `/local/ops?clientRequestId=${requestId}`
+      const content = Buffer.from(JSON.stringify([operation]))
+      return askService(dataDir, { method: 'POST', path, type: 'application/json', content })
+    },
+    submit,
+    ends,
+    run,
+    async deploy(stack, more = {}) {
+      const view = await run(creation(stack, more))
+      return newGroupOf(view)
+    },
+    group,
+    async until(name, holds) {
+      let latest: unknown
+      return waitFor(
+        async () => {
+          const found = await group(name)
+          latest = found
+          return found !== undefined && holds(found) ? found : undefined
+        },
+        () => `${name}, which is ${JSON.stringify(latest)}`,
+      )
+    },
+    async cluster(name) {
+      const groups = await read<Group[]>(`/applications/shop/clusters/dev/${name}/serverGroups`)
+      return groups.map((each) => (each.isDisabled ? `(${each.name})` : each.name)).sort((one, other) => order(one, other))
+    },
+    async balance(name) {
+      const port = await freePort()
+      await run(balancer(name, port))
+      return port
+    },
+    async restart() {
+      await running.stop()
+      running = await start()
+    },
+  }
+}
+
+function order(one: string, other: string): number {
+  return one.replace('(', '') < other.replace('(', '') ? -1 : 1
+}
+
+export function creation(stack: string, more: JsonObject = {}): JsonObject {
+  return {
+    type: 'createServerGroup',
+    application: 'shop',
+    stack,
+    imageId: 'shop:1.0.0',
+    capacity: sized(1),
+    ...more,
+  }
+}
+
+export function balancer(name: string, port: number): JsonObject {
+  return {
+    type: 'upsertLoadBalancer',
+    name,
+    listeners: [{ externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: 8080 }],
+    healthCheck: 'HTTP:8080/health',
+    healthInterval: 0.2,
+    healthTimeout: 5,
+    healthyThreshold: 1,
+  }
+}
+
+export function sized(count: number): Group['capacity'] {
+  return { min: count, max: count, desired: count }
+}
+
+/** `min/desired/max`. */
+export function sizeOf(group: Pick<Group, 'capacity'> | undefined): string {
+  const { min, max, desired } = group?.capacity ?? sized(Number.NaN)
+  return `${min}/${desired}/${max}`
+}
+
+/** Name of the server group that a task has created. */
+export function newGroupOf({ execution }: TaskView): string {
+  const groups = execution.stages[0]?.context['deploy.server.groups'] as Record<string, string[]>
+  return Object.values(groups).flat()[0] as string
+}
+
+/** What the stages of an execution say about their failure. */
+export function errorOf({ execution }: Pick<TaskView, 'execution'>): string {
+  const errors = execution.stages.flatMap(({ context }) => {
+    const exception = context['exception'] as { details?: { errors?: string[] } } | undefined
+    return exception?.details?.errors ?? []
+  })
+  return errors.join('\n')
+}
+
+/** What an instance says about its process. */
+export function processOf(instance: InstanceView | undefined): { pid: number; phase: string } {
+  assert.ok(instance !== undefined, 'there is an instance')
+  return instance['process'] as { pid: number; phase: string }
+}
+
+/** State of the health record of a type, of each instance. */
+export function states({ instances }: Group, type: string): (string | undefined)[] {
+  return instances.map(({ health }) => health.find((record) => record.type === type)?.state).sort()
+}
+
+/** Asks a load balancer over a connection of its own. */
+export async function visit(port: number): Promise<Answer> {
+  const answer = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })
+  const body = (await answer.text()) || '{}'
+  return { status: answer.status, ...(answer.ok ? (JSON.parse(body) as Omit<Answer, 'status'>) : { group: '', id: '' }) }
+}
+
+/** A client that sends one request after the other over a kept connection, until it is stopped. */
+export function startTraffic(port: number): { stop(): Promise<Answer[]> } {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const answers: Answer[] = []
+  let goesOn = true
+  const ended = (async () => {
+    while (goesOn) {
+      answers.push(await getOnce(port, agent))
+      await sleep(5)
+    }
+    agent.destroy()
+  })()
+  return {
+    async stop() {
+      goesOn = false
+      await ended
+      return answers
+    },
+  }
+}
+
+function getOnce(port: number, agent: Agent): Promise<Answer> {
+  return new Promise((resolve) => {
+    const asked = get({ port, host: '127.0.0.1', path: '/', agent }, async (answer) => {
+      const body = await text(answer).catch(() => '')
+      const status = answer.statusCode ?? 0
+      resolve({ status, ...(status === 200 ? JSON.parse(body) : { group: body, id: '' }) })
+    })
+    asked.on('error', (error) => resolve({ status: 0, group: String(error), id: '' }))
+  })
+}
+
+async function putImage(dataDir: string, version: string): Promise<void> {
+  const folder = createFolder('image')
+  writeFileSync(join(folder, 'server.mjs'), webProgram)
+  const file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2, timeoutSeconds: 10 }\n`
+  writeFileSync(join(folder, 'fairlead-image.yml'), `${file}environment: { VERSION: '${version}' }\n`)
+  const chunks: Buffer[] = []
+  for await (const chunk of create({ cwd: folder, portable: true }, ['.'])) chunks.push(chunk as Buffer)
+  removeFolder(folder)
+  const [path, type] = [`/local/images/shop/${version}`, 'application/x-tar']
+  const { status, body } = await askService(dataDir, { method: 'PUT', path, type, content: Buffer.concat(chunks) })
+  assert.equal(status, 201, JSON.stringify(body))
+}
+
+interface ServiceRequest {
+  readonly method: string
+  readonly path: string
+  readonly type: string
+  readonly content: Buffer
+}
+
+function askService(
+  dataDir: string,
+  { method, path, type, content }: ServiceRequest,
+): Promise<{ status: number; body: unknown }> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': type, 'x-spinnaker-user': 'alice', 'content-length': content.length }
+    const socketPath = socketPathFor(dataDir, 'backends.sock')
+    const asked = request({ socketPath, path: `/clouddriver${path}`, method, headers }, async (answer) =>
+      resolve({ status: answer.statusCode ?? 0, body: JSON.parse(await text(answer)) }),
+    )
+    asked.on('error', reject).end(content)
+  })
+}
