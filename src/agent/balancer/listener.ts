@@ -287,7 +287,7 @@ function onResponseClose(this: ClientResponse): void {
 }
 
 function addressOf(socket: Socket): string {
-  return plainAddress(socket.remoteAddress ?? '')
+  return plainAddress(socket.remoteAddress)
 }
 
 function sameNetworks(a: readonly string[] | undefined, b: readonly string[] | undefined): boolean {

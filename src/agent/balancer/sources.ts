@@ -18,10 +18,16 @@ export function toSources(networks: readonly string[] | undefined): Sources {
     if (family === 0 || Number(bits) > (family === 4 ? 32 : 128)) throw new Error(`${network} is no network in CIDR notation`)
     list.addSubnet(address, Number(bits), family === 4 ? 'ipv4' : 'ipv6')
   }
-  return { allows: (address) => list.check(address, address.includes(':') ? 'ipv6' : 'ipv4') }
+  return { allows: (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') }
 }
 
-/** IPv4 addresses that arrive on an IPv6 socket are written as IPv4. */
-export function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') ? address.slice(7) : address
+/**
+ * Of the client: IPv4 on an IPv6 socket is written as IPv4, and the name of the interface is left out.
+ *
+ * @param address As a socket says it; undefined when the connection has just ended.
+ */
+export function plainAddress(address: string | undefined): string {
+  if (address === undefined) return 'unknown'
+  const [plain = ''] = address.split('%', 1)
+  return plain.startsWith('::ffff:') ? plain.slice(7) : plain
 }
