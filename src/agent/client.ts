@@ -1,6 +1,7 @@
 /** Fairlead's side of the agent: starts it, sends the desired state, follows the observed state. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { getCompileCacheDir } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -42,8 +43,8 @@ const firstPauseMs = 25
 const longestPauseMs = 1_000
 /** A start takes a moment; after this time without an agent, users are told. */
 const patienceMs = 5_000
-/** The agent keeps little that is young; its garbage would otherwise be most of its memory. */
-export const agentNodeOptions = ['--max-semi-space-size=2']
+/** Measured with 50 instances: without these and one malloc arena, the agent needs 10 MB more. */
+export const agentNodeOptions = ['--max-semi-space-size=2', '--v8-pool-size=1']
 /** The agent gets no other variable of Fairlead, whose environment may hold secrets. */
 const passedOn = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_COMPILE_CACHE']
 
@@ -234,7 +235,7 @@ function startAgent(dataDir: string, version: string, file: URL): ChildProcess {
     const child = spawn(process.execPath, [...agentNodeOptions, fileURLToPath(file), dataDir, version], {
       cwd: dataDir,
       detached: true,
-      env: Object.fromEntries(passedOn.map((name) => [name, process.env[name]])),
+      env: agentEnvironment(),
       stdio: ['ignore', output, output],
     })
     // Without a process, the next attempt follows.
@@ -243,6 +244,15 @@ function startAgent(dataDir: string, version: string, file: URL): ChildProcess {
     return child
   } finally {
     closeSync(output)
+  }
+}
+
+function agentEnvironment(): NodeJS.ProcessEnv {
+  // From sources, compiled modules also save the compiler of types.
+  const own = { MALLOC_ARENA_MAX: '1', NODE_COMPILE_CACHE: getCompileCacheDir() }
+  return {
+    ...own,
+    ...Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
   }
 }
 

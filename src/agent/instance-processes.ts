@@ -46,6 +46,7 @@ export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = 
   const { run } = owner
   const grouped = new Set(run?.controlGroup === undefined ? [] : membersOfGroup(run.controlGroup))
   const leader = run && entries.find(({ pid }) => pid === run.pid)
+  const mark = `${owner.agentMark}:${owner.instanceId}:`
   // While a group has members, the system gives its id to no other process.
   const ownsGroup = run !== undefined && (leader === undefined || leader.start === run.start)
   return entries.filter((entry) => {
@@ -53,8 +54,7 @@ export function findMembers(owner: ProcessOwner, table: ProcessTable, entries = 
     const isInGroup = ownsGroup && (entry.group === run.pid || entry.session === run.pid)
     if (isInGroup && bootOf(entry.start) === bootOf(run.start)) return true
     if (grouped.has(entry.pid)) return true
-    const mark = parseMark(table.markOf(entry))
-    return mark?.agentMark === owner.agentMark && mark.instanceId === owner.instanceId
+    return table.markOf(entry)?.startsWith(mark) ?? false
   })
 }
 

@@ -1,11 +1,21 @@
 /** Entry point of the agent's process: `main.ts DATA_DIR VERSION`. */
+import { flushCompileCache } from 'node:module'
 import { LockedError } from '../storage/file-lock.ts'
+import { giveBackMemory } from '../telemetry/memory.ts'
 import { runAgent } from './agent.ts'
 import { createAgentLog } from './log.ts'
+
+/** By then the first state has been applied. */
+const settledMs = 2000
 
 const [dataDir = '', version = ''] = process.argv.slice(2)
 const log = createAgentLog((line) => void process.stderr.write(line))
 
+setTimeout(() => {
+  // An agent that is killed would not write its compiled modules.
+  flushCompileCache()
+  giveBackMemory()
+}, settledMs).unref()
 runAgent({ dataDir, version, log }).catch((err: unknown) => {
   const isOther = err instanceof LockedError
   if (isOther) log.info({ dataDir }, 'another agent works on this data directory')

@@ -48,40 +48,44 @@ type Source = Omit<ProcessTable, 'recent'>
 
 function openLinuxSource(): Source {
   const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, 8)
-  let marks = new Map<string, string | undefined>()
+  const marks = new WeakMap<ProcessEntry, { readonly mark: string | undefined }>()
+  let known = new Map<number, ProcessEntry>()
 
+  /** Entries that have not changed are the same objects, so that little is created each time. */
   function find(pid: number): ProcessEntry | undefined {
     try {
-      return parseStat(pid, readFileSync(`/proc/${pid}/stat`, 'latin1'), bootId)
+      const entry = parseStat(pid, readFileSync(`/proc/${pid}/stat`, 'utf8'), bootId)
+      const former = known.get(pid)
+      return former !== undefined && isSame(former, entry) ? former : entry
     } catch (error) {
       return passOver(error)
     }
   }
 
   function list(): ProcessEntry[] {
-    const entries = readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .map((name) => find(Number(name)))
-      .filter((entry) => entry !== undefined)
-    const known = new Set(entries.map(keyOf))
-    marks = new Map([...marks].filter(([key]) => known.has(key)))
+    const entries: ProcessEntry[] = []
+    for (const name of readdirSync('/proc')) {
+      const entry = /^\d/.test(name) ? find(Number(name)) : undefined
+      if (entry !== undefined) entries.push(entry)
+    }
+    known = new Map(entries.map((entry) => [entry.pid, entry]))
     return entries
   }
 
   function markOf(entry: ProcessEntry): string | undefined {
-    const key = keyOf(entry)
-    if (marks.has(key)) return marks.get(key)
+    const cached = marks.get(entry)
+    if (cached !== undefined) return cached.mark
     const mark = readMark(entry.pid)
     const ageSeconds = uptime() - Number(entry.start.split('-')[1]) / ticksPerSecond
-    if (mark !== undefined || ageSeconds > settledSeconds) marks.set(key, mark)
+    if (mark !== undefined || ageSeconds > settledSeconds) marks.set(entry, { mark })
     return mark
   }
 
   return { list, find, markOf }
 }
 
-function keyOf({ pid, start }: ProcessEntry): string {
-  return `${pid} ${start}`
+function isSame(a: ProcessEntry, b: ProcessEntry): boolean {
+  return a.start === b.start && a.group === b.group && a.session === b.session && a.isZombie === b.isZombie
 }
 
 /** The boot in which a process started; empty where the system does not tell. */
@@ -91,7 +95,7 @@ export function bootOf(start: string): string {
 
 /** The name of the program, in parentheses, may contain anything. @see proc_pid_stat(5) */
 function parseStat(pid: number, stat: string, bootId: string): ProcessEntry {
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20)
   const [state = '', , group, session] = fields
   return {
     pid,
@@ -104,7 +108,7 @@ function parseStat(pid: number, stat: string, bootId: string): ProcessEntry {
 
 function readMark(pid: number): string | undefined {
   try {
-    const environment = readFileSync(`/proc/${pid}/environ`, 'latin1')
+    const environment = readFileSync(`/proc/${pid}/environ`, 'utf8')
     const mark = environment.split('\0').find((variable) => variable.startsWith(`${markName}=`))
     return mark?.slice(markName.length + 1)
   } catch (error) {
@@ -135,7 +139,7 @@ function openPortableSource(): Source {
 /** Bytes of memory that belong to a process alone or are shared without a file behind them; 0 when it has ended. */
 export function memoryOf(pid: number): number {
   try {
-    const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
     const kilobytes = (line: string) => Number(new RegExp(`^${line}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0)
     return (kilobytes('RssAnon') + kilobytes('RssShmem')) * 1024
   } catch {
@@ -166,7 +170,7 @@ function socketsOf(pid: number): string[] {
 
 function readLines(file: string): string[] {
   try {
-    return readFileSync(file, 'latin1').split('\n')
+    return readFileSync(file, 'utf8').split('\n')
   } catch {
     return []
   }

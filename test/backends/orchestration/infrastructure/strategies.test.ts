@@ -99,6 +99,14 @@ test('rolling red/black moves traffic in steps', async (t) => {
   )
 })
 
+test('rolling red/black begins without instances, however many are wanted', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000', { capacity: { min: 2, max: 2, desired: 2 } })
+  await run({ ...create, capacity: { min: 3, max: 3, desired: 3 }, strategy: 'rollingredblack' })
+  assert.deepEqual(cloud.enabled(), ['shop-main-v001'])
+  assert.deepEqual(cloud.operations[0]?.[1]?.['capacity'], { min: 0, max: 0, desired: 0 })
+})
+
 test('a failed deployment is rolled back before its stage ends', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000')

@@ -33,7 +33,7 @@ function creating(type: string, notification: string): StageType {
     monitorStep('monitorDeploy', { expectsResult: true, read: readDeployment }),
     refreshServerGroups(created),
     tagStep(created),
-    waitUpStep(created),
+    waitUpStep(created, initialSettings),
     refreshServerGroups(created, 'refreshAfterWait'),
   ]
   return {
@@ -44,6 +44,13 @@ function creating(type: string, notification: string): StageType {
     onFailureStages: failureStages,
     prepareRestart: forgetDeployment,
   }
+}
+
+const empty = { min: 0, max: 0, desired: 0 }
+
+/** The settings with the size that the server group is created with; some strategies let it grow afterwards. */
+function initialSettings({ context }: Stage): JsonObject {
+  return strategyOf(context) === 'rollingredblack' ? { ...context, capacity: empty } : context
 }
 
 /** A new start looks for its source again, and creates another server group. */
@@ -177,7 +184,7 @@ async function description(context: TaskContext): Promise<JsonObject> {
   const settings = withoutNotes(context.stage.context)
   const strategy = strategyOf(settings)
   const source = objectOf(settings['source'])
-  const capacity = strategy === 'rollingredblack' ? { min: 0, max: 0, desired: 0 } : capacityOf(settings['capacity'])
+  const capacity = capacityOf(initialSettings(context.stage)['capacity'])
   const { capacity: _snapshot, isDisabled: _disabled, ...reference } = source
   const useSource = strategy !== 'rollingredblack' && isTrue(source['useSourceCapacity'])
   return {

@@ -1,6 +1,7 @@
 /** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
-import { numberOf, objectOf, textsOf } from '../../../../json/values.ts'
+import { type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
+import type { Stage } from '../../model.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { type ServerGroupTarget, targetOf } from './cloud-context.ts'
 import { hourMs, pauseFor } from './cloud-task.ts'
@@ -24,15 +25,18 @@ export type TargetsOf = (context: TaskContext) => ServerGroupTarget[]
 
 export const itsTarget: TargetsOf = (context) => [targetOf(context)]
 
-/** Waits until as many instances as wanted are up. */
-export function waitUpStep(targets: TargetsOf = itsTarget): Step {
+/** Waits until as many instances as wanted are up. @param settingsOf What says how many are wanted */
+export function waitUpStep(
+  targets: TargetsOf = itsTarget,
+  settingsOf: (stage: Stage) => JsonObject = (stage) => stage.context,
+): Step {
   return waitStep('waitForUpInstances', 2 * hourMs, async (context) => {
     const types = healthTypesOf(context.stage.context)
     if (types?.length === 0) return undefined
     for (const target of targets(context)) {
       const group = await visibleGroup(context, target)
       if (group === undefined) return `${target.name} is not visible yet`
-      const wanted = wantedInstances(context.stage.context, group)
+      const wanted = wantedInstances(settingsOf(context.stage), group)
       const up = group.instances.filter((instance) => isUp(instance, types)).length
       if (up < wanted || group.instances.length < wanted) return `${up} of ${wanted} instances of ${target.name} are up`
     }
