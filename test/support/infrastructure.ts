@@ -1,6 +1,7 @@
 /** The embedded infrastructure with real processes, in a data directory of its own. Whatever it starts ends with the test. */
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { randomInt } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { create } from 'tar'
@@ -22,10 +23,20 @@ import { waitFor } from './wait-until.ts'
 
 /** A web program that says who it is, and can be told to be unwell. */
 const webProgram = `
+import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 const { PORT, HOST, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION } = process.env
 let isWell = true
-createServer((request, response) => {
+const isChosen = () => {
+  try {
+    return process.env.ONLY_ONE === undefined || mkdirSync(process.env.ONLY_ONE) === undefined
+  } catch {
+    return false
+  }
+}
+// With ONLY_ONE, a path, the others never listen.
+if (!isChosen()) setInterval(() => {}, 1_000_000)
+else createServer((request, response) => {
   if (request.url === '/unwell') isWell = false
   response.statusCode = request.url === '/health' && !isWell ? 503 : 200
   response.end(JSON.stringify({ group, id, version: VERSION, path: request.url }))
@@ -142,26 +153,33 @@ function toSettings(local: JsonObject): InfrastructureSettings {
   return toInfrastructureSettings(InfrastructureKeys.parse(keys), report)
 }
 
-async function putImage(
-  backends: Backends,
-  name: string,
+/** The web program as an archive, with the file that says how it runs. */
+export async function packImage(
   version: string,
   file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2 }\nenvironment: { VERSION: '${version}' }\n`,
-  query = '',
-): Promise<JsonObject> {
+): Promise<Buffer<ArrayBuffer>> {
   const folder = createFolder('image')
-  mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'server.mjs'), webProgram)
   writeFileSync(join(folder, 'fairlead-image.yml'), file)
   const chunks: Buffer[] = []
   for await (const chunk of create({ cwd: folder, gzip: true, portable: true }, ['.'])) chunks.push(chunk as Buffer)
   removeFolder(folder)
+  return Buffer.concat(chunks)
+}
+
+async function putImage(backends: Backends, name: string, version: string, file?: string, query = ''): Promise<JsonObject> {
   const answer = await fetch(`${backends.url('clouddriver')}/local/images/${name}/${version}?${query}`, {
     method: 'PUT',
-    body: Buffer.concat(chunks),
+    body: await packImage(version, file),
     headers: { 'content-type': 'application/x-tar' },
   })
   const body = (await answer.json()) as JsonObject
   assert.equal(answer.status, 201, JSON.stringify(body))
   return body
+}
+
+/** Ports that no account of another test file has. */
+export function somePorts(count: number): string {
+  const first = 10_000 + 10 * randomInt(0, 980)
+  return `${first}-${first + count - 1}`
 }

@@ -101,8 +101,9 @@ function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastruct
 const loadBalancers: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const application = pathValue(request, 'application').toLowerCase()
-  const used = new Set(balancersOf(serverGroupsOf(infrastructure, application), infrastructure))
-  return loadBalancersOf(infrastructure)
+  const all = loadBalancersOf(infrastructure)
+  const used = new Set(balancersOf(serverGroupsOf(infrastructure, application), all))
+  return all
     .filter((balancer) => used.has(balancer) || parseMoniker(balancer.name).app?.toLowerCase() === application)
     .filter(({ account }) => access.mayOnAccount(account, 'READ'))
     .sort(byName)

@@ -127,19 +127,19 @@ const clusterAtProvider: InfrastructureRoute['answer'] = (request, infrastructur
 }
 
 function viewCluster(request: FastifyRequest, groups: readonly ServerGroup[], infrastructure: Infrastructure): unknown {
-  const balancers = balancersOf(groups, infrastructure)
+  const balancers = balancersOf(groups, loadBalancersOf(infrastructure))
   return toClusterView(groups, balancers, infrastructure.context.now(), queryFlag(request, 'expand', true))
 }
 
 /** Those that the server groups name, in their account and region. */
-export function balancersOf(groups: readonly ServerGroup[], infrastructure: Infrastructure): LoadBalancer[] {
+export function balancersOf(groups: readonly ServerGroup[], balancers: readonly LoadBalancer[]): LoadBalancer[] {
   const key = (place: { account: string; region: string }, name: string) => JSON.stringify([place.account, place.region, name])
   const named = new Set(groups.flatMap((group) => group.loadBalancers.map((name) => key(group, name))))
-  return loadBalancersOf(infrastructure).filter((balancer) => named.has(key(balancer, balancer.name)))
+  return balancers.filter((balancer) => named.has(key(balancer, balancer.name)))
 }
 
 const clusterBalancers: InfrastructureRoute['answer'] = (request, infrastructure) =>
-  balancersOf(groupsAtProvider(request, infrastructure), infrastructure).map(toLoadBalancerView)
+  balancersOf(groupsAtProvider(request, infrastructure), loadBalancersOf(infrastructure)).map(toLoadBalancerView)
 
 const clusterServerGroups: InfrastructureRoute['answer'] = (request, infrastructure) => {
   const region = queryValue(request, 'region')

@@ -1,11 +1,10 @@
 /** The provider `local` with real processes. One instance serves all cases of a test, each with a cluster of its own. */
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { freePort } from '../../support/free-port.ts'
-import { startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import { somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -25,16 +24,14 @@ interface Instance extends JsonObject {
   health: { type: string; state: string }[]
 }
 
-/** Ports that no other account of another test file has. */
 function localSettings(): JsonObject {
-  const first = 10_000 + 100 * randomInt(0, 90)
   return {
     accounts: [
       {
         name: 'dev',
         environment: 'dev',
         accountType: 'default',
-        ports: `${first}-${first + 99}`,
+        ports: somePorts(100),
         regions: [{ name: 'east', zones: ['east-a', 'east-b'] }, { name: 'west' }],
       },
     ],
