@@ -38,6 +38,7 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
   const socketPath = socketPathFor(dataDir, 'agent.sock')
   let sequence = 1
   let revision = 0
+  let isStopping = false
   let control: Control | undefined
   const onChange = () => {
     sequence += 1
@@ -57,7 +58,7 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
   })
 
   function apply(state: DesiredState): boolean {
-    if (state.revision < revision) return false
+    if (state.revision < revision || isStopping) return false
     if (state.revision > revision) {
       revision = state.revision
       // First, so that no request goes to an instance that is about to be stopped.
@@ -68,6 +69,7 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
   }
 
   async function stop(): Promise<void> {
+    isStopping = true
     balancers.apply([])
     await supervisor.stop()
     end('everything is stopped')
@@ -96,7 +98,13 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
   await listen(control, socketPath)
   process.on('SIGTERM', () => end('SIGTERM'))
   process.on('SIGINT', () => end('SIGINT'))
-  const boundLog = () => rotateConsole(join(dataDir, agentLogName), maxLogBytes)
+  const boundLog = () => {
+    try {
+      rotateConsole(join(dataDir, agentLogName), maxLogBytes)
+    } catch {
+      // The disk is full: the log is empty now.
+    }
+  }
   boundLog()
   setInterval(boundLog, logCheckMs).unref()
   log.info({ pid: process.pid, version, dataDir }, 'the agent runs')

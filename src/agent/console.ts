@@ -19,8 +19,12 @@ export function rotateConsole(file: string, maxBytes: number): number {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0
   if (size <= half) return 0
   const former = statSync(`${file}.1`, { throwIfNoEntry: false })?.size ?? 0
-  copyTail(file, half)
-  truncateSync(file)
+  try {
+    copyTail(file, half)
+  } finally {
+    // On a full disk there is no copy; the space is needed all the more.
+    truncateSync(file)
+  }
   return former + size - half
 }
 

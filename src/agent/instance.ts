@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rotateConsole } from './console.ts'
-import { createGroup, joinGroup, memoryKills, removeGroup } from './control-groups.ts'
+import { createGroup, joinGroup, removeGroup } from './control-groups.ts'
 import {
   filesOf,
   type InstanceFiles,
@@ -18,20 +18,21 @@ import {
 import { endProcesses, findMembers, formatMark, isRunning, type ProcessOwner } from './instance-processes.ts'
 import type { AgentLog } from './log.ts'
 import { probe } from './probe.ts'
-import { listeningPorts, memoryOf, type ProcessEntry, type ProcessTable } from './processes.ts'
-import type {
-  DesiredInstance,
-  InstanceEvent,
-  InstancePhase,
-  ObservedInstance,
-  Probe,
-  Program,
-  ProgramLimits,
-} from './protocol.ts'
+import { listeningPorts, type ProcessEntry, type ProcessTable } from './processes.ts'
+import type { DesiredInstance, InstanceEvent, InstancePhase, ObservedInstance, Probe } from './protocol.ts'
+import {
+  describeCommand,
+  describeExcess,
+  describeMemory,
+  describeProgram,
+  describeStartFault,
+  isContentMissing,
+} from './reasons.ts'
 import { restartPauseMs, stableMs } from './restart-pause.ts'
+import { createRun, type Run, unknownEnd, wasKilledForMemory } from './run.ts'
 import { StartError, startProgram } from './start-program.ts'
 import { describeEnd, endFromShell, formatBytes, formatDuration, type ProcessEnd } from './words.ts'
-import { fillWorkspace, measureFolder, openWayTo, removeFolder } from './workspace.ts'
+import { closeWayTo, fillWorkspace, measureFolder, openWayTo, removeFolder } from './workspace.ts'
 
 export interface InstanceContext {
   readonly dataDir: string
@@ -46,23 +47,6 @@ export interface InstanceContext {
   readonly changed: () => void
 }
 
-/** A process that this agent or one before it has started. */
-interface Run {
-  readonly record: RunRecord
-  /** Resolves when the leader of the group has ended. */
-  readonly ended: Promise<ProcessEnd>
-  readonly settle: (end: ProcessEnd) => void
-  /** Only the agent that started a process learns how it ended; for others, its absence has to be noticed. */
-  readonly isAdopted: boolean
-  readonly kernelKills: number
-  readyAt: number | undefined
-  /** It was noted that more was written than the console holds. */
-  isVerbose: boolean
-  /** Why the agent has ended it. */
-  verdict: string | undefined
-}
-
-const unknownEnd: ProcessEnd = { exitCode: undefined, signal: undefined }
 const maxEvents = 20
 /** Failures in a row after which an instance that was ready is no longer. */
 const failuresUntilUnready = 3
@@ -199,6 +183,7 @@ export class Instance {
     await this.#endAll(this.#record.stopGraceMs)
     const group = this.#record.run?.controlGroup
     if (group !== undefined) removeGroup(group)
+    closeWayTo(this.#files.work)
     await removeFolder(this.#files.folder)
   }
 
@@ -230,7 +215,7 @@ export class Instance {
     }
     if (run !== undefined && isRunning(this.#context.table, run)) {
       this.#note(`Adopted process ${run.pid}, which had been started before.`)
-      return this.#createRun(run, true)
+      return createRun(run, true)
     }
     await this.#endAll(0)
     if (run === undefined) return undefined
@@ -300,7 +285,7 @@ export class Instance {
     const started = await startProgram({ program, files: this.#files, mark, keepsStatus: restart === 'once' })
     const startedAt = Date.now()
     const start = table.find(started.pid)?.start ?? ''
-    const run = this.#createRun({ id, pid: started.pid, start, startedAt, controlGroup }, false)
+    const run = createRun({ id, pid: started.pid, start, startedAt, controlGroup }, false)
     started.child.once('exit', (exitCode, endSignal) =>
       run.settle({ exitCode: exitCode ?? undefined, signal: endSignal ?? undefined }),
     )
@@ -318,12 +303,6 @@ export class Instance {
     }
     started.begin()
     return run
-  }
-
-  #createRun(record: RunRecord, isAdopted: boolean): Run {
-    const { promise: ended, resolve: settle } = Promise.withResolvers<ProcessEnd>()
-    const kernelKills = record.controlGroup === undefined ? 0 : memoryKills(record.controlGroup)
-    return { record, ended, settle, isAdopted, kernelKills, readyAt: undefined, isVerbose: false, verdict: undefined }
   }
 
   /** Resolves when no process of it is left. */
@@ -381,8 +360,7 @@ export class Instance {
     const { restart, program } = this.#desired as DesiredInstance
     this.#rotate(run, program.limits.consoleBytes)
     this.#run = undefined
-    const kernelKilled = run.record.controlGroup !== undefined && memoryKills(run.record.controlGroup) > run.kernelKills
-    const verdict = run.verdict ?? (kernelKilled ? describeMemory(this.#desired) : undefined)
+    const verdict = run.verdict ?? (wasKilledForMemory(run) ? describeMemory(this.#desired) : undefined)
     if (signal.aborted) {
       this.#end = { ...end, endedAt }
       return this.#note(verdict ?? `It was stopped: it ${describeEnd(end)}.`)
@@ -523,38 +501,4 @@ export class Instance {
 
 function leftOf(run: Run, timeLimitMs: number): number {
   return Math.min(longestTimerMs, Math.max(0, run.record.startedAt + timeLimitMs - Date.now()))
-}
-
-function isContentMissing({ code, path }: NodeJS.ErrnoException, { content }: Program): boolean {
-  return code === 'ENOENT' && content !== undefined && path === content
-}
-
-function describeStartFault(error: NodeJS.ErrnoException, program: Program): string {
-  if (error instanceof StartError) return error.message
-  if (isContentMissing(error, program)) return `The folder of its content, ${program.content}, does not exist.`
-  return `It cannot be started: ${error.message}.`
-}
-
-function describeProgram(end: ProcessEnd, run: Run, endedAt: number): string {
-  const ran = `${formatDuration(endedAt - run.record.startedAt)} after its start`
-  return `It ${describeEnd(end)}, ${ran}${run.readyAt === undefined ? ' and before it was ready' : ''}.`
-}
-
-function describeCommand(end: ProcessEnd, run: RunRecord, endedAt: number | undefined): string {
-  return `It ${describeEnd(end)}${endedAt === undefined ? '' : `, ${formatDuration(endedAt - run.startedAt)} after its start`}.`
-}
-
-function describeMemory(desired: DesiredInstance | undefined): string {
-  const limit = desired?.program.limits.memoryBytes
-  return `It needed more memory than its limit${limit === undefined ? '' : ` of ${formatBytes(limit)}`}, and the system ended it.`
-}
-
-function describeExcess(members: readonly ProcessEntry[], { processes, memoryBytes }: ProgramLimits): string | undefined {
-  if (processes !== undefined && members.length > processes) {
-    return `It had ${members.length} processes, more than its limit of ${processes}, and was ended.`
-  }
-  if (memoryBytes === undefined) return undefined
-  const bytes = members.reduce((sum, { pid }) => sum + memoryOf(pid), 0)
-  if (bytes <= memoryBytes) return undefined
-  return `It used ${formatBytes(bytes)} of memory, more than its limit of ${formatBytes(memoryBytes)}, and was ended.`
 }

@@ -9,6 +9,8 @@ import { createAgentLog } from './log.ts'
 const settledMs = 2000
 
 const [dataDir = '', version = ''] = process.argv.slice(2)
+// A full disk must not end the agent.
+process.stderr.on('error', () => {})
 const log = createAgentLog((line) => void process.stderr.write(line))
 
 setTimeout(() => {

@@ -117,9 +117,18 @@ export class Supervisor {
 
   #sweep(): void {
     this.#sweeps += 1
-    for (const instance of this.#instances.values()) instance.sweep()
+    for (const instance of this.#instances.values()) this.#sweepInstance(instance)
     if (this.#sweeps % measureEvery === 0) this.#measure()
     if (this.#sweeps % searchEvery === 0 || this.#sweeps === secondSearch) this.#endStrangers()
+  }
+
+  /** A fault of one, such as a full disk, does not reach the others. */
+  #sweepInstance(instance: Instance): void {
+    try {
+      instance.sweep()
+    } catch (err) {
+      this.#context.log.error({ err, instance: instance.id }, 'an instance cannot be looked after')
+    }
   }
 
   #measure(): void {

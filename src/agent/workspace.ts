@@ -1,5 +1,5 @@
 /** Working directories of instances: filled from a folder, measured, removed. */
-import { chmodSync, constants, lstatSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, constants, existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { cp, lchown, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Program } from './protocol.ts'
@@ -19,14 +19,15 @@ export async function fillWorkspace(folder: string, { content, user }: Pick<Prog
     chmodSync(fresh, statSync(fresh).mode | 0o700)
   }
   if (user !== undefined) await giveTo(fresh, user)
+  closeWayTo(folder)
   await removeFolder(folder)
   await rename(fresh, folder)
 }
 
+/** Folders come after what they hold: a user who owned one sooner could put a link to a file of others into the way. */
 async function giveTo(path: string, user: { readonly uid: number; readonly gid: number }): Promise<void> {
+  if ((await lstat(path)).isDirectory()) for (const name of await readdir(path)) await giveTo(join(path, name), user)
   await lchown(path, user.uid, user.gid)
-  if (!(await lstat(path)).isDirectory()) return
-  for (const name of await readdir(path)) await giveTo(join(path, name), user)
 }
 
 /** Lets other users pass through a folder and those above it, up to `top`; they still cannot list them. */
@@ -34,6 +35,11 @@ export function openWayTo(folder: string, top: string): void {
   const { mode } = statSync(folder)
   if ((mode & 0o011) !== 0o011) chmodSync(folder, mode | 0o011)
   if (folder !== top) openWayTo(dirname(folder), top)
+}
+
+/** Other programs of the same user can no longer reach the folder by its path, and so not disturb its removal. */
+export function closeWayTo(folder: string): void {
+  if (existsSync(folder)) chmodSync(dirname(folder), 0o700)
 }
 
 /** Bytes on disk of everything in a folder, links not followed. Ends early once there are more than `enough`. */

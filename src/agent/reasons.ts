@@ -1,0 +1,41 @@
+/** Why an instance is as it is, in sentences for people. */
+import type { RunRecord } from './instance-files.ts'
+import { memoryOf, type ProcessEntry } from './processes.ts'
+import type { DesiredInstance, Program, ProgramLimits } from './protocol.ts'
+import type { Run } from './run.ts'
+import { StartError } from './start-program.ts'
+import { describeEnd, formatBytes, formatDuration, type ProcessEnd } from './words.ts'
+
+export function isContentMissing({ code, path }: NodeJS.ErrnoException, { content }: Program): boolean {
+  return code === 'ENOENT' && content !== undefined && path === content
+}
+
+export function describeStartFault(error: NodeJS.ErrnoException, program: Program): string {
+  if (error instanceof StartError) return error.message
+  if (isContentMissing(error, program)) return `The folder of its content, ${program.content}, does not exist.`
+  return `It cannot be started: ${error.message}.`
+}
+
+export function describeProgram(end: ProcessEnd, run: Run, endedAt: number): string {
+  const ran = `${formatDuration(endedAt - run.record.startedAt)} after its start`
+  return `It ${describeEnd(end)}, ${ran}${run.readyAt === undefined ? ' and before it was ready' : ''}.`
+}
+
+export function describeCommand(end: ProcessEnd, run: RunRecord, endedAt: number | undefined): string {
+  return `It ${describeEnd(end)}${endedAt === undefined ? '' : `, ${formatDuration(endedAt - run.startedAt)} after its start`}.`
+}
+
+export function describeMemory(desired: DesiredInstance | undefined): string {
+  const limit = desired?.program.limits.memoryBytes
+  return `It needed more memory than its limit${limit === undefined ? '' : ` of ${formatBytes(limit)}`}, and the system ended it.`
+}
+
+export function describeExcess(members: readonly ProcessEntry[], { processes, memoryBytes }: ProgramLimits): string | undefined {
+  if (processes !== undefined && members.length > processes) {
+    return `It had ${members.length} processes, more than its limit of ${processes}, and was ended.`
+  }
+  if (memoryBytes === undefined) return undefined
+  const bytes = members.reduce((sum, { pid }) => sum + memoryOf(pid), 0)
+  if (bytes <= memoryBytes) return undefined
+  return `It used ${formatBytes(bytes)} of memory, more than its limit of ${formatBytes(memoryBytes)}, and was ended.`
+}
