@@ -36,6 +36,8 @@ import { allOperations, subjects } from './operations/all.ts'
 import { createApplicationCache } from './operations/application-cache.ts'
 import type { Platform } from './operations/platform.ts'
 import { probePaths } from './operations/resources/system.ts'
+import { routeOf } from './operations/route.ts'
+import { createFindRoute } from './operations/serving/find-route.ts'
 import { mountOperations } from './operations/serving/mount.ts'
 import { ApiDocument } from './operations/serving/openapi.ts'
 import { openPermissions } from './permissions/fiat-permissions.ts'
@@ -271,7 +273,11 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     operationIds: new Set(allOperations.map(({ id }) => id)),
     apiDocument: new ApiDocument(subjects, version),
   }
-  return { platform, methodsOf: createMethodIndex([...allOperations, ...login.routes]) }
+  return { platform, methodsOf: createMethodIndex([...operationRoutes(), ...login.routes]) }
+}
+
+function operationRoutes() {
+  return allOperations.map((operation) => ({ method: operation.method, path: routeOf(operation).path }))
 }
 
 /** Steps that every request passes before its operation, in this order. */
@@ -377,6 +383,7 @@ function createServer(parts: PortParts, serverOptions: ServerOptions): FastifyIn
     ignoreTrailingSlash: config.http.ignoreTrailingSlash,
     rootPaths: probePaths,
     steps,
+    findRoute: createFindRoute(allOperations),
     methodsOf,
     onReceived: () => metrics.requestStarted(),
     startSpan:

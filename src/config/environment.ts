@@ -21,13 +21,13 @@ interface EnvironmentFindings extends Findings {
 
 /** All variables that name a setting, as one source. */
 export function readEnvironment(env: Environment, known: KnownKey, findings: EnvironmentFindings): MapNode {
-  const shortNames = shortNamesOf(known)
+  const byShortName = shortNamesOf(known)
   let root: Node = createMap({ source: 'environment' })
   const names = Object.keys(env).sort()
   for (const name of names) {
     const text = env[name]
     if (text === undefined || name.startsWith('SPRING_APPLICATION_JSON')) continue
-    const path = shortNames.get(name) ?? (name.includes('.') ? dottedPath(name, known) : findPath(name, known))
+    const path = byShortName.get(name) ?? (name.includes('.') ? dottedPath(name, known) : findPath(name, known))
     const linked = serviceLink.test(name) && /^(?:tcp|udp|sctp):\/\//.test(text)
     if (path !== undefined && !linked) {
       root = mergeNodes(root, nest(path, text, { source: `environment variable ${name}` }))
@@ -106,10 +106,17 @@ function walk(tokens: readonly string[], at: KnownKey, path: readonly string[]):
   return walk(tokens.slice(1), at.entry, [...path, first.toLowerCase()])
 }
 
-function shortNamesOf(known: KnownKey, names = new Map<string, string[]>()): Map<string, string[]> {
+const shortNames = new WeakMap<KnownKey, ReadonlyMap<string, string[]>>()
+
+/** Variables that are named by their settings, such as FAIRLEAD_DATA_DIR, and the keys that they mean. */
+function shortNamesOf(known: KnownKey): ReadonlyMap<string, string[]> {
+  return shortNames.getOrInsertComputed(known, () => collectShortNames(known, new Map()))
+}
+
+function collectShortNames(known: KnownKey, names: Map<string, string[]>): Map<string, string[]> {
   const name = known.schema && notesOf(known.schema).env
   if (name !== undefined) names.set(name, known.path.split('.'))
-  for (const child of known.children.values()) shortNamesOf(child, names)
+  for (const child of known.children.values()) collectShortNames(child, names)
   return names
 }
 

@@ -15,8 +15,14 @@ function unwrap(schema: z.core.$ZodType): z.core.$ZodType | undefined {
   return undefined
 }
 
+const knownNotes = new WeakMap<z.core.$ZodType, SettingNotes>()
+
 /** The notes of the schema and of what it wraps; the outer ones win. */
 export function notesOf(schema: z.core.$ZodType): SettingNotes {
+  return knownNotes.getOrInsertComputed(schema, collectNotes)
+}
+
+function collectNotes(schema: z.core.$ZodType): SettingNotes {
   const inner = unwrap(schema)
   const own = (z.globalRegistry.get(schema as z.ZodType) ?? {}) as SettingNotes
   return inner === undefined ? own : { ...notesOf(inner), ...own }

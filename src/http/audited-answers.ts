@@ -13,13 +13,6 @@ import { PathTemplate, toPathValues } from './path-template.ts'
 import { RepeatedRefusals } from './repeated-refusals.ts'
 import type { AuditNote, RequestState } from './request-state.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Id of the operation that answers on this route. */
-    operation?: string
-  }
-}
-
 interface AuditedAnswersOptions {
   audit: AuditLog
   /** Refuses what cannot be recorded. */
@@ -155,7 +148,7 @@ export class AuditedAnswers {
   /** What an answer means for the log; undefined when it is not worth a record. */
   #judge(request: FastifyRequest, status: number): AuditEvent | undefined {
     const { state, method } = request
-    const login = this.#loginRoutes.get(`${method} ${request.routeOptions.url}`)
+    const login = this.#loginRoutes.get(`${method} ${state.route?.url}`)
     const note = login === undefined ? noteThatCounts(request) : state.auditNote
     const decision = decide(note, status, state.errorCode)
     const event = (kind: AuditEvent['kind'], more: Partial<AuditEvent> = {}) =>
@@ -243,8 +236,8 @@ function isSentToLogin({ state }: FastifyRequest, status: number): boolean {
 }
 
 /** Known as soon as the request has found its route, also when it is refused before the operation. */
-function operationOf({ state, routeOptions }: FastifyRequest): string | undefined {
-  return state.operation ?? routeOptions.config?.operation
+function operationOf({ state }: FastifyRequest): string | undefined {
+  return state.operation ?? state.route?.operation
 }
 
 /** A proxy may hand on what a client wrote: only an address is one, with a port or without. */

@@ -74,10 +74,12 @@ export function toPathValues(params: unknown): Record<string, string> {
 }
 
 /** Finds the methods that are offered for a path, for 405 and OPTIONS. */
-export function createMethodIndex(routes: readonly { method: string; path: string }[]): (path: string) => string[] {
+export function createMethodIndex(
+  routes: readonly { method: string; path: string | PathTemplate }[],
+): (path: string) => string[] {
   const offers = new Map<string, { pattern: RegExp; methods: Set<string> }>()
   for (const { method, path } of routes) {
-    const { pattern } = new PathTemplate(path)
+    const { pattern } = typeof path === 'string' ? new PathTemplate(path) : path
     const { methods } = offers.getOrInsertComputed(pattern.source, () => ({ pattern, methods: new Set(['OPTIONS']) }))
     methods.add(method)
     if (method === 'GET') methods.add('HEAD')

@@ -27,10 +27,10 @@ export function recordAnswer({ log, metrics, quietPaths }: AnswerRecords, reques
   logAccess(log, request, outcome, { durationMs, level: isQuiet ? 'debug' : 'info' })
 }
 
-function endSpan({ state, routeOptions }: FastifyRequest, { status }: Outcome): void {
+function endSpan({ state }: FastifyRequest, { status }: Outcome): void {
   if (state.span === undefined) return
   // A request that is rejected before its route, such as one outside of the context path, has none.
-  const route = state.operation === undefined && status === 404 ? undefined : routeOptions.url?.replaceAll(/:(\w+)/g, '{$1}')
+  const route = state.operation === undefined && status === 404 ? undefined : state.route?.url.replaceAll(/:(\w+)/g, '{$1}')
   const { operation, scheme, requestId, errorCode } = state
   state.span.end({ route, operation, status, scheme, requestId, errorCode })
 }

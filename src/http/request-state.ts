@@ -1,6 +1,7 @@
 /** State of one request: id, client, user, operation. */
 import type { FastifyRequest } from 'fastify'
 import type { RequestSpan } from '../telemetry/tracing.ts'
+import type { Route } from './route.ts'
 
 /** The port that a request came in on: the main one, the one for client certificates, or the extra one without TLS. */
 export type ListenerKind = 'main' | 'api' | 'legacy'
@@ -48,6 +49,8 @@ export interface RequestState {
   readonly listener: ListenerKind
   /** Path without query and without the context path, as it stood in the request line. */
   readonly path: string
+  /** Undefined for a path or a method that does not exist. */
+  readonly route: Route | undefined
   /** Client address, after trusted proxies. */
   readonly clientAddress: string
   /** `https` when the browser's connection is TLS, here or at a trusted proxy. */

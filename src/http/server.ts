@@ -20,6 +20,7 @@ import { type OriginSettings, originOf } from './origin.ts'
 import type { Site } from './page.ts'
 import type { RequestState, RequestStep } from './request-state.ts'
 import { readTarget } from './request-target.ts'
+import { anyPath, type FindRoute, maxParamLength, type Route } from './route.ts'
 
 const clientGone = 499
 
@@ -44,6 +45,8 @@ interface HttpServerOptions {
   onError: (request: FastifyRequest, error: GatewayError) => void
   /** Begins the span of a request, where traces are on. */
   startSpan?: ((request: FastifyRequest) => RequestSpan | undefined) | undefined
+  /** Finds operations; they are served on `anyPath`. */
+  findRoute: FindRoute
   /** Methods that exist for a path, for 405 and OPTIONS. */
   methodsOf: (path: string) => string[]
 }
@@ -61,7 +64,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     serverFactory,
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    routerOptions: { maxParamLength: 8192 },
+    routerOptions: { maxParamLength },
     exposeHeadRoutes: false,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -76,7 +79,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       return (inner ?? '/') + query
     },
     frameworkErrors: (error, request, reply) => {
-      request.state = createState(request, options.origin)
+      request.state = createState(request, undefined, options)
       void sendError(request, reply, error)
     },
     // Connections are looked after by the one that adopted the server.
@@ -89,7 +92,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   server.addContentTypeParser('*', (_request, _payload, done) => done(null))
 
   server.addHook('onRequest', async (request, reply) => {
-    request.state = createState(request, options.origin)
+    request.state = createState(request, routeTo(request, options), options)
     options.onReceived()
     const span = options.startSpan?.(request)
     if (span !== undefined) request.state.span = span
@@ -109,7 +112,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
       if (reply.sent) return reply
     }
     // Before the framework reads the body, which is not needed.
-    if (request.is404) throw notOffered(request, options.methodsOf(request.state.path))
+    if (request.state.route === undefined) throw notOffered(request, options.methodsOf(request.state.path))
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
     for (const [name, value] of Object.entries(commonHeaders(request, options.echoedHeaders))) {
@@ -119,7 +122,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   })
   server.setErrorHandler(async (thrown, request, reply) => {
     // A method that the router has never heard of passes no step.
-    request.state ??= createState(request, options.origin)
+    request.state ??= createState(request, undefined, options)
     const gone = reply.raw.destroyed
     const error = await sendError(request, reply, thrown)
     // A failure after the client has left is no failure.
@@ -166,14 +169,24 @@ function innerPath(path: string, contextPath: string, { ignoreTrailingSlash, roo
   return rootPaths.has(atRoot) ? atRoot : undefined
 }
 
-function createState(request: FastifyRequest, settings: OriginSettings): RequestState {
+/** What the framework has found, or for operations the finder. */
+function routeTo(request: FastifyRequest, { findRoute }: HttpServerOptions): Route | undefined {
+  const { url } = request.routeOptions
+  if (url !== anyPath) return url === undefined ? undefined : { url, cost: 0 }
+  const found = findRoute(request.method, request.url)
+  if (found !== undefined) request.params = found.params
+  return found?.route
+}
+
+function createState(request: FastifyRequest, route: Route | undefined, { origin }: HttpServerOptions): RequestState {
   const { path } = splitUrl(request.url)
   return {
-    ...originOf(request.raw, settings),
+    ...originOf(request.raw, origin),
     requestId: request.id,
     receivedAtMs: performance.now(),
     listener: listenerOf(request.raw),
     path,
+    route,
     user: undefined,
     application: undefined,
     applicationSegment: /^\/applications\/([^/]+)/.exec(path)?.[1],

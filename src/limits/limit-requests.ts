@@ -8,13 +8,6 @@ import { type CallerIdentity, createCallerIndex, identifyCaller, type LimitedCal
 import { noRunTimeLimits, type RunTimeLimits, type RunTimeLimitsReader } from './run-time-limits.ts'
 import type { RateLimitSettings } from './settings.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** As how many requests one counts; 0, and routes that do not say, are never limited. */
-    cost?: number
-  }
-}
-
 interface LimitSurroundings {
   counters: Counters
   /** Where limits may be changed while the gateway runs. */
@@ -96,7 +89,7 @@ export function limitRequests(settings: RateLimitSettings, surroundings: LimitSu
   return {
     name: 'limitRequests',
     run(request) {
-      const cost = request.routeOptions.config?.cost ?? 0
+      const cost = request.state.route?.cost ?? 0
       if (cost === 0) return
       const identified = identifyCaller(request)
       const runTime = runTimeLimits?.of(identified.names) ?? noRunTimeLimits

@@ -8,6 +8,7 @@ import type { QueryValue } from '../../http/encode-path.ts'
 import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
 import { toPathValues } from '../../http/path-template.ts'
 import { type BodyBounds, bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../../http/read-body.ts'
+import { anyPath } from '../../http/route.ts'
 import { formatJson, isRawNumber, JsonScan } from '../../json/json.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
 import { identityOf } from '../../upstreams/identity.ts'
@@ -28,7 +29,7 @@ interface MountSettings {
   echoedHeaders: EchoedHeaders
 }
 
-/** Adds a route for every operation, and HEAD for every GET. */
+/** Answers every operation, and HEAD for every GET. */
 export function mountOperations(
   server: FastifyInstance,
   operations: readonly Operation[],
@@ -36,24 +37,38 @@ export function mountOperations(
   settings: MountSettings,
 ): void {
   const guard = new Guard(platform)
-  const own = new Set(operations.filter(({ method }) => method === 'HEAD').map((operation) => routeOf(operation).path.route))
-  for (const operation of operations) {
-    const { forward, path } = routeOf(operation)
-    const url = path.route
-    const rules = createQueryRules(operation.query)
-    const form = answerFormOf(operation.answer)
-    const handler = (request: FastifyRequest, reply: FastifyReply) =>
-      answer({ operation, forward, rules, form, request, reply, platform, settings, guard })
-    const method = operation.method === 'GET' && !own.has(url) ? ['GET', 'HEAD'] : operation.method
-    server.route({ method, url, handler, config: { cost: operation.cost ?? 1, operation: operation.id } })
-  }
+  const byId = new Map(operations.map((operation) => [operation.id, operation]))
+  server.route({
+    method: [...new Set([...operations.map(({ method }) => method), 'HEAD'])],
+    url: anyPath,
+    handler: (request, reply) => {
+      const operation = byId.get(request.state.route?.operation ?? '')
+      if (operation === undefined) throw new Error(`no operation for ${request.method} ${request.state.path}`)
+      return answer({ ...declarationsOf(operation), request, reply, platform, settings, guard })
+    },
+  })
 }
 
-interface Exchange {
-  operation: Operation
-  forward: ForwardedCall | undefined
-  rules: readonly QueryRule[]
-  form: AnswerForm
+/** What an operation declares, worked out when it is first asked for. */
+interface Declarations {
+  readonly operation: Operation
+  readonly forward: ForwardedCall | undefined
+  readonly rules: readonly QueryRule[]
+  readonly form: AnswerForm
+}
+
+const declarations = new WeakMap<Operation, Declarations>()
+
+function declarationsOf(operation: Operation): Declarations {
+  return declarations.getOrInsertComputed(operation, () => ({
+    operation,
+    forward: routeOf(operation).forward,
+    rules: createQueryRules(operation.query),
+    form: answerFormOf(operation.answer),
+  }))
+}
+
+interface Exchange extends Declarations {
   request: FastifyRequest
   reply: FastifyReply
   platform: Platform

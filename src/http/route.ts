@@ -1,0 +1,19 @@
+/** What a request is for, known as soon as it has arrived, also when it is refused. */
+
+export interface Route {
+  /** As routers write it: `/applications/:application`. */
+  readonly url: string
+  /** Id of the operation; undefined for what a login method serves. */
+  readonly operation?: string
+  /** As how many requests one counts for the rate limit; 0 is never limited. */
+  readonly cost: number
+}
+
+/** @param url Path, below the context path, and query. @throws {GatewayError} BAD_ARGUMENT for an overlong value in the path */
+export type FindRoute = (method: string, url: string) => { route: Route; params: unknown } | undefined
+
+/** The one route that the framework has for all operations: its own routes are made anew, at length, for each server. */
+export const anyPath = '/*'
+
+/** In characters, of one value in a path; longer ones are refused. */
+export const maxParamLength = 8192
