@@ -23,6 +23,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
       worker: 'src/backends/worker.ts',
       'yaml-worker': 'src/http/yaml-worker.ts',
       agent: 'src/agent/main.ts',
+      builder: 'src/backends/bakery/builder.ts',
     },
     outdir: outDir,
     bundle: true,
@@ -45,7 +46,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
 }
 
 /** What the bundle has in the same place as the sources; any other file beside a source would be missing. */
-const sharedAddresses = ["'./worker.js'", "'./yaml-worker.js'", "'./agent.js'", "'../package.json'", "'../'"]
+const sharedAddresses = ["'./worker.js'", "'./yaml-worker.js'", "'./agent.js'", "'./builder.js'", "'../package.json'", "'../'"]
 
 function checkAddresses(metafile: Metafile): void {
   const address = /new URL\([^)]*import\.meta\.url\)|import\.meta\.(dirname|filename)/g

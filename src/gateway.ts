@@ -418,7 +418,7 @@ interface EmbeddingOptions extends Pick<GatewayOptions, 'config' | 'log' | 'vers
 function embedServices({ config, log, version, workerFile, services, socketPath }: EmbeddingOptions): Embedded | undefined {
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
-  const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, infrastructure, limits } = config.backends
+  const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, infrastructure, bakery, outside, limits } = config.backends
   // Without logins there are no permission checks, here as in the gateway.
   const authorization = services.fiat !== undefined && !config.login.anonymous
   const { maxBytes, maxValues } = config.http.bodies.known
@@ -430,6 +430,8 @@ function embedServices({ config, log, version, workerFile, services, socketPath 
     authorization,
     permissions,
     infrastructure,
+    bakery,
+    outside,
     bodies,
     limits,
     version,

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import type { EngineState } from '../telemetry/metrics.ts'
 import { fromHeaderText } from '../upstreams/header-text.ts'
 import type { EmbeddableService, ServiceName } from '../upstreams/services.ts'
+import type { BakerySettings } from './bakery/template.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import type { PipelineLimits } from './limits.ts'
 import type { OutsideSettings } from './outside/settings.ts'
@@ -72,6 +73,8 @@ export interface BackendSettings {
   readonly permissions?: PermissionServiceSettings
   /** Accounts that can be deployed to. Default: none. */
   readonly infrastructure?: InfrastructureSettings
+  /** Bakes, and whether users may run commands on this machine. Default: they may not. */
+  readonly bakery?: BakerySettings
   /** Of the package. */
   readonly version?: string
 }

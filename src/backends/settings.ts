@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { SettingsReport } from '../setting.ts'
 import type { BackendSettings } from './backend.ts'
+import type { BakerySettings } from './bakery/template.ts'
 import type { InfrastructureSettings } from './infrastructure/settings.ts'
 import { PipelineLimitKeys, toPipelineLimits } from './limits.ts'
 import { OutsideKeys, toOutsideSettings } from './outside/settings.ts'
@@ -42,6 +43,7 @@ export interface EmbeddedSettings extends BackendSettings {
   permissions?: PermissionServiceSettings
   /** Undefined where it is not embedded. */
   infrastructure?: InfrastructureSettings
+  bakery?: BakerySettings
 }
 
 /** @param cwd The directory that a relative `data.dir` starts from. */

@@ -1,8 +1,10 @@
 /** The whole configuration: found, read, checked at once, and distributed by capability. Documented in `loadConfig`. */
 
+import { isIPv4 } from 'node:net'
 import { homedir } from 'node:os'
 import type { z } from 'zod'
 import { AuditKeys, type AuditSettings, toAuditSettings } from '../audit/settings.ts'
+import { BakeryKeys, toBakerySettings } from '../backends/bakery/settings.ts'
 import { InfrastructureKeys, toInfrastructureSettings } from '../backends/infrastructure/settings.ts'
 import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
 import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
@@ -97,6 +99,7 @@ export const settingGroups = {
   'Embedded back ends': BackendKeys,
   'Embedded permission service': PermissionServiceKeys,
   'Embedded infrastructure': InfrastructureKeys,
+  'Embedded bakery': BakeryKeys,
   'Log, health and traces': TelemetryKeys,
   'Audit log': AuditKeys,
   'Choice of files': SourceKeys,
@@ -281,6 +284,10 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   } else if (report.isSet('local')) {
     report.notice('Passed over, since clouddriver is not embedded: local.')
   }
+  backends.bakery = toBakerySettings(bindKeys(BakeryKeys, context), report, {
+    isPrivate: upstreams.standalone && isLoopback(http.address),
+    dataDir: backends.dataDir,
+  })
   return {
     upstreams,
     http,
@@ -300,6 +307,11 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
       sharesRedis: redis !== undefined,
     }),
   }
+}
+
+/** Only programs of this machine can connect. */
+function isLoopback(address: string): boolean {
+  return address === 'localhost' || address === '::1' || (isIPv4(address) && address.startsWith('127.'))
 }
 
 function createReport({ root, problems }: BindContext, notices: string[]): SettingsReport {

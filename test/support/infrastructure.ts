@@ -8,6 +8,8 @@ import { create } from 'tar'
 import { openAgent } from '../../src/agent/client.ts'
 import type { ProcessEntry } from '../../src/agent/processes.ts'
 import type { Backend, CallService, ServiceAnswer } from '../../src/backends/backend.ts'
+import { BakeryKeys, toBakerySettings } from '../../src/backends/bakery/settings.ts'
+import type { BakerySettings } from '../../src/backends/bakery/template.ts'
 import { createInfrastructureBackend } from '../../src/backends/infrastructure/infrastructure.ts'
 import {
   InfrastructureKeys,
@@ -65,6 +67,8 @@ export interface TestInfrastructure {
 export interface InfrastructureOptions {
   /** Settings below `local`. */
   readonly local?: JsonObject
+  /** Settings of the bakery, below `bakery`. */
+  readonly bakery?: JsonObject
   readonly dataDir?: string
   readonly others?: CallService
   readonly now?: () => number
@@ -81,6 +85,7 @@ export async function startInfrastructure(t: TestContext, options: Infrastructur
     ...(options.now !== undefined && { now: options.now }),
     settings: {
       infrastructure: toSettings(options.local ?? {}),
+      bakery: toTestBakery(options.bakery ?? {}, dataDir),
       version: '0.0.0-test',
       authorization: options.authorization === true,
     },
@@ -151,6 +156,13 @@ function toSettings(local: JsonObject): InfrastructureSettings {
     isSet: () => false,
   }
   return toInfrastructureSettings(InfrastructureKeys.parse(keys), report)
+}
+
+/** As of a standalone instance that listens on loopback. */
+function toTestBakery(given: JsonObject, dataDir: string): BakerySettings {
+  const keys = Object.fromEntries(Object.entries(given).map(([key, value]) => [`bakery.${key}`, value]))
+  const report = { problem: (key: string, message: string) => assert.fail(`${key}: ${message}`) }
+  return toBakerySettings(BakeryKeys.parse(keys), report, { isPrivate: true, dataDir })
 }
 
 /** The web program as an archive, with the file that says how it runs. */

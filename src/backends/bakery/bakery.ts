@@ -1,9 +1,13 @@
-/** The embedded bakery: its contract for an installation without image builder and manifest renderer. */
+/** The embedded bakery: image bakes of the provider `local`, as the bakery contract has them. It has no manifest renderer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { fieldOf, textOf } from '../../json/values.ts'
-import { type Backend, BackendError } from '../backend.ts'
+import { fieldOf, type JsonObject, textOf, textsOf } from '../../json/values.ts'
+import { type Backend, type BackendContext, BackendError, callerOf, type OpenBackend } from '../backend.ts'
+import { type Bake, bakeMigrations } from './bake-store.ts'
+import { Bakes, type BakeTimes, bakeTimes } from './bakes.ts'
+import { describeRefusal } from './settings.ts'
+import type { BakerySettings, BakeTemplate } from './template.ts'
 
-const defaultProvider = 'aws'
+const provider = 'local'
 
 /** Field of the request that must hold the input, by manifest type. */
 const manifestInputs: Record<string, string> = {
@@ -16,70 +20,183 @@ const manifestInputs: Record<string, string> = {
   CF: 'manifestTemplate',
 }
 
-export const bakeryBackend: Backend = {
-  service: 'rosco',
-  migrations: [],
-  open: () => ({
+export const bakeryBackend: Backend = createBakeryBackend()
+
+/** Images are deployed by the embedded infrastructure only, so without it there are no bakes. */
+export function createBakeryBackend(times: BakeTimes = bakeTimes): Backend {
+  return {
+    service: 'rosco',
+    migrations: bakeMigrations,
+    open(context) {
+      const { bakery, infrastructure } = context.settings
+      const local = context.isEmbedded('clouddriver') ? infrastructure?.local : undefined
+      const bakes = bakery && local && new Bakes({ context, settings: bakery, local, times })
+      return openBakery(context, bakes)
+    },
+  }
+}
+
+function openBakery({ settings: { bakery } }: BackendContext, bakes: Bakes | undefined): OpenBackend {
+  const templates = bakes !== undefined && bakery?.allowsCommands === true ? bakery.templates : []
+  return {
     routes(app) {
-      mountOptions(app)
-      mountImageBakes(app)
+      mountOptions(app, templates)
+      mountBakes(app, bakery, bakes)
       app.post('/api/v2/manifest/bake/:type', refuseManifest)
       app.get('/installedPlugins', () => [])
     },
-  }),
+    start: () => bakes?.start(),
+    close: () => bakes?.close(),
+  }
 }
 
-/** No provider is enabled, so no base image exists. These 404s have a body of their own (docs/contracts/bakery.md#options). */
-function mountOptions(app: FastifyInstance): void {
-  app.get('/bakeOptions', () => [])
-  app.get('/bakeOptions/:provider', (request, reply) =>
-    optionsMissing(reply, 'bake.options.not.found', `Bake options for ${pathValue(request, 'provider')} are not enabled.`),
-  )
-  app.get('/bakeOptions/:provider/baseImages/:image', (request, reply) =>
-    optionsMissing(
-      reply,
-      'images.not.found',
-      `Base image ${pathValue(request, 'image')} is not known for ${pathValue(request, 'provider')}; there are none.`,
-    ),
-  )
+/** Templates are base images. These 404s have a body of their own (docs/contracts/bakery.md#options). */
+function mountOptions(app: FastifyInstance, templates: readonly BakeTemplate[]): void {
+  const baseImages = templates.map(toBaseImage)
+  app.get('/bakeOptions', () => (baseImages.length === 0 ? [] : [{ cloudProvider: provider, baseImages }]))
+  app.get('/bakeOptions/:provider', (request, reply) => {
+    const asked = pathValue(request, 'provider')
+    if (asked === provider && baseImages.length > 0) return { cloudProvider: provider, baseImages }
+    return optionsMissing(reply, 'bake.options.not.found', `Bake options for ${asked} are not enabled.`)
+  })
+  app.get('/bakeOptions/:provider/baseImages/:image', (request, reply) => {
+    const [asked, id] = [pathValue(request, 'provider'), pathValue(request, 'image')]
+    const known = asked === provider ? baseImages : []
+    const ids = known.map((image) => image['id']).join(', ')
+    return (
+      known.find((image) => image['id'] === id) ??
+      optionsMissing(
+        reply,
+        'images.not.found',
+        `Base image ${id} is not known for ${asked}; there ${ids === '' ? 'are none' : `are ${ids}`}.`,
+      )
+    )
+  })
+}
+
+function toBaseImage({ id, description, details }: BakeTemplate): JsonObject {
+  const shortDescription = description || id
+  return { id, shortDescription, detailedDescription: details || shortDescription, packageType: 'DEB', osType: 'linux' }
 }
 
 function optionsMissing(reply: FastifyReply, error: string, message: string): FastifyReply {
   return reply.code(404).send({ error, status: 'NOT_FOUND', messages: [message] })
 }
 
-/**
- * No bake was ever started. Unknown bakes are 400 except for logs: an orchestrator reads 404 as "keep polling"
- * (docs/contracts/bakery.md#bakes).
- */
-function mountImageBakes(app: FastifyInstance): void {
-  app.post('/api/v1/:region/bake', refuseProvider)
-  app.delete('/api/v1/:region/bake', refuseProvider)
-  app.get('/api/v1/:region/status/:id', refuse(400, 'There is no bake with status id'))
-  app.get('/api/v1/:region/bake/:id', refuse(400, 'There are no details of a bake with id'))
-  app.get('/api/v1/:region/cancel/:id', refuse(400, 'There is no incomplete bake with status id'))
-  app.get('/api/v1/:region/logs/:id', refuse(404, 'There are no logs of a bake with status id'))
-  app.get('/api/v1/:region/logs/image/:id', refuse(404, 'There are no logs of a bake that made the image'))
-  app.post('/api/v1/bakes/delete-requests', (_request, reply) => reply.code(200).send())
-  app.get('/status/instance', () => idle)
-  app.get('/status/all', () => ({ instance: 'embedded', instances: { embedded: idle } }))
-}
-
-const idle = { status: 'IDLE', bakes: [] }
-
-function refuseProvider(request: FastifyRequest): never {
-  const provider = textOf(fieldOf(request.body, 'cloud_provider_type')) ?? defaultProvider
-  throw new BackendError(
-    400,
-    `Images for the cloud provider "${provider}" cannot be baked here: no builder is configured. ` +
-      'Connect a bakery (services.rosco.baseUrl) that has one.',
-  )
-}
-
-function refuse(status: number, what: string): (request: FastifyRequest) => never {
-  return (request) => {
-    throw new BackendError(status, `${what} ${pathValue(request, 'id')}.`)
+/** Unknown bakes are 400 except for logs: an orchestrator reads 404 as "keep polling" (docs/contracts/bakery.md#bakes). */
+function mountBakes(app: FastifyInstance, settings: BakerySettings | undefined, bakes: Bakes | undefined): void {
+  const bakesFor = (request: FastifyRequest): Bakes => checkProvider(request, settings, bakes)
+  const require = (request: FastifyRequest, status: number, what: string): Bake => {
+    const bake = bakes?.store.get(pathValue(request, 'id'))
+    if (bake === undefined) throw new BackendError(status, `${what} ${pathValue(request, 'id')}.`)
+    return bake
   }
+
+  app.post('/api/v1/:region/bake', async (request) => {
+    const bake = await bakesFor(request).request({
+      region: pathValue(request, 'region'),
+      body: request.body,
+      user: callerOf(request).user ?? 'anonymous',
+      execution: textOf(callerOf(request).identity['x-spinnaker-execution-id']),
+      isRebake: ['1', 'true'].includes(String(fieldOf({ ...(request.query as object) }, 'rebake'))),
+    })
+    return toStatus(bake)
+  })
+  app.delete('/api/v1/:region/bake', async (request, reply) => {
+    const removed = await bakesFor(request).remove({
+      region: pathValue(request, 'region'),
+      body: request.body,
+      user: callerOf(request).user ?? 'anonymous',
+    })
+    if (removed === undefined) throw new BackendError(400, 'There is no bake for this request.')
+    return reply.type('text/plain').send(`Deleted the bake with key ${removed.key} and id ${removed.id}.`)
+  })
+  app.get('/api/v1/:region/status/:id', (request) => toStatus(require(request, 400, 'There is no bake with status id')))
+  app.get('/api/v1/:region/bake/:id', (request) => {
+    const bake = require(request, 400, 'There are no details of a bake with id')
+    if (bake.state === 'COMPLETED') return toDetails(bake, pathValue(request, 'region'))
+    throw new BackendError(400, `There are no details of a bake with id ${bake.id}: it ${describeState(bake)}.`)
+  })
+  app.get('/api/v1/:region/cancel/:id', async (request, reply) => {
+    const { id } = require(request, 400, 'There is no incomplete bake with status id')
+    await bakes?.cancel(id)
+    return reply.type('text/plain').send(`Cancelled the bake with status id ${id}.`)
+  })
+  app.get('/api/v1/:region/logs/:id', async (request) =>
+    logOf(bakes, require(request, 404, 'There are no logs of a bake with status id')),
+  )
+  app.get('/api/v1/:region/logs/image/:id', async (request) => {
+    const id = pathValue(request, 'id')
+    const bake = bakes?.store.ofImage(id)
+    if (bake === undefined) throw new BackendError(404, `There are no logs of a bake that made the image ${id}.`)
+    return logOf(bakes, bake)
+  })
+  app.post('/api/v1/bakes/delete-requests', async (request, reply) => {
+    for (const id of textsOf(fieldOf(request.body, 'pipelineExecutionIds'))) await bakes?.removeOfExecution(id)
+    return reply.code(200).send()
+  })
+  app.get('/status/instance', () => toActivity(bakes))
+  app.get('/status/all', () => ({ instance: 'embedded', instances: { embedded: toActivity(bakes) } }))
+}
+
+/** @throws {BackendError} 400 naming the provider, or the setting that enables it */
+function checkProvider(request: FastifyRequest, settings: BakerySettings | undefined, bakes: Bakes | undefined): Bakes {
+  const asked = textOf(fieldOf(request.body, 'cloud_provider_type')) ?? settings?.defaultProvider ?? provider
+  if (asked !== provider) {
+    throw new BackendError(
+      400,
+      `Images for the cloud provider "${asked}" cannot be baked here: the embedded bakery knows "${provider}" only. ` +
+        'Connect a bakery (services.rosco.baseUrl) that has a builder for it.',
+    )
+  }
+  if (bakes === undefined) {
+    throw new BackendError(
+      400,
+      `Images for "${provider}" need the embedded infrastructure: no services.clouddriver.baseUrl, and local.enabled.`,
+    )
+  }
+  if (settings?.allowsCommands !== true) throw new BackendError(400, describeRefusal('The bake'))
+  return bakes
+}
+
+/** @see docs/contracts/bakery.md#bakes */
+function toStatus({ id, state }: Bake): JsonObject {
+  const result = state === 'RUNNING' ? null : state === 'COMPLETED' ? 'SUCCESS' : 'FAILURE'
+  return { id, state, result, resource_id: id }
+}
+
+function describeState({ state }: Bake): string {
+  return state === 'RUNNING' ? 'still runs' : 'failed'
+}
+
+function toDetails({ id, image, imageName, request }: Bake, region: string): JsonObject {
+  const { base_ami, build_info_url = null, build_number = null } = request
+  return {
+    id,
+    ami: image,
+    image_name: imageName,
+    ...(base_ami !== undefined && { base_ami }),
+    artifact: {
+      type: `${provider}/image`,
+      name: imageName,
+      version: image?.slice(image.lastIndexOf(':') + 1),
+      location: region,
+      reference: image,
+      metadata: { build_info_url, build_number },
+      uuid: id,
+    },
+  }
+}
+
+async function logOf(bakes: Bakes | undefined, bake: Bake): Promise<JsonObject> {
+  const logsContent = await bakes?.log(bake)
+  if (logsContent === undefined || logsContent === '') throw new BackendError(404, `The bake ${bake.id} has logged nothing yet.`)
+  return { logsContent }
+}
+
+function toActivity(bakes: Bakes | undefined): JsonObject {
+  const running = bakes?.store.running() ?? []
+  return { status: running.length > 0 ? 'RUNNING' : 'IDLE', bakes: running.map(toStatus) }
 }
 
 /** Says what is wrong with the request first, so that it is right by the time a renderer is there. */

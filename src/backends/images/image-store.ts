@@ -57,6 +57,8 @@ export interface ImageStoreOptions {
   readonly dataDir: string
   readonly now: () => number
   readonly bounds: UnpackBounds
+  /** Another store of the same directory may be filling folders. */
+  readonly keepsUnfinished?: boolean
 }
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
@@ -90,10 +92,10 @@ export function parseImageId(id: string): { name: string; version: string } | un
   return mark > 0 && namePattern.test(name) && versionPattern.test(version) ? { name, version } : undefined
 }
 
-export function openImageStore({ db, dataDir, now, bounds }: ImageStoreOptions): ImageStore {
+export function openImageStore({ db, dataDir, now, bounds, keepsUnfinished }: ImageStoreOptions): ImageStore {
   const root = join(dataDir, 'images')
   openPrivateFolder(root)
-  clearUnfinished(root)
+  if (!keepsUnfinished) clearUnfinished(root)
   const statements = {
     all: db.prepare('SELECT document FROM infrastructure_images ORDER BY created_ms DESC, name, version DESC'),
     get: db.prepare('SELECT document FROM infrastructure_images WHERE name = ? AND version = ?'),

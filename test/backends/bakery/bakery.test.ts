@@ -30,7 +30,7 @@ test("bakery-scenario 4: options of a disabled provider are missing, in the orch
 const answers: [scenario: number, method: string, path: string, body: unknown, status: number, says: RegExp][] = [
   [17, 'POST', '/api/v1/global/bake', { package: 'app', cloud_provider_type: 'gce' }, 400, /"gce"/],
   [17, 'POST', '/api/v1/global/bake?rebake=1', { cloud_provider_type: 'zzz' }, 400, /"zzz"/],
-  [18, 'POST', '/api/v1/global/bake', {}, 400, /"aws"/],
+  [18, 'POST', '/api/v1/global/bake', {}, 400, /"local"/],
   [20, 'GET', '/api/v1/global/logs/unknown', undefined, 404, /unknown/],
   [20, 'GET', '/api/v1/global/logs/image/unknown', undefined, 404, /unknown/],
   [21, 'GET', '/api/v1/global/status/unknown', undefined, 400, /unknown/],

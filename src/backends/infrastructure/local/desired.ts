@@ -149,6 +149,8 @@ export interface LocalJob {
   readonly instanceType: string
   readonly labels: JsonObject
   readonly end: JobEnd | undefined
+  /** The bakery's: it takes the result, and no list of jobs has it. */
+  readonly isBuild?: boolean
   /** Its process is to be stopped, and the job forgotten: the first desired state without it. */
   readonly leavingRevision: number | undefined
 }

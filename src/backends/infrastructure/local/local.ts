@@ -11,7 +11,8 @@ import { imageMigrations, openImageStore } from '../../images/image-store.ts'
 import type { Account, Job } from '../model.ts'
 import type { Provider } from '../provider.ts'
 import type { LocalAccountSettings, LocalSettings } from '../settings.ts'
-import { Desired, desiredMigrations, type LocalGroup, placeKey } from './desired.ts'
+import { buildRoutes } from './builds.ts'
+import { Desired, desiredMigrations, type LocalGroup, type LocalJob, placeKey } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
 import { toNetworkViews, toSubnetViews } from './machine.ts'
@@ -106,7 +107,7 @@ export function openLocalProvider(
     },
     async console(account, region, id) {
       const owner = desired.get('instances', id) ?? desired.get('jobs', id)
-      if (owner?.account !== account || owner.region !== region) return undefined
+      if (owner?.account !== account || owner.region !== region || ('isBuild' in owner && owner.isBuild)) return undefined
       return (await agent.console(id, consoleBytes)) ?? ''
     },
     jobs: () => [...desired.all('jobs')].filter(isKept).map((job) => toJob(job, reconciler)),
@@ -134,14 +135,17 @@ export function openLocalProvider(
       const group = desired.groupAt(account, region, name)
       return group?.activities.map((activity) => toActivityView(activity, group))
     },
-    routes: (app) => imageRoutes(app, { context, images, desired, settings }),
+    routes(app) {
+      imageRoutes(app, { context, images, desired, settings })
+      buildRoutes(app, { agent, dataDir, parts })
+    },
     start: () => reconciler.start(),
     close: () => reconciler.close(),
   }
 }
 
-function isKept({ leavingRevision }: { leavingRevision: number | undefined }): boolean {
-  return leavingRevision === undefined
+function isKept({ leavingRevision, isBuild }: LocalJob): boolean {
+  return leavingRevision === undefined && isBuild !== true
 }
 
 function groupsByBalancer(desired: Desired): Map<string, LocalGroup[]> {

@@ -2,6 +2,7 @@
 import type { ProgramLimits } from '../../../agent/protocol.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import type { ImageFile } from '../../images/image-file.ts'
+import { looksSecret, mask } from '../../secret-names.ts'
 import type { LocalInstanceType } from '../settings.ts'
 
 export interface GroupProgram {
@@ -30,14 +31,6 @@ export interface ProgramOverrides {
   readonly ready?: ImageFile['ready'] | undefined
   readonly limits?: ImageFile['limits'] | undefined
   readonly stopSeconds?: number | undefined
-}
-
-export const mask = '******'
-
-const secretName = /pass(?:word|wd|phrase)?|secret|token|credential|private|api_?key|access_?key|auth|_key$/i
-
-export function looksSecret(name: string): boolean {
-  return secretName.test(name)
 }
 
 /** @param source Program of the server group that a clone starts from; what that overrides is kept unless overridden again. */

@@ -182,7 +182,7 @@ export class Reconciler {
   #forgetJobs(): (() => void)[] {
     const { desired } = this.#options
     const ended = [...desired.all('jobs')].filter(
-      ({ end, leavingRevision }) => end !== undefined && leavingRevision === undefined,
+      ({ end, leavingRevision, isBuild }) => end !== undefined && leavingRevision === undefined && isBuild !== true,
     )
     return [...Map.groupBy(ended, ({ account }) => account).values()].flatMap((ofAccount) =>
       ofAccount

@@ -7,8 +7,8 @@ import { type StageTypes, typeNameOf } from './stage-type.ts'
 /** Types that the stages of Spinnaker's UI have, by what they need. The embedded engine does not run them. */
 const spinnakerTypes: ReadonlySet<string> = new Set(
   [
-    // Images and server groups.
-    'bake bulkQuickPatch quickPatch',
+    // Server groups.
+    'bulkQuickPatch quickPatch',
     'applySourceServerGroupCapacity captureSourceServerGroupCapacity modifyScalingProcess modifyAwsScalingProcess rollingPush',
     'tagImage waitForRequiredInstancesDown',
     'upsertDisruptionBudget gremlin',

@@ -1,6 +1,7 @@
 /** runJob and destroyJob: commands that run once. */
 import { z } from 'zod'
 import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { describeRefusal } from '../../../bakery/settings.ts'
 import { ImageFile, ProgramLimitsFile } from '../../../images/image-file.ts'
 import { describeNameProblem } from '../../../moniker.ts'
 import type { OperationTypes } from '../../operation-type.ts'
@@ -57,6 +58,9 @@ export function jobOperations(parts: OperationParts): OperationTypes {
           : []),
         ...(id === undefined && commandOf(fields) === undefined
           ? ['command: it is missing, and no image says what is to run.']
+          : []),
+        ...(id === undefined && context.settings.bakery?.allowsCommands !== true
+          ? [`command: ${describeRefusal('A job without an image')}`]
           : []),
         ...(fields.instanceType !== undefined && !account.instanceTypes.includes(fields.instanceType)
           ? [`instanceType: "${fields.instanceType}" is none of ${account.instanceTypes.join(', ')}.`]

@@ -1,0 +1,496 @@
+/** Image bakes of the provider `local`: the agent runs the builder, and the result becomes an image. */
+import { lstatSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { formatJson } from '../../json/json.ts'
+import { fieldOf, type JsonObject, numberOf, objectsOf, textOf } from '../../json/values.ts'
+import { createUlids } from '../../storage/ulid.ts'
+import { loadAccess } from '../access.ts'
+import { type BackendContext, BackendError, type BackendSettings } from '../backend.ts'
+import { imageFileName } from '../images/image-file.ts'
+import { type ImageDescription, type ImageStore, openImageStore, parseImageId, type StoredImage } from '../images/image-store.ts'
+import { type Bake, type BakeStore, openBakeStore } from './bake-store.ts'
+import { type BakePlan, imageFolder, planVariable, reportFile, type Source, startLine } from './plan.ts'
+import {
+  attributeOf,
+  type BakeRequest,
+  isFixed,
+  keyOf,
+  maskRequest,
+  packagesOf,
+  parseBakeRequest,
+  secretsOf,
+  sourcesOf,
+  variablesOf,
+  withoutSecrets,
+} from './request.ts'
+import { describeRefusal } from './settings.ts'
+import type { BakerySettings, BakeTemplate } from './template.ts'
+
+export interface BakeTimes {
+  /** Longest wait for a builder to start. */
+  readonly startMs: number
+  /** A builder that ends so soon after its start fails the request. */
+  readonly settleMs: number
+  /** Between two looks at builders that run. */
+  readonly pollMs: number
+}
+
+/** @see docs/contracts/bakery.md#bakes */
+export const bakeTimes: BakeTimes = { startMs: 5_000, settleMs: 300, pollMs: 250 }
+
+/** Environment variables of a process have a bound of 128 kB each. */
+const maxPlanLength = 100_000
+const logBytes = 1024 * 1024
+
+/** Accounts of this machine, and the bounds of images. */
+export type LocalSettings = NonNullable<NonNullable<BackendSettings['infrastructure']>['local']>
+
+export interface BakesOptions {
+  readonly context: BackendContext
+  readonly settings: BakerySettings
+  readonly local: LocalSettings
+  readonly times: BakeTimes
+}
+
+interface BuildView {
+  readonly phase: string
+  readonly exitCode: number | undefined
+  readonly reason: string | undefined
+  readonly folder: string
+}
+
+export interface BakeQuery {
+  readonly region: string
+  readonly body: unknown
+  readonly user: string
+  readonly execution: string | undefined
+  readonly isRebake: boolean
+}
+
+export class Bakes {
+  readonly #options: BakesOptions
+  readonly #store: BakeStore
+  readonly #newId: () => string
+  /** Requests that wait for the start of a bake, by its id. */
+  readonly #starting = new Map<string, Promise<void>>()
+  readonly #closing = new AbortController()
+  #images: ImageStore | undefined
+  #watching: Promise<void> | undefined
+
+  constructor(options: BakesOptions) {
+    this.#options = options
+    this.#store = openBakeStore(options.context.db)
+    this.#newId = createUlids(options.context.now)
+  }
+
+  get store(): BakeStore {
+    return this.#store
+  }
+
+  /** Goes on with the bakes that ran when Fairlead ended, and removes what is left of others. */
+  start(): void {
+    void this.#removeLeftovers().catch((error: unknown) => {
+      this.#options.context.log.warn({ err: error }, 'what earlier bakes left could not be removed')
+    })
+    this.#watch()
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#watching
+  }
+
+  /** Opened late: the infrastructure service creates its tables. */
+  get #imageStore(): ImageStore {
+    const { context, local } = this.#options
+    this.#images ??= openImageStore({
+      db: context.db,
+      dataDir: this.#dataDir,
+      now: context.now,
+      bounds: local.images,
+      keepsUnfinished: true,
+    })
+    return this.#images
+  }
+
+  get #dataDir(): string {
+    return dirname(this.#options.context.db.location() ?? '')
+  }
+
+  /**
+   * Starts a bake, or finds the one that does the same.
+   *
+   * @throws {BackendError} 400 also with the log of a builder that failed at once; 403
+   * @see docs/contracts/bakery.md#bakes
+   */
+  async request({ region, body, user, execution, isRebake }: BakeQuery): Promise<Bake> {
+    const { settings } = this.#options
+    if (!settings.allowsCommands) throw new BackendError(400, describeRefusal('The bake'))
+    const request = { ...parseBakeRequest(body), ...(execution !== undefined && { spinnaker_execution_id: execution }) }
+    const template = this.#findTemplate(request.base_os)
+    const account = await this.#accountFor(request, region, user)
+    const sources = sourcesOf(request, settings.packages)
+    const key = await keyOf(request, account, sources)
+    const known = this.#store.ofKey(key)
+    if (known !== undefined && isRebake) await this.#forget(known)
+    const other = this.#store.ofKey(key)
+    if (other !== undefined && this.#isReusable(other, sources)) {
+      await this.#starting.get(other.id)
+      return this.#store.get(other.id) ?? other
+    }
+    return this.#create({ request, template, account, sources, key, region, user })
+  }
+
+  /** @throws {BackendError} 400 unless it runs */
+  async cancel(id: string): Promise<void> {
+    const bake = this.#store.get(id)
+    const isCancelled = bake?.state === 'RUNNING' && (await this.#end(bake, 'CANCELED', 'The bake was cancelled.'))
+    if (!isCancelled) throw new BackendError(400, `There is no incomplete bake with status id ${id}.`)
+  }
+
+  /** Forgets the bake that equal requests would get, and ends it. @returns it; undefined when there is none */
+  async remove(query: Pick<BakeQuery, 'region' | 'body' | 'user'>): Promise<Bake | undefined> {
+    const request = parseBakeRequest(query.body)
+    const account = await this.#accountFor(request, query.region, query.user)
+    const key = await keyOf(request, account, sourcesOf(request, this.#options.settings.packages))
+    const bake = this.#store.ofKey(key)
+    if (bake !== undefined) await this.#forget(bake)
+    return bake
+  }
+
+  async removeOfExecution(execution: string): Promise<void> {
+    for (const bake of this.#store.ofExecution(execution)) {
+      await this.#forget(bake)
+      this.#store.remove(bake.id)
+    }
+  }
+
+  /** Secrets are masked. Undefined while nothing is logged. */
+  async log(bake: Bake): Promise<string | undefined> {
+    if (bake.state === 'RUNNING') return this.#consoleOf(bake)
+    return this.#store.logOf(bake.id)
+  }
+
+  #findTemplate(id: string | undefined): BakeTemplate {
+    const { templates } = this.#options.settings
+    const template = templates.find((each) => each.id === id)
+    if (template !== undefined) return template
+    const known = templates.map((each) => each.id).join(', ')
+    throw new BackendError(400, `There is no base image "${id ?? ''}" (base_os). There are ${known}.`)
+  }
+
+  /** The account whose user runs the bake: the one that is named, else the first that the caller may change. */
+  async #accountFor(request: BakeRequest, region: string, user: string): Promise<string> {
+    const { context, local } = this.#options
+    const access = await loadAccess(context, user)
+    const inRegion = local.accounts.filter(({ regions }) => region === 'global' || regions.some(({ name }) => name === region))
+    if (inRegion.length === 0) {
+      const known = [...new Set(local.accounts.flatMap(({ regions }) => regions.map(({ name }) => name)))].join(', ')
+      throw new BackendError(400, `There is no region "${region}" to bake for. There are global, ${known}.`)
+    }
+    const named = request.account_name
+    const candidates = named === undefined ? inRegion : inRegion.filter(({ name }) => name === named)
+    if (candidates.length === 0) throw new BackendError(400, `There is no account "${named}" in the region ${region}.`)
+    const writable = candidates.find(({ name }) => access.mayOnAccount(name, 'WRITE'))
+    if (writable !== undefined) return writable.name
+    throw new BackendError(403, `Access denied to account ${candidates.map(({ name }) => name).join(', ')}`, {
+      exception: 'AccessDenied',
+    })
+  }
+
+  /** Otherwise a new one is needed. */
+  #isReusable({ state, image }: Bake, sources: readonly Source[]): boolean {
+    if (state === 'RUNNING') return true
+    return image !== undefined && this.#imageStore.get(image) !== undefined && isFixed(sources)
+  }
+
+  /** It stays readable by its id. */
+  async #forget(bake: Bake): Promise<void> {
+    const isOver = !(await this.#end(bake, 'CANCELED', 'The bake was cancelled by a new request, or by its removal.'))
+    const current = this.#store.get(bake.id)
+    if (isOver && current !== undefined) this.#store.put({ ...current, key: undefined })
+  }
+
+  async #create(order: {
+    request: BakeRequest
+    template: BakeTemplate
+    account: string
+    sources: readonly Source[]
+    key: string
+    region: string
+    user: string
+  }): Promise<Bake> {
+    const { request, template, account, sources, key, region, user } = order
+    const { settings, local, context } = this.#options
+    const environment = { ...template.environment, ...variablesOf(request) }
+    const secrets = secretsOf(request, template.environment)
+    const plan: BakePlan = { from: this.#folderOf(template), sources, steps: template.steps, environment, bounds: local.images }
+    const planText = formatJson(plan)
+    if (planText.length > maxPlanLength) throw new BackendError(400, 'The extended attributes are too large.')
+    const { name, version } = nameOf(request)
+    const id = `bake-${this.#newId().toLowerCase()}`
+    const bake: Bake = {
+      id,
+      key,
+      state: 'RUNNING',
+      region,
+      account,
+      request: maskRequest(request, secrets),
+      user,
+      name,
+      version,
+      secrets,
+      image: undefined,
+      imageName: undefined,
+      createdMs: context.now(),
+    }
+    this.#store.put(bake)
+    const started = this.#startBuilder(bake, {
+      account,
+      command: [process.execPath, builderFile()],
+      environment: { [planVariable]: planText },
+      timeLimitMs: settings.timeLimitMs,
+    }).finally(() => {
+      this.#starting.delete(id)
+      this.#watch()
+    })
+    this.#starting.set(id, started)
+    await started
+    return this.#store.get(id) ?? bake
+  }
+
+  #folderOf({ from }: BakeTemplate): string | undefined {
+    if (from === undefined) return undefined
+    const image = this.#imageStore.get(from)
+    if (image === undefined) throw new BackendError(400, `The base image starts with the image ${from}, which does not exist.`)
+    return this.#imageStore.folderOf(image)
+  }
+
+  /** @throws {BackendError} 400 when it does not start, or fails at once */
+  async #startBuilder(bake: Bake, build: JsonObject): Promise<void> {
+    const { startMs, settleMs } = this.#options.times
+    try {
+      await this.#call('PUT', `/${bake.id}`, build)
+    } catch (error) {
+      await this.#end(bake, 'CANCELED', (error as Error).message)
+      throw error
+    }
+    let endMs = performance.now() + startMs
+    for (let isStarted = false; ; await sleep(25)) {
+      const view = await this.#look(bake.id)
+      if (view === undefined || hasEnded(view)) break
+      if (!isStarted && (await this.#consoleOf(bake)).includes(startLine)) {
+        isStarted = true
+        endMs = performance.now() + settleMs
+      }
+      if (performance.now() < endMs && !this.#closing.signal.aborted) continue
+      if (isStarted || this.#closing.signal.aborted) return
+      const text = `The builder did not start within ${startMs / 1000} seconds. ${view.reason ?? 'The agent does not run it.'}`
+      await this.#end(bake, 'CANCELED', text)
+      throw new BackendError(400, text)
+    }
+    // A bake that was cancelled meanwhile has not failed.
+    if (this.#store.get(bake.id)?.state !== 'RUNNING') return
+    await this.#settle(bake)
+    if (this.#store.get(bake.id)?.state !== 'CANCELED') return
+    throw new BackendError(400, `The bake failed: ${this.#store.logOf(bake.id) ?? 'it has no log.'}`)
+  }
+
+  /** Looks at all bakes that run, until there are none. */
+  #watch(): void {
+    this.#watching ??= this.#watchAll().finally(() => {
+      this.#watching = undefined
+    })
+  }
+
+  async #watchAll(): Promise<void> {
+    const { times, context } = this.#options
+    for (;;) {
+      const running = this.#store.running().filter(({ id }) => !this.#starting.has(id))
+      if (running.length === 0 || this.#closing.signal.aborted) return
+      for (const bake of running) {
+        try {
+          const view = await this.#look(bake.id)
+          if (view === undefined || hasEnded(view)) await this.#settle(bake)
+        } catch (error) {
+          context.log.warn({ err: error, bake: bake.id }, 'a bake cannot be followed at the moment')
+        }
+      }
+      await sleep(times.pollMs, undefined, { signal: this.#closing.signal }).catch(() => {})
+    }
+  }
+
+  /** Records how a builder has ended, and takes its image over. */
+  async #settle(bake: Bake): Promise<void> {
+    const view = await this.#look(bake.id)
+    if (view === undefined) return void (await this.#end(bake, 'CANCELED', 'The builder has vanished.'))
+    if (view.exitCode !== 0) return void (await this.#end(bake, 'CANCELED', view.reason))
+    try {
+      const image = await this.#adopt(bake, view.folder)
+      const isKept = await this.#end(
+        bake,
+        'COMPLETED',
+        `The image ${image.id} is stored, with the digest ${image.digest}.`,
+        image,
+      )
+      if (!isKept && image.origin['bake'] === bake.id) this.#imageStore.remove(image.id)
+    } catch (error) {
+      if (!(error instanceof BackendError)) {
+        this.#options.context.log.error({ err: error, bake: bake.id }, 'the result of a bake could not be stored')
+      }
+      await this.#end(bake, 'CANCELED', (error as Error).message)
+    }
+  }
+
+  #adopt(bake: Bake, folder: string): Promise<StoredImage> {
+    const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
+    return this.#imageStore.addFolder(
+      async (target) => {
+        // In one step: after a crash in the middle of it, nothing is left that looks like a result.
+        rmdirSync(target)
+        renameSync(join(folder, imageFolder), target)
+        if (template?.image !== undefined) addImageFile(target, template.image)
+      },
+      describeImage(bake, readCommit(folder)),
+    )
+  }
+
+  /** Once only: what comes later does not change the state. @returns whether it was the first */
+  async #end(bake: Bake, state: 'COMPLETED' | 'CANCELED', words: string | undefined, image?: StoredImage): Promise<boolean> {
+    const output = await this.#consoleOf(bake)
+    const current = this.#store.get(bake.id)
+    if (current?.state !== 'RUNNING') return false
+    this.#store.put({
+      ...current,
+      state,
+      key: state === 'COMPLETED' ? current.key : undefined,
+      secrets: [],
+      image: image?.id,
+      imageName: image && `${image.name}-${image.version}`,
+    })
+    this.#store.setLog(bake.id, `${output}${withoutSecrets(words ?? '', current.secrets)}\n`)
+    await this.#removeBuild(bake.id)
+    return true
+  }
+
+  /** A folder that stays is removed at the next start. */
+  async #removeBuild(id: string): Promise<void> {
+    await this.#call('DELETE', `/${id}`).catch((error: unknown) => {
+      this.#options.context.log.warn({ err: error, bake: id }, 'the folder of a bake could not be removed')
+    })
+  }
+
+  async #removeLeftovers(): Promise<void> {
+    for (const build of objectsOf(await this.#call('GET', ''))) {
+      const id = textOf(build['id'])
+      if (id !== undefined && this.#store.get(id)?.state !== 'RUNNING') await this.#removeBuild(id)
+    }
+  }
+
+  /** What the builder has written until now. */
+  async #consoleOf({ id, secrets }: Bake): Promise<string> {
+    const answer = await this.#call('GET', `/${id}/console?tailBytes=${logBytes}`).catch(() => undefined)
+    return withoutSecrets(textOf(fieldOf(answer, 'output')) ?? '', secrets)
+  }
+
+  /** Undefined when it does not exist. */
+  async #look(id: string): Promise<BuildView | undefined> {
+    const answer = await this.#call('GET', `/${id}`)
+    if (answer === undefined) return undefined
+    return {
+      phase: String(fieldOf(answer, 'phase')),
+      exitCode: numberOf(fieldOf(answer, 'exitCode')),
+      reason: textOf(fieldOf(answer, 'reason')),
+      folder: String(fieldOf(answer, 'folder')),
+    }
+  }
+
+  /** Undefined for a 404. @throws {BackendError} for every other error */
+  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
+    const answer = await this.#options.context.call('clouddriver', { method, path: `/local/builds${path}`, body })
+    if (answer.status === 404) return undefined
+    if (answer.status < 300) return answer.body
+    throw new BackendError(
+      400,
+      textOf(fieldOf(answer.body, 'message')) ?? `The infrastructure service answered ${answer.status}.`,
+    )
+  }
+}
+
+function hasEnded({ phase }: BuildView): boolean {
+  return phase === 'ended' || phase === 'failed'
+}
+
+function builderFile(): string {
+  return fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './builder.ts' : './builder.js', import.meta.url))
+}
+
+/** @throws {BackendError} 400 */
+function nameOf(request: BakeRequest): { name: string; version: string | undefined } {
+  const [first] = packagesOf(request)
+  const place = attributeOf(request, 'git') ?? attributeOf(request, 'directory') ?? ''
+  const name = request.ami_name ?? first?.name ?? basename(place, '.git')
+  const version =
+    request.ami_suffix ?? attributeOf(request, 'version') ?? (request.ami_name === undefined ? first?.version : undefined)
+  if (parseImageId(`${name}:${version ?? '1'}`) === undefined) {
+    throw new BackendError(
+      400,
+      `"${name}${version === undefined ? '' : `:${version}`}" is no name and version of an image. Set package or ami_name, and ami_suffix.`,
+    )
+  }
+  return { name, version }
+}
+
+function describeImage({ id, name, version, request, user, createdMs }: Bake, commit: string | undefined): ImageDescription {
+  const { build_info_url, job, build_number, build_host, base_os, package: packages, spinnaker_execution_id } = request
+  const source = {
+    package: packages,
+    git: attributeOf(request, 'git'),
+    revision: attributeOf(request, 'revision'),
+    directory: attributeOf(request, 'directory'),
+  }
+  return {
+    name,
+    version: version ?? `${createdMs}${commit === undefined ? '' : `-${commit.slice(0, 7)}`}`,
+    labels: withoutGaps({
+      commit: commit ?? request.commit_hash,
+      branch: attributeOf(request, 'revision'),
+      buildInfoUrl: build_info_url,
+      job,
+      buildNumber: build_number,
+      host: build_host,
+    }),
+    tags: {},
+    origin: { kind: 'bake', bake: id, user, baseOs: base_os, execution: spinnaker_execution_id, ...withoutGaps(source) },
+  }
+}
+
+function withoutGaps(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+const maxReportBytes = 10_000
+
+/** The builder's steps may have written the report. */
+function readCommit(folder: string): string | undefined {
+  try {
+    const file = join(folder, reportFile)
+    const found = lstatSync(file)
+    if (!found.isFile() || found.size > maxReportBytes) return undefined
+    const commit = textOf(fieldOf(JSON.parse(readFileSync(file, 'utf8')), 'commit'))
+    return commit !== undefined && /^[0-9a-f]{40,64}$/.test(commit) ? commit : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Unless the image has one. */
+function addImageFile(folder: string, text: string): void {
+  try {
+    writeFileSync(join(folder, imageFileName), text, { flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}

@@ -1,0 +1,143 @@
+/** What an operator may set about the embedded bakery. */
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { formatJson } from '../../json/json.ts'
+import type { SettingsReport } from '../../setting.ts'
+import { ImageFile } from '../images/image-file.ts'
+import { parseImageId } from '../images/image-store.ts'
+import type { BakerySettings, BakeTemplate, TemplateStep } from './template.ts'
+
+const inside = z
+  .string()
+  .min(1)
+  .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be a relative path without ".."')
+const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must have letters, digits and "_" only, and begin with no digit')
+const variables = z.record(variable, z.union([z.string(), z.number(), z.boolean()]).transform(String))
+
+const ifExists = inside.optional().describe('Do the step only if the image has this file.')
+const place = z.enum(['image', 'source']).default('image').describe('Working directory: the image, or the source.')
+
+/** Exactly one of the first four says what the step does. */
+const StepKeys = z
+  .strictObject({
+    copy: z
+      .strictObject({
+        from: inside.describe('File or directory of the source; `.` for everything but `.git`.'),
+        to: inside.describe('Its place in the image; `.` for the root.'),
+      })
+      .optional()
+      .describe('Copies from the source to the image.'),
+    run: z.array(z.string().min(1)).min(1).optional().describe('Program and arguments, run without a shell.'),
+    shell: z.string().min(1).optional().describe('Text for `sh -c`.'),
+    environment: variables.optional().describe('Environment variables of the steps that follow.'),
+    in: place,
+    'if-exists': ifExists,
+  })
+  .refine(
+    ({ copy, run, shell, environment }) => [copy, run, shell, environment].filter((part) => part !== undefined).length === 1,
+    'must have exactly one of copy, run, shell and environment',
+  )
+
+const Template = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must have letters, digits, ".", "_" and "-" only')
+    .describe('Name; stages choose it as their base OS.'),
+  description: z.string().default('').describe('Label in the web UI.'),
+  details: z.string().default('').describe('Tooltip in the web UI.'),
+  from: z
+    .string()
+    .refine((id) => parseImageId(id) !== undefined, 'must be an image such as node:26')
+    .optional()
+    .describe('Image `NAME:VERSION` whose files the new image starts with.'),
+  environment: variables.default({}).describe('Environment variables of all steps.'),
+  steps: z.array(StepKeys).describe('Steps that fill the image, in order.'),
+  image: ImageFile.optional().describe('`fairlead-image.yml` of images whose files have none.'),
+})
+
+export const BakeryKeys = z.strictObject({
+  'bakery.local.enabled': z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether users may run commands on this machine: bakes, `runCommand`, and `runJob` without an image. ' +
+        'Default: only when standalone and listening on loopback addresses only.',
+    ),
+  'bakery.local.templates': z
+    .array(Template)
+    .default([])
+    .describe('Templates of images, offered as base images. `directory` and `node` are built in.'),
+  'bakery.local.packages': z
+    .string()
+    .min(1)
+    .default('packages')
+    .describe('Directory with packages: directories, or archives `.tar`, `.tar.gz` and `.tgz`. Relative to the data directory.'),
+  'bakery.local.time-limit-minutes': z.number().min(0.01).max(1440).default(30).describe('Minutes that a bake may take.'),
+  'bakery.default-provider': z.string().min(1).default('local').describe('Cloud provider of bakes that name none.'),
+})
+export type BakeryKeys = z.infer<typeof BakeryKeys>
+
+const everything: TemplateStep = { kind: 'copy', from: '.', to: '.', ifExists: undefined }
+
+const builtIn: readonly BakeTemplate[] = [
+  {
+    id: 'directory',
+    description: 'As it is',
+    details: 'The files of the source, without any step. They include fairlead-image.yml.',
+    from: undefined,
+    environment: {},
+    steps: [everything],
+    image: undefined,
+  },
+  {
+    id: 'node',
+    description: 'Node.js',
+    details: 'Installs the dependencies of package-lock.json, and starts the program that package.json names as "main".',
+    from: undefined,
+    environment: { NODE_ENV: 'production' },
+    steps: [everything, { kind: 'run', command: ['npm', 'ci', '--omit=dev'], in: 'image', ifExists: 'package-lock.json' }],
+    image: formatJson(ImageFile.parse({ command: ['node', '.'] })),
+  },
+]
+
+/**
+ * @param isPrivate Whether only users of this machine can reach a standalone instance.
+ * @param dataDir Absolute path.
+ */
+export function toBakerySettings(
+  keys: BakeryKeys,
+  report: Pick<SettingsReport, 'problem'>,
+  { isPrivate, dataDir }: { isPrivate: boolean; dataDir: string },
+): BakerySettings {
+  const templates = keys['bakery.local.templates'].map(toTemplate)
+  const ids = new Set<string>()
+  for (const { id } of templates) {
+    if (ids.has(id)) report.problem('bakery.local.templates', `the template "${id}" is listed twice`)
+    ids.add(id)
+  }
+  return {
+    allowsCommands: keys['bakery.local.enabled'] ?? isPrivate,
+    templates: [...templates, ...builtIn.filter(({ id }) => !ids.has(id))],
+    packages: resolve(dataDir, keys['bakery.local.packages']),
+    timeLimitMs: Math.round(keys['bakery.local.time-limit-minutes'] * 60_000),
+    defaultProvider: keys['bakery.default-provider'],
+  }
+}
+
+function toTemplate({ steps, ...template }: z.infer<typeof Template>): BakeTemplate {
+  return { ...template, from: template.from, image: template.image && formatJson(template.image), steps: steps.map(toStep) }
+}
+
+function toStep({ copy, run, shell, environment, in: folder, 'if-exists': ifPresent }: z.infer<typeof StepKeys>): TemplateStep {
+  if (copy !== undefined) return { kind: 'copy', ...copy, ifExists: ifPresent }
+  if (environment !== undefined) return { kind: 'environment', variables: environment, ifExists: ifPresent }
+  return { kind: 'run', command: run ?? ['sh', '-c', shell ?? ''], in: folder, ifExists: ifPresent }
+}
+
+/** Why commands do not run, and what to do. */
+export function describeRefusal(what: string): string {
+  return (
+    `${what} would run commands on this machine, which is switched off. Set bakery.local.enabled: true ` +
+    'to let everyone who may run pipelines do so.'
+  )
+}

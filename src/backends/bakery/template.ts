@@ -1,0 +1,29 @@
+/** Templates of images, and the other settings of bakes, as plain data. */
+
+export type TemplateStep = { readonly ifExists: string | undefined } & (
+  | { readonly kind: 'copy'; readonly from: string; readonly to: string }
+  | { readonly kind: 'run'; readonly command: readonly string[]; readonly in: 'image' | 'source' }
+  | { readonly kind: 'environment'; readonly variables: Readonly<Record<string, string>> }
+)
+
+export interface BakeTemplate {
+  readonly id: string
+  readonly description: string
+  readonly details: string
+  readonly from: string | undefined
+  readonly environment: Readonly<Record<string, string>>
+  readonly steps: readonly TemplateStep[]
+  /** `fairlead-image.yml` of images without one, as text. */
+  readonly image: string | undefined
+}
+
+/** Plain data. */
+export interface BakerySettings {
+  /** Whether users may run commands here. */
+  readonly allowsCommands: boolean
+  readonly templates: readonly BakeTemplate[]
+  /** Absolute path. */
+  readonly packages: string
+  readonly timeLimitMs: number
+  readonly defaultProvider: string
+}

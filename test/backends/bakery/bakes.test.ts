@@ -1,0 +1,421 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { create } from 'tar'
+import { createBakeryBackend } from '../../../src/backends/bakery/bakery.ts'
+import { bakeTimes } from '../../../src/backends/bakery/bakes.ts'
+import type { JsonObject } from '../../../src/json/values.ts'
+import { startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
+import { waitFor } from '../../support/wait-until.ts'
+
+const imageFile = 'command: [sh, -c, "exit 0"]\n'
+/** Starts take long on a busy machine; a request waits for a builder that fails, however late. */
+const patient = { ...bakeTimes, startMs: 60_000 }
+const template = (id: string, shell: string) => ({ id, steps: [{ copy: { from: '.', to: '.' } }, { shell }] })
+/** The file `go` in the folder of the rig lets the builder go on. */
+const waiting = 'echo line1; until [ -e "$BAKE_GATE" ]; do sleep 0.05; done'
+const templates = [
+  template('trusty', `${waiting}; [ "$(cat "$BAKE_GATE")" = "" ] || exit "$(cat "$BAKE_GATE")"`),
+  template('quick', 'echo "$BAKE_PACKAGE" > built'),
+  template('boom', 'echo boom; exit 1'),
+]
+
+interface Bakery {
+  readonly infra: TestInfrastructure
+  /** Packages `app` and `other`, and the gate of builders. */
+  readonly folder: string
+  ask(method: string, path: string, body?: unknown, user?: string): Promise<{ status: number; body: JsonObject }>
+  bake(request: JsonObject, query?: string, times?: number): Promise<{ status: number; body: JsonObject }>
+  /** Waits until the bake has ended. */
+  ended(id: unknown): Promise<JsonObject>
+  /** Lets builders go on; with a code they fail. */
+  go(code?: string): void
+}
+
+interface RigOptions {
+  readonly bakery?: JsonObject
+  readonly local?: JsonObject
+  readonly settleMs?: number
+  readonly dataDir?: string
+  readonly folder?: string
+}
+
+async function startBakery(
+  t: TestContext,
+  { bakery, local, settleMs = 0, dataDir, folder: given }: RigOptions = {},
+): Promise<Bakery> {
+  const folder = given ?? createFolder('bakery')
+  if (given === undefined) t.after(() => removeFolder(folder))
+  for (const name of ['app', 'other']) {
+    mkdirSync(join(folder, name), { recursive: true })
+    if (!existsSync(join(folder, name, 'fairlead-image.yml'))) writeFileSync(join(folder, name, 'fairlead-image.yml'), imageFile)
+  }
+  const infra = await startInfrastructure(t, {
+    beside: [createBakeryBackend({ ...patient, settleMs })],
+    bakery: { 'local.packages': folder, 'local.templates': templates, ...bakery },
+    ...(local !== undefined && { local }),
+    ...(dataDir !== undefined && { dataDir }),
+  })
+  const ask: Bakery['ask'] = async (method, path, body, user) => {
+    const { status, body: answer } = await infra.backends.ask(
+      'rosco',
+      method,
+      path,
+      body,
+      user === undefined ? {} : { 'x-spinnaker-user': user },
+    )
+    return { status, body: answer as JsonObject }
+  }
+  const gate = join(folder, 'go')
+  return {
+    infra,
+    folder,
+    ask,
+    bake: (request, query = '') =>
+      ask('POST', `/api/v1/global/bake${query}`, {
+        package: 'app',
+        base_os: 'trusty',
+        cloud_provider_type: 'local',
+        ...request,
+        extended_attributes: { gate, ...(request['extended_attributes'] as JsonObject) },
+      }),
+    ended: (id) =>
+      waitFor(
+        async () => {
+          const { body } = await ask('GET', `/api/v1/global/status/${String(id)}`)
+          return body['state'] === 'RUNNING' ? undefined : body
+        },
+        `the end of the bake ${String(id)}`,
+      ),
+    go: (code = '') => writeFileSync(gate, code),
+  }
+}
+
+async function logOf({ ask }: Bakery, id: unknown, region = 'global'): Promise<string> {
+  const { status, body } = await ask('GET', `/api/v1/${region}/logs/${String(id)}`)
+  assert.equal(status, 200, JSON.stringify(body))
+  return String(body['logsContent'])
+}
+
+const builds = (bakery: Bakery) => bakery.infra.read<JsonObject[]>('/local/builds')
+
+test('bakery-scenario 6, 7, 8, 9, 13, 19, 22, 25: equal requests share the bake that runs', async (t) => {
+  const bakery = await startBakery(t)
+  const [first, twin] = await Promise.all([bakery.bake({}), bakery.bake({ user: 'somebody', build_number: '7' })])
+  const { id, ...rest } = first.body
+  assert.deepEqual(rest, { state: 'RUNNING', result: null, resource_id: id })
+  assert.deepEqual(twin, first)
+  assert.equal((await bakery.bake({})).body['id'], id)
+  assert.equal((await builds(bakery)).length, 1)
+  const other = await bakery.bake({ package: 'other' })
+  assert.notEqual(other.body['id'], id)
+  assert.equal((await builds(bakery)).length, 2)
+  await waitFor(async () => (await logOf(bakery, id, 'anything-else')).includes('line1') || undefined, 'the log')
+  assert.equal((await bakery.ask('GET', `/api/v1/global/bake/${String(id)}`)).status, 400)
+  const again = await bakery.bake({}, '?rebake=1')
+  assert.notEqual(again.body['id'], id)
+  const former = await bakery.ask('GET', `/api/v1/global/status/${String(id)}`)
+  assert.deepEqual([former.body['state'], former.body['result']], ['CANCELED', 'FAILURE'])
+})
+
+test('bakery-scenario 10, 11, 12: a bake becomes an image, which equal requests get', async (t) => {
+  const bakery = await startBakery(t)
+  bakery.go()
+  const { body: started } = await bakery.bake({ ami_suffix: '1.0.0', commit_hash: 'abc', build_number: '7', job: 'shop-main' })
+  const id = String(started['id'])
+  assert.deepEqual(
+    await bakery.ended(id),
+    { id, state: 'COMPLETED', result: 'SUCCESS', resource_id: id },
+    await logOf(bakery, id),
+  )
+  const details = (await bakery.ask('GET', `/api/v1/global/bake/${id}`)).body
+  assert.deepEqual([details['ami'], details['image_name']], ['app:1.0.0', 'app-1.0.0'])
+  assert.deepEqual(details['artifact'], {
+    type: 'local/image',
+    name: 'app-1.0.0',
+    version: '1.0.0',
+    location: 'global',
+    reference: 'app:1.0.0',
+    metadata: { build_info_url: null, build_number: '7' },
+    uuid: id,
+  })
+  const image = await bakery.infra.read('/local/images/app/1.0.0')
+  const { labels, origin } = image['attributes'] as { labels: JsonObject; origin: JsonObject }
+  assert.deepEqual(labels, { commit: 'abc', job: 'shop-main', buildNumber: '7' })
+  assert.deepEqual(origin, { kind: 'bake', bake: id, user: 'anonymous', baseOs: 'trusty', package: 'app' })
+  assert.match(await logOf(bakery, 'image/app:1.0.0'), /app:1\.0\.0 is stored/)
+  assert.deepEqual(await builds(bakery), [])
+
+  const reused = await bakery.bake({ ami_suffix: '1.0.0' })
+  assert.deepEqual(reused.body, { id, state: 'COMPLETED', result: 'SUCCESS', resource_id: id })
+  const rebaked = await bakery.bake({ ami_suffix: '1.0.0' }, '?rebake=1')
+  assert.deepEqual([rebaked.body['state'], rebaked.body['id'] === id], ['RUNNING', false])
+  assert.equal((await bakery.ended(rebaked.body['id']))['result'], 'SUCCESS')
+  assert.equal((await bakery.ask('GET', `/api/v1/global/bake/${id}`)).status, 200)
+  await logOf(bakery, id)
+
+  writeFileSync(join(bakery.folder, 'app', 'more'), 'changed')
+  const changed = await bakery.bake({ ami_suffix: '1.0.0' })
+  assert.equal((await bakery.ended(changed.body['id']))['result'], 'FAILURE', 'the version has another content')
+  assert.match(await logOf(bakery, changed.body['id']), /exists with another content/)
+})
+
+test('bakery-scenario 14: a bake that fails later is repeated', async (t) => {
+  const bakery = await startBakery(t)
+  const { body } = await bakery.bake({})
+  bakery.go('3')
+  const ended = await bakery.ended(body['id'])
+  assert.deepEqual([ended['state'], ended['result']], ['CANCELED', 'FAILURE'])
+  assert.match(await logOf(bakery, body['id']), /line1\n.*failed with exit code 3/s)
+  assert.notEqual((await bakery.bake({})).body['id'], body['id'])
+})
+
+test('bakery-scenario 15: a builder that fails at once fails the request', async (t) => {
+  const bakery = await startBakery(t, { settleMs: 60_000 })
+  const { status, body } = await bakery.bake({ base_os: 'boom' })
+  assert.equal(status, 400)
+  assert.match(String(body['message']), /boom\n/)
+})
+
+test('bakery-scenario 1, 3, 5, 16, 17, 18: templates are base images', async (t) => {
+  const bakery = await startBakery(t, { bakery: { 'local.templates': [{ ...template('plain', 'true'), description: 'Plain' }] } })
+  const options = (await bakery.ask('GET', '/bakeOptions')).body as unknown as {
+    cloudProvider: string
+    baseImages: JsonObject[]
+  }[]
+  assert.deepEqual(
+    options.map(({ cloudProvider }) => cloudProvider),
+    ['local'],
+  )
+  assert.deepEqual(options[0]!.baseImages[0], {
+    id: 'plain',
+    shortDescription: 'Plain',
+    detailedDescription: 'Plain',
+    packageType: 'DEB',
+    osType: 'linux',
+  })
+  assert.deepEqual((await bakery.ask('GET', '/bakeOptions/local')).body, options[0])
+  assert.equal((await bakery.ask('GET', '/bakeOptions/local/baseImages/node')).body['id'], 'node')
+  const missing = await bakery.ask('GET', '/bakeOptions/local/baseImages/nope')
+  assert.equal(missing.status, 404)
+  assert.match(String((missing.body['messages'] as string[])[0]), /nope.*plain, directory, node/)
+  assert.equal((await bakery.ask('GET', '/bakeOptions/gce')).status, 404)
+  const refused: [JsonObject, RegExp][] = [
+    [{ base_os: 'nope' }, /"nope".*directory/],
+    [{ base_os: undefined }, /base_os/],
+    [{ cloud_provider_type: 'gce' }, /"gce"/],
+    [{ cloud_provider_type: 'zzz' }, /"zzz"/],
+    [{ base_os: 'plain', vm_type: 'zzz' }, /vm_type/],
+    [{ base_os: 'plain', package: 'absent' }, /no package "absent"/],
+    [{ base_os: 'plain', account_name: 'absent' }, /no account "absent"/],
+  ]
+  for (const [request, says] of refused) {
+    const { status, body } = await bakery.bake(request)
+    assert.equal(status, 400, JSON.stringify(body))
+    assert.match(String(body['message']), says)
+  }
+  assert.match(String((await bakery.ask('POST', '/api/v1/mars/bake', { base_os: 'plain' })).body['message']), /"mars"/)
+  const { status, body } = await bakery.bake({ base_os: 'plain', cloud_provider_type: undefined })
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.equal((await bakery.ended(body['id']))['result'], 'SUCCESS')
+})
+
+test('bakery-scenario 23: a cancelled bake stays cancelled', async (t) => {
+  const bakery = await startBakery(t)
+  const { body } = await bakery.bake({})
+  const id = String(body['id'])
+  const cancelled = await bakery.ask('GET', `/api/v1/global/cancel/${id}`)
+  assert.equal(cancelled.status, 200)
+  assert.match(String(cancelled.body), new RegExp(id))
+  bakery.go()
+  assert.equal((await bakery.ask('GET', `/api/v1/global/cancel/${id}`)).status, 400)
+  await waitFor(() => bakery.infra.processes().length === 0 || undefined, 'the end of the builder')
+  const { state, result } = (await bakery.ask('GET', `/api/v1/global/status/${id}`)).body
+  assert.deepEqual([state, result], ['CANCELED', 'FAILURE'])
+  assert.match(await logOf(bakery, id), /cancelled/)
+  assert.deepEqual(await bakery.infra.read('/local/images'), [])
+})
+
+test('bakery-scenario 24: a bake ends at its time limit', async (t) => {
+  const bakery = await startBakery(t, { bakery: { 'local.time-limit-minutes': 0.02 } })
+  const { body } = await bakery.bake({})
+  const ended = await bakery.ended(body['id'])
+  assert.deepEqual([ended['state'], ended['result']], ['CANCELED', 'FAILURE'])
+  assert.match(await logOf(bakery, body['id']), /time limit/)
+})
+
+test('a bake goes on while Fairlead restarts', async (t) => {
+  const [dataDir, folder] = [createFolder('bakery-data'), createFolder('bakery')]
+  t.after(() => {
+    removeFolder(dataDir)
+    removeFolder(folder)
+  })
+  const before = await startBakery(t, { dataDir, folder })
+  const { body } = await before.bake({})
+  await before.infra.stop()
+  const after = await startBakery(t, { dataDir, folder })
+  assert.equal((await after.bake({})).body['id'], body['id'])
+  after.go()
+  assert.equal((await after.ended(body['id']))['result'], 'SUCCESS')
+})
+
+test('a bake whose builder has gone is cancelled', async (t) => {
+  const bakery = await startBakery(t)
+  const { body } = await bakery.bake({})
+  await bakery.infra.ask('DELETE', `/local/builds/${String(body['id'])}`)
+  assert.equal((await bakery.ended(body['id']))['state'], 'CANCELED')
+  assert.match(await logOf(bakery, body['id']), /vanished/)
+})
+
+test('bakes are refused where commands may not run', async (t) => {
+  const bakery = await startBakery(t, { bakery: { 'local.enabled': false } })
+  const { status, body } = await bakery.bake({})
+  assert.equal(status, 400)
+  assert.match(String(body['message']), /bakery\.local\.enabled/)
+  assert.deepEqual((await bakery.ask('GET', '/bakeOptions')).body, [])
+  const job = { runJob: { credentials: 'local', region: 'local', application: 'shop', command: ['true'] } }
+  const refused = await bakery.infra.ask('POST', '/local/ops', [job])
+  assert.equal(refused.status, 400)
+  assert.match(String((refused.body as JsonObject)['message']), /bakery\.local\.enabled/)
+})
+
+/** A repository with two commits; the second one is tagged. */
+function createRepository(folder: string): { path: string; first: string; second: string } {
+  const path = join(folder, 'repository')
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], {
+      cwd: path,
+      encoding: 'utf8',
+    }).trim()
+  mkdirSync(join(path, 'service'), { recursive: true })
+  git('init', '-q', '-b', 'main')
+  const commit = (text: string) => {
+    writeFileSync(join(path, 'service', 'fairlead-image.yml'), imageFile)
+    writeFileSync(join(path, 'service', 'page'), text)
+    git('add', '.')
+    git('commit', '-q', '-m', text)
+    return git('rev-parse', 'HEAD')
+  }
+  const [first, second] = [commit('one'), commit('two')]
+  git('tag', '-a', '-m', 'two', 'v2')
+  return { path, first, second }
+}
+
+test('revisions of a repository, directories and archives are sources', async (t) => {
+  const bakery = await startBakery(t, { settleMs: 60_000 })
+  const { path: git, first, second } = createRepository(bakery.folder)
+  await create({ cwd: join(bakery.folder, 'app'), file: join(bakery.folder, 'packed_2.0.tar.gz'), gzip: true }, ['.'])
+  const bakeOf = async (request: JsonObject) => {
+    const { status, body } = await bakery.bake({ base_os: 'directory', ...request })
+    assert.equal(status, 200, JSON.stringify(body))
+    assert.equal((await bakery.ended(body['id']))['result'], 'SUCCESS', await logOf(bakery, body['id']))
+    return (await bakery.ask('GET', `/api/v1/global/bake/${String(body['id'])}`)).body
+  }
+  const pages: [revision: string | undefined, commit: string, text: string][] = [
+    [undefined, second, 'two'],
+    ['main', second, 'two'],
+    ['v2', second, 'two'],
+    [first, first, 'one'],
+    [first.slice(0, 7), first, 'one'],
+  ]
+  for (const [revision, commit, text] of pages) {
+    const { ami } = await bakeOf({ package: 'web', extended_attributes: { git, revision, path: 'service' } })
+    assert.match(String(ami), new RegExp(`^web:\\d+-${commit.slice(0, 7)}$`))
+    const [name, version] = String(ami).split(':')
+    const image = await bakery.infra.read(`/local/images/${name}/${version}`)
+    assert.equal((image['buildInfo'] as JsonObject)['commit'], commit)
+    const digest = String((image['attributes'] as JsonObject)['digest']).replace('sha256:', '')
+    const folder = join(bakery.infra.dataDir, 'images', digest)
+    assert.equal(readFileSync(join(folder, 'page'), 'utf8'), text)
+    assert.deepEqual(readdirSync(folder).sort(), ['fairlead-image.yml', 'page'])
+  }
+  assert.equal((await bakeOf({ package: 'here:3', extended_attributes: { directory: join(git, 'service') } }))['ami'], 'here:3')
+  assert.equal((await bakeOf({ package: 'packed_2.0' }))['ami'], 'packed:2.0')
+  writeFileSync(join(bakery.folder, 'other', 'package.json'), '{"main": "server.js"}')
+  removeFolder(join(bakery.folder, 'other', 'fairlead-image.yml'))
+  assert.match(String((await bakeOf({ package: 'other', base_os: 'node' }))['ami']), /^other:\d+$/)
+})
+
+const hostileRequests: [attributes: JsonObject, says: RegExp][] = [
+  [{ git: '--upload-pack=touch evil' }, /no address/],
+  [{ git: 'ext::sh -c "touch evil"' }, /no address/],
+  [{ git: 'ssh://-oProxyCommand=evil/x' }, /no address/],
+  [{ git: 'git@host:-x' }, /no address/],
+  [{ git: '/tmp/x', revision: '--upload-pack=evil' }, /no revision/],
+  [{ git: '/tmp/x', revision: 'main:refs/heads/main' }, /no revision/],
+  [{ git: '/tmp/x', path: '../..' }, /"path"/],
+  [{ directory: 'relative' }, /absolute/],
+]
+
+test('hostile sources are refused before anything runs', async (t) => {
+  const bakery = await startBakery(t)
+  for (const [extended_attributes, says] of hostileRequests) {
+    const { status, body } = await bakery.bake({ base_os: 'directory', extended_attributes })
+    assert.equal(status, 400, JSON.stringify(extended_attributes))
+    assert.match(String(body['message']), says)
+  }
+  for (const name of ['../app', '/etc', 'app/../..', '.hidden', '-x', 'x_../../y']) {
+    const { status, body } = await bakery.bake({ package: name })
+    assert.match(`${status} ${String(body['message'])}`, /^400 .*package/, name)
+  }
+  const names: JsonObject[] = [{ ami_name: '../x' }, { ami_suffix: 'a/b' }]
+  for (const name of names) assert.equal((await bakery.bake(name)).status, 400)
+  assert.deepEqual(await builds(bakery), [])
+})
+
+test('copies stay within source and image', async (t) => {
+  const copying = (id: string, from: string, to: string, shell = 'true') => ({
+    id,
+    steps: [{ copy: { from: 'fairlead-image.yml', to: '.' } }, { shell }, { copy: { from, to } }],
+  })
+  const bakery = await startBakery(t, {
+    settleMs: 60_000,
+    bakery: {
+      'local.templates': [
+        copying('through-source', 'out/outside', 'x'),
+        copying('through-image', 'fairlead-image.yml', 'way/x', 'ln -s "$BAKE_OUTSIDE" way'),
+        copying('link', 'out', 'x'),
+      ],
+    },
+  })
+  const outside = join(bakery.folder, 'elsewhere')
+  mkdirSync(outside)
+  writeFileSync(join(outside, 'outside'), 'secret')
+  symlinkSync(outside, join(bakery.folder, 'app', 'out'))
+  const outcomes: [string, RegExp][] = [
+    ['through-source', /out\/outside leads out of the source/],
+    ['through-image', /way\/x leads out of the image/],
+    ['link', /leads out of the source/],
+    ['directory', /link that leads out of the image/],
+  ]
+  for (const [base_os, says] of outcomes) {
+    const { status, body } = await bakery.bake({ base_os, extended_attributes: { outside } })
+    assert.equal(status, 400, base_os)
+    assert.match(String(body['message']), says)
+  }
+  assert.deepEqual(readdirSync(outside), ['outside'])
+})
+
+test('commands see their own environment only, and logs no secrets', async (t) => {
+  const shell = 'env | cut -d= -f1 | sort | tr "\\n" " "; echo; echo "$BAKE_API_TOKEN $KEEP_PASSWORD"; pwd'
+  const bakery = await startBakery(t, {
+    settleMs: 60_000,
+    bakery: {
+      'local.templates': [{ ...template('environment', shell), environment: { KEEP_PASSWORD: 'from-the-template' } }],
+    },
+  })
+  process.env['FAIRLEAD_TEST_SECRET'] = 'own'
+  t.after(() => delete process.env['FAIRLEAD_TEST_SECRET'])
+  const extended_attributes = { 'api-token': 'tiptop-secret', copy_to: 'a, b' }
+  const { body } = await bakery.bake({ base_os: 'environment', extended_attributes })
+  await bakery.ended(body['id'])
+  const log = await logOf(bakery, body['id'])
+  const known = ['BAKE_API_TOKEN', 'BAKE_BASE_OS', 'BAKE_COPY_TO_1', 'BAKE_COPY_TO_2', 'BAKE_GATE', 'BAKE_PACKAGE']
+  const names = [...known, 'FAIRLEAD_PROCESS', 'HOME', 'KEEP_PASSWORD', 'LANG', 'PATH', 'PWD', 'TMPDIR']
+  assert.ok(log.includes(`${names.join(' ')} \n`), log)
+  assert.match(log, /\*{6} \*{6}\n/)
+  assert.ok(!log.includes('tiptop-secret') && !log.includes('from-the-template'))
+})
