@@ -20,6 +20,7 @@ interface Results {
 
 interface FileResults extends Results {
   ms: number
+  processorMs: number
   notes: string[]
 }
 
@@ -145,7 +146,9 @@ async function runTests(files: string[], results: Results): Promise<number> {
 
 /** Runs files in a process, which is ended after `processTimeoutMs`. */
 async function runBatch(files: string[], results: Results, failures: string[]): Promise<void> {
-  const found = new Map(files.map((file) => [file, { passed: 0, failed: 0, skipped: 0, ms: 0, notes: [] as string[] }]))
+  const found = new Map(
+    files.map((file) => [file, { passed: 0, failed: 0, skipped: 0, ms: 0, processorMs: 0, notes: [] as string[] }]),
+  )
   const messages: string[] = []
   const child = fork(
     resolve(import.meta.dirname, 'run-test-files.ts'),
@@ -165,6 +168,7 @@ async function runBatch(files: string[], results: Results, failures: string[]): 
     else if (file !== undefined) {
       file[report.kind] += 1
       file.ms += report.ms
+      file.processorMs += report.processorMs
     }
   })
   const timeout = setTimeout(() => {
@@ -196,7 +200,9 @@ function report(name: string, file: FileResults, results: Results): void {
     results[key] += file[key]
     if (key !== 'passed' && file[key] > 0) parts.push(`${file[key]} ${key}`)
   }
-  console.log(`${file.failed > 0 ? '✗' : '✓'} ${name} (${parts.join(', ')}, ${seconds(file.ms)})`)
+  console.log(
+    `${file.failed > 0 ? '✗' : '✓'} ${name} (${parts.join(', ')}, ${seconds(file.ms)}, processor ${seconds(file.processorMs)})`,
+  )
   for (const note of file.notes) console.log(`    ${note}`)
 }
 
