@@ -60,7 +60,12 @@ async function explainLoginCommand(args: readonly string[]): Promise<number> {
   const values = toQuestion(args)
   const now = values.at === undefined ? undefined : toClock(values.at)
   const { config } = await readConfig(args)
-  const explanation = await explainLogin({ config, presented: await toPresented(values, config), command, ...(now && { now }) })
+  const explanation = await explainLogin({
+    config,
+    credentials: await toCredentials(values, config),
+    command,
+    ...(now && { now }),
+  })
   print(values.json, explanation)
   // A peer that neither answers nor closes must not keep the command from ending.
   setTimeout(() => process.exit(), 1000).unref()
@@ -81,7 +86,7 @@ function toQuestion(args: readonly string[]) {
 }
 
 /** @throws {Error} when a file cannot be read */
-async function toPresented(values: Values, config: Config): Promise<LoginCredentials> {
+async function toCredentials(values: Values, config: Config): Promise<LoginCredentials> {
   const { user, registration } = values
   if (user !== undefined) {
     return { kind: 'password', username: user, password: values.password ? await readPassword() : undefined }

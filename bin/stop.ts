@@ -19,14 +19,14 @@ Ends the Fairlead that uses the configured data directory, after the requests in
 
 const options = { all: { type: 'boolean', default: false }, ...configOption } as const
 /** Beyond the configured drain. */
-const patienceMs = 60_000
+const stopGraceMs = 60_000
 const pauseMs = 50
 
 export async function stop(args: readonly string[]): Promise<number> {
   const { values } = readArguments(args, { command: 'stop', options })
   const { config } = await readConfig(args)
   const { dataDir } = config.backends
-  const isStopped = await stopServer(dataDir, config.http.drainMs + patienceMs)
+  const isStopped = await stopServer(dataDir, config.http.drainMs + stopGraceMs)
   if (!isStopped || !values.all) return isStopped ? 0 : 1
   // Only the agent itself has something to log.
   const silent = { info: () => {}, warn: () => {}, error: () => {} }

@@ -20,7 +20,7 @@ export interface AgentOptions {
 }
 
 /** An agent that hands over needs a moment until it has ended. */
-const lockPatienceMs = 10_000
+const lockTimeoutMs = 10_000
 const lockPauseMs = 50
 const maxLogBytes = 1024 * 1024
 const logCheckMs = 60_000
@@ -34,7 +34,7 @@ const farewellMs = 100
  */
 export async function runAgent({ dataDir: folder, version, log }: AgentOptions): Promise<void> {
   const dataDir = resolve(folder)
-  const lock = await lockPatiently(join(dataDir, agentLockName))
+  const lock = await waitForLock(join(dataDir, agentLockName))
   const socketPath = socketPathFor(dataDir, 'agent.sock')
   let sequence = 1
   let revision = 0
@@ -110,8 +110,8 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
   log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
 }
 
-async function lockPatiently(file: string): Promise<FileLock> {
-  for (const endMs = performance.now() + lockPatienceMs; ; ) {
+async function waitForLock(file: string): Promise<FileLock> {
+  for (const endMs = performance.now() + lockTimeoutMs; ; ) {
     try {
       return lockFile(file)
     } catch (error) {

@@ -42,7 +42,7 @@ const answerMs = 10_000
 const firstPauseMs = 25
 const longestPauseMs = 1_000
 /** A start takes a moment; after this time without an agent, users are told. */
-const patienceMs = 5_000
+const reconnectGraceMs = 5_000
 /** Measured with 50 instances: without these and one malloc arena, the agent needs 10 MB more. */
 export const agentNodeOptions = ['--max-semi-space-size=2', '--v8-pool-size=1']
 /** The agent gets no other variable of Fairlead, whose environment may hold secrets. */
@@ -99,7 +99,7 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
       }
       if (closing.signal.aborted) return
       if (!isNeeded() && fault === undefined) await Promise.race([desiredChanged.promise, aborted(closing.signal)])
-      else if (performance.now() - lostMs > patienceMs) setProblem(explainAbsence(fault))
+      else if (performance.now() - lostMs > reconnectGraceMs) setProblem(explainAbsence(fault))
       await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {})
       pauseMs = Math.min(pauseMs * 2, longestPauseMs)
     }

@@ -53,7 +53,7 @@ const failuresUntilUnready = 3
 /** A probe follows after this pause at first, so that a quick start shows at once. */
 const firstProbePauseMs = 25
 /** An instance that is not ready after so many intervals has a reason to be looked for. */
-const patienceIntervals = 10
+const readinessIntervals = 10
 const diskIntervalMs = 2_000
 /** Measuring a folder may take this part of the time. */
 const diskShare = 0.05
@@ -430,13 +430,13 @@ export class Instance {
   }
 
   #explainSlowStart(run: Run, target: Probe, fault: string): string {
-    const patienceMs = target.intervalMs * patienceIntervals
-    if (Date.now() - run.record.startedAt < patienceMs) return `It is not ready yet: ${fault}.`
+    const readinessTimeoutMs = target.intervalMs * readinessIntervals
+    if (Date.now() - run.record.startedAt < readinessTimeoutMs) return `It is not ready yet: ${fault}.`
     const ports = listeningPorts(this.#findMembers(target.intervalMs).map(({ pid }) => pid)).filter(
       (port) => port !== target.port,
     )
     const others = ports.length === 0 ? '' : `; it listens on port ${ports.join(', ')} instead`
-    return `It did not become ready within ${formatDuration(patienceMs)}: ${fault}${others}.`
+    return `It did not become ready within ${formatDuration(readinessTimeoutMs)}: ${fault}${others}.`
   }
 
   async #watchDisk(run: Run, diskBytes: number, signal: AbortSignal): Promise<void> {

@@ -24,7 +24,7 @@ export async function openFileSink(options: FileSinkOptions): Promise<AuditSink>
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     lock = lockFile(`${file}.lock`)
-    return new FileSink(options, lock, await openGrowing(file))
+    return new FileSink(options, lock, await openCurrent(file))
   } catch (error) {
     lock?.release()
     throw new Error(`the audit log ${file} cannot be used: ${(error as Error).message}. Set audit.file to another one.`, {
@@ -62,7 +62,7 @@ interface CurrentFile {
 }
 
 /** Goes on where the newest record ends, in whichever file that stands. @throws {Error} when it is no file or cannot be written */
-async function openGrowing(file: string): Promise<CurrentFile> {
+async function openCurrent(file: string): Promise<CurrentFile> {
   const known = statSync(file, { throwIfNoEntry: false })
   if (known !== undefined && !known.isFile()) throw new Error('it is no regular file')
   if (known !== undefined) await dropIncompleteLine(file)
@@ -83,36 +83,36 @@ class FileSink implements AuditSink {
   readonly isShared = false
   readonly #options: FileSinkOptions
   readonly #lock: FileLock
-  #growing: CurrentFile
+  #current: CurrentFile
   /** Part of a record may stand at the end. */
   #untidy = false
 
-  constructor(options: FileSinkOptions, lock: FileLock, growing: CurrentFile) {
+  constructor(options: FileSinkOptions, lock: FileLock, current: CurrentFile) {
     this.#options = options
     this.#lock = lock
-    this.#growing = growing
+    this.#current = current
   }
 
   async append(events: readonly AuditEvent[]): Promise<void> {
     const moved = await this.#followName()
     await this.#tidy()
     const [{ atMs } = { atMs: 0 }] = events
-    const sealed = sealEvents(this.#growing.head, [...moved, ...events])
+    const sealed = sealEvents(this.#current.head, [...moved, ...events])
     const bytes = Buffer.from(sealed.map(({ line }) => `${line}\n`).join(''))
     if (this.#isFull(bytes.length, atMs)) await this.#rotate()
-    const growing = this.#growing
+    const current = this.#current
     try {
-      await growing.handle.appendFile(bytes)
-      await growing.handle.datasync()
+      await current.handle.appendFile(bytes)
+      await current.handle.datasync()
     } catch (error) {
       this.#untidy = true
       await this.#tidy().catch(() => {})
       throw error
     }
-    const last = sealed.at(-1)?.record ?? growing.head
-    growing.head = { sequence: last.sequence, hash: last.hash }
-    growing.size += bytes.length
-    growing.firstAtMs ??= atMs
+    const last = sealed.at(-1)?.record ?? current.head
+    current.head = { sequence: last.sequence, hash: last.hash }
+    current.size += bytes.length
+    current.firstAtMs ??= atMs
   }
 
   async find(query: AuditQuery): Promise<AuditPage> {
@@ -158,21 +158,21 @@ class FileSink implements AuditSink {
   }
 
   async close(): Promise<void> {
-    await this.#growing.handle.close()
+    await this.#current.handle.close()
     this.#lock.release()
   }
 
   /** Another program may have moved or removed the file: what is written there from then on would be lost without a word. */
   async #followName(): Promise<AuditEvent[]> {
     const { file, now = Date.now } = this.#options
-    const { handle, inode, head } = this.#growing
+    const { handle, inode, head } = this.#current
     const present = await stat(file).catch(() => undefined)
-    if (present?.ino === inode && present.size >= this.#growing.size) return []
+    if (present?.ino === inode && present.size >= this.#current.size) return []
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    const next = await openGrowing(file)
+    const next = await openCurrent(file)
     await handle.close()
     // The chain goes on, so that what is gone shows as a gap.
-    this.#growing = { ...next, head: next.head.sequence > head.sequence ? next.head : head }
+    this.#current = { ...next, head: next.head.sequence > head.sequence ? next.head : head }
     this.#untidy = false
     return [
       {
@@ -185,7 +185,7 @@ class FileSink implements AuditSink {
   }
 
   #isFull(bytes: number, atMs: number): boolean {
-    const { size, firstAtMs = atMs } = this.#growing
+    const { size, firstAtMs = atMs } = this.#current
     const { maxBytes, maxAgeMs } = this.#options
     return size > 0 && (size + bytes > maxBytes || atMs - firstAtMs >= maxAgeMs)
   }
@@ -193,17 +193,17 @@ class FileSink implements AuditSink {
   async #rotate(): Promise<void> {
     const { file } = this.#options
     const { stem, extension } = partsOf(file)
-    const { head, handle } = this.#growing
+    const { head, handle } = this.#current
     const next = join(dirname(file), `${stem}-${String(head.sequence).padStart(12, '0')}${extension}`)
     await rename(file, next)
     const fresh = await open(file, 'a', 0o600)
-    this.#growing = { handle: fresh, inode: (await fresh.stat()).ino, size: 0, head, firstAtMs: undefined }
+    this.#current = { handle: fresh, inode: (await fresh.stat()).ino, size: 0, head, firstAtMs: undefined }
     await handle.close()
   }
 
   async #tidy(): Promise<void> {
     if (!this.#untidy) return
-    await this.#growing.handle.truncate(this.#growing.size)
+    await this.#current.handle.truncate(this.#current.size)
     this.#untidy = false
   }
 }

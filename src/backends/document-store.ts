@@ -112,7 +112,7 @@ export class DocumentStore {
     }
     const text = formatJson(stamped)
     this.#write(key, stamped, modifiedMs, text)
-    this.#statements.remember.run(kind, key, modifiedMs, text)
+    this.#statements.addHistory.run(kind, key, modifiedMs, text)
     return stamped
   }
 
@@ -164,7 +164,7 @@ function prepareStatements(db: DatabaseSync) {
     ),
     remove: db.prepare('DELETE FROM definitions_documents WHERE kind = ? AND key = ?'),
     lastMs: db.prepare('SELECT max(modified_ms) AS last_ms FROM definitions_history WHERE kind = ? AND key = ?'),
-    remember: db.prepare('INSERT INTO definitions_history (kind, key, modified_ms, document) VALUES (?, ?, ?, ?)'),
+    addHistory: db.prepare('INSERT INTO definitions_history (kind, key, modified_ms, document) VALUES (?, ?, ?, ?)'),
     since: db.prepare(
       'SELECT document FROM definitions_history WHERE kind = ? AND key = ? AND modified_ms >= ? ORDER BY modified_ms LIMIT ?',
     ),

@@ -1,6 +1,6 @@
 /** Examines the headers of a proxy: resulting addresses, cookies, and errors. */
 import type { Config } from '../config/config.ts'
-import { isTrustedPeer, originOf, type Received } from '../http/origin.ts'
+import { isTrustedPeer, originOf, type RawRequest } from '../http/origin.ts'
 import { formatSessionCookie } from '../sessions/session-cookie.ts'
 import { listAddresses } from './addresses.ts'
 import { type Finding, findingsOn } from './finding.ts'
@@ -65,8 +65,8 @@ function judge(setup: Setup, options: BalancerOptions): Finding {
   const { config, publicUrl, isExample, proxyAddress } = options
   const { http, login } = config
   const report = findingsOn(`Balancer in front, ${publicUrl}${isExample ? ' as an example' : ''}`)
-  const received = toReceived(setup, options)
-  const { baseUrl, scheme } = originOf(received, http.origin)
+  const raw = toRawRequest(setup, options)
+  const { baseUrl, scheme } = originOf(raw, http.origin)
   const tried = `a request as nginx at ${proxyAddress} sends it: ${setup.name}`
   const registered = listAddresses(login, { baseUrl, contextPath: http.origin.contextPath })
     .filter(({ needed, what }) => needed && what !== 'metadata')
@@ -78,15 +78,15 @@ function judge(setup: Setup, options: BalancerOptions): Finding {
   const results = [...registered, `Location ${baseUrl}/login`, `cookie ${cookie}`].join('; ')
   const breaks = [
     ...compare(new URL(baseUrl), new URL(publicUrl), registered.length > 0),
-    ...findCookieTrouble(config, cookie, publicUrl),
+    ...findCookieProblems(config, cookie, publicUrl),
   ]
   if (breaks.length === 0) return report.ok(tried, results)
   const found = `${results}. What breaks: ${breaks.join('; ')}`
   const bad = setup.complete && !isExample ? report.problem : report.warning
-  return bad(tried, found, advise(received, options, setup))
+  return bad(tried, found, advise(raw, options, setup))
 }
 
-function toReceived({ headers }: Setup, { config, publicUrl, proxyAddress }: BalancerOptions): Received {
+function toRawRequest({ headers }: Setup, { config, publicUrl, proxyAddress }: BalancerOptions): RawRequest {
   const { address, port, listeners } = config.http
   const localAddress = address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address
   const upstream = `${localAddress.includes(':') ? `[${localAddress}]` : localAddress}:${port}`
@@ -130,7 +130,7 @@ function pathOf({ pathname }: URL): string {
 }
 
 /** Cookies that browsers drop without a word. */
-function findCookieTrouble({ sessions }: Config, cookie: string, publicUrl: string): string[] {
+function findCookieProblems({ sessions }: Config, cookie: string, publicUrl: string): string[] {
   const { protocol, hostname } = new URL(publicUrl)
   const { sameSite, domain } = sessions.cookie
   const secure = /; Secure(?:;|$)/.test(cookie)
@@ -151,7 +151,7 @@ function bare(domain: string): string {
 }
 
 /** The first thing that has to change. */
-function advise(received: Received, { config, publicUrl, proxyAddress }: BalancerOptions, { complete }: Setup): string {
+function advise(raw: RawRequest, { config, publicUrl, proxyAddress }: BalancerOptions, { complete }: Setup): string {
   const { origin } = config.http
   const path = pathOf(new URL(publicUrl))
   if (path !== origin.contextPath) {
@@ -163,7 +163,7 @@ function advise(received: Received, { config, publicUrl, proxyAddress }: Balance
   const fixed = `or set http.publicUrl: ${publicUrl}, which does not depend on the proxy`
   if (!origin.trustForwarded)
     return `set server.forward-headers-strategy: native, so that forwarded headers are trusted, ${fixed}`
-  if (!isTrustedPeer(received, origin)) {
+  if (!isTrustedPeer(raw, origin)) {
     return `have server.tomcat.remoteip.internal-proxies match ${proxyAddress}, so that its headers are believed, ${fixed}`
   }
   if (!complete) {

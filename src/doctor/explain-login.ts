@@ -57,7 +57,7 @@ export interface Explanation {
 
 interface ExplainOptions {
   readonly config: Config
-  readonly presented: LoginCredentials
+  readonly credentials: LoginCredentials
   /** What to type for `fairlead <words>`. */
   readonly command?: (words: string) => string
   /** Milliseconds since the epoch. */
@@ -67,13 +67,13 @@ interface ExplainOptions {
 const timeoutMs = 3000
 
 /** It logs no user in and consumes nothing. @throws {Error} when a method cannot be opened; the message says why */
-export async function explainLogin({ config, presented, command, now = Date.now }: ExplainOptions): Promise<Explanation> {
+export async function explainLogin({ config, credentials, command, now = Date.now }: ExplainOptions): Promise<Explanation> {
   if (config.login.anonymous) return explainAnonymous()
   const notes: string[] = []
   const { result, close } = await openParts(async (keep) => {
     const surroundings = await openSurroundings({ config, notes, now, keep })
     const methods = await openAll(surroundings, { config, command, now, keep })
-    return explain(methods, surroundings, presented)
+    return explain(methods, surroundings, credentials)
   })
   await close()
   return { ...result, notes }
@@ -153,13 +153,13 @@ async function openAll(surroundings: Surroundings, { config, command, now, keep 
 async function explain(
   opened: LoginMethods,
   { permissions, listener }: Surroundings,
-  presented: LoginCredentials,
+  credentials: LoginCredentials,
 ): Promise<Omit<Explanation, 'notes'>> {
   const judgements: Judgement[] = []
   for (const method of opened.methods) {
     const steps: Step[] = []
     listener.tell = (verdict, text) => void steps.push({ verdict, text })
-    const judgement = await judge(method, opened, presented, listener.tell)
+    const judgement = await judge(method, opened, credentials, listener.tell)
     if (judgement !== undefined) judgements.push({ method: method.name, steps, ...judgement })
   }
   listener.tell = () => {}
@@ -178,11 +178,11 @@ async function explain(
 async function judge(
   method: LoginMethod,
   { prepareUser }: LoginMethods,
-  presented: LoginCredentials,
+  credentials: LoginCredentials,
   trace: Trace,
 ): Promise<Pick<Judgement, 'user' | 'reason'> | undefined> {
   try {
-    const outcome = (await method.explain?.(presented, trace)) ?? { kind: 'not-mine' }
+    const outcome = (await method.explain?.(credentials, trace)) ?? { kind: 'not-mine' }
     if (outcome.kind === 'not-mine') return undefined
     if (outcome.kind === 'refused') return { user: undefined, reason: outcome.reason }
     if (!method.interactive) return { user: outcome.user, reason: undefined }

@@ -21,8 +21,8 @@ interface Origin {
   baseUrl: string
 }
 
-/** What of a request tells where it came from. */
-export interface Received {
+/** The parts of a request that show its origin. */
+export interface RawRequest {
   readonly headers: IncomingHttpHeaders
   readonly socket: {
     readonly remoteAddress?: string | undefined
@@ -34,7 +34,7 @@ export interface Received {
 }
 
 /** @see docs/contracts/authentication.md#base-address */
-export function originOf(raw: Received, settings: OriginSettings): Origin {
+export function originOf(raw: RawRequest, settings: OriginSettings): Origin {
   const peer = plainAddress(raw.socket.remoteAddress ?? '')
   const trusted = isTrustedPeer(raw, settings)
   const forwarded = trusted ? readForwarded(raw.headers, settings.headers, { peer, proxies: settings.trustedProxies }) : undefined
@@ -48,7 +48,7 @@ export function originOf(raw: Received, settings: OriginSettings): Origin {
 }
 
 /** Whether the other end of the connection is a proxy whose headers are believed. */
-export function isTrustedPeer(raw: Pick<Received, 'socket'>, { trustForwarded, trustedProxies }: OriginSettings): boolean {
+export function isTrustedPeer(raw: Pick<RawRequest, 'socket'>, { trustForwarded, trustedProxies }: OriginSettings): boolean {
   return trustForwarded && trustedProxies.test(plainAddress(raw.socket.remoteAddress ?? ''))
 }
 
@@ -76,7 +76,7 @@ function parseHost(host: string, port: string | undefined, scheme: string): stri
   return url.host
 }
 
-function localHost(raw: Received): string {
+function localHost(raw: RawRequest): string {
   const address = plainAddress(raw.socket.localAddress ?? '127.0.0.1')
   return `${address.includes(':') ? `[${address}]` : address}:${raw.socket.localPort ?? 80}`
 }

@@ -20,7 +20,7 @@ interface LimitSurroundings {
 }
 
 /** Callers about whom the log has been told in their present period; forgotten altogether when there are too many. */
-const maxRemembered = 10_000
+const maxNotices = 10_000
 /** A service that rejects requests for a while does not report for how long. */
 const upstreamResetMs = 5000
 
@@ -32,10 +32,10 @@ const upstreamResetMs = 5000
 export function limitRequests(settings: RateLimitSettings, surroundings: LimitSurroundings): RequestStep {
   const { counters, runTimeLimits, log, now, onLimited } = surroundings
   const callerOf = createCallerIndex(settings)
-  const toldUntilMs = new BoundedMap<string, number>(maxRemembered)
+  const toldUntilMs = new BoundedMap<string, number>(maxNotices)
 
-  function judge(request: FastifyRequest, caller: LimitedCaller, cost: number, charged: ChargeResult): void {
-    const { used, fits, remainingMs } = charged
+  function judge(request: FastifyRequest, caller: LimitedCaller, cost: number, result: ChargeResult): void {
+    const { used, fits, remainingMs } = result
     const left = caller.counts.map(({ capacity }, index) => Math.max(0, capacity - (used[index] ?? 0)))
     const decisive = fits
       ? left.indexOf(Math.min(...left))
@@ -76,12 +76,12 @@ export function limitRequests(settings: RateLimitSettings, surroundings: LimitSu
   ): Promise<void> | undefined {
     const caller = callerOf(identified, request.state.token, runTime)
     if (caller === undefined) return undefined
-    const charged = counters.charge({ key: caller.key, periodMs: caller.periodMs, cost, counts: caller.counts })
-    if (!(charged instanceof Promise)) {
-      judge(request, caller, cost, charged)
+    const result = counters.charge({ key: caller.key, periodMs: caller.periodMs, cost, counts: caller.counts })
+    if (!(result instanceof Promise)) {
+      judge(request, caller, cost, result)
       return undefined
     }
-    return charged.then((known) => {
+    return result.then((known) => {
       if (known !== undefined) judge(request, caller, cost, known)
     })
   }

@@ -67,10 +67,10 @@ export class RedisCounters implements Counters {
   async #try(charge: Charge): Promise<ChargeResult | undefined> {
     const { redis, log } = this.#options
     try {
-      const charged = await withTimeout(chargeIn(redis, limitKeyPrefix + charge.key, charge))
+      const result = await withTimeout(chargeIn(redis, limitKeyPrefix + charge.key, charge))
       if (this.#failing) log.info('requests are counted again')
       this.#failing = false
-      return charged
+      return result
     } catch (error) {
       this.#fail(error as Error)
       return charge.cost === 0 ? undefined : this.#chargeWithout(charge)

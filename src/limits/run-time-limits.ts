@@ -35,7 +35,7 @@ export const runTimeLimitKeys = {
 /** What was read counts so long. After a failure one request in this time asks again, and does not wait. */
 const freshMs = 5000
 /** Callers choose their names: beyond so many, all of them are read anew. */
-const maxRemembered = 10_000
+const maxCached = 10_000
 const maxNameLength = 200
 const maxComplaints = 1000
 const maxRateSeconds = 86_400
@@ -61,7 +61,7 @@ type Lists = Pick<RunTimeLimits, 'enforcing' | 'ignoring' | 'learning'>
 
 export class RunTimeLimitsReader {
   readonly #options: RunTimeLimitsOptions
-  readonly #ofNames = new BoundedMap<string, CacheEntry<OwnLimits>>(maxRemembered)
+  readonly #ofNames = new BoundedMap<string, CacheEntry<OwnLimits>>(maxCached)
   readonly #bad = new BoundedMap<string, true>(maxComplaints)
   #lists: CacheEntry<Lists> | undefined
   #pausedUntilMs = -Infinity
@@ -79,8 +79,8 @@ export class RunTimeLimitsReader {
   of(names: readonly string[]): RunTimeLimits | Promise<RunTimeLimits> {
     const { redis, now } = this.#options
     const nowMs = now()
-    const isFresh = (remembered: CacheEntry<unknown> | undefined) =>
-      remembered !== undefined && nowMs - remembered.atMs < freshMs && nowMs >= remembered.atMs
+    const isFresh = (cached: CacheEntry<unknown> | undefined) =>
+      cached !== undefined && nowMs - cached.atMs < freshMs && nowMs >= cached.atMs
     const stale = names.filter((name) => name.length <= maxNameLength && !isFresh(this.#ofNames.get(name)))
     const isGone = redis.wasReached() && !redis.isReachable()
     const isPaused = nowMs < this.#pausedUntilMs && this.#pausedUntilMs <= nowMs + freshMs

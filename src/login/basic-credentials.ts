@@ -19,14 +19,14 @@ export function parseBasic(header: string | undefined): Credentials | 'unreadabl
 }
 
 /** Scripts send their password with each request; checking it that often would keep a processor busy. */
-const rememberedMs = 20_000
-const maxRemembered = 1000
+const cacheMs = 20_000
+const maxCached = 1000
 
 /** Results by a keyed hash of the credentials; the key is new with each process and never leaves it. */
 export class VerifiedCredentials<Result> {
   readonly #now: () => number
   readonly #key = randomBytes(32)
-  readonly #results = new BoundedMap<string, { result: Promise<Result | undefined>; untilMs: number }>(maxRemembered)
+  readonly #results = new BoundedMap<string, { result: Promise<Result | undefined>; untilMs: number }>(maxCached)
 
   constructor(now: () => number) {
     this.#now = now
@@ -37,7 +37,7 @@ export class VerifiedCredentials<Result> {
     const key = this.#keyOf(credentials)
     const known = this.#results.get(key)
     if (known !== undefined && known.untilMs > this.#now()) return known.result
-    const entry = { result: verify(), untilMs: this.#now() + rememberedMs }
+    const entry = { result: verify(), untilMs: this.#now() + cacheMs }
     const drop = () => {
       if (this.#results.get(key) === entry) this.#results.delete(key)
     }

@@ -13,14 +13,14 @@ interface CompletedLoginsOptions {
 const completedMs = 60 * 60_000
 /** Longer than a provider is waited for. */
 const begunMs = 60_000
-const maxRemembered = 10_000
+const maxEntries = 10_000
 const redisPrefix = 'fairlead:login:completed:'
 
 export class CompletedLogins {
   readonly #options: CompletedLoginsOptions
-  readonly #begun = new BoundedMap<string, number>(maxRemembered)
+  readonly #begun = new BoundedMap<string, number>(maxEntries)
   /** Strangers cannot fill it. After a restart it is the provider that takes each code once. */
-  readonly #completed = new BoundedMap<string, number>(maxRemembered)
+  readonly #completed = new BoundedMap<string, number>(maxEntries)
 
   constructor(options: CompletedLoginsOptions) {
     this.#options = options

@@ -73,7 +73,7 @@ export interface LoginMethod {
    * Judges credentials outside of any request, with the code that judges requests, and tells each step. Nothing
    * is used up by it. The user of an interactive method is not prepared yet.
    */
-  explain?(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome>
+  explain?(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome>
   /** Whether what a session was opened with still counts; absent when there is nothing to ask. */
   stillValid?(user: User, credentialStamp: string | undefined): boolean | Promise<boolean>
   /** A user whom this method knows by name, as of now, for credentials that outlive a login. Undefined: it cannot say. */

@@ -128,11 +128,11 @@ export class PasswordLogin implements LoginMethod {
     return this.#source.currentUser?.(username)
   }
 
-  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
-    if (presented.kind !== 'password' || this.#source.explain === undefined) return { kind: 'not-mine' }
-    const known = await this.#source.explain(presented, trace)
+  async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
+    if (credentials.kind !== 'password' || this.#source.explain === undefined) return { kind: 'not-mine' }
+    const known = await this.#source.explain(credentials, trace)
     if (known === undefined) {
-      const reason = presented.password === undefined ? 'no such user is found' : 'user name and password are not accepted'
+      const reason = credentials.password === undefined ? 'no such user is found' : 'user name and password are not accepted'
       return { kind: 'refused', reason }
     }
     if ('notice' in known) return { kind: 'refused', reason: `the account may not sign in (${known.notice})` }

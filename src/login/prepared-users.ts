@@ -2,8 +2,8 @@
 import { BoundedMap } from '../bounded-map.ts'
 import type { User } from '../http/request-state.ts'
 
-const rememberedMs = 20_000
-const maxRemembered = 1000
+const cacheMs = 20_000
+const maxCached = 1000
 
 interface CacheEntry {
   readonly user: Promise<User>
@@ -12,7 +12,7 @@ interface CacheEntry {
 
 export class PreparedUsers {
   readonly #now: () => number
-  readonly #users = new BoundedMap<string, CacheEntry>(maxRemembered)
+  readonly #users = new BoundedMap<string, CacheEntry>(maxCached)
 
   /** @param now Milliseconds since the epoch. */
   constructor(now: () => number) {
@@ -23,7 +23,7 @@ export class PreparedUsers {
    * The user under the key; prepared once for requests that come together, and again when that was a while ago. A failure
    * is handed to those who wait for it, and to nobody after them.
    */
-  get(key: string, prepare: () => Promise<User>, untilMs = this.#now() + rememberedMs): Promise<User> {
+  get(key: string, prepare: () => Promise<User>, untilMs = this.#now() + cacheMs): Promise<User> {
     const known = this.#users.get(key)
     if (known !== undefined && known.untilMs > this.#now()) return known.user
     const entry: CacheEntry = { user: prepare(), untilMs }

@@ -11,8 +11,8 @@ import { guessWindowMs } from './form/guess-limit.ts'
 const migrations = [`CREATE TABLE unlocks (user TEXT PRIMARY KEY, at_ms INTEGER NOT NULL) STRICT`]
 const redisPrefix = 'fairlead:login:unlocked:'
 /** An unlock is seen within this time: a flood of guesses must not become a flood of lookups. */
-const rememberedMs = 1000
-const maxRemembered = 1000
+const cacheMs = 1000
+const maxCached = 1000
 
 /** Times are in milliseconds since the epoch. */
 interface UnlockStore {
@@ -32,7 +32,7 @@ interface UnlocksOptions {
 export class Unlocks {
   readonly #store: UnlockStore
   readonly #now: () => number
-  readonly #found = new BoundedMap<string, { atMs: number | undefined; untilMs: number }>(maxRemembered)
+  readonly #found = new BoundedMap<string, { atMs: number | undefined; untilMs: number }>(maxCached)
 
   constructor({ dataDir, redis, now }: UnlocksOptions) {
     this.#store = redis === undefined ? createFileStore(dataDir) : createRedisStore(redis)
@@ -47,7 +47,7 @@ export class Unlocks {
     if (known !== undefined && known.untilMs > nowMs) return known.atMs
     const atMs = await this.#store.find(user)
     const recent = atMs !== undefined && atMs > nowMs - guessWindowMs ? atMs : undefined
-    this.#found.set(user, { atMs: recent, untilMs: nowMs + rememberedMs })
+    this.#found.set(user, { atMs: recent, untilMs: nowMs + cacheMs })
     return recent
   }
 

@@ -72,7 +72,7 @@ class FiatPermissions implements Permissions {
     this.#now = now
     this.#lookups = new ViewLookups({
       ask: (username, signal) => this.#askOnce(username, signal),
-      remember: (key, view, ofVersion) => this.#remember(key, view, ofVersion),
+      cache: (key, view, ofVersion) => this.#cacheView(key, view, ofVersion),
       version,
       isEmbedded: upstreams.isEmbedded('fiat'),
       settings,
@@ -102,9 +102,9 @@ class FiatPermissions implements Permissions {
     if (!this.enabled) return { kind: 'unknown' }
     const key = toUserKey(user.username)
     const version = this.#version()
-    const remembered = this.#views.get(key)
-    if (remembered !== undefined && remembered.untilMs > this.#now() && remembered.version === version)
-      return { kind: 'view', view: remembered.view }
+    const cached = this.#views.get(key)
+    if (cached !== undefined && cached.untilMs > this.#now() && cached.version === version)
+      return { kind: 'view', view: cached.view }
     const answer = await this.#lookups.find(key, { username: user.username, version })
     if (answer.kind !== 'unavailable') return answer
     const lastKnown = this.#lastKnown(key, version)
@@ -156,10 +156,10 @@ class FiatPermissions implements Permissions {
         ? { method: 'POST', path }
         : { method: 'PUT', path, body: user.roles }
     try {
-      await this.#checkNotTroubled(user)
+      await this.#checkAvailable(user)
       await this.#report(call, report.attempts)
     } catch (cause) {
-      if (!hasAnswered(cause)) this.#lookups.noteTrouble(cause)
+      if (!hasAnswered(cause)) this.#lookups.noteFailure(cause)
       if (!this.#switches.legacyFallback) {
         if (refusesUser(cause)) {
           const message = `The permission service accepts no user of this name: ${cause.message}`
@@ -241,8 +241,8 @@ class FiatPermissions implements Permissions {
   }
 
   /** While the service is known to be in trouble, a short question tells whether it is worth reporting anything to it. */
-  async #checkNotTroubled({ username }: User): Promise<void> {
-    if (!this.#lookups.isTroubled) return
+  async #checkAvailable({ username }: User): Promise<void> {
+    if (!this.#lookups.isFailing) return
     const answer = await this.#lookups.find(toUserKey(username), { username, version: this.#version() })
     if (answer.kind === 'unavailable') throw answer.cause
   }
@@ -267,12 +267,12 @@ class FiatPermissions implements Permissions {
 
   /** What the service said last, while that still counts although it cannot be asked again. */
   #lastKnown(key: string, version: number): PermissionView | undefined {
-    const remembered = this.#views.get(key)
-    if (remembered === undefined || remembered.version !== version) return undefined
-    return remembered.untilMs + this.#settings.lastKnownForMs > this.#now() ? remembered.view : undefined
+    const cached = this.#views.get(key)
+    if (cached === undefined || cached.version !== version) return undefined
+    return cached.untilMs + this.#settings.lastKnownForMs > this.#now() ? cached.view : undefined
   }
 
-  #remember(key: string, view: PermissionView, version: number): void {
+  #cacheView(key: string, view: PermissionView, version: number): void {
     this.#views.set(key, { view, untilMs: this.#now() + this.#settings.cacheTtlMs, version })
   }
 

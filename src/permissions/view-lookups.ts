@@ -16,7 +16,7 @@ interface ViewLookupOptions {
   /** Puts one question. Never fails; ends early when the signal fires. */
   ask: (username: string, signal: AbortSignal) => Promise<LookupResult>
   /** Gets a view when it arrives, even if no request waits for it. */
-  remember: (key: string, view: PermissionView, version: number) => void
+  cache: (key: string, view: PermissionView, version: number) => void
   settings: Pick<PermissionSettings, 'lookupTimeoutMs' | 'retry'>
   /** Grows with every change of permissions that this process makes. */
   version: () => number
@@ -54,7 +54,7 @@ const embeddedMs = 60_000
 /** How long a request waits for a failing service; after a timeout, no request waits for the same time. */
 const momentMs = 1000
 /** Concurrent lookups at a failing service: connections stay free for detecting that it is back. */
-const maxInTrouble = 10
+const maxWhileFailing = 10
 /** A question is given up in the background, too, even where reads may take for ever. */
 const longestQuestionMs = 300_000
 
@@ -64,7 +64,7 @@ export class ViewLookups {
   readonly #lookups = new Map<string, Lookup>()
   readonly #timeoutMs: number
   readonly #momentMs: number
-  #troubledAtMs = Number.NEGATIVE_INFINITY
+  #failedAtMs = Number.NEGATIVE_INFINITY
   #closed = false
 
   constructor(options: ViewLookupOptions) {
@@ -75,8 +75,8 @@ export class ViewLookups {
   }
 
   /** Whether the service has failed a moment ago, and nothing has been heard from it since. */
-  get isTroubled(): boolean {
-    return !this.#options.isEmbedded && this.#options.now() - this.#troubledAtMs < failureMemoryMs
+  get isFailing(): boolean {
+    return !this.#options.isEmbedded && this.#options.now() - this.#failedAtMs < failureMemoryMs
   }
 
   async find(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
@@ -102,14 +102,14 @@ export class ViewLookups {
   }
 
   /** The service was found not to answer; until it does, it counts as troubled. */
-  noteTrouble(cause: unknown): void {
-    const known = this.isTroubled
-    this.#troubledAtMs = this.#options.now()
+  noteFailure(cause: unknown): void {
+    const known = this.isFailing
+    this.#failedAtMs = this.#options.now()
     if (known || this.#closed) return
-    this.#options.log.warn({ err: cause }, 'the permission service does not answer; users who are not remembered have to wait')
+    this.#options.log.warn({ err: cause }, 'the permission service does not answer; users without a cached view have to wait')
     const waiting = [...this.#lookups.values()]
-    for (const lookup of waiting.slice(maxInTrouble)) this.#drop(lookup)
-    for (const lookup of waiting.slice(0, maxInTrouble)) if (lookup.givenUpAtMs === undefined) this.#limitWait(lookup)
+    for (const lookup of waiting.slice(maxWhileFailing)) this.#drop(lookup)
+    for (const lookup of waiting.slice(0, maxWhileFailing)) if (lookup.givenUpAtMs === undefined) this.#limitWait(lookup)
   }
 
   close(): void {
@@ -130,7 +130,7 @@ export class ViewLookups {
 
   /** Undefined while a troubled service is asked about enough others. */
   #start(key: string, username: string): Lookup | undefined {
-    if (this.#closed || (this.isTroubled && this.#lookups.size >= maxInTrouble && !this.#makeRoom())) return undefined
+    if (this.#closed || (this.isFailing && this.#lookups.size >= maxWhileFailing && !this.#makeRoom())) return undefined
     const lookup: Lookup = {
       key,
       username,
@@ -157,7 +157,7 @@ export class ViewLookups {
   async #findAfterOthers(key: string, question: ViewQuestion): Promise<PermissionAnswer> {
     if (this.#closed) return silent()
     await Promise.race([...this.#lookups.values()].map(({ turn }) => turn.promise))
-    return this.isTroubled ? silent() : this.find(key, question)
+    return this.isFailing ? silent() : this.find(key, question)
   }
 
   /** The connection of the first question may be dead although the service lives. */
@@ -171,11 +171,11 @@ export class ViewLookups {
 
   #limitWait(lookup: Lookup): void {
     clearTimeout(lookup.timer)
-    const forMs = this.isTroubled ? this.#momentMs : this.#timeoutMs
+    const forMs = this.isFailing ? this.#momentMs : this.#timeoutMs
     lookup.timer = setTimeout(() => {
       lookup.givenUpAtMs = this.#options.now()
       lookup.turn.resolve()
-      this.noteTrouble(new Error(`no answer about ${lookup.username} within ${forMs} ms`))
+      this.noteFailure(new Error(`no answer about ${lookup.username} within ${forMs} ms`))
     }, forMs).unref()
   }
 
@@ -193,10 +193,10 @@ export class ViewLookups {
   }
 
   #takeAnswer(lookup: Lookup, answer: PermissionAnswer): void {
-    if (this.isTroubled) this.#options.log.info('the permission service answers again')
-    this.#troubledAtMs = Number.NEGATIVE_INFINITY
+    if (this.isFailing) this.#options.log.info('the permission service answers again')
+    this.#failedAtMs = Number.NEGATIVE_INFINITY
     const isCurrent = this.#lookups.get(lookup.key) === lookup
-    if (isCurrent && answer.kind === 'view') this.#options.remember(lookup.key, answer.view, lookup.version)
+    if (isCurrent && answer.kind === 'view') this.#options.cache(lookup.key, answer.view, lookup.version)
     this.#settle(lookup, answer)
   }
 
@@ -205,7 +205,7 @@ export class ViewLookups {
     const { backoffMs } = lookup
     const { maxElapsedMs, multiplier } = this.#options.settings.retry
     const isInTime = performance.now() - lookup.startedAtMs + backoffMs <= maxElapsedMs
-    if (mayPass && isInTime && !this.isTroubled && !this.#closed) {
+    if (mayPass && isInTime && !this.isFailing && !this.#closed) {
       lookup.backoffMs *= multiplier
       setTimeout(() => {
         if (lookup.outcome === undefined && lookup.questions.size === 0) this.#put(lookup)
@@ -214,7 +214,7 @@ export class ViewLookups {
     }
     this.#settle(lookup, answer)
     const cause = answer.kind === 'unavailable' ? answer.cause : undefined
-    if (mayPass) this.noteTrouble(cause)
+    if (mayPass) this.noteFailure(cause)
     else this.#options.log.warn({ err: cause, user: lookup.username }, 'what a user may do cannot be read')
   }
 

@@ -43,8 +43,8 @@ export interface UserSession {
 const shownLength = 24
 
 /** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. */
-const rememberedMs = 3000
-const maxRemembered = 10_000
+const cacheMs = 3000
+const maxCached = 10_000
 
 interface CacheEntry {
   /** Undefined: ended here, so that a slower reader of the store does not bring it back. */
@@ -59,7 +59,7 @@ export class Sessions {
   readonly #log: FastifyBaseLogger
   readonly #onStarted: () => void
   readonly #now: () => number
-  readonly #remembered = new BoundedMap<string, CacheEntry>(maxRemembered)
+  readonly #cache = new BoundedMap<string, CacheEntry>(maxCached)
 
   constructor({ settings, store, contextPath, log, onStarted = () => {}, now = Date.now }: SessionsOptions) {
     this.#settings = settings
@@ -88,7 +88,7 @@ export class Sessions {
     const id = randomBytes(32).toString('base64url')
     const session = this.#toSession(toKey(id), content)
     await askStore(() => this.#store.insert(session.key, toStored(session)))
-    this.#remember(session.key, session)
+    this.#setCached(session.key, session)
     this.#onStarted()
     return { session, id }
   }
@@ -102,7 +102,7 @@ export class Sessions {
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async end(session: Session): Promise<void> {
     await askStore(() => this.#store.remove(session.key, ownerOf(session.content)))
-    this.#remember(session.key, undefined)
+    this.#setCached(session.key, undefined)
   }
 
   /** The live sessions of a user, the one used last first. @throws {GatewayError} SESSIONS_UNAVAILABLE */
@@ -126,7 +126,7 @@ export class Sessions {
     const ended = (await this.listOf(username)).filter(which)
     for (const { key } of ended) {
       await askStore(() => this.#store.remove(key, toUserKey(username)))
-      this.#remember(key, undefined)
+      this.#setCached(key, undefined)
     }
     return ended.length
   }
@@ -134,7 +134,7 @@ export class Sessions {
   /** Logs all users out and returns the number of their sessions. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   async endAll(): Promise<number> {
     const ended = await askStore(() => this.#store.removeAll())
-    for (const key of [...this.#remembered.keys()]) this.#remember(key, undefined)
+    for (const key of [...this.#cache.keys()]) this.#setCached(key, undefined)
     return ended
   }
 
@@ -169,15 +169,15 @@ export class Sessions {
   }
 
   async #read(key: string): Promise<Session | undefined> {
-    const before = this.#remembered.get(key)
+    const before = this.#cache.get(key)
     if (before !== undefined && before.untilMs > this.#now()) return before.session
     const stored = await askStore(() => this.#store.load(key))
-    const meanwhile = this.#remembered.get(key)
+    const meanwhile = this.#cache.get(key)
     if (meanwhile !== undefined && meanwhile.session === undefined && meanwhile.untilMs > this.#now()) return undefined
     const content = stored && parseSession(stored.content)
     if (stored === undefined || content === undefined) return undefined
     const session: Session = { key, content, expiresAtMs: stored.expiresAtMs }
-    this.#remember(key, session)
+    this.#setCached(key, session)
     return session
   }
 
@@ -189,14 +189,14 @@ export class Sessions {
     const touched = { ...session, expiresAtMs }
     try {
       if (!(await this.#store.touch(session.key, { expiresAtMs, owner: ownerOf(session.content) }))) {
-        this.#remember(session.key, undefined)
+        this.#setCached(session.key, undefined)
         return undefined
       }
     } catch (error) {
       this.#log.warn({ err: error }, 'the session store did not take a sign of life')
       return session
     }
-    if (this.#remembered.get(session.key)?.session !== undefined) this.#remember(session.key, touched)
+    if (this.#cache.get(session.key)?.session !== undefined) this.#setCached(session.key, touched)
     return touched
   }
 
@@ -218,8 +218,8 @@ export class Sessions {
     return absoluteMs !== undefined && content.loggedInAtMs !== undefined && content.loggedInAtMs + absoluteMs <= this.#now()
   }
 
-  #remember(key: string, session: Session | undefined): void {
-    this.#remembered.set(key, { session, untilMs: this.#now() + rememberedMs })
+  #setCached(key: string, session: Session | undefined): void {
+    this.#cache.set(key, { session, untilMs: this.#now() + cacheMs })
   }
 }
 

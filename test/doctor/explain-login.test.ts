@@ -87,7 +87,7 @@ test('a form user is found, and no login is reported', async (t) => {
   users.close()
   const explanation = await explainLogin({
     config,
-    presented: { kind: 'password', username: 'alice', password: 'correct horse' },
+    credentials: { kind: 'password', username: 'alice', password: 'correct horse' },
   })
   assert.deepEqual(explanation.roles, [
     { role: 'dev', from: 'login by form' },
@@ -99,7 +99,7 @@ test('a form user is found, and no login is reported', async (t) => {
     fiat.requests.map(({ method }) => method).filter((method) => method !== 'GET'),
     [],
   )
-  const wrong = await explainLogin({ config, presented: { kind: 'password', username: 'alice', password: 'guess' } })
+  const wrong = await explainLogin({ config, credentials: { kind: 'password', username: 'alice', password: 'guess' } })
   assert.equal(wrong.admitted, false)
 })
 
@@ -108,7 +108,7 @@ test('explaining creates neither a first administrator nor a data directory', as
   const dataDir = join(config.backends.dataDir, 'missing')
   const explanation = await explainLogin({
     config: { ...config, backends: { ...config.backends, dataDir } },
-    presented: { kind: 'password', username: 'admin', password: undefined },
+    credentials: { kind: 'password', username: 'admin', password: undefined },
   })
   assert.equal(explanation.admitted, false)
   assert.equal(existsSync(dataDir), false)
@@ -126,7 +126,7 @@ test('an API token is recognized without recording its use', async (t) => {
     createdBy: 'admin',
     limits,
   })
-  const explanation = await explainLogin({ config, presented: { kind: 'token', text } })
+  const explanation = await explainLogin({ config, credentials: { kind: 'token', text } })
   assert.equal(explanation.user?.username, 'robot')
   const steps = stepsOf(explanation).join('\n')
   assert.match(steps, /yes this is the API token "ci"/)
@@ -134,7 +134,7 @@ test('an API token is recognized without recording its use', async (t) => {
   assert.equal((await tokens.find(token.id)).lastUsedAtMs, undefined)
   await tokens.revoke(token.id, 'admin')
   tokens.close()
-  const revoked = await explainLogin({ config, presented: { kind: 'token', text } })
+  const revoked = await explainLogin({ config, credentials: { kind: 'token', text } })
   assert.equal(revoked.judgements[0]?.reason, 'the API token is unknown or revoked')
   assert.ok(!JSON.stringify([explanation, revoked]).includes(text))
 })

@@ -36,11 +36,11 @@ export async function examineSettings(
 export async function explainTo(
   t: TestContext,
   settings: GatewaySettings,
-  presented: LoginCredentials,
+  credentials: LoginCredentials,
   now?: () => number,
 ): Promise<Explanation> {
   const { config } = await load(t, settings)
-  return explainLogin({ config, presented, ...(now && { now }) })
+  return explainLogin({ config, credentials, ...(now && { now }) })
 }
 
 /** The findings about subjects with this text, as `verdict: what was tried`. */

@@ -14,8 +14,8 @@ export type ConnectionCertificate =
 const known = new WeakMap<Socket, ConnectionCertificate>()
 
 export function clientCertificateOf(raw: Pick<IncomingMessage, 'socket'>): ConnectionCertificate {
-  const remembered = known.get(raw.socket)
-  if (remembered !== undefined) return remembered
+  const cached = known.get(raw.socket)
+  if (cached !== undefined) return cached
   const found = readFrom(raw.socket as Socket & Partial<TLSSocket>)
   known.set(raw.socket, found)
   return found

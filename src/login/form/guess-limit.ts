@@ -31,7 +31,7 @@ export const guessWindowMs = 15 * 60_000
 const limits = { pair: 10, network: 100, user: 50 } as const
 /** Of each kind, counters kept, and users remembered with a network. */
 const maxKept = 50_000
-const rememberedMs = 30 * 86_400_000
+const knownForMs = 30 * 86_400_000
 
 export class GuessLimit {
   readonly #now: () => number
@@ -79,7 +79,7 @@ export class GuessLimit {
       browser === undefined ? [this.#pairs, pair] : [this.#browsers, shorten(`${browser} ${toUserKey(username)}`)]
     const user: Counter = [this.#users, shorten(toUserKey(username))]
     const since = this.#loggedIn.get(pair)
-    const isKnown = browser !== undefined || (since !== undefined && this.#now() - since < rememberedMs)
+    const isKnown = browser !== undefined || (since !== undefined && this.#now() - since < knownForMs)
     if (unlockedAtMs === undefined) return isKnown ? [own] : [own, [this.#networks, networkOf(address)], user]
     for (const [failures, key] of [own, user]) failures.forgetUntil(key, unlockedAtMs)
     // What others did in that network does not count against the user either.

@@ -24,7 +24,7 @@ interface HeaderLoginOptions {
 
 const headerName = 'x-spinnaker-user'
 const printable = /^[\x20-\x7e]*$/
-const maxRememberedNames = 10_000
+const maxCachedNames = 10_000
 
 export class HeaderLogin implements LoginMethod {
   readonly name = 'header'
@@ -35,7 +35,7 @@ export class HeaderLogin implements LoginMethod {
   readonly routes = []
   readonly #options: HeaderLoginOptions
   readonly #prepared: PreparedUsers
-  readonly #serviceAccounts = new BoundedMap<string, { isOne: boolean; untilMs: number }>(maxRememberedNames)
+  readonly #serviceAccounts = new BoundedMap<string, { isOne: boolean; untilMs: number }>(maxCachedNames)
 
   constructor(options: HeaderLoginOptions) {
     this.#options = options
@@ -65,9 +65,9 @@ export class HeaderLogin implements LoginMethod {
   }
 
   /** A password has no part in it: the proxy says who it is. */
-  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
-    if (presented.kind !== 'password') return { kind: 'not-mine' }
-    const { username } = presented
+  async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
+    if (credentials.kind !== 'password') return { kind: 'not-mine' }
+    const { username } = credentials
     const objection = findObjection(username)
     if (objection !== undefined) return { kind: 'refused', reason: objection }
     trace('yes', `a trusted proxy that sends X-SPINNAKER-USER: ${username} is believed, and no other client is`)

@@ -73,10 +73,10 @@ export class IapLogin implements LoginMethod {
     }
   }
 
-  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
-    if (presented.kind !== 'token') return { kind: 'not-mine' }
+  async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
+    if (credentials.kind !== 'token') return { kind: 'not-mine' }
     try {
-      const { email } = await this.#verify(presented.text)
+      const { email } = await this.#verify(credentials.text)
       trace('yes', `signature, issuer, audience and times of the token of the proxy; it names ${email}`)
       return { kind: 'user', user: await this.#prepare(email) }
     } catch (error) {

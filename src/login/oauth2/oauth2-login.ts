@@ -76,9 +76,9 @@ export class OAuth2Login implements LoginMethod {
     return outcome
   }
 
-  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
+  async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     try {
-      const admitted = await this.#explain(presented, trace)
+      const admitted = await this.#explain(credentials, trace)
       if (admitted === undefined) return { kind: 'not-mine' }
       if (admitted.isServiceAccount) this.#serviceAccounts.add(admitted.user)
       return { kind: 'user', user: admitted.user, nameCase: admitted.nameCase }
@@ -89,21 +89,21 @@ export class OAuth2Login implements LoginMethod {
   }
 
   /** @throws {LoginFailure} */
-  async #explain(presented: LoginCredentials, trace: Trace): Promise<ProviderUser | undefined> {
+  async #explain(credentials: LoginCredentials, trace: Trace): Promise<ProviderUser | undefined> {
     const [first] = this.#options.providers
-    if (presented.kind === 'token') {
-      const authorization = `Bearer ${presented.text}`
+    if (credentials.kind === 'token') {
+      const authorization = `Bearer ${credentials.text}`
       const token = parseBearer({ headers: { authorization }, rawHeaders: ['authorization', authorization] })
       if (token === 'unreadable') throw new LoginFailure('refused', 'this is no readable bearer token')
       return token === undefined ? undefined : first?.identify(token, trace)
     }
-    if (presented.kind !== 'id-token' && presented.kind !== 'claims') return undefined
-    const provider = presented.registration === undefined ? first : this.#find(presented.registration)
-    if (provider === undefined) throw new LoginFailure('refused', `there is no registration ${presented.registration}`)
+    if (credentials.kind !== 'id-token' && credentials.kind !== 'claims') return undefined
+    const provider = credentials.registration === undefined ? first : this.#find(credentials.registration)
+    if (provider === undefined) throw new LoginFailure('refused', `there is no registration ${credentials.registration}`)
     trace('note', `judged by the registration ${provider.registration.id}`)
-    return presented.kind === 'claims'
-      ? provider.judgeClaims(presented.claims, trace)
-      : provider.judgeIdToken(presented.text, trace)
+    return credentials.kind === 'claims'
+      ? provider.judgeClaims(credentials.claims, trace)
+      : provider.judgeIdToken(credentials.text, trace)
   }
 
   mount(server: FastifyInstance, ending: LoginEnding): void {

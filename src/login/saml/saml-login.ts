@@ -90,9 +90,9 @@ export class SamlLogin implements LoginMethod {
   }
 
   /** The request that the answer belongs to and whether the assertion is new are not looked at: nothing is used up. */
-  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
-    if (presented.kind !== 'saml-response') return { kind: 'not-mine' }
-    const { text, baseUrl } = presented
+  async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
+    if (credentials.kind !== 'saml-response') return { kind: 'not-mine' }
+    const { text, baseUrl } = credentials
     try {
       const received = decodeResponse(text.trimStart().startsWith('<') ? Buffer.from(text).toString('base64') : text)
       const issuer = claimedIssuer(received)

@@ -72,10 +72,10 @@ export class TokenLogin implements LoginMethod {
     return outcome
   }
 
-  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
+  async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
     const { tokens } = this.#options
-    if (presented.kind !== 'token' || !presented.text.startsWith(tokens.settings.prefix)) return { kind: 'not-mine' }
-    const recognised = await tokens.judge(presented.text)
+    if (credentials.kind !== 'token' || !credentials.text.startsWith(tokens.settings.prefix)) return { kind: 'not-mine' }
+    const recognised = await tokens.judge(credentials.text)
     if (recognised.kind === 'refused') return recognised
     const { id, name, principal, method, expiresAtMs, limits } = recognised.token
     const end = expiresAtMs === undefined ? 'it never expires' : `it expires at ${new Date(expiresAtMs).toISOString()}`

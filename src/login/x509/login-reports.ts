@@ -5,14 +5,14 @@ import type { Permissions } from '../../permissions/permissions.ts'
 import type { X509Settings } from './settings.ts'
 
 const attempts = 5
-const maxRemembered = 10_000
+const maxEntries = 10_000
 
 export class LoginReports {
   readonly #permissions: Permissions
   readonly #settings: Pick<X509Settings, 'roleOid' | 'debounceMs'>
   readonly #now: () => number
   /** Until when a user need not be reported again, by name and roles. */
-  readonly #reported = new BoundedMap<string, number>(maxRemembered)
+  readonly #reported = new BoundedMap<string, number>(maxEntries)
   readonly #running = new Map<string, Promise<void>>()
 
   constructor(permissions: Permissions, settings: Pick<X509Settings, 'roleOid' | 'debounceMs'>, now: () => number) {

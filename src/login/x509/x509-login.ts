@@ -70,11 +70,11 @@ export class X509Login implements LoginMethod {
     return { kind: 'not-mine', objection: `The client certificate is not accepted: ${outcome}.` }
   }
 
-  async explain(presented: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
-    if (presented.kind !== 'certificate') return { kind: 'not-mine' }
+  async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {
+    if (credentials.kind !== 'certificate') return { kind: 'not-mine' }
     const { trust, now } = this.#options
     try {
-      const [certificate, ...between] = readCertificates(presented.pem)
+      const [certificate, ...between] = readCertificates(credentials.pem)
       if (certificate === undefined) return { kind: 'refused', reason: 'there is no certificate in PEM' }
       trace('note', `owner ${formatJavaName(certificate.subject).text}, issuer ${formatJavaName(certificate.issuer).text}`)
       const { authorities, revocations } = trust

@@ -14,7 +14,7 @@ import type { OperationRequest } from '../operation.ts'
 import { checkList } from '../upstream-shape.ts'
 import { type OwnedKind, type Subject, texts } from './subject.ts'
 
-const maxRemembered = 10_000
+const maxCached = 10_000
 
 /** Both kinds of templates are kept in one place, and this list has all of them. */
 const everyTemplate = '/pipelineTemplates'
@@ -35,7 +35,7 @@ const unknownToAll: Needs = { needs: [], concerns: false }
 
 export class Owners {
   /** Applications of executions and tasks, which never move, by kind and id. */
-  readonly #remembered = new BoundedMap<string, string[]>(maxRemembered)
+  readonly #cache = new BoundedMap<string, string[]>(maxCached)
   /** Whole lists that one request needs for each of its ids, by path. */
   readonly #lists = new WeakMap<OperationRequest['state'], Map<string, Promise<JsonObject[]>>>()
 
@@ -83,16 +83,16 @@ export class Owners {
 
   async #runOwners(request: OperationRequest, what: OwnedKind, id: string): Promise<string[]> {
     const key = `${what} ${id}`
-    const known = this.#remembered.get(key)
+    const known = this.#cache.get(key)
     if (known !== undefined) return known
     const owners = await ownerAt(request, 'orca', what === 'task' ? pathTo`/tasks/${id}` : pathTo`/pipelines/${id}`)
-    if (owners.length > 0) this.#remembered.set(key, owners)
+    if (owners.length > 0) this.#cache.set(key, owners)
     return owners
   }
 
   /** For a run that is deleted: what is remembered of it must not speak for another one under its id. */
   forget(id: string): void {
-    for (const what of ['execution', 'task']) this.#remembered.delete(`${what} ${id}`)
+    for (const what of ['execution', 'task']) this.#cache.delete(`${what} ${id}`)
   }
 }
 
