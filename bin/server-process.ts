@@ -14,7 +14,7 @@ interface ServerRecord {
 export function recordServer(dataDir: string): void {
   const { pid } = process
   const record: ServerRecord = { pid, start: openProcessTable().find(pid)?.start ?? '' }
-  writePrivateFile(fileIn(dataDir), JSON.stringify(record))
+  writePrivateFile(fileIn(dataDir), JSON.stringify(record), false)
 }
 
 /** Asks whether the server still runs; undefined when none does. */

@@ -128,9 +128,9 @@ function openPortableSource(): Source {
   const ps = (selection: readonly string[]): ProcessEntry[] => {
     const { stdout } = spawnSync('ps', [...selection, '-o', 'pid=,pgid=,state=,lstart='], { encoding: 'utf8' })
     return stdout.split('\n').flatMap((line) => {
-      const [, pid, group, state = '', start = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*\S)/.exec(line) ?? []
-      if (pid === undefined) return []
-      return [{ pid: Number(pid), group: Number(group), session: 0, start, isZombie: state.startsWith('Z') }]
+      const [pid, group, state = '', ...start] = line.trim().split(/\s+/)
+      if (group === undefined) return []
+      return [{ pid: Number(pid), group: Number(group), session: 0, start: start.join(' '), isZombie: state.startsWith('Z') }]
     })
   }
   return { list: () => ps(['-ax']), find: (pid) => ps(['-p', String(pid)])[0], markOf: () => undefined }
@@ -140,8 +140,8 @@ function openPortableSource(): Source {
 export function memoryOf(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const kilobytes = (line: string) => Number(new RegExp(`^${line}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0)
-    return (kilobytes('RssAnon') + kilobytes('RssShmem')) * 1024
+    const kilobytes = [...status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB/gm)].map(([, count]) => Number(count))
+    return kilobytes.reduce((sum, count) => sum + count, 0) * 1024
   } catch {
     if (process.platform === 'linux') return 0
     return Number(spawnSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).stdout) * 1024

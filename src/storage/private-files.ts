@@ -15,11 +15,16 @@ export function openPrivateDatabase(file: string): DatabaseSync {
   return new DatabaseSync(file)
 }
 
-/** Writes a file in one step: a crash leaves the former content or the new one. @throws as the file system does */
-export function writePrivateFile(file: string, content: string): void {
+/**
+ * Writes a file in one step: a crash leaves the former content or the new one.
+ *
+ * @param flush Whether the content has to survive the end of the machine.
+ * @throws as the file system does
+ */
+export function writePrivateFile(file: string, content: string, flush = true): void {
   const fresh = `${file}.new`
   rmSync(fresh, { force: true })
-  writeFileSync(fresh, content, { mode: ownerOnly, flush: true })
+  writeFileSync(fresh, content, { mode: ownerOnly, flush })
   renameSync(fresh, file)
 }
 

@@ -286,7 +286,7 @@ const mistakes: readonly Mistake[] = [
   // Arguments.
   ...misuses([
     ['chekc', /^There is no command "chekc"\./, /Did you mean check\? Help: \S.* --help$/],
-    ['frobnicate', /^There is no command "frobnicate"\./, /There is serve, check, doctor, /],
+    ['frobnicate', /^There is no command "frobnicate"\./, /There is serve, stop, check, doctor, /],
     ['constructor', /^There is no command "constructor"\./, /There is serve, /],
     ['user', /^The command is incomplete\./, /There is add, passwd, roles, .* user --help$/],
     ['user add', /^Say the name of the user\./, /user --help$/],

@@ -84,6 +84,12 @@ const companions: Readonly<Record<string, Record<string, unknown>>> = {
       ],
     ]),
   ),
+  ...Object.fromEntries(
+    ['certificate-file', 'key-file'].map((name) => [
+      `local.certificates.0.${name}`,
+      { 'local.certificates': [{ name: 'x', 'certificate-file': 'CERTIFICATE', 'key-file': 'KEY', [name]: 'FILE' }] },
+    ]),
+  ),
   'auth.group-membership.file.path': { 'auth.group-membership.service': 'file' },
   'auth.group-membership.ldap.caFile': {
     'auth.group-membership.service': 'ldap',

@@ -1,6 +1,7 @@
 /** The certificate of a port, reloaded when its files change; an unusable one changes nothing. */
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { explainUnreadable } from '../../storage/file-fault.ts'
 
 export interface CertificateFiles {
   readonly certificateFile: string
@@ -18,7 +19,7 @@ export interface CertificateWatch {
 
 /** @throws {Error} when a file cannot be read, or the key does not belong to the certificate; the message is for people */
 export function loadCertificate({ certificateFile, keyFile }: CertificateFiles): CertificatePair {
-  const pair = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) }
+  const pair = { cert: readPem(certificateFile), key: readPem(keyFile) }
   try {
     createSecureContext(pair)
   } catch (cause) {
@@ -26,6 +27,14 @@ export function loadCertificate({ certificateFile, keyFile }: CertificateFiles):
     throw new Error(`${certificateFile} and ${keyFile} are no certificate with its key: ${message}`, { cause })
   }
   return pair
+}
+
+function readPem(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new Error(explainUnreadable(file, cause), { cause })
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Settings of the embedded infrastructure. */
 import { z } from 'zod'
+import { loadCertificate } from '../../agent/balancer/certificate.ts'
 import { byteCount, type SettingsReport } from '../../setting.ts'
 import { type PortRange, parsePortRange } from './local/port-range.ts'
 
@@ -170,16 +171,23 @@ export function toInfrastructureSettings(keys: InfrastructureKeys, report: Setti
           accounts,
           instanceTypes: types,
           defaultInstanceType: byDefault,
-          certificates: keys['local.certificates'].map((certificate) => ({
-            name: certificate.name,
-            certificateFile: certificate['certificate-file'],
-            keyFile: certificate['key-file'],
-          })),
+          certificates: keys['local.certificates'].map((certificate) => toCertificate(certificate, report)),
           images: { maxBytes: keys['local.images.max-size'], maxEntries: keys['local.images.max-files'] },
           drainMs: keys['local.drain-seconds'] * 1000,
         }
       : undefined,
   }
+}
+
+/** Loads the files, so that an error is known before a load balancer needs them. */
+function toCertificate(certificate: z.infer<typeof Certificate>, report: SettingsReport): LocalCertificate {
+  const { name, 'certificate-file': certificateFile, 'key-file': keyFile } = certificate
+  try {
+    loadCertificate({ certificateFile, keyFile })
+  } catch (error) {
+    report.problem('local.certificates', `the certificate "${name}": ${(error as Error).message}`)
+  }
+  return { name, certificateFile, keyFile }
 }
 
 function toInstanceType(type: z.infer<typeof InstanceType>): LocalInstanceType {

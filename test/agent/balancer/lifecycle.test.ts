@@ -151,7 +151,7 @@ const faults: [name: string, listener: object, reason: RegExp][] = [
   [
     'certificate files that are missing',
     { protocol: 'https', certificate: { certificateFile: '/no/such.pem', keyFile: '/no/such.key' } },
-    /no such file.*\/no\/such\.pem/,
+    /the file \/no\/such\.pem does not exist/,
   ],
 ]
 for (const [name, listener, reason] of faults) {
