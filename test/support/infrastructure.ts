@@ -24,7 +24,7 @@ import { createFolder, removeFolder } from './temporary-folder.ts'
 import { waitFor } from './wait-until.ts'
 
 /** A web program that says who it is, and can be told to be unwell. */
-const webProgram = `
+export const webProgram = `
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
 const { PORT, HOST, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION } = process.env

@@ -1,5 +1,6 @@
 /** Stage types of deployments, over the contract of the infrastructure service, embedded or external. */
 import type { StageType } from '../stage-type.ts'
+import { bakeStage } from './bake.ts'
 import { clusterStages } from './cluster-stages.ts'
 import { cloneServerGroupStages, createServerGroupStage, deployStage } from './deploy.ts'
 import { findImageFromTagsStage, findImageStages } from './find-image.ts'
@@ -11,6 +12,7 @@ import { simpleOperationStages } from './simple-operations.ts'
 import { determineTargetStage } from './targets.ts'
 
 export const infrastructureStages: readonly StageType[] = [
+  bakeStage,
   deployStage,
   createServerGroupStage,
   ...cloneServerGroupStages,
