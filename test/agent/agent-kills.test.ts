@@ -10,6 +10,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DesiredInstance } from '../../src/agent/protocol.ts'
 import { openTestAgent, type TestAgent, toInstance } from '../support/agent.ts'
+import { createRandom } from '../support/random.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const rounds = Number(process.env['AGENT_KILLS'] ?? 12)
@@ -64,15 +65,4 @@ function describe(agent: TestAgent, desired: readonly DesiredInstance[]): string
     .processes()
     .map(({ pid }) => `${pid} ${readFileSync(`/proc/${pid}/environ`, 'utf8').match(/FAIRLEAD_PROCESS=[^\0]*/)}`)
   return JSON.stringify({ desired, processes, observed: agent.client.observed() }, null, 1)
-}
-
-/** Numbers from 0 to 1 that a seed repeats. @see https://github.com/cprosche/mulberry32 */
-function createRandom(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }

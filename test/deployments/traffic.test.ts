@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/json/values.ts'
 import { freePort } from '../support/free-port.ts'
-import { type Installation, place, receivedNumbers, startInstallation } from '../support/installation.ts'
+import { balancerOf, type Installation, place, receivedNumbers, startInstallation } from '../support/installation.ts'
 import { type RunningLoad, startLoad } from '../support/steady-load.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
@@ -77,16 +77,7 @@ async function startTraffic(t: TestContext): Promise<Rig> {
   await installation.putImage('1.0.0')
   await installation.putImage('2.0.0')
   const port = await freePort()
-  await installation.run({
-    type: 'upsertLoadBalancer',
-    ...place,
-    name: 'shop-front',
-    listeners: [{ externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: 8080 }],
-    healthCheck: 'HTTP:8080/health',
-    healthInterval: 1,
-    healthTimeout: 5,
-    healthyThreshold: 1,
-  })
+  await installation.run(balancerOf('shop-front', port))
   const rig = {
     installation,
     async deploy(version: string, more: JsonObject = {}) {

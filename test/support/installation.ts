@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { create } from 'tar'
 import { askAgent } from '../../src/agent/agent-request.ts'
-import type { ProcessEntry } from '../../src/agent/processes.ts'
+import { parseMark } from '../../src/agent/instance-processes.ts'
+import { openProcessTable } from '../../src/agent/processes.ts'
 import type { ObservedState } from '../../src/agent/protocol.ts'
 import type { JsonObject } from '../../src/json/values.ts'
 import { endWithTest } from './agent.ts'
@@ -40,18 +41,27 @@ export interface Installation {
   /** What the agent reports. */
   observed(): Promise<ObservedState>
   /** Processes of instances that exist. */
-  processes(): ProcessEntry[]
+  processes(): { readonly pid: number; readonly instanceId: string }[]
 }
 
 export interface Task {
   readonly id: string
   readonly status: string
   readonly execution: {
-    readonly stages: readonly { readonly type: string; readonly status: string; readonly context: JsonObject }[]
+    readonly stages: readonly StageView[]
   }
 }
 
+interface StageView {
+  readonly type: string
+  readonly status: string
+  readonly context: JsonObject
+  readonly tasks: readonly { readonly name: string; readonly status: string }[]
+}
+
 export interface Group {
+  /** Milliseconds since the epoch. */
+  readonly createdTime: number
   readonly name: string
   readonly isDisabled: boolean
   readonly capacity: { readonly desired: number }
@@ -60,6 +70,8 @@ export interface Group {
 
 /** Of the cluster that tests deploy. */
 export const place = { cloudProvider: 'local', account: 'dev', credentials: 'dev', region: 'east', application: 'shop' } as const
+
+const table = openProcessTable()
 
 /** Echoes what is sent, counts in a file what must not be repeated, and finishes what it has begun before it ends. */
 const webProgram = `
@@ -157,8 +169,36 @@ export async function startInstallation(t: TestContext): Promise<Installation> {
       const answer = await askAgent({ socketPath, method: 'GET', path: '/observed', signal: AbortSignal.timeout(30_000) })
       return JSON.parse(answer.text) as ObservedState
     },
-    processes,
+    processes: () =>
+      processes().flatMap((entry) => {
+        const mark = parseMark(table.markOf(entry))
+        return mark === undefined ? [] : [{ pid: entry.pid, instanceId: mark.instanceId }]
+      }),
   }
+}
+
+/** The job that creates a load balancer, or changes it. */
+export function balancerOf(name: string, port: number): JsonObject {
+  return {
+    type: 'upsertLoadBalancer',
+    ...place,
+    name,
+    listeners: [{ externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: 8080 }],
+    healthCheck: 'HTTP:8080/health',
+    healthInterval: 1,
+    healthTimeout: 5,
+    healthyThreshold: 1,
+  }
+}
+
+/** Ports of this machine within a range, ends included, on which any process listens. */
+export function listeningPorts(first: number, last: number): number[] {
+  const lines = readFileSync('/proc/net/tcp', 'latin1').split('\n')
+  const ports = lines.flatMap((line) => {
+    const [, local = '', , state] = line.trim().split(/\s+/)
+    return state === '0A' ? [Number.parseInt(local.split(':')[1] ?? '', 16)] : []
+  })
+  return ports.filter((port) => port >= first && port <= last)
 }
 
 function describe(task: Task | undefined): string {
