@@ -6,7 +6,7 @@ const large = Buffer.from(JSON.stringify(Array.from({ length: 8200 }, (_, index)
 /** The megabyte again and again: what is measured is how it flows, not what it says. */
 const repeats: Record<string, number> = { '/networks/mb1': 1, '/networks/mb50': 50 }
 
-/** As the permission service says it about somebody who may do a lot. */
+/** The permission service's view of a user with many rights. */
 const permissions = Buffer.from(
   JSON.stringify({
     name: 'admin',

@@ -51,7 +51,7 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   version: async () => import('./version.ts').then(({ version: run, usage }) => ({ run, usageOf: () => usage })),
 }
 
-/** @throws {Error} with the code ERR_MODULE_NOT_FOUND when a package is missing; everything else is told here */
+/** @throws {Error} with the code ERR_MODULE_NOT_FOUND when a package is missing; all other errors are reported here */
 export async function run(args: readonly string[]): Promise<void> {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     // Who pipes into `head` has seen enough.
@@ -94,7 +94,7 @@ export async function describeFailure(error: unknown): Promise<{ status: number;
   return { status: 1, text: explainFailure(error) }
 }
 
-/** What `fairlead` stands for where it is no command of the shell. */
+/** The command behind `fairlead` where the shell has none of that name. */
 function callNote(): string {
   const typed = command('').trim()
   return typed === 'fairlead' ? '' : `\nHere, fairlead is typed as: ${typed}\n`

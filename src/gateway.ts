@@ -457,6 +457,8 @@ function browserAddress(address: string, { publicUrl, contextPath }: OriginSetti
 function describeListener(login: Login, address: string, listener: ListenerKind): string {
   const methods = login.methodsOf(listener)
   const guard =
-    methods.length > 0 ? `guarded by login: ${methods.join(', ')}` : 'open to everyone as the user anonymous, without any login'
+    methods.length > 0
+      ? `guarded by login: ${methods.join(', ')}`
+      : 'open to all clients as the user anonymous, without any login'
   return `listening on ${address}, ${guard}`
 }

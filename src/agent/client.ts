@@ -41,7 +41,7 @@ const waitMs = 30_000
 const answerMs = 10_000
 const firstPauseMs = 25
 const longestPauseMs = 1_000
-/** A start takes a moment; after this time without an agent, users are told. */
+/** A start takes a moment; after this time without an agent, Fairlead reports it. */
 const reconnectGraceMs = 5_000
 /** Measured with 50 instances: without these and one malloc arena, the agent needs 10 MB more. */
 export const agentNodeOptions = ['--max-semi-space-size=2', '--v8-pool-size=1']

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, statSync, truncate
 
 const pieceBytes = 64 * 1024
 
-/** For a process that writes into it; whoever opens it closes it. */
+/** For a process that writes into it; the opener closes it. */
 export function openConsole(file: string): number {
   return openSync(file, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
 }

@@ -39,7 +39,7 @@ export interface AuditEvent {
   readonly lost?: number | undefined
 }
 
-/** An event as it stands in the log, linked to the one before it. */
+/** An event of the log, linked to the one before it. */
 export interface AuditRecord extends Omit<AuditEvent, 'atMs'> {
   /** ISO 8601, UTC. */
   readonly at: string

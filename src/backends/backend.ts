@@ -11,7 +11,7 @@ import type { OutsideSettings } from './outside/settings.ts'
 import type { PermissionServiceSettings } from './permissions/settings.ts'
 
 export interface Backend {
-  /** The service that it stands in for; also the first path segment under which the worker serves it. */
+  /** The service that it replaces; also the first path segment under which the worker serves it. */
   readonly service: EmbeddableService
   /** SQL scripts, oldest first. Each runs once, in a transaction of its own; never edit one that was released. */
   readonly migrations: readonly string[]

@@ -39,7 +39,7 @@ import { findNearest, findNode } from './tree.ts'
 
 export { ConfigError, formatProblems, type Problem } from './problems.ts'
 
-/** Settings by capability, in internal names with units; what each key of Gate becomes stands in the capability's `settings.ts`. */
+/** Settings by capability, in internal names with units; each capability's `settings.ts` maps the keys of Gate. */
 export interface Config {
   upstreams: ConfiguredUpstreams
   http: HttpSettings

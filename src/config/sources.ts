@@ -103,7 +103,7 @@ async function readFile(file: string, { known, problems, places }: Reading): Pro
   })
 }
 
-/** Names in the environment override those in files; `include` and groups of documents for everyone are added. */
+/** Names in the environment override those in files; `include` and groups of documents for all profiles are added. */
 function chooseProfiles(documents: readonly SourceDocument[], named: readonly string[] | undefined, reading: Reading): string[] {
   let active: readonly string[] = []
   const included: string[] = []

@@ -124,8 +124,8 @@ export class Connection {
   }
 
   /**
-   * Page by page, within limits for the whole. References to other servers are left out: nobody is asked whom the settings do
-   * not name.
+   * Page by page, within limits for the whole. References to other servers are left out: Fairlead
+   * connects only to servers of the settings.
    *
    * @throws {DirectoryRefusal} @throws {DirectoryUnreachable}
    */

@@ -92,7 +92,7 @@ const anything = new PresenceFilter({ attribute: 'objectClass' })
 
 /** Those that are made without the password of a user. */
 function searchesOf({ userSearch, groupSearch, userDnPattern, manager }: DirectorySettings, { asUser }: Purpose): Attempt[] {
-  const as = manager === undefined ? 'nobody' : 'the manager'
+  const as = manager === undefined ? 'anonymous' : 'the manager'
   const search = (what: string, { base, filter }: { base: string; filter: string }, values: string[]): Attempt => [
     `search ${what} as ${as}: base "${base}", filter ${filter}`,
     async (connection) => {

@@ -223,7 +223,7 @@ export function noteThatCounts({ state }: FastifyRequest): AuditNote | undefined
   return state.auditNote?.kind === 'refused' && state.user !== undefined ? undefined : state.auditNote
 }
 
-/** What peers have said stands in quotation marks, and may be anything. */
+/** Texts of peers are in quotation marks, and may be anything. */
 function noteOf(note: AuditNote | undefined): Partial<AuditEvent> {
   if (note?.kind !== 'refused') return {}
   const named = note.user === undefined ? {} : { user: note.user }

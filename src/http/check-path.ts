@@ -8,7 +8,7 @@ const rawForms = /[^\x21-\x7e]|[;\\"<>[\]^`{|}#]/
 const dotSegments = /(?:^|\/)\.{1,2}(?:\/|$)/
 
 /**
- * @param path The path as it stands in the request line, without the query.
+ * @param path The path of the request line, without the query.
  * @throws {GatewayError} PATH_REFUSED
  * @see docs/contracts/authentication.md#rejected-paths
  */

@@ -21,7 +21,7 @@ export interface ForwardedRequest {
 const maxHops = 50
 
 /**
- * Read from the right: each proxy adds its part at the end, so what stands before the part of the last trusted one may come from a
+ * Read from the right: each proxy adds its part at the end, so what precedes the part of the last trusted one may come from a
  * stranger.
  *
  * @param peer Address of the trusted proxy at the other end of the connection

@@ -68,7 +68,7 @@ export interface RequestState {
   errorCode?: string
   /** Application that the request is about, for the identity header, where an operation has found out. */
   application: string | undefined
-  /** Otherwise the segment after `/applications/` says it, as it stands in the URL. */
+  /** Otherwise the segment after `/applications/` says it, as in the URL. */
   readonly applicationSegment: string | undefined
   /** Id of the operation that answers, once routed. */
   operation: string | undefined

@@ -51,7 +51,7 @@ export interface CurrentUser {
 }
 
 export interface LoginMethod {
-  /** As it stands in `User.method`: `form`, `ldap`, `oauth2`, `saml`, `x509`, `iap`, `header`, `token`. */
+  /** As in `User.method`: `form`, `ldap`, `oauth2`, `saml`, `x509`, `iap`, `header`, `token`. */
   readonly name: string
   /** People log in with a browser, and a session follows. Only one such method may be active. */
   readonly interactive: boolean

@@ -1,6 +1,6 @@
 /**
- * Notices browsers that are sent to log in again and again without getting anywhere. What happened within the last minute
- * stands in a cookie of the browser; of browsers that do not send it back, a bounded list of completed logins is kept.
+ * Detects browsers in a loop of logins. The logins of the last minute are in a cookie of the browser; for browsers that do not
+ * send it back, a bounded list of completed logins is kept.
  */
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'

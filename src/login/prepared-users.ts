@@ -21,7 +21,7 @@ export class PreparedUsers {
 
   /**
    * The user under the key; prepared once for requests that come together, and again when that was a while ago. A failure
-   * is handed to those who wait for it, and to nobody after them.
+   * reaches the waiting requests and is not cached.
    */
   get(key: string, prepare: () => Promise<User>, untilMs = this.#now() + cacheMs): Promise<User> {
     const known = this.#users.get(key)

@@ -113,17 +113,17 @@ export function toLoginSettings(
   const others = inFront.length > 0
   const x509 = toX509Settings(keys, report, { listeners, origin, companion: chosen.length > 0 || others })
   refuseUnguardedPorts(anonymous, isX509Enabled(keys), listeners, report)
-  const nobody = chosen.length === 0 && !others && !anonymous && !isX509Enabled(keys)
-  if (nobody && keys['security.basicform.enabled'] === false) {
+  const isClosed = chosen.length === 0 && !others && !anonymous && !isX509Enabled(keys)
+  if (isClosed && keys['security.basicform.enabled'] === false) {
     report.problem(
       'security.basicform.enabled',
-      'no user could log in: leave the key out, or set anonymous.enabled: true to serve everyone without login',
+      'no user could log in: leave the key out, or set anonymous.enabled: true to serve all clients without login',
     )
   }
-  if (anonymous) report.notice('Warning: anonymous.enabled serves everyone who reaches the listener, without login.')
-  if (nobody && !standalone && !report.isSet('security.basicform.enabled')) {
+  if (anonymous) report.notice('Warning: anonymous.enabled serves every client that reaches the listener, without login.')
+  if (isClosed && !standalone && !report.isSet('security.basicform.enabled')) {
     report.notice(
-      'No login method is configured. Gate would serve everyone as the user anonymous; Fairlead asks for a login with the form. ' +
+      'No login method is configured. Gate would serve all clients as the user anonymous; Fairlead asks for a login with the form. ' +
         'Set anonymous.enabled: true for the behaviour of Gate, or security.basicform.enabled: true to say that this is meant.',
     )
   }
@@ -172,7 +172,7 @@ function refuseUnguardedPorts(anonymous: boolean, x509: boolean, listeners: List
     report.problem('default.apiPort', 'this port is for client certificates: set x509.enabled: true, or remove the key')
   }
   if (!anonymous && !x509 && listeners.legacyPort !== undefined && !listeners.legacyLogin) {
-    report.notice('Warning: default.legacyServerPortAuth: false serves everyone who reaches the extra port, without login.')
+    report.notice('Warning: default.legacyServerPortAuth: false serves every client that reaches the extra port, without login.')
   }
 }
 

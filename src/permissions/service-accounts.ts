@@ -10,7 +10,7 @@ const pauseMs = 50
 
 /**
  * Names of the service accounts whose own view lists the application with one of the authorizations; undefined when
- * nobody can say.
+ * the permission service is unavailable.
  *
  * @param load Asks for the expanded list, an array of permission views
  * @see docs/contracts/permissions.md#service-accounts

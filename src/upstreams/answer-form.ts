@@ -5,7 +5,7 @@ import type { ServiceName } from './services.ts'
 
 /**
  * What is expected of a successful answer: JSON of a kind (`null` is of every kind), anything but a page for people, where
- * nobody reads the answer or it is a text, or anything at all.
+ * Fairlead ignores the answer or reads it as text, or anything at all.
  */
 export type AnswerForm = JsonForm | { readonly kind: 'no-page' | 'anything' }
 

@@ -9,12 +9,12 @@ export type IdentityHeaders = Readonly<Record<string, string>>
 export const anonymousIdentity: IdentityHeaders = { 'X-SPINNAKER-ANONYMOUS': 'anonymous' }
 
 /** The caller on an open path (docs/contracts/permissions.md#identity-towards-services). */
-const nobody = { username: 'anonymous', allowedAccounts: [] as readonly string[] }
+const anonymous = { username: 'anonymous', allowedAccounts: [] as readonly string[] }
 
 /** @see docs/contracts/http.md#headers-to-services: accounts and unknown names never come from the client. */
 export function identityOf(state: RequestState, headers: IncomingHttpHeaders): IdentityHeaders {
   const identity: Record<string, string> = { ...state.passedOn, 'X-SPINNAKER-REQUEST-ID': state.requestId }
-  const { username, allowedAccounts } = state.user ?? nobody
+  const { username, allowedAccounts } = state.user ?? anonymous
   identity['X-SPINNAKER-USER'] = toHeaderText(username)
   if (allowedAccounts.length > 0) identity['X-SPINNAKER-ACCOUNTS'] = listAccounts(allowedAccounts)
   identity['X-SPINNAKER-USER-ORIGIN'] = String(headers['x-ratelimit-app'] ?? '').toLowerCase() === 'deck' ? 'deck' : 'api'

@@ -40,7 +40,7 @@ export function openUpstreams(
 }
 
 /**
- * Connections for what the permission service is told: logins, logouts and synchronisation may go to an address of their
+ * Connections for reports to the permission service: logins, logouts and synchronisation may go to an address of their
  * own, and never wait behind questions that stay without answer. Undefined for an embedded one.
  */
 export function openLoginUpstreams(

@@ -344,7 +344,7 @@ export function readJson(answer: UpstreamAnswer, service: ServiceName, form?: An
 }
 
 /**
- * For a call whose answer nobody reads, or reads as a text: a page for people comes from something else than the service.
+ * For a call whose answer Fairlead ignores or reads as text: a page for people comes from something else than the service.
  *
  * @throws {GatewayError} UPSTREAM_FAILED with the status of the service, UPSTREAM_UNREADABLE
  */

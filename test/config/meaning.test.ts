@@ -113,7 +113,7 @@ test('anonymous access and a login form exclude each other', async (t) => {
 })
 
 const notices: [title: string, given: Given, notice: RegExp][] = [
-  ['anonymous access', { env: { ANONYMOUS_ENABLED: 'true' } }, /^Warning: anonymous\.enabled serves everyone/],
+  ['anonymous access', { env: { ANONYMOUS_ENABLED: 'true' } }, /^Warning: anonymous\.enabled serves every client/],
   ['users that replicas do not share', { 'config/gate.yml': 'redis.connection: redis://r:1' }, /users of the form are not/],
   [
     'no login method before Spinnaker',

@@ -113,7 +113,7 @@ export class MemberConnection {
     return this.socket
   }
 
-  /** The user is told nothing any more. */
+  /** The user gets no further calls. */
   destroy(): void {
     this.#user = undefined
     this.#reader.forget()

@@ -1,6 +1,6 @@
 /** Parser of HTTP/1.1 responses of an instance; rejects whatever is malformed. */
 
-/** What one response is told to, in this order: heads of 1xx, one final head, pieces of the body, the end. */
+/** Receiver of one response, in this order: heads of 1xx, one final head, pieces of the body, the end. */
 export interface ResponseSink {
   onInformation(head: ResponseHead): void
   onHead(head: ResponseHead): void
@@ -78,7 +78,7 @@ export class ResponseReader {
     return this.#state === 'done'
   }
 
-  /** Nothing is told to the sink any more. */
+  /** The sink gets no further calls. */
   forget(): void {
     this.#sink = undefined
     this.#state = 'done'

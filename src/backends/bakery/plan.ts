@@ -36,7 +36,7 @@ export type Source =
       readonly path: string | undefined
     }
 
-/** Written by the builder when all steps are done; whoever reads it must not trust it. */
+/** Written by the builder when all steps are done; readers must not trust it. */
 export interface BakeReport {
   readonly commit?: string | undefined
 }

@@ -138,6 +138,6 @@ function toStep({ copy, run, shell, environment, in: folder, 'if-exists': ifPres
 export function describeRefusal(what: string): string {
   return (
     `${what} would run commands on this machine, which is switched off. Set bakery.local.enabled: true ` +
-    'to let everyone who may run pipelines do so.'
+    'to let users who may run pipelines do so.'
   )
 }

@@ -40,7 +40,7 @@ const hostRoutes: [method: string, path: string][] = [
   ['PATCH', '/masters/:host/jobs/*'],
 ]
 
-/** Single things of other integrations: kind, and where its name stands in the path. */
+/** Single things of other integrations: kind, and the position of its name in the path. */
 const missing: [path: string, kind: string, name: string][] = [
   ['/artifacts/:provider/:package', 'package registry', 'provider'],
   ['/artifacts/:provider/:package/:version', 'package registry', 'provider'],

@@ -178,7 +178,7 @@ function toInstanceHit({ id, account, region }: Instance, group: ServerGroup | u
   return { keys: [id, group?.name ?? ''], result: { type: 'instances', provider, account, region, instanceId: id, ...owner } }
 }
 
-/** Hits in the order of where the query stands in them, then of their keys. */
+/** Hits by the position of the query in them, then by key. */
 function rank(hits: readonly Hit[], query: string): JsonObject[] {
   const wanted = query.toLowerCase()
   return hits

@@ -1,4 +1,4 @@
-/** The embedded orchestration engine: stands in for `orca`. */
+/** The embedded orchestration engine, which replaces `orca`. */
 
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { maxStoredJsonDepth } from '../../json/json.ts'

@@ -170,11 +170,11 @@ function mountRoles(app: FastifyInstance, { context, users, sync }: Service): vo
     const wanted = request.body === undefined ? [] : toRoles(rolesIn(request))
     const [serviceAccounts, outcome] = await Promise.all([loadServiceAccounts(context), sync.sync(wanted)])
     if (outcome.problem !== undefined) throw new BackendError(503, `Roles stay as they were: ${outcome.problem}.`)
-    const everyone = [
+    const allRoles = [
       ...[...outcome.users.values()].map((roles) => roles.map(({ name }) => name)),
       ...serviceAccounts.map(({ memberOf }) => memberOf),
     ]
-    const concerned = everyone.filter((roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role)))
+    const concerned = allRoles.filter((roles) => wanted.length === 0 || roles.some((role) => wanted.includes(role)))
     if (concerned.length === 0) throw new BackendError(503, 'No user was refreshed: no user with these roles has logged in.')
     return concerned.length
   })

@@ -97,7 +97,7 @@ const strongSignatures = new Set([
 const rsaPss = '1.2.840.113549.1.1.10'
 const sha2 = /^2\.16\.840\.1\.101\.3\.4\.2\.[1-4]$/
 
-/** @see RFC 4055, section 3.1: the hash of RSASSA-PSS stands in its parameters, and is SHA-1 unless it does */
+/** @see RFC 4055, section 3.1: the hash of RSASSA-PSS is in its parameters, and is SHA-1 unless it does */
 function isStrong(algorithm: Der): boolean {
   const [type, parameters] = readChildren(algorithm, derTag.sequence)
   if (type === undefined) return false

@@ -98,7 +98,7 @@ export class DirectoryLogin {
   }
 
   get #managerName(): string {
-    return this.#settings.manager?.dn ?? 'nobody'
+    return this.#settings.manager?.dn ?? 'anonymous'
   }
 
   async #bind(dn: string, credentials: Credentials, known: Entry | undefined, trace: Trace | undefined): Promise<Outcome> {

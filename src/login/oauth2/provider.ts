@@ -198,7 +198,7 @@ export class Provider {
     return found
   }
 
-  /** Everything that the mapping asks for stands in the token. */
+  /** The token has every attribute of the mapping. */
   #saysEnough(claims: Attributes): boolean {
     const { username, roles } = this.registration.mapping
     const has = (name: string | undefined) => name !== undefined && findAttribute(claims, name) !== undefined

@@ -132,7 +132,7 @@ function toDelimiter(text: string, report: SettingsReport): RegExp {
   }
 }
 
-/** Generations A and B: everything stands in `saml.*`. */
+/** Generations A and B: all settings are in `saml.*`. */
 function toOldRegistration(keys: SamlKeys, report: SettingsReport): SamlRegistration | undefined {
   const metadata = keys['saml.metadataUrl']
   const signing = oldSigning(keys, report)

@@ -57,7 +57,7 @@ export function toTokenSettings(
 ) {
   const wanted = keys['api-tokens.enabled']
   if (anonymous && wanted === true) {
-    report.notice('api-tokens.enabled has no effect while anonymous.enabled serves everyone without login.')
+    report.notice('api-tokens.enabled has no effect while anonymous.enabled serves all clients without login.')
   }
   if (anonymous || !(wanted ?? standalone)) return undefined
   const roles = keys['api-tokens.allowed-minting-roles']
@@ -67,7 +67,7 @@ export function toTokenSettings(
     redisKeyPrefix: keys['api-tokens.redis-key-prefix'],
     maxUserDays: keys['api-tokens.max-user-token-lifetime-days'],
     maxServiceAccountDays: keys['api-tokens.max-service-account-token-lifetime-days'],
-    mintingRoles: roles?.map((role) => role.trim().toLowerCase()) ?? (standalone ? ('everybody' as const) : []),
+    mintingRoles: roles?.map((role) => role.trim().toLowerCase()) ?? (standalone ? ('all' as const) : []),
     rejectWithoutRoles: keys['api-tokens.reject-if-no-principal-permissions'],
     rotationOverlapMs: keys['api-tokens.rotation-overlap-hours'] * 3_600_000,
   }

@@ -15,7 +15,7 @@ export interface ResourcePermissions {
 
 type Call = (service: ServiceName, call: { path: string; query?: Record<string, string> }) => Promise<UpstreamAnswer>
 
-/** What cannot be read is left out: the decision stands without it. */
+/** What cannot be read is left out: the decision does not need it. */
 export async function loadResourcePermissions(call: Call, subject: AccessSubject): Promise<ResourcePermissions[]> {
   const { application, account, buildService, serviceAccount } = subject
   const found = await Promise.all([

@@ -62,7 +62,7 @@ export class Owners {
 
   /**
    * In a definition that is given, an id may be that of a strategy as well. One that was moved or deleted a moment ago counts, so
-   * nothing is remembered; where the id stands in the address, a deleted one lives on in its history.
+   * nothing is cached; where the id is in the address, the history has a deleted one.
    */
   async #definitionOwners(request: OperationRequest, id: string, live: boolean): Promise<string[]> {
     const pipeline = await ownerAt(request, 'front50', pathTo`/pipelines/${id}/get`)

@@ -11,7 +11,7 @@ import type { Platform } from '../platform.ts'
 export async function mayMintTokens({ user, token }: RequestState, { login, permissions }: Platform): Promise<boolean> {
   if (login.tokens === undefined || user === undefined || token !== undefined) return false
   const { mintingRoles } = login.tokens.settings
-  if (mintingRoles === 'everybody') return true
+  if (mintingRoles === 'all') return true
   const view = permissions.enabled ? await permissions.viewOf(user) : undefined
   const roles = permissions.enabled ? (view?.roles.map(({ name }) => name) ?? []) : user.roles
   return view?.admin === true || roles.some((role) => mintingRoles.includes(role.trim().toLowerCase()))

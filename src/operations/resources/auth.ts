@@ -183,7 +183,7 @@ function logoutOperation(method: Method): Operation {
   }
 }
 
-/** Without the permission service the caller is still told who he is; only rights need it. */
+/** The identity of the caller needs no permission service; only rights do. */
 async function currentUser({ state }: OperationRequest, platform: Platform): Promise<CurrentUser | undefined> {
   const { permissions, login } = platform
   const { user } = state

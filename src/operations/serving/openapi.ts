@@ -76,7 +76,7 @@ export class ApiDocument implements PrintedDocument {
   }
 }
 
-/** What stands before and after the address of the server. */
+/** Document text before and after the address of the server. */
 async function formatParts(format: 'json' | 'yaml', document: JsonObject): Promise<readonly string[]> {
   if (format === 'json') return formatJson(document).split(JSON.stringify(addressMark))
   return (await import('../../http/yaml.ts')).formatYaml(document).split(addressMark)

@@ -5,7 +5,7 @@ import type { Meter } from '../../regex/meter.ts'
 const charactersPerStep = 8
 
 /**
- * Every position at which `part`, which is not empty, stands in `text`, from left to right; they may overlap.
+ * Every position of `part`, which is not empty, in `text`, from left to right; they may overlap.
  *
  * @see Knuth, Morris, Pratt: Fast pattern matching in strings
  */

@@ -70,7 +70,7 @@ export function snapshotOperations(parts: OperationParts): OperationTypes {
     const byKey = <T extends { region: string; name: string }>(all: readonly T[]) =>
       Object.fromEntries(all.map((one) => [`${one.region}:${one.name}`, one]))
     return {
-      // Values of secrets stay here: everybody who may read the application may read its snapshots.
+      // Values of secrets stay here: all users who may read the application may read its snapshots.
       serverGroups: byKey([...desired.all('groups')].filter((group) => isOwn(group) && !group.isLeaving).map(withoutSecrets)),
       loadBalancers: byKey([...desired.all('balancers')].filter(isOwn)),
       securityGroups: byKey([...desired.all('firewalls')].filter(isOwn)),

@@ -23,7 +23,7 @@ export const runJobStage: StageType = {
     const { 'deploy.jobs': jobs, jobStatus, completionDetails, propertyFileContents: _contents, ...context } = stage.context
     stage.context = { ...context, restartDetails: { ...objectOf(context['restartDetails']), jobs, jobStatus, completionDetails } }
   },
-  /** What runs for nobody any more must not go on. */
+  /** A cancelled stage leaves no job running. */
   async onCancel(context) {
     const job = jobOf(context)
     if (job === undefined) return
