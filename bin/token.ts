@@ -3,7 +3,6 @@ import type { Config } from '../src/config/config.ts'
 import { GatewayError } from '../src/errors.ts'
 import type { Principal, StoredToken } from '../src/login/tokens/token-store.ts'
 import type { Tokens } from '../src/login/tokens/tokens.ts'
-import { allOperations } from '../src/operations/all.ts'
 import { findNameObjection } from '../src/user-name.ts'
 import { choose, Misuse, readArguments } from './arguments.ts'
 import { command } from './command-name.ts'
@@ -68,7 +67,7 @@ const actions: Readonly<Record<string, (tokens: Tokens, asked: CommandInput) => 
       limits: {
         readOnly: values['read-only'] === true,
         applications: values.application,
-        operations: checkOperations(values.operation),
+        operations: await checkOperations(values.operation),
       },
     })
     say(`token ${token.id} created for ${principal.id}, ${describeEnd(token)}; it is shown this once:`)
@@ -144,8 +143,11 @@ function checkListed(account: string, { upstreams, backends }: Config): void {
 }
 
 /** @throws {GatewayError} BAD_ARGUMENT for an id that no operation has */
-function checkOperations(ids: readonly string[] | undefined): readonly string[] | undefined {
-  const unknown = ids?.find((id) => !allOperations.some((operation) => operation.id === id))
+async function checkOperations(ids: readonly string[] | undefined): Promise<readonly string[] | undefined> {
+  if (ids === undefined) return undefined
+  // Most of these commands need no operations, and loading them doubles the time of a command.
+  const { allOperations } = await import('../src/operations/all.ts')
+  const unknown = ids.find((id) => !allOperations.some((operation) => operation.id === id))
   if (unknown === undefined) return ids
   throw new GatewayError('BAD_ARGUMENT', `There is no operation "${unknown}". All of them: ${command('openapi')}`)
 }

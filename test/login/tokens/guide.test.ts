@@ -1,9 +1,12 @@
 /** The guide about API tokens, followed literally: its configurations and commands are used as they stand, on a running instance. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import { parse } from 'yaml'
+import { describeFailure, runCommand } from '../../../bin/fairlead.ts'
+import { openUsers } from '../../../src/login/form/users.ts'
 import { type BashResult, runInBash } from '../../support/bash.ts'
 import { blocksOf, readGuide } from '../../support/guide.ts'
 import { program } from '../../support/program.ts'
@@ -62,7 +65,12 @@ test('every command of the guide does what the guide says', async (t) => {
 
 test('mistyped options create no token', async (t) => {
   const home = createHome(t)
-  await inBash(t, 'echo battery-staple | fairlead user add alice', home)
+  const dataDir = join(home, 'data')
+  const users = openUsers(dataDir)
+  await users.add('alice', 'battery-staple', [])
+  users.close()
+  const config = join(home, 'gate.yml')
+  writeFileSync(config, JSON.stringify({ data: { dir: dataDir } }))
   for (const wrong of [
     'create ci --user alice --readonly',
     'create ci --user bob',
@@ -74,10 +82,16 @@ test('mistyped options create no token', async (t) => {
     'create --user alice',
     'revoke unknown',
   ]) {
-    const { code, output, errors } = await inBash(t, `fairlead token ${wrong}`, home)
-    assert.ok(code !== 0 && output === '' && errors !== '' && !errors.includes('    at '), `${wrong}: ${errors}`)
+    const output = t.mock.method(process.stdout, 'write', () => true)
+    const refused = await runCommand(['token', ...wrong.split(' '), '--config', config]).then(
+      () => undefined,
+      (error: unknown) => describeFailure(error),
+    )
+    output.mock.restore()
+    assert.equal(output.mock.callCount(), 0, wrong)
+    assert.ok(refused !== undefined && refused.status !== 0 && !refused.text.includes('    at '), `${wrong}: ${refused?.text}`)
   }
-  assert.equal((await inBash(t, 'fairlead token list', home)).output, '')
+  assert.equal((await inBash(t, `fairlead token list --config ${config}`, home)).output, '')
 })
 
 function inBash(t: TestContext, commands: string, home: string, variables: Record<string, string> = {}): Promise<BashResult> {
