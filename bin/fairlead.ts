@@ -17,6 +17,7 @@ const usage = `Usage: fairlead <command> [options]
   openapi                    print the OpenAPI document of everything that is served
   user add|passwd|roles|unlock|list|remove   manage the users of the login form
   token create|list|rotate|revoke            manage API tokens of users and service accounts
+  image push|list|show|remove                manage the images of this machine
   audit verify               examine the audit log: whether a record was altered or is missing
   version                    print the version
 
@@ -46,6 +47,7 @@ const commands: Readonly<Record<string, () => Promise<CommandModule>>> = {
   openapi: async () => import('./openapi.ts').then(({ openapi: run, usage }) => ({ run, usageOf: () => usage })),
   user: async () => import('./user.ts').then(({ user: run, usage }) => ({ run, usageOf: () => usage })),
   token: async () => import('./token.ts').then(({ token: run, usage }) => ({ run, usageOf: () => usage })),
+  image: async () => import('./image.ts').then(({ image: run, usage }) => ({ run, usageOf: () => usage })),
   audit: async () => import('./audit.ts').then(({ audit: run, usage }) => ({ run, usageOf: () => usage })),
   agent: async () => import('./agent.ts').then(({ agent: run, usage }) => ({ run, usageOf: () => usage })),
   version: async () => import('./version.ts').then(({ version: run, usage }) => ({ run, usageOf: () => usage })),

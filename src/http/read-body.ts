@@ -1,6 +1,6 @@
 /** Reads request bodies as JSON or YAML, within bounds. */
 import type { IncomingMessage } from 'node:http'
-import { type Readable, Transform } from 'node:stream'
+import { PassThrough, type Readable, Transform } from 'node:stream'
 import { GatewayError } from '../errors.ts'
 import { JsonScan, parseScanned, UnsafeJsonError } from '../json/json.ts'
 import { codingOf, decodeBody } from './content-coding.ts'
@@ -108,6 +108,15 @@ export function streamBody(raw: IncomingMessage, bounds: BodyBounds): Readable {
       }
     },
   })
+  return connect(raw, body)
+}
+
+/** The body as a stream for a service, unseen and unbounded: the service bounds it. */
+export function passBody(raw: IncomingMessage): Readable {
+  return connect(raw, new PassThrough())
+}
+
+function connect(raw: IncomingMessage, body: Transform): Readable {
   inviteBody(raw)
   raw.pipe(body)
   // What the reader leaves is read here, so that the connection can serve the next request.

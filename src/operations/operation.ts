@@ -76,6 +76,8 @@ export interface BodyRule {
   readonly text?: boolean
   /** Accepts any content type and hands the bytes over as they came, as a Buffer; undefined when there are none. */
   readonly raw?: boolean
+  /** With `raw` and `forward`: passes the bytes on as they arrive; the service bounds them. */
+  readonly streams?: true
   /** Media type of a raw body in the API document, where it is not JSON. */
   readonly mediaType?: string
 }

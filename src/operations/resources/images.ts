@@ -2,12 +2,13 @@
 
 import { z } from 'zod'
 import { pathTo } from '../../http/encode-path.ts'
-import { readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
+import { decidedByService, readsSharedOfAccount, sharedKnowledge } from '../demands.ts'
 import { Image } from '../models/infrastructure.ts'
 import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
-import { integer, TextList, text } from '../schemas.ts'
+import { integer, nothing, TextList, text } from '../schemas.ts'
 
 const provider = text.default('aws')
+const localImage = '/local/images/{name}/{version}'
 
 export const imageOperations: Operation[] = [
   {
@@ -51,6 +52,68 @@ export const imageOperations: Operation[] = [
     query: { provider },
     forward: { service: 'clouddriver', path: '/{provider}/images/{account}/{region}/{imageId}' },
     answer: z.array(Image),
+  },
+  {
+    id: 'listLocalImages',
+    method: 'GET',
+    path: '/local/images',
+    demands: sharedKnowledge,
+    summary: 'List images of this machine',
+    description: 'Images of the provider `local`, the newest first.',
+    forward: 'clouddriver',
+    answer: z.array(Image),
+  },
+  {
+    id: 'getLocalImage',
+    method: 'GET',
+    path: localImage,
+    demands: sharedKnowledge,
+    summary: 'Get an image of this machine',
+    forward: 'clouddriver',
+    answer: Image,
+    errors: { 404: 'There is no such image.' },
+  },
+  {
+    id: 'putLocalImage',
+    method: 'PUT',
+    path: localImage,
+    demands: decidedByService,
+    summary: 'Upload an image',
+    description:
+      'Stores a tar archive, compressed with gzip or not, as an image of the provider `local`. It is read as it arrives. Needs ' +
+      'WRITE on the accounts that get it. `Content-Digest: sha-256=:…:` (RFC 9530) is checked. Further query parameters are ' +
+      '`label:NAME` and `tag:NAME`.',
+    query: {
+      accounts: text.optional().describe('Accounts that get the image, separated by commas. Default: all.'),
+      regions: text.optional().describe('Regions that get it, separated by commas. Default: all.'),
+    },
+    body: {
+      schema: z.string().meta({ format: 'binary' }),
+      required: true,
+      raw: true,
+      mediaType: 'application/x-tar',
+      streams: true,
+    },
+    forward: { service: 'clouddriver', otherQuery: true },
+    cost: 5,
+    success: 201,
+    answer: Image,
+    errors: {
+      400: 'The archive is damaged or hostile, or says not how the image runs.',
+      409: 'The version exists with another content.',
+      413: 'The image is larger than `local.images.max-size` allows.',
+    },
+  },
+  {
+    id: 'deleteLocalImage',
+    method: 'DELETE',
+    path: localImage,
+    demands: decidedByService,
+    summary: 'Delete an image of this machine',
+    description: 'Needs WRITE on the accounts that have it.',
+    forward: 'clouddriver',
+    answer: nothing,
+    errors: { 404: 'There is no such image.', 409: 'Something runs it.' },
   },
 ]
 

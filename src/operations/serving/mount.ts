@@ -7,7 +7,16 @@ import { codingOf } from '../../http/content-coding.ts'
 import type { QueryValue } from '../../http/encode-path.ts'
 import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
 import { toPathValues } from '../../http/path-template.ts'
-import { type BodyBounds, bodyTypeOf, hasBody, readBody, readBytes, streamBody, unsupported } from '../../http/read-body.ts'
+import {
+  type BodyBounds,
+  bodyTypeOf,
+  hasBody,
+  passBody,
+  readBody,
+  readBytes,
+  streamBody,
+  unsupported,
+} from '../../http/read-body.ts'
 import { anyPath } from '../../http/route.ts'
 import { formatJson, isRawNumber, JsonScan } from '../../json/json.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
@@ -290,6 +299,11 @@ async function attachBody(
     if (operation.body?.required) throw missingBody()
     return
   }
+  if (operation.body?.streams) {
+    call.rawBody = passBody(request.raw)
+    call.headers = describeBytes(request)
+    return
+  }
   if (type === 'other') throw unsupported(request.headers['content-type'])
   const length = request.headers['content-length']
   // Without a length the limit could only be noticed halfway through the call.
@@ -308,6 +322,12 @@ async function attachBody(
   }
   call.rawBody = streamBody(request.raw, bounds)
   call.headers = { 'content-type': 'application/json', 'content-length': length }
+}
+
+/** Headers about a body that goes on as it is. */
+function describeBytes({ headers }: FastifyRequest): Record<string, string> {
+  const names = ['content-type', 'content-length', 'content-digest'] as const
+  return Object.fromEntries(names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])))
 }
 
 /** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */

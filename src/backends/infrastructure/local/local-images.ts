@@ -9,6 +9,8 @@ import { pathValue, queryValue } from '../route.ts'
 import type { LocalSettings } from '../settings.ts'
 import type { Desired } from './desired.ts'
 
+/** Sent by the command line, which reaches the socket in the data directory with the rights of its owner; never by the gateway. */
+const operatorHeader = 'x-fairlead-operator'
 const minQueryLength = 3
 const maxFound = 1000
 
@@ -254,6 +256,7 @@ async function checkWriter(
   { context, settings }: ImageRouteParts,
   accounts: readonly string[] | undefined,
 ): Promise<void> {
+  if (request.headers[operatorHeader] !== undefined) return
   const access = await loadAccess(context, callerOf(request).user ?? 'anonymous')
   for (const name of accounts ?? settings.accounts.map((account) => account.name)) {
     if (!settings.accounts.some((account) => account.name === name)) {

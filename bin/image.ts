@@ -1,0 +1,251 @@
+/** `fairlead image`: manages the images of the provider `local`, while Fairlead runs. */
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Dispatcher } from 'undici'
+import { parseImageId } from '../src/backends/images/image-store.ts'
+import { GatewayError } from '../src/errors.ts'
+import { type JsonObject, objectOf, objectsOf, textOf } from '../src/json/values.ts'
+import { socketPathFor } from '../src/storage/socket-path.ts'
+import { choose, Misuse, readArguments } from './arguments.ts'
+import { command } from './command-name.ts'
+import { configOption, readConfig } from './read-config.ts'
+import { findServer } from './server-process.ts'
+
+export const usage = `Usage: fairlead image <action> [options]
+
+  push NAME:VERSION PATH      store a directory, or a tar archive, as an image; .git stays out
+      --account NAME…         accounts that get it; all unless given
+      --region NAME…          regions that get it; all unless given
+      --label NAME=VALUE…     facts about its making, such as commit=1a2b3c
+      --tag NAME=VALUE…       marks that can be changed later, such as stage=test
+  list                        the images, the newest first
+  show NAME:VERSION           everything about one
+  remove NAME:VERSION         delete one that nothing runs
+
+  --url URL                   the Fairlead of another machine, with the API token in FAIRLEAD_TOKEN
+
+Without --url, the Fairlead that uses the configured data directory is asked, with the rights of its owner.
+`
+
+const options = {
+  account: { type: 'string', multiple: true },
+  region: { type: 'string', multiple: true },
+  label: { type: 'string', multiple: true },
+  tag: { type: 'string', multiple: true },
+  url: { type: 'string' },
+  ...configOption,
+} as const
+
+type Values = ReturnType<typeof parse>['values']
+
+type Send = (call: {
+  method: Dispatcher.HttpMethod
+  path: string
+  body?: Dispatcher.DispatchOptions['body']
+  headers?: Record<string, string>
+}) => Promise<unknown>
+
+interface Input {
+  readonly id: string
+  readonly path: string
+  readonly values: Values
+}
+
+const actions: Readonly<Record<string, (send: Send, input: Input) => Promise<string>>> = {
+  async push(send, { id, path, values }) {
+    const query = toQuery(values)
+    const image = objectOf(
+      await withArchive(path, ({ file, bytes, digest }) =>
+        send({
+          method: 'PUT',
+          path: `${pathOf(id)}${query}`,
+          body: createReadStream(file),
+          headers: {
+            'content-type': 'application/x-tar',
+            'content-length': String(bytes),
+            'content-digest': `sha-256=:${digest}:`,
+          },
+        }),
+      ),
+    )
+    return `image ${id} stored: ${describeContent(image)}\n`
+  },
+  async list(send) {
+    const images = objectsOf(await send({ method: 'GET', path: '/local/images' }))
+    return images.map((image) => `${[image['imageId'], createdAt(image), describeContent(image)].join('\t')}\n`).join('')
+  },
+  async show(send, { id }) {
+    return `${JSON.stringify(await send({ method: 'GET', path: pathOf(id) }), undefined, 2)}\n`
+  },
+  async remove(send, { id }) {
+    await send({ method: 'DELETE', path: pathOf(id) })
+    return `image ${id} removed\n`
+  },
+}
+
+export async function image(args: readonly string[]): Promise<number> {
+  const { positionals, values } = parse(args)
+  const [action = '', id = '', path = ''] = positionals
+  const act = choose(actions, action, 'image')
+  if (action !== 'list' && parseImageId(id) === undefined) {
+    throw new Misuse(
+      'image',
+      id === '' ? 'Say which image: NAME:VERSION.' : `"${id.slice(0, 100)}" is no NAME:VERSION of an image.`,
+    )
+  }
+  if (action === 'push' && path === '') throw new Misuse('image', 'Say which directory or archive is the image.')
+  const { send, close } = await connect(args, values.url)
+  try {
+    process.stdout.write(await act(send, { id, path, values }))
+    return 0
+  } finally {
+    await close()
+  }
+}
+
+function parse(args: readonly string[]) {
+  return readArguments(args, { command: 'image', options, words: 3 })
+}
+
+function pathOf(id: string): string {
+  const { name = '', version = '' } = parseImageId(id) ?? {}
+  return `/local/images/${encodeURIComponent(name)}/${encodeURIComponent(version)}`
+}
+
+/** @throws {GatewayError} BAD_ARGUMENT for a label or tag without value */
+function toQuery({ account, region, label = [], tag = [] }: Values): string {
+  const query = new URLSearchParams()
+  if (account !== undefined) query.set('accounts', account.join(','))
+  if (region !== undefined) query.set('regions', region.join(','))
+  for (const [kind, pairs] of Object.entries({ label, tag })) {
+    for (const pair of pairs) {
+      const mark = pair.indexOf('=')
+      if (mark < 1) throw new GatewayError('BAD_ARGUMENT', `--${kind} is written as NAME=VALUE, and "${pair}" is not.`)
+      query.set(`${kind}:${pair.slice(0, mark)}`, pair.slice(mark + 1))
+    }
+  }
+  return query.size === 0 ? '' : `?${query}`
+}
+
+function describeContent(image: JsonObject): string {
+  const { size, digest, origin } = objectOf(image['attributes'])
+  return `${String(size)} bytes, ${String(digest)}, by ${textOf(objectOf(origin)['kind']) ?? 'upload'}`
+}
+
+function createdAt(image: JsonObject): string {
+  return String(objectOf(image['attributes'])['creationDate'])
+}
+
+interface Archive {
+  readonly file: string
+  readonly bytes: number
+  /** SHA-256 in Base64. */
+  readonly digest: string
+}
+
+/** An archive as it is, a directory packed into a temporary file, so that its digest goes ahead of it. */
+async function withArchive<T>(path: string, use: (archive: Archive) => Promise<T>): Promise<T> {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) throw new GatewayError('NOT_FOUND', `There is no file or directory ${path}.`)
+  if (!found.isDirectory()) return use(await measure(path))
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-image-'))
+  try {
+    const file = join(folder, 'image.tar.gz')
+    const { create } = await import('tar')
+    const filter = (entry: string) => entry !== './.git' && !entry.startsWith('./.git/')
+    await pipeline(create({ cwd: path, gzip: true, portable: true, filter }, ['.']), createWriteStream(file, { mode: 0o600 }))
+    return await use(await measure(file))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function measure(file: string): Promise<Archive> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  return { file, bytes: statSync(file).size, digest: hash.digest('base64') }
+}
+
+/** For an upload, which the other side unpacks before it answers. */
+const answerMs = 600_000
+const startMs = 30_000
+const startPauseMs = 100
+
+async function connect(args: readonly string[], url: string | undefined): Promise<{ send: Send; close: () => Promise<void> }> {
+  const { Client } = await import('undici')
+  const { origin, prefix, headers, socketPath } = url === undefined ? await ownSocket(args) : remote(url)
+  const client = new Client(origin, {
+    ...(socketPath !== undefined && { socketPath }),
+    headersTimeout: answerMs,
+    bodyTimeout: answerMs,
+  })
+  const send: Send = async ({ path, body, headers: more, method }) => {
+    const answer = await client
+      .request({ method, path: prefix + path, body: body ?? null, headers: { ...headers, ...more } })
+      .catch((error: NodeJS.ErrnoException) => {
+        throw new GatewayError('NOT_FOUND', explainAbsence(error, socketPath, origin), { cause: error })
+      })
+    const text = await answer.body.text()
+    if (answer.statusCode >= 300) throw new GatewayError('BAD_ARGUMENT', explainRefusal(answer.statusCode, text))
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  return { send, close: () => client.close() }
+}
+
+interface Place {
+  readonly origin: string
+  /** Of all paths. */
+  readonly prefix: string
+  readonly headers: Record<string, string>
+  readonly socketPath: string | undefined
+}
+
+async function ownSocket(args: readonly string[]): Promise<Place> {
+  const { config } = await readConfig(args)
+  const socketPath = socketPathFor(config.backends.dataDir, 'backends.sock')
+  await awaitStart(config.backends.dataDir, socketPath)
+  const { username } = userInfo()
+  const headers = { 'x-spinnaker-user': encodeURIComponent(username), 'x-fairlead-operator': 'command line' }
+  return { origin: 'http://fairlead', prefix: '/clouddriver', headers, socketPath }
+}
+
+/** A Fairlead that has just been started opens its socket a moment later. */
+async function awaitStart(dataDir: string, socketPath: string): Promise<void> {
+  const endMs = performance.now() + startMs
+  while (!existsSync(socketPath) && findServer(dataDir) !== undefined && performance.now() < endMs) await sleep(startPauseMs)
+}
+
+function remote(url: string): Place {
+  const parsed = URL.parse(url)
+  if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
+    throw new Misuse('image', `--url is an address such as https://fairlead.example, and "${url.slice(0, 100)}" is not.`)
+  }
+  const token = process.env['FAIRLEAD_TOKEN']
+  return {
+    origin: parsed.origin,
+    prefix: parsed.pathname.replace(/\/$/, ''),
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    socketPath: undefined,
+  }
+}
+
+function explainAbsence({ code, message }: NodeJS.ErrnoException, socketPath: string | undefined, origin: string): string {
+  if (socketPath === undefined) return `${origin} cannot be reached: ${message}.`
+  if (code !== 'ENOENT' && code !== 'ECONNREFUSED') return `Fairlead cannot be asked (${socketPath}): ${message}.`
+  return `No Fairlead runs with this data directory (${socketPath}). Start one with ${command('serve')}, or name another with --url.`
+}
+
+function explainRefusal(status: number, text: string): string {
+  let message: string | undefined
+  try {
+    message = textOf(objectOf(JSON.parse(text))['message'])
+  } catch {
+    // A proxy in between answers with a page.
+  }
+  if (status === 401) return 'A login is needed: put an API token into the variable FAIRLEAD_TOKEN.'
+  return message ?? `The answer was ${status}.`
+}

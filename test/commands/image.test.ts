@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { program, sharedEnvironment } from '../support/program.ts'
+import { createHome, startServe } from '../support/serve.ts'
+
+const run = promisify(execFile)
+
+test('images are pushed to a Fairlead that runs', async (t) => {
+  const home = createHome(t)
+  const served = startServe(t, {}, { home, embedded: true })
+  const url = await served.listening
+  const env = { ...sharedEnvironment, HOME: home, FAIRLEAD_DATA_DIR: join(home, 'data') }
+  const image = (...args: string[]) => run(process.execPath, [program, 'image', ...args], { cwd: home, env })
+  mkdirSync(join(home, 'shop', '.git'), { recursive: true })
+  writeFileSync(join(home, 'shop', '.git', 'config'), 'private')
+  writeFileSync(join(home, 'shop', 'fairlead-image.yml'), 'command: [sh, -c, "exit 0"]\n')
+
+  const pushed = await image('push', 'shop:1', 'shop', '--label', 'commit=abc', '--tag', 'stage=test')
+  assert.match(pushed.stdout, /^image shop:1 stored: 28 bytes, sha256:[0-9a-f]{64}, by upload\n$/)
+  assert.match((await image('list')).stdout, /^shop:1\t/)
+  const shown = JSON.parse((await image('show', 'shop:1')).stdout) as Record<string, unknown>
+  assert.deepEqual(shown['tags'], { stage: 'test' })
+  const overHttp = await fetch(`${url}/local/images/shop/1`)
+  assert.deepEqual(await overHttp.json(), shown)
+
+  await image('push', 'shop:2', 'shop', '--url', url)
+  const all = (await (await fetch(`${url}/local/images`)).json()) as { imageId: string }[]
+  assert.deepEqual(all.map(({ imageId }) => imageId).sort(), ['shop:1', 'shop:2'])
+  const damaged = await fetch(`${url}/local/images/shop/3`, {
+    method: 'PUT',
+    body: 'no archive',
+    headers: { 'content-type': 'application/x-tar', 'content-digest': `sha-256=:${'A'.repeat(43)}=:` },
+  })
+  assert.equal(damaged.status, 400)
+  assert.equal((await fetch(`${url}/local/images/shop/2`, { method: 'DELETE' })).status, 200)
+
+  await image('remove', 'shop:1')
+  assert.equal((await image('list')).stdout, '')
+  await assert.rejects(image('show', 'shop:1'), /Image not found/)
+  await assert.rejects(image('push', 'shop', 'shop'), /no NAME:VERSION/)
+  served.signal('SIGTERM')
+  await served.exited
+  await assert.rejects(image('list'), /No Fairlead runs with this data directory/)
+})
