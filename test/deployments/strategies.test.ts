@@ -27,6 +27,15 @@ async function live({ balance, deploy }: Deployments, t: TestContext, stack: str
   return { port, first, settings, traffic }
 }
 
+/** Traffic stays where it was while a deployment fails. */
+async function rollBackSick(fleet: Deployments, t: TestContext, stack: string, rollback: Record<string, unknown>): Promise<void> {
+  const { traffic, settings } = await live(fleet, t, stack)
+  const sick = { ...settings, strategy: 'redblack', environment: { READY: 'never' }, stageTimeoutMs: 10_000, rollback }
+  await fleet.run(creation(stack, sick), 'TERMINAL')
+  const answers = await traffic.stop()
+  assert.deepEqual([...new Set(answers.map(({ status, group }) => `${status} ${group}`))], [`200 shop-${stack}-v000`])
+}
+
 const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void>> = {
   async 'infrastructure-scenario 141: highlander leaves the new one, and loses no request'(fleet, t) {
     const { traffic, settings, port } = await live(fleet, t, 'high')
@@ -82,15 +91,14 @@ const cases: Record<string, (fleet: Deployments, t: TestContext) => Promise<void
     assert.deepEqual(await fleet.cluster('shop-delay'), ['(shop-delay-v000)', 'shop-delay-v001'])
   },
 
-  async 'infrastructure-scenario 147: a deployment that never becomes ready is rolled back'(fleet, t) {
-    const { traffic, settings } = await live(fleet, t, 'sick')
-    const sick = { ...settings, strategy: 'redblack', environment: { READY: 'never' }, stageTimeoutMs: 4000 }
-    await fleet.run(creation('sick', { ...sick, rollback: { onFailure: true } }), 'TERMINAL')
+  async 'infrastructure-scenario 147: a deployment that never becomes ready is disabled'(fleet, t) {
+    await rollBackSick(fleet, t, 'sick', { onFailure: true })
     assert.deepEqual(await fleet.cluster('shop-sick'), ['shop-sick-v000', '(shop-sick-v001)'])
-    await fleet.run(creation('sick', { ...sick, rollback: { onFailure: true, destroyLatest: true } }), 'TERMINAL')
-    assert.deepEqual(await fleet.cluster('shop-sick'), ['shop-sick-v000', '(shop-sick-v001)'])
-    const answers = await traffic.stop()
-    assert.deepEqual([...new Set(answers.map(({ status, group }) => `${status} ${group}`))], ['200 shop-sick-v000'])
+  },
+
+  async 'infrastructure-scenario 147: a deployment that never becomes ready is destroyed'(fleet, t) {
+    await rollBackSick(fleet, t, 'sicker', { onFailure: true, destroyLatest: true })
+    assert.deepEqual(await fleet.cluster('shop-sicker'), ['shop-sicker-v000'])
   },
 
   async 'infrastructure-scenario 148: red/black needs no earlier group'(fleet) {

@@ -70,7 +70,7 @@ async function requireRight(
  * @see docs/contracts/orchestration.md#retries-of-calls
  */
 function isRepeatable(request: CollaboratorRequest): boolean {
-  return request.method !== 'POST' && request.method !== 'PATCH'
+  return request.isRecognized === true || (request.method !== 'POST' && request.method !== 'PATCH')
 }
 
 function unreachable(service: string, request: CollaboratorRequest, cause: unknown): StageError {

@@ -109,6 +109,8 @@ export interface CollaboratorRequest {
   method: string
   path: string
   body?: unknown
+  /** The service recognizes the request when it is sent again: a POST may be repeated after the faults of a network. */
+  isRecognized?: boolean
 }
 
 export interface TaskResult {
@@ -132,6 +134,11 @@ export interface NewStage {
   context: JsonObject
   /** Positions, from 0, of the siblings that it requires. */
   requires?: readonly number[]
+}
+
+/** Stages that run one after another. */
+export function inSequence(stages: readonly NewStage[]): NewStage[] {
+  return stages.map((stage, position) => (position === 0 ? stage : { ...stage, requires: [position - 1] }))
 }
 
 export type StageTypes = ReadonlyMap<string, StageType>

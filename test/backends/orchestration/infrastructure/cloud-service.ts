@@ -25,6 +25,20 @@ export interface CloudService {
   guards: Record<string, unknown>[]
   /** Server groups created from now on stay unhealthy. */
   sick: boolean
+  /** Names of operations that fail, with the message of each. */
+  readonly failing: Map<string, string>
+  /** Next answers to submissions that are lost on their way, after the operation was done. */
+  lost: number
+  /** Next questions for tasks that are answered with 404. */
+  unknownTasks: number
+  /** Whether refreshes are queued: they are done at the second look. */
+  queuesRefreshes: boolean
+  /** Never answers the submissions from now on. */
+  isSilent: boolean
+  /** Answers of the definition store, by path. */
+  readonly stored: Map<string, unknown>
+  /** Entity tags of all server groups. */
+  tags: unknown[]
   /** Texts that describe changes, in order: `shop-main-v000 2 up`. */
   readonly seen: string[]
   add(name: string, parts?: Partial<Group>): Group
@@ -122,6 +136,13 @@ export function createCloudService(): CloudService {
     for (const operation of body) {
       for (const [name, fields] of Object.entries(operation)) {
         operations.push([name, fields as Fields])
+        const problem = service.failing.get(name)
+        if (problem !== undefined) {
+          const status = { phase: 'DONE', status: 'failed', completed: true, failed: true }
+          const exception = { type: 'EXCEPTION', operation: name, message: problem, cause: 'Error', details: ['quota: 3 of 3'] }
+          tasks.set(id, { id, status, history: [], resultObjects: [exception] })
+          return { status: 200, body: { id, resourceUri: `/task/${id}` } }
+        }
         const result = changes[name]?.(fields as Fields)
         if (result !== undefined) resultObjects.push(result)
         const group = find((fields as Fields)['serverGroupName'], (fields as Fields)['region'])
@@ -139,9 +160,10 @@ export function createCloudService(): CloudService {
     const parts = path.split('/').slice(1).map(decodeURIComponent)
     const found = (body: unknown): ServiceAnswer =>
       body === undefined ? { status: 404, body: undefined } : { status: 200, body }
-    if (parts[0] === 'task') return found(tasks.get(parts[1] ?? ''))
+    if (parts[0] === 'task') return found(service.unknownTasks-- > 0 ? undefined : tasks.get(parts[1] ?? ''))
     if (parts[0] === 'features') return found([])
-    if (parts[0] === 'tags') return found([])
+    if (parts[0] === 'tags') return found(service.tags)
+    if (parts[0] === 'cache') return found(refreshes())
     if (parts[0] === 'serverGroups') {
       const group = find(parts[3], parts[2])
       return found(group && view(group))
@@ -157,12 +179,24 @@ export function createCloudService(): CloudService {
     return found(group && view(group))
   }
 
+  /** A refresh that was asked for before waits at the first look, and is done at the second. */
+  let looks = 0
+  const refreshes = () =>
+    ++looks % 2 === 1 ? [{ details: {}, processedCount: 0 }] : [{ details: {}, processedCount: 1, processedTime: Date.now() }]
+
   const service: CloudService = {
     groups,
     operations,
     guards: [],
     sick: false,
     seen: [],
+    failing: new Map(),
+    lost: 0,
+    unknownTasks: 0,
+    queuesRefreshes: false,
+    isSilent: false,
+    stored: new Map(),
+    tags: [],
     add(name, parts = {}) {
       time += 1000
       const capacity = { min: 2, max: 2, desired: 2 }
@@ -185,13 +219,21 @@ export function createCloudService(): CloudService {
     call: async (called, { method, path, body }) => {
       const [place = '', query = ''] = path.split('?')
       if (called === 'front50') {
+        if (service.stored.has(place)) return { status: 200, body: service.stored.get(place) }
         return /^\/v2\/applications\//.test(place)
           ? { status: 200, body: { name: 'shop', trafficGuards: service.guards } }
           : { status: 404, body: undefined }
       }
       if (called !== 'clouddriver') return { status: 404, body: undefined }
-      if (method === 'POST' && /\/ops$/.test(place)) return submit(new URLSearchParams(query), body as Fields[])
-      if (method === 'POST' && place.startsWith('/cache/')) return { status: 200, body: { cachedIdentifiersByType: {} } }
+      if (method === 'POST' && /\/ops$/.test(place)) {
+        const answer = submit(new URLSearchParams(query), body as Fields[])
+        if (service.isSilent) return Promise.withResolvers<ServiceAnswer>().promise
+        if (service.lost-- > 0) throw new Error('socket hang up')
+        return answer
+      }
+      if (method === 'POST' && place.startsWith('/cache/')) {
+        return { status: service.queuesRefreshes ? 202 : 200, body: { cachedIdentifiersByType: {} } }
+      }
       return read(place, new URLSearchParams(query))
     },
   }

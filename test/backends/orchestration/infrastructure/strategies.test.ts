@@ -111,7 +111,7 @@ test('a failed deployment is rolled back before its stage ends', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.add('shop-main-v000')
   cloud.sick = true
-  const job = { ...create, strategy: 'redblack', rollback: { onFailure: true, destroyLatest: true }, stageTimeoutMs: 500 }
+  const job = { ...create, strategy: 'redblack', rollback: { onFailure: true, destroyLatest: true }, stageTimeoutMs: 5000 }
   const view = await run(job, 'TERMINAL')
   assert.match(errorOf(view), /waitForUpInstances/)
   assert.deepEqual(cloud.enabled(), ['shop-main-v000'])

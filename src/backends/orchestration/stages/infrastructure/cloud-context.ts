@@ -1,13 +1,17 @@
 /** Fields that stages of cloud operations share: provider, account, places and target (docs/contracts/infrastructure.md#deployment-stages). */
 import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
+import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext } from '../stage-type.ts'
 
-/** One server group, as the infrastructure service is asked for it. */
-export interface ServerGroupTarget {
+export interface Location {
   readonly provider: string
   readonly account: string
   readonly region: string
+}
+
+/** One server group, as the infrastructure service is asked for it. */
+export interface ServerGroupTarget extends Location {
   readonly name: string
 }
 
@@ -42,19 +46,29 @@ export function placesOf(context: JsonObject): string[] {
 }
 
 /** @throws {StageError} when the stage names none */
-export function requirePlace(context: JsonObject): string {
-  const [place] = placesOf(context)
-  if (place === undefined) throw new StageError(['The stage names no region: set "region".'])
-  return place
+export function requirePlaces(context: JsonObject): [string, ...string[]] {
+  const [first, ...others] = placesOf(context)
+  if (first === undefined) throw new StageError(['The stage names no region: set "region" or "regions".'])
+  return [first, ...others]
+}
+
+/** @throws {StageError} when the stage names no account or region */
+export function locationOf(context: JsonObject): Location {
+  return { provider: providerOf(context), account: requireAccount(context), region: requirePlaces(context)[0] }
 }
 
 export function serverGroupNameOf(context: JsonObject): string | undefined {
   return textOf(context['serverGroupName']) ?? textOf(context['asgName'])
 }
 
-/** The cluster of the stage, by its own name or that of its server group. */
-export function clusterOf(context: JsonObject): string | undefined {
-  return textOf(context['cluster']) ?? textOf(fieldOf(context['moniker'], 'cluster'))
+/** The cluster that the stage names, by itself or by a server group. @throws {StageError} when it names none */
+export function requireCluster(context: JsonObject): string {
+  const cluster =
+    textOf(context['cluster']) ??
+    textOf(fieldOf(context['moniker'], 'cluster')) ??
+    parseMoniker(textOf(context['serverGroup']) ?? '').cluster
+  if (!cluster) throw new StageError(['The stage names no cluster: set "cluster".'])
+  return cluster
 }
 
 /**
@@ -64,8 +78,8 @@ export function clusterOf(context: JsonObject): string | undefined {
  */
 export function targetOf(context: TaskContext): ServerGroupTarget {
   const { stage } = context
-  const region = requirePlace(stage.context)
-  const place = { provider: providerOf(stage.context), account: requireAccount(stage.context), region }
+  const place = locationOf(stage.context)
+  const { region } = place
   const name = serverGroupNameOf(stage.context)
   if (textOf(stage.context['target']) === undefined && name !== undefined) return { ...place, name }
   const references = context.read('targetReferences')

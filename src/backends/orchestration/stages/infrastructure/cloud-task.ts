@@ -64,6 +64,7 @@ export function submitStep(
         method: 'POST',
         path: `/${encodeURIComponent(provider)}/ops?clientRequestId=${encodeURIComponent(requestId)}`,
         body: operations,
+        isRecognized: true,
       })
       const id = textOf(fieldOf(answer.body, 'id'))
       if (id === undefined) throw new StageError(['clouddriver accepted the operation and named no task.'])

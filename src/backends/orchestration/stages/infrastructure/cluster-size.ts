@@ -1,10 +1,9 @@
 /** The precondition `clusterSize`: how many server groups a cluster has in each region (docs/contracts/infrastructure.md#deployment-stages). */
 import { isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { TaskContext, TaskResult } from '../stage-type.ts'
-import { clusterOf, placesOf, providerOf, requireAccount } from './cloud-context.ts'
-import { inPlace, loadCluster } from './server-groups.ts'
+import { requirePlaces } from './cloud-context.ts'
+import { inPlace, loadCluster, requireClusterPlace } from './server-groups.ts'
 
 const comparisons: Readonly<Record<string, (size: number, expected: number) => boolean>> = {
   '<': (size, expected) => size < expected,
@@ -16,22 +15,20 @@ const comparisons: Readonly<Record<string, (size: number, expected: number) => b
 
 export async function checkClusterSize(context: TaskContext): Promise<TaskResult> {
   const settings: JsonObject = { ...context.stage.context, ...objectOf(context.stage.context['context']) }
-  const cluster = clusterOf(settings)
+  const place = requireClusterPlace(settings, context)
   const expected = numberOf(settings['expected'])
   const comparison = textOf(settings['comparison']) ?? '=='
   const holds = comparisons[comparison]
-  if (cluster === undefined || expected === undefined) throw new StageError(['The precondition needs "cluster" and "expected".'])
+  if (expected === undefined) throw new StageError(['The precondition names no size: set "expected".'])
   if (holds === undefined)
     throw new StageError([`The comparison "${comparison}" is unknown: use ${Object.keys(comparisons).join(', ')}.`])
-  const place = { provider: providerOf(settings), account: requireAccount(settings), cluster }
-  const application = parseMoniker(cluster).app ?? context.execution.application
-  const groups = (await loadCluster(context, { application, ...place })) ?? []
-  for (const region of placesOf(settings)) {
+  const groups = (await loadCluster(context, place)) ?? []
+  for (const region of requirePlaces(settings)) {
     const found = inPlace(groups, region).filter(({ isDisabled }) => !isTrue(settings['onlyEnabledServerGroups']) || !isDisabled)
     if (holds(found.length, expected)) continue
     const names = found.map(({ name }) => name).join(', ') || 'none'
     throw new StageError([
-      `The cluster ${cluster} in ${place.account}/${region} has ${found.length} server groups, expected ${comparison} ${expected}: ${names}.`,
+      `The cluster ${place.cluster} in ${place.account}/${region} has ${found.length} server groups, expected ${comparison} ${expected}: ${names}.`,
     ])
   }
   return { status: 'SUCCEEDED' }

@@ -1,12 +1,11 @@
 /** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
 import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { NewStage, StageType, TaskContext } from '../stage-type.ts'
-import { clusterOf, placesOf, providerOf, requireAccount, type ServerGroupTarget, targetFields } from './cloud-context.ts'
+import { providerOf, requirePlaces, type ServerGroupTarget, targetFields } from './cloud-context.ts'
 import { monitorStep, submitStep } from './cloud-task.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
-import { inPlace, loadCluster, type ServerGroup } from './server-groups.ts'
+import { inPlace, loadCluster, requireClusterPlace, type ServerGroup } from './server-groups.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
 import { waitAllDownStep, waitEmptyStep, waitGoneStep } from './waits.ts'
 
@@ -36,14 +35,12 @@ export const clusterStages: readonly StageType[] = [
     ...clusterStage('shrinkCluster', {
       operation: 'destroyServerGroup',
       doing: 'destroying',
-      choose: (settings, { groups, kept }) => {
-        const size = numberOf(settings['shrinkToSize']) ?? 1
-        const active = isTrue(settings['allowDeleteActive'])
-        const candidates = groups.filter((group) => active || !isActive(group))
-        const others = kept + groups.length - candidates.length
-        const order = { activeFirst: active, largerFirst: isTrue(settings['retainLargerOverNewer']) }
-        return ordered(candidates, order).slice(Math.max(0, size - others))
-      },
+      choose: (settings, candidates) =>
+        surplus(candidates, {
+          size: numberOf(settings['shrinkToSize']) ?? 1,
+          withActive: isTrue(settings['allowDeleteActive']),
+          largerFirst: isTrue(settings['retainLargerOverNewer']),
+        }),
       wait: waitGoneStep(chosenTargets),
     }),
     beforeStages: ({ context }): NewStage[] =>
@@ -65,14 +62,12 @@ export const clusterStages: readonly StageType[] = [
     operation: 'resizeServerGroup',
     fields: { capacity: { min: 0, max: 0, desired: 0 } },
     doing: 'scaling down',
-    choose: (settings, { groups, kept }) => {
-      const remaining = numberOf(settings['remainingFullSizeServerGroups']) ?? 1
-      const active = isTrue(settings['allowScaleDownActive'])
-      const candidates = groups.filter((group) => active || !isActive(group))
-      const others = kept + groups.length - candidates.length
-      const order = { activeFirst: active, largerFirst: isTrue(settings['preferLargerOverNewer']) }
-      return ordered(candidates, order).slice(Math.max(0, remaining - others))
-    },
+    choose: (settings, candidates) =>
+      surplus(candidates, {
+        size: numberOf(settings['remainingFullSizeServerGroups']) ?? 1,
+        withActive: isTrue(settings['allowScaleDownActive']),
+        largerFirst: isTrue(settings['preferLargerOverNewer']),
+      }),
     wait: waitEmptyStep(chosenTargets),
   }),
 ]
@@ -114,20 +109,20 @@ function chosenTargets({ stage }: TaskContext): ServerGroupTarget[] {
 
 async function chooseTargets(context: TaskContext, choose: Choice): Promise<ServerGroupTarget[]> {
   const settings = context.stage.context
-  const cluster = clusterOf(settings)
-  if (cluster === undefined) throw new StageError(['The stage names no cluster.'])
-  const place = { provider: providerOf(settings), account: requireAccount(settings) }
-  const application = parseMoniker(cluster).app ?? context.execution.application
-  const groups = await loadCluster(context, { application, ...place, cluster })
+  const place = requireClusterPlace(settings, context)
+  const { provider, account, cluster } = place
+  const regions = requirePlaces(settings)
+  const groups = await loadCluster(context, place)
   if (groups === undefined) {
     if (isTrue(settings['continueIfClusterNotFound']) || numberOf(settings['shrinkToSize']) === 0) return []
-    throw new StageError([`The cluster ${cluster} was not found in the account ${place.account}.`])
+    throw new StageError([`The cluster ${cluster} was not found in the account ${account}.`])
   }
-  return placesOf(settings).flatMap((region) => {
+  return regions.flatMap((region) => {
     const here = inPlace(groups, region)
     const candidates = withoutProtected(here, namesInDeployment(context, region))
     return choose(settings, { groups: candidates, kept: here.length - candidates.length }).map((group) => ({
-      ...place,
+      provider,
+      account,
       region: group.region,
       name: group.name,
     }))
@@ -148,6 +143,20 @@ function withoutProtected(groups: readonly ServerGroup[], created: readonly stri
 
 function isActive({ isDisabled, instances }: ServerGroup): boolean {
   return !isDisabled || instances.some(({ healthState }) => healthState === 'Up')
+}
+
+interface Surplus {
+  /** How many stay, with those that are no candidates. */
+  readonly size: number
+  /** Whether those that take traffic are candidates. */
+  readonly withActive: boolean
+  readonly largerFirst: boolean
+}
+
+function surplus({ groups, kept }: Candidates, { size, withActive, largerFirst }: Surplus): ServerGroup[] {
+  const candidates = groups.filter((group) => withActive || !isActive(group))
+  const others = kept + groups.length - candidates.length
+  return ordered(candidates, { activeFirst: withActive, largerFirst }).slice(Math.max(0, size - others))
 }
 
 /** In the order in which they are kept. */

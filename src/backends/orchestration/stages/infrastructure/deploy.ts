@@ -4,9 +4,8 @@ import { clusterName } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
 import type { NewStage, StageType, Step, TaskContext, TaskResult } from '../stage-type.ts'
-import { accountOf, placesOf, providerOf, requireAccount, requirePlace, type ServerGroupTarget } from './cloud-context.ts'
+import { accountOf, locationOf, placesOf, providerOf, requireAccount, type ServerGroupTarget } from './cloud-context.ts'
 import { deployedServerGroups, monitorStep, submitStep } from './cloud-task.ts'
-import { capacityOf } from './resize.ts'
 import { refreshServerGroups, withoutNotes } from './server-group-operations.ts'
 import { inPlace, loadCluster, loadServerGroup, newestFirst, type ServerGroup } from './server-groups.ts'
 import { failureStages, strategyOf, strategyStages } from './strategies.ts'
@@ -18,8 +17,15 @@ const sourceLookups = 3
 
 export const deployStage: StageType = {
   type: 'deploy',
-  steps: [],
-  beforeStages: (stage, execution) => clustersOf(stage, execution).map((cluster) => deployment(stage, cluster)),
+  steps: [{ name: 'checkClusters', decide: rejectMissingClusters }],
+  chooseSteps: (stage, execution) => (clustersOf(stage, execution).length === 0 ? deployStage.steps : []),
+  beforeStages: (stage, execution) => clustersOf(stage, execution).flatMap((cluster) => deployments(stage, cluster)),
+}
+
+function rejectMissingClusters(): TaskResult {
+  throw new StageError([
+    'The stage names no server group to create: add it to "clusters", with account, region, image and capacity.',
+  ])
 }
 
 export const createServerGroupStage = creating('createServerGroup', 'createdeploy')
@@ -55,13 +61,12 @@ function initialSettings({ context }: Stage): JsonObject {
 
 /** A new start looks for its source again, and creates another server group. */
 function forgetDeployment(stage: Stage): void {
-  const isNote = (key: string) => key.startsWith('kato.') || key.startsWith('deploy.') || key === 'source.lookups'
-  stage.context = Object.fromEntries(Object.entries(stage.context).filter(([key]) => !isNote(key)))
-  if (fieldOf(stage.context['source'], 'capacity') !== undefined) delete stage.context['source']
+  const { source, 'source.given': given = source, ...context } = stage.context
+  stage.context = { ...context, ...(isObject(given) && { source: given }) }
 }
 
-/** One stage per cluster and region. */
-function deployment(stage: Stage, cluster: JsonObject): NewStage {
+/** One stage per region of the cluster. */
+function deployments(stage: Stage, cluster: JsonObject): NewStage[] {
   const { clusters: _clusters, cluster: _cluster, ...inherited } = stage.context
   const account = accountOf(cluster) ?? accountOf(inherited)
   const context: JsonObject = {
@@ -76,9 +81,19 @@ function deployment(stage: Stage, cluster: JsonObject): NewStage {
     ...cluster,
     ...(account !== undefined && { account, credentials: account }),
   }
-  const [place] = placesOf(context)
   const isClone = cluster['source'] !== undefined && textOf(cluster['imageId']) === undefined && cluster['isClone'] === true
-  return { type: isClone ? 'cloneServerGroup' : 'createServerGroup', name: `Deploy in ${place ?? 'unknown'}`, context }
+  const type = isClone ? 'cloneServerGroup' : 'createServerGroup'
+  const places = placesOf(context)
+  if (places.length < 2) return [{ type, name: `Deploy in ${places[0] ?? 'unknown'}`, context }]
+  const zones = objectOf(context['availabilityZones'])
+  return places.map((region) => {
+    const place = {
+      region,
+      regions: [region],
+      ...(zones[region] !== undefined && { availabilityZones: { [region]: zones[region] } }),
+    }
+    return { type, name: `Deploy in ${region}`, context: { ...context, ...place } }
+  })
 }
 
 /** In a strategy's pipeline, the clusters are those of the stage that uses the strategy, deployed without one. */
@@ -123,7 +138,7 @@ function readDeployment(results: readonly JsonObject[], { stage }: TaskContext):
 /** Section 5.1: the source, explicit or the newest enabled server group of the cluster, with its capacity at this moment. */
 async function determineSource(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
-  const region = requirePlace(stage.context)
+  const { region } = locationOf(stage.context)
   const required = isTrue(stage.context['useSourceCapacity'])
   const preferred = isTrue(stage.context['preferSourceCapacity'])
   const source = await findSource(context, region, required || preferred)
@@ -139,6 +154,7 @@ async function determineSource(context: TaskContext): Promise<TaskResult> {
   return {
     status: 'SUCCEEDED',
     context: {
+      'source.given': stage.context['source.given'] ?? stage.context['source'] ?? null,
       source: {
         ...objectOf(stage.context['source']),
         account,
@@ -181,21 +197,20 @@ async function findSource(context: TaskContext, region: string, byCapacity: bool
 
 /** The operation: the stage's context, its source, and the image that an earlier stage has baked or found. */
 async function description(context: TaskContext): Promise<JsonObject> {
-  const settings = withoutNotes(context.stage.context)
+  const settings = withoutNotes(initialSettings(context.stage))
+  const { account, region } = locationOf(settings)
   const strategy = strategyOf(settings)
   const source = objectOf(settings['source'])
-  const capacity = capacityOf(initialSettings(context.stage)['capacity'])
   const { capacity: _snapshot, isDisabled: _disabled, ...reference } = source
   const useSource = strategy !== 'rollingredblack' && isTrue(source['useSourceCapacity'])
   return {
     ...settings,
     application: textOf(settings['application']) ?? context.execution.application,
-    credentials: requireAccount(settings),
-    account: requireAccount(settings),
-    region: requirePlace(settings),
+    credentials: account,
+    account,
+    region,
     ...imageFields(context),
     ...(source['serverGroupName'] !== undefined && { source: { ...reference, useSourceCapacity: useSource } }),
-    ...(capacity !== undefined && { capacity }),
     useSourceCapacity: useSource,
   }
 }

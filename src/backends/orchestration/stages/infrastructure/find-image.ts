@@ -3,7 +3,8 @@ import { type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/v
 import { StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import type { StageType, TaskContext, TaskResult } from '../stage-type.ts'
-import { clusterOf, placesOf, providerOf, requireAccount } from './cloud-context.ts'
+import { providerOf, requirePlaces } from './cloud-context.ts'
+import { requireClusterPlace } from './server-groups.ts'
 import { findTarget } from './targets.ts'
 
 /** Words of the endpoint for the strategies by which a server group is selected. */
@@ -21,19 +22,17 @@ export const findImageFromTagsStage: StageType = {
 
 async function findImage(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
-  const cluster = clusterOf(stage.context)
-  if (cluster === undefined) throw new StageError(['The stage names no cluster.'])
-  const provider = providerOf(stage.context)
-  const account = requireAccount(stage.context)
+  const place = requireClusterPlace(stage.context, context)
+  const { provider, account, cluster } = place
   const selection = textOf(stage.context['selectionStrategy']) ?? 'NEWEST'
   const target = strategies[selection]
   if (target === undefined)
     throw new StageError([`The selection strategy "${selection}" is unknown: use ${Object.keys(strategies).join(', ')}.`])
   const onlyEnabled = !isFalse(stage.context['onlyEnabled'])
   const details: JsonObject[] = []
-  for (const region of placesOf(stage.context)) {
+  for (const region of requirePlaces(stage.context)) {
     const query = `?onlyEnabled=${onlyEnabled}&validateOldest=false`
-    const group = await findTarget(context, { account, provider, cluster, region, target }, query)
+    const group = await findTarget(context, { ...place, region, target }, query)
     if (group === undefined) {
       throw new StageError([
         `There is no ${onlyEnabled ? 'enabled ' : ''}server group of the cluster ${cluster} in ${account}/${region}` +
@@ -89,7 +88,7 @@ async function findByTags(context: TaskContext): Promise<TaskResult> {
   if (name === undefined) throw new StageError(['The stage names no package: set "packageName".'])
   const tags = Object.entries(objectOf(stage.context['tags']))
   const details: JsonObject[] = []
-  for (const region of placesOf(stage.context)) {
+  for (const region of requirePlaces(stage.context)) {
     const query = new URLSearchParams({ q: name, region })
     for (const [tag, value] of tags) query.set(`tag:${tag}`, String(value))
     const answer = await context.call(

@@ -1,13 +1,13 @@
 /** Stages on single instances: terminate, reboot, detach, register with load balancers, and deregister. */
-import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
+import { type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
-import { providerOf, requireAccount, requirePlace, serverGroupNameOf } from './cloud-context.ts'
-import { monitorStep, submitStep } from './cloud-task.ts'
+import { locationOf, serverGroupNameOf } from './cloud-context.ts'
+import { hourMs, monitorStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
-import { healthTypesOf, type Instance, isDown, isUp, loadServerGroup } from './server-groups.ts'
+import { healthTypesOf, type Instance, type InstancePlace, isDown, isUp, loadInstance, loadServerGroup } from './server-groups.ts'
 import { checkTrafficGuards } from './traffic-guard.ts'
-import { instancesOf, waitInstancesStep } from './waits.ts'
+import { waitStep } from './waits.ts'
 
 const balancerHealth = ['LoadBalancer', 'TargetGroup']
 
@@ -17,32 +17,17 @@ export const instanceStages: readonly StageType[] = [
   instanceStage('detachInstances', { guards: true, waits: [] }),
   instanceStage('rebootInstances', {
     guards: false,
-    waits: [
-      {
-        name: 'waitForRestart',
-        timeoutMs: 3600_000,
-        execute: async (context) => {
-          const types = healthTypesOf(context.stage.context)
-          const launched = objectOf(context.stage.context['launchTimes'])
-          const now = await launchTimes(context)
-          const restarted = Object.entries(now).every(([id, { launchTime }]) => launchTime > Number(launched[id] ?? 0))
-          const ready = restarted && Object.values(now).every((instance) => types?.length === 0 || isUp(instance, types))
-          return ready ? { status: 'SUCCEEDED' } : { status: 'RUNNING', pollMs: 500 }
-        },
-      },
-    ],
-    note: async (context) => ({
-      launchTimes: Object.fromEntries(Object.entries(await launchTimes(context)).map(([id, { launchTime }]) => [id, launchTime])),
-    }),
+    waits: [waitForRestart()],
+    note: async (context) => ({ launchTimes: await launchTimes(context) }),
   }),
   instanceStage('registerInstancesWithLoadBalancer', {
     guards: false,
-    waits: [waitInstancesStep('waitForUpInstanceHealth', (instance) => instance !== undefined && isUp(instance, balancerHealth))],
+    waits: [waitForInstances('waitForUpInstanceHealth', (instance) => instance !== undefined && isUp(instance, balancerHealth))],
   }),
   instanceStage('deregisterInstancesFromLoadBalancer', {
     guards: true,
     waits: [
-      waitInstancesStep('waitForDownInstanceHealth', (instance) => instance === undefined || isDown(instance, balancerHealth)),
+      waitForInstances('waitForDownInstanceHealth', (instance) => instance === undefined || isDown(instance, balancerHealth)),
     ],
   }),
   instanceStage('enableInstancesInDiscovery', { guards: false, waits: [] }),
@@ -65,65 +50,76 @@ function instanceStage(type: string, { guards, waits, note }: InstanceStage): St
       throw new StageError(['The stage names no instances: set "instanceIds".'])
     const name = serverGroupNameOf(settings)
     if (guards && name !== undefined) {
-      const target = { provider: providerOf(settings), account: requireAccount(settings), region: requirePlace(settings), name }
       await checkTrafficGuards(context, {
-        targets: [target],
+        targets: [{ ...locationOf(settings), name }],
         instanceIds: ids,
         doing: `removing the instances ${ids.join(', ')} of`,
       })
     }
     return {
       operations: [{ [type]: withoutNotes(settings) }],
-      context: { knownInstanceIds: ids, terminatedAt: context.now, ...(await note?.(context)) },
+      context: { terminatedAt: context.now, ...(await note?.(context)) },
     }
   })
   return { type, steps: [submit, monitorStep(), ...waits] }
 }
 
+/** Instances that the stage names. @throws {StageError} when it names no account or region */
+function instancesOf({ stage }: TaskContext): InstancePlace[] {
+  const { context } = stage
+  const listed = textsOf(context['instanceIds'])
+  const single = textOf(context['instance'])
+  const { account, region } = locationOf(context)
+  return (listed.length > 0 || single === undefined ? listed : [single]).map((id) => ({ id, account, region }))
+}
+
+/** Waits until each instance is as `isReached` says; undefined: the service does not know it. */
+function waitForInstances(name: string, isReached: (instance: Instance | undefined) => boolean): Step {
+  return waitStep(name, hourMs, async (context) => {
+    for (const place of instancesOf(context)) {
+      if (!isReached(await loadInstance(context, place))) return `the instance ${place.id} is not ready`
+    }
+    return undefined
+  })
+}
+
 /** With a server group named, an instance is gone once the group does not list it; without, once the service does not know it. */
 function waitTerminated(): Step {
-  return {
-    name: 'waitForTerminatedInstances',
-    timeoutMs: 3600_000,
-    execute: async (context) => {
-      const { stage } = context
-      const name = serverGroupNameOf(stage.context)
-      const wanted = instancesOf(context)
-      const remaining = await (name === undefined ? knownOf(context) : listedIn(context, name))
-      const since = Number(stage.context['terminatedAt'] ?? 0)
-      const left = wanted.filter(({ id }) => {
-        const found = remaining.get(id)
-        return found !== undefined && found.launchTime <= since
-      })
-      return left.length === 0 ? { status: 'SUCCEEDED' } : { status: 'RUNNING', pollMs: 500 }
-    },
-  }
-}
-
-async function listedIn(context: TaskContext, name: string): Promise<Map<string, Instance>> {
-  const settings = context.stage.context
-  const target = { provider: providerOf(settings), account: requireAccount(settings), region: requirePlace(settings), name }
-  const group = await loadServerGroup(context, target)
-  return new Map(group?.instances.map((instance) => [instance.id, instance]))
-}
-
-async function knownOf(context: TaskContext): Promise<Map<string, Instance>> {
-  return new Map(Object.entries(await launchTimes(context)))
-}
-
-async function launchTimes(context: TaskContext): Promise<Record<string, Instance>> {
-  const found: Record<string, Instance> = {}
-  for (const { id, account, region } of instancesOf(context)) {
-    const path = `/instances/${[account, region, id].map(encodeURIComponent).join('/')}`
-    const { status, body } = await context.call('clouddriver', { method: 'GET', path }, [404])
-    if (status === 404) continue
-    const instance = objectOf(body)
-    found[id] = {
-      id,
-      healthState: String(instance['healthState'] ?? 'Unknown'),
-      launchTime: Number(instance['launchTime'] ?? 0),
-      health: Array.isArray(instance['health']) ? instance['health'].map(objectOf) : [],
+  return waitStep('waitForTerminatedInstances', hourMs, async (context) => {
+    const settings = context.stage.context
+    const name = serverGroupNameOf(settings)
+    const group = name === undefined ? undefined : await loadServerGroup(context, { ...locationOf(settings), name })
+    for (const place of instancesOf(context)) {
+      const found = name === undefined ? await loadInstance(context, place) : group?.instances.find(({ id }) => id === place.id)
+      if (found !== undefined && found.launchTime <= Number(settings['terminatedAt'] ?? 0)) return `${place.id} still runs`
     }
+    return undefined
+  })
+}
+
+/** An instance that restarts keeps its id, and tells by its launch time. */
+function waitForRestart(): Step {
+  return waitStep('waitForRestart', hourMs, async (context) => {
+    const settings = context.stage.context
+    const types = healthTypesOf(settings)
+    const launched = objectOf(settings['launchTimes'])
+    for (const place of instancesOf(context)) {
+      const found = await loadInstance(context, place)
+      const isRestarted = found !== undefined && found.launchTime > Number(launched[place.id] ?? 0)
+      if (!isRestarted || (types?.length !== 0 && !isUp(found, types))) return `the instance ${place.id} is not up again`
+    }
+    return undefined
+  })
+}
+
+/** @throws {StageError} when one of the instances does not exist */
+async function launchTimes(context: TaskContext): Promise<JsonObject> {
+  const times: Record<string, number> = {}
+  for (const place of instancesOf(context)) {
+    const found = await loadInstance(context, place)
+    if (found === undefined)
+      throw new StageError([`The instance ${place.id} does not exist in ${place.account}/${place.region}.`])
+    times[place.id] = found.launchTime
   }
-  return found
+  return times
 }

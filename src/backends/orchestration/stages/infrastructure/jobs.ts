@@ -3,7 +3,7 @@ import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '.
 import { StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
-import { accountOf, placesOf, providerOf, requireAccount, requirePlace } from './cloud-context.ts'
+import { accountOf, placesOf, providerOf, requireAccount, requirePlaces } from './cloud-context.ts'
 import { hourMs, monitorStep, pauseFor, refreshStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
 
@@ -89,7 +89,7 @@ function jobOf({ stage, execution }: TaskContext): JobPlace | undefined {
 async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { execute: unknown }>['execute']> {
   const job = jobOf(context)
   if (job === undefined)
-    throw new StageError([`${providerOf(context.stage.context)} started no job in ${requirePlace(context.stage.context)}.`])
+    throw new StageError([`${providerOf(context.stage.context)} started no job in ${requirePlaces(context.stage.context)[0]}.`])
   const place = `/applications/${[job.application, 'jobs', job.account, job.location, job.name].map(encodeURIComponent).join('/')}`
   const answer = await context.call('clouddriver', { method: 'GET', path: place })
   const status = objectOf(answer.body)

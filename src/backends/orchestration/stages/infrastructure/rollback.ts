@@ -2,9 +2,9 @@
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
-import type { NewStage, StageType, TaskContext, TaskResult } from '../stage-type.ts'
-import { clusterOf, placesOf, providerOf, requireAccount, requirePlace } from './cloud-context.ts'
-import { inPlace, loadCluster, loadServerGroup, newestFirst, type ServerGroup } from './server-groups.ts'
+import { inSequence, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
+import { locationOf, placesOf, requirePlaces } from './cloud-context.ts'
+import { inPlace, loadCluster, loadServerGroup, newestFirst, requireClusterPlace, type ServerGroup } from './server-groups.ts'
 
 export const rollbackServerGroupStage: StageType = {
   type: 'rollbackServerGroup',
@@ -31,7 +31,7 @@ export const rollbackClusterStage: StageType = {
 async function planRollback(context: TaskContext): Promise<TaskResult> {
   const settings = context.stage.context
   const rollback = objectOf(settings['rollbackContext'])
-  const place = { provider: providerOf(settings), account: requireAccount(settings), region: requirePlace(settings) }
+  const place = locationOf(settings)
   const read = async (key: string): Promise<ServerGroup | undefined> => {
     const name = textOf(rollback[key])
     if (name === undefined) return undefined
@@ -127,16 +127,16 @@ function stageFor(type: string, verb: string, name: string, settings: JsonObject
 /** The image that ran before, deployed in place of the one that is rolled back. */
 function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject): NewStage {
   const { app, stack, detail } = parseMoniker(rolledBack)
-  const region = requirePlace(settings)
+  const { provider, account, region } = locationOf(settings)
   const imageId = textOf(rollback['imageId'])
   const amiName = textOf(rollback['imageName']) ?? imageId
   return {
     type: 'cloneServerGroup',
     name: 'Deploy the previous image',
     context: {
-      cloudProvider: providerOf(settings),
-      credentials: requireAccount(settings),
-      account: requireAccount(settings),
+      cloudProvider: provider,
+      credentials: account,
+      account,
       region,
       regions: [region],
       application: app,
@@ -147,7 +147,7 @@ function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject)
       amiName,
       useSourceCapacity: true,
       source: {
-        account: requireAccount(settings),
+        account,
         region,
         serverGroupName: rolledBack,
         asgName: rolledBack,
@@ -163,14 +163,12 @@ function cloneOf(settings: JsonObject, rolledBack: string, rollback: JsonObject)
 /** One rollback per region that has two server groups, one of them enabled. */
 async function determineCandidates(context: TaskContext): Promise<TaskResult> {
   const settings = context.stage.context
-  const provider = providerOf(settings)
-  const account = requireAccount(settings)
-  const cluster = clusterOf(settings) ?? parseMoniker(textOf(settings['serverGroup']) ?? '').cluster ?? undefined
-  if (cluster === undefined) throw new StageError(['The stage names no cluster.'])
-  const application = parseMoniker(cluster).app ?? context.execution.application
-  const groups = (await loadCluster(context, { application, provider, account, cluster })) ?? []
+  const place = requireClusterPlace(settings, context)
+  const { provider, account } = place
+  const regions = requirePlaces(settings)
+  const groups = (await loadCluster(context, place)) ?? []
   const rollbacks: JsonObject[] = []
-  for (const region of placesOf(settings)) {
+  for (const region of regions) {
     const here = newestFirst(inPlace(groups, region))
     const rolledBack = here.find(({ isDisabled }) => !isDisabled)
     if (here.length < 2 || rolledBack === undefined) continue
@@ -240,8 +238,4 @@ async function previousImage(context: TaskContext, { name, account, region }: Se
 function defaultHealthyShare(desired: number): number {
   if (desired < 10) return 100
   return desired < 20 ? 90 : 95
-}
-
-function inSequence(stages: readonly NewStage[]): NewStage[] {
-  return stages.map((stage, position) => (position === 0 ? stage : { ...stage, requires: [position - 1] }))
 }

@@ -3,15 +3,7 @@ import { isTrue, type JsonObject, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
-import {
-  providerOf,
-  requireAccount,
-  requirePlace,
-  type ServerGroupTarget,
-  targetContext,
-  targetFields,
-  targetOf,
-} from './cloud-context.ts'
+import { locationOf, type ServerGroupTarget, targetContext, targetFields, targetOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { resizedCapacity } from './resize.ts'
 import { loadServerGroup } from './server-groups.ts'
@@ -101,12 +93,10 @@ function destroyStage(): StageType {
 
 function bulkDestroyStage(): StageType {
   const targets: TargetsOf = ({ stage }) => {
-    const place = {
-      provider: providerOf(stage.context),
-      account: requireAccount(stage.context),
-      region: requirePlace(stage.context),
-    }
-    return textsOf(stage.context['serverGroupNames']).map((name) => ({ ...place, name }))
+    const place = locationOf(stage.context)
+    const names = textsOf(stage.context['serverGroupNames'])
+    if (names.length === 0) throw new StageError(['The stage names no server groups: set "serverGroupNames".'])
+    return names.map((name) => ({ ...place, name }))
   }
   const all = (operation: string) => (context: TaskContext) =>
     targets(context).map((target) => ({ [operation]: operationFields(context, target) }))
@@ -133,10 +123,20 @@ function operationFields({ stage }: TaskContext, target: ServerGroupTarget): Jso
   return { ...withoutNotes(stage.context), ...targetFields(target) }
 }
 
+const notePrefixes = ['kato.', 'deploy.', 'targetop.', 'source.', 'target.', 'refresh.', 'waiting.', 'rollback.', 'restore.']
+const notes: ReadonlySet<string> = new Set([
+  'exception',
+  'targetReferences',
+  'chosenServerGroups',
+  'instanceIdsToDisable',
+  'launchTimes',
+  'terminatedAt',
+  'rollbacks',
+])
+
 /** The context without what the engine and earlier operations have noted in it. */
 export function withoutNotes(context: JsonObject): JsonObject {
-  const isNote = (key: string) =>
-    key.startsWith('kato.') || key.startsWith('deploy.') || ['exception', 'targetReferences', 'waiting.for'].includes(key)
+  const isNote = (key: string) => notes.has(key) || notePrefixes.some((prefix) => key.startsWith(prefix))
   return Object.fromEntries(Object.entries(context).filter(([key]) => !isNote(key)))
 }
 

@@ -2,7 +2,7 @@
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import type { TaskContext } from '../stage-type.ts'
-import type { ServerGroupTarget } from './cloud-context.ts'
+import { providerOf, requireAccount, requireCluster, type ServerGroupTarget } from './cloud-context.ts'
 
 export interface Capacity {
   readonly min: number
@@ -77,6 +77,19 @@ export async function loadServerGroup(
   return answer.status === 404 ? undefined : toServerGroup(objectOf(answer.body), account)
 }
 
+export interface InstancePlace {
+  readonly id: string
+  readonly account: string
+  readonly region: string
+}
+
+/** Undefined when the service does not have it. */
+export async function loadInstance(context: TaskContext, { id, account, region }: InstancePlace): Promise<Instance | undefined> {
+  const path = `/instances/${[account, region, id].map(encodeURIComponent).join('/')}`
+  const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
+  return answer.status === 404 ? undefined : { ...toInstance(objectOf(answer.body)), id }
+}
+
 /** Undefined when the service does not have it. */
 export async function loadCluster(
   context: TaskContext,
@@ -95,6 +108,13 @@ export function inPlace(groups: readonly ServerGroup[], place: string): ServerGr
 
 export function newestFirst(groups: readonly ServerGroup[]): ServerGroup[] {
   return groups.toSorted((one, other) => other.createdTime - one.createdTime)
+}
+
+/** The cluster that a stage names. @throws {StageError} when it names none, or no account */
+export function requireClusterPlace(settings: JsonObject, { execution }: TaskContext): ClusterPlace {
+  const cluster = requireCluster(settings)
+  const application = parseMoniker(cluster).app ?? execution.application
+  return { application, provider: providerOf(settings), account: requireAccount(settings), cluster }
 }
 
 /** The cluster that a server group belongs to, and its application. */

@@ -2,7 +2,7 @@
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
-import { accountOf, placesOf, providerOf, requireAccount, requirePlace } from './cloud-context.ts'
+import { accountOf, locationOf, placesOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
 
@@ -78,6 +78,7 @@ function entityTagsStage(type: string): StageType {
             method: 'POST',
             path: `/ops?clientRequestId=${encodeURIComponent(`${stage.id}-${stage.startTime ?? 0}-${type}`)}`,
             body: [{ [type]: withoutNotes(stage.context) }],
+            isRecognized: true,
           })
           const id = textOf(fieldOf(answer.body, 'id'))
           return { status: 'SUCCEEDED', context: { 'notification.type': type.toLowerCase(), 'kato.last.task.id': { id } } }
@@ -124,7 +125,8 @@ function waitSecurityGroup(): Step {
       const settings = context.stage.context
       const name = securityGroupName(settings)
       if (name === undefined) throw new StageError(['The stage names no security group: set "name".'])
-      const names = [requireAccount(settings), providerOf(settings), requirePlace(settings), name]
+      const { account, provider, region } = locationOf(settings)
+      const names = [account, provider, region, name]
       const path = `/securityGroups/${names.map(encodeURIComponent).join('/')}`
       const { status, body } = await context.call('clouddriver', { method: 'GET', path }, [404])
       if (status === 404) return { status: 'RUNNING', pollMs: 1000 }

@@ -7,7 +7,7 @@ import { findImageFromTagsStage, findImageStages } from './find-image.ts'
 import { instanceStages } from './instances.ts'
 import { destroyJobStage, runJobStage } from './jobs.ts'
 import { rollbackClusterStage, rollbackServerGroupStage } from './rollback.ts'
-import { serverGroupStages } from './server-group-operations.ts'
+import { serverGroupStages, withoutNotes } from './server-group-operations.ts'
 import { simpleOperationStages } from './simple-operations.ts'
 import { determineTargetStage } from './targets.ts'
 
@@ -27,4 +27,15 @@ export const infrastructureStages: readonly StageType[] = [
   destroyJobStage,
   ...findImageStages,
   findImageFromTagsStage,
-]
+].map(forgetful)
+
+/** A restarted stage looks at everything again: what its last run has noted is gone. */
+function forgetful(type: StageType): StageType {
+  return {
+    ...type,
+    prepareRestart(stage) {
+      type.prepareRestart?.(stage)
+      stage.context = withoutNotes(stage.context)
+    },
+  }
+}

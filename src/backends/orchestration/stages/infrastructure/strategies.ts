@@ -2,7 +2,7 @@
 import { isObject, isTrue, type JsonObject, numberOf, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { clusterName } from '../../../moniker.ts'
 import type { Execution, Stage } from '../../model.ts'
-import type { NewStage } from '../stage-type.ts'
+import { inSequence, type NewStage } from '../stage-type.ts'
 import { accountOf, placesOf, providerOf } from './cloud-context.ts'
 import { capacityOf, shareOf } from './resize.ts'
 import { type Capacity, toCapacity } from './server-groups.ts'
@@ -265,8 +265,4 @@ function serverGroupStage(type: string, name: string, { common }: Place, serverG
 
 function wait(seconds: number): NewStage {
   return { type: 'wait', name: `Wait ${seconds} s`, context: { waitTime: seconds } }
-}
-
-function inSequence(stages: readonly NewStage[]): NewStage[] {
-  return stages.map((stage, position) => (position === 0 ? stage : { ...stage, requires: [position - 1] }))
 }

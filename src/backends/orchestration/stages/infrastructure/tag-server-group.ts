@@ -57,6 +57,7 @@ export function tagStep(targets: TargetsOf): Step {
           method: 'POST',
           path: `/ops?clientRequestId=${encodeURIComponent(requestId)}`,
           body: [{ upsertEntityTags: { entityRef, tags, isPartial: true } }],
+          isRecognized: true,
         })
       }
       return { status: 'SUCCEEDED' }

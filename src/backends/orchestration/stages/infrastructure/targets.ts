@@ -1,10 +1,10 @@
 /** Dynamic targets, and the stages that apply them per region. @see docs/contracts/infrastructure.md#deployment-stages */
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
-import { parseMoniker } from '../../../moniker.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isTopLevel, type Stage } from '../../model.ts'
 import type { NewStage, StageType, TaskContext, TaskResult } from '../stage-type.ts'
-import { clusterOf, placesOf, providerOf, requireAccount } from './cloud-context.ts'
+import { placesOf, requirePlaces } from './cloud-context.ts'
+import { type ClusterPlace, requireClusterPlace } from './server-groups.ts'
 
 /** How often a lookup is repeated, a second apart. */
 const lookups = 15
@@ -52,13 +52,12 @@ interface SplitOptions {
 async function determineTargets(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
   const target = textOf(stage.context['target'])
-  const cluster = clusterOf(stage.context)
-  if (target === undefined || cluster === undefined) throw new StageError(['The stage needs "target" and "cluster".'])
-  const place = { account: requireAccount(stage.context), provider: providerOf(stage.context) }
+  if (target === undefined) throw new StageError(['The stage names no target: set "target", such as current_asg_dynamic.'])
+  const place = requireClusterPlace(stage.context, context)
   const references: JsonObject[] = []
-  for (const region of placesOf(stage.context)) {
-    const found = await findTarget(context, { ...place, cluster, region, target })
-    if (found === undefined) return absent(context, { ...place, cluster, region, target })
+  for (const region of requirePlaces(stage.context)) {
+    const found = await findTarget(context, { ...place, region, target })
+    if (found === undefined) return absent(context, { ...place, region, target })
     references.push({ region, serverGroupName: found['name'], asgName: found['name'], cloudProvider: place.provider, asg: found })
   }
   // The whole answers would be kept with the execution for each of the lookups.
@@ -66,10 +65,7 @@ async function determineTargets(context: TaskContext): Promise<TaskResult> {
   return { status: 'SUCCEEDED', context: { targetReferences: shown }, outputs: { targetReferences: shown } }
 }
 
-export interface TargetPlace {
-  readonly account: string
-  readonly provider: string
-  readonly cluster: string
+export interface TargetPlace extends ClusterPlace {
   readonly region: string
   /** `current_asg_dynamic`, `ancestor_asg_dynamic`, …; or `newest`, `previous`, `oldest`, `largest`, `fail`. */
   readonly target: string
@@ -77,8 +73,7 @@ export interface TargetPlace {
 
 /** The full server group; undefined when there is none. */
 export async function findTarget(context: TaskContext, place: TargetPlace, query = ''): Promise<JsonObject | undefined> {
-  const { account, provider, cluster, region, target } = place
-  const application = parseMoniker(cluster).app ?? cluster
+  const { application, account, provider, cluster, region, target } = place
   const names = ['applications', application, 'clusters', account, cluster, provider, region, 'serverGroups', 'target', target]
   const path = `/${names.map(encodeURIComponent).join('/')}${query}`
   const answer = await context.call('clouddriver', { method: 'GET', path }, [404])

@@ -1,5 +1,5 @@
 /** Steps that wait until server groups and instances are as wished (docs/contracts/infrastructure.md#waiting). */
-import { type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
+import { type JsonObject, numberOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { Stage } from '../../model.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
@@ -8,7 +8,6 @@ import { hourMs, pauseFor } from './cloud-task.ts'
 import {
   clusterPlaceOf,
   healthTypesOf,
-  type Instance,
   isDown,
   isUp,
   loadCluster,
@@ -131,44 +130,6 @@ export function waitAllDownStep(targets: TargetsOf, drainMs: (context: TaskConte
   })
 }
 
-/** Waits until the named instances are as `isReached` says, by the health records that `types` names. */
-export function waitInstancesStep(name: string, isReached: (instance: Instance | undefined) => boolean): Step {
-  return waitStep(name, hourMs, async (context) => {
-    for (const { id, region, account } of instancesOf(context)) {
-      const path = `/instances/${[account, region, id].map(encodeURIComponent).join('/')}`
-      const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
-      const found = answer.status === 404 ? undefined : toInstanceOf(id, objectOf(answer.body))
-      if (!isReached(found)) return `the instance ${id} is not ready`
-    }
-    return undefined
-  })
-}
-
-export interface InstancePlace {
-  readonly id: string
-  readonly account: string
-  readonly region: string
-}
-
-/** Instances that the stage names. */
-export function instancesOf({ stage }: TaskContext): InstancePlace[] {
-  const { context } = stage
-  const listed = textsOf(context['instanceIds'])
-  const single = typeof context['instance'] === 'string' ? [context['instance']] : []
-  const region = String(context['region'] ?? context['zone'] ?? '')
-  const account = String(context['credentials'] ?? context['account'] ?? '')
-  return (listed.length > 0 ? listed : single).map((id) => ({ id, account, region }))
-}
-
-function toInstanceOf(id: string, body: Record<string, unknown>): Instance {
-  return {
-    id,
-    healthState: String(body['healthState'] ?? 'Unknown'),
-    launchTime: numberOf(body['launchTime']) ?? 0,
-    health: Array.isArray(body['health']) ? body['health'].map(objectOf) : [],
-  }
-}
-
 async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Promise<ServerGroup | undefined> {
   const group = await loadServerGroup(context, target)
   if (group !== undefined) return group
@@ -177,8 +138,8 @@ async function visibleGroup(context: TaskContext, target: ServerGroupTarget): Pr
   return undefined
 }
 
-/** @param look What is still missing, in words; undefined once the wait is over. */
-function waitStep(name: string, timeoutMs: number, look: (context: TaskContext) => Promise<string | undefined>): Step {
+/** Waits while something is missing. @param look What that is, in words; undefined once the wait is over. */
+export function waitStep(name: string, timeoutMs: number, look: (context: TaskContext) => Promise<string | undefined>): Step {
   return {
     name,
     timeoutMs,

@@ -1,0 +1,302 @@
+/** Stages of cloud operations against an infrastructure service that fails, forgets, queues and answers late. */
+import assert from 'node:assert/strict'
+import { cpSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { createFolder, removeFolder } from '../../../support/temporary-folder.ts'
+import { at, startEngine, type TaskView, type TestEngine } from '../support.ts'
+import { type CloudService, createCloudService } from './cloud-service.ts'
+
+type Fields = Record<string, unknown>
+
+const realClock = { now: Date.now, pass: () => {}, settled: async () => {} }
+const place = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
+const sized = (count: number) => ({ min: count, max: count, desired: count })
+const cluster = { ...place, application: 'shop', stack: 'main', imageId: 'new', capacity: sized(2) }
+const create = { type: 'createServerGroup', ...cluster }
+
+interface Rig {
+  readonly cloud: CloudService
+  readonly engine: TestEngine
+  /** Runs a job to its end. */
+  run(job: Fields, status?: string): Promise<TaskView>
+}
+
+async function startRig(t: TestContext, cloud = createCloudService(), dataDir?: string): Promise<Rig> {
+  const engine = await startEngine(t, { others: cloud.call, clock: realClock, ...(dataDir !== undefined && { dataDir }) })
+  return { cloud, engine, run: async (job, status = 'SUCCEEDED') => engine.taskEnds(await engine.task(job), status) }
+}
+
+function errorOf({ stages }: { stages: readonly unknown[] }): string {
+  return stages.flatMap((stage) => at(stage, 'context', 'exception', 'details', 'errors') ?? []).join('\n')
+}
+
+const names = ({ operations }: CloudService) => operations.map(([name]) => name)
+const sizes = ({ groups }: CloudService) =>
+  groups.map(({ name, capacity, isDisabled }) => `${name} ${capacity.desired}${isDisabled ? ' off' : ''}`)
+
+const incomplete: [what: string, job: Fields, says: RegExp][] = [
+  ['a deployment without clusters', { type: 'deploy' }, /add it to "clusters"/],
+  [
+    'a deployment without an account',
+    { type: 'deploy', clusters: [{ region: 'east', application: 'shop' }] },
+    /set "credentials"/,
+  ],
+  ['a deployment without a region', { type: 'deploy', clusters: [{ credentials: 'dev', application: 'shop' }] }, /set "region"/],
+  [
+    'a resize without a server group',
+    { type: 'resizeServerGroup', ...place, capacity: sized(1) },
+    /set "serverGroupName" or "target"/,
+  ],
+  [
+    'an unknown resize',
+    { type: 'resizeServerGroup', ...place, serverGroupName: 'shop-main-v000', action: 'grow' },
+    /use scale_exact/,
+  ],
+  ['a target without a cluster', { type: 'destroyServerGroup', ...place, target: 'current' }, /set "cluster"/],
+  ['a stage of a cluster without a region', { type: 'shrinkCluster', credentials: 'dev', cluster: 'shop-main' }, /set "region"/],
+  ['a stage of an unknown cluster', { type: 'disableCluster', ...place, cluster: 'shop-none' }, /shop-none was not found/],
+  ['a rollback without a region', { type: 'rollbackCluster', credentials: 'dev', cluster: 'shop-main' }, /set "region"/],
+  ['a rollback without names', { type: 'rollbackServerGroup', ...place, rollbackContext: {} }, /set rollbackContext\./],
+  ['an image search without a region', { type: 'findImage', credentials: 'dev', cluster: 'shop-main' }, /set "region"/],
+  ['an unknown selection', { type: 'findImage', ...place, cluster: 'shop-main', selectionStrategy: 'BEST' }, /use NEWEST/],
+  ['a bulk without names', { type: 'bulkDestroyServerGroup', ...place }, /set "serverGroupNames"/],
+  ['a reboot without instances', { type: 'rebootInstances', ...place }, /set "instanceIds"/],
+  [
+    'a reboot of an unknown instance',
+    { type: 'rebootInstances', ...place, instanceIds: ['i-0'] },
+    /i-0 does not exist in dev\/east/,
+  ],
+]
+test('incomplete stages fail and say what to add', { concurrency: 4 }, async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000')
+  await Promise.all(
+    incomplete.map(([what, job, says]) =>
+      t.test(what, async () => assert.match(errorOf((await run(job, 'TERMINAL')).execution), says)),
+    ),
+  )
+  assert.deepEqual(names(cloud), [])
+})
+
+test('a failed operation fails its stage in the words of the service', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.failing.set('createServerGroup', 'No capacity is left in east.')
+  const view = await run(create, 'TERMINAL')
+  assert.equal(errorOf(view.execution), 'No capacity is left in east.\nquota: 3 of 3')
+  assert.equal(at(view.execution.stages[0], 'context', 'kato.tasks', 0, 'exception', 'operation'), 'createServerGroup')
+})
+
+test('a task may be unknown for a while', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.unknownTasks = 2
+  await run(create)
+  assert.deepEqual(names(cloud), ['createServerGroup'])
+})
+
+test('a queued refresh is awaited', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.queuesRefreshes = true
+  await run(create)
+  assert.equal(cloud.groups.length, 1)
+})
+
+test('a submission whose answer is lost creates one server group', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.lost = 2
+  await run(create)
+  assert.deepEqual(sizes(cloud), ['shop-main-v000 2'])
+})
+
+test('an engine that dies before the answer of a submission creates one server group', async (t) => {
+  const [dataDir, copy] = [createFolder('engine'), createFolder('engine')]
+  t.after(() => [dataDir, copy].forEach(removeFolder))
+  const { cloud, engine } = await startRig(t, createCloudService(), dataDir)
+  cloud.isSilent = true
+  const id = await engine.task(create)
+  await engine.eventually(async () => cloud.operations.length > 0)
+  // What a killed engine leaves is its data as they are at this moment.
+  cpSync(dataDir, copy, { recursive: true })
+  cloud.isSilent = false
+  const next = await startRig(t, cloud, copy)
+  await next.engine.taskEnds(id, 'SUCCEEDED')
+  assert.deepEqual(sizes(cloud), ['shop-main-v000 2'])
+})
+
+test('a restarted deployment creates another server group', async (t) => {
+  const { cloud, engine } = await startRig(t)
+  cloud.add('shop-main-v000')
+  cloud.failing.set('disableServerGroup', 'Not now.')
+  const stage = { refId: '1', requisiteStageRefIds: [], ...create, strategy: 'redblack' }
+  const id = await engine.run({ application: 'shop', stages: [{ ...stage, source: { serverGroupName: 'shop-main-v000' } }] })
+  await engine.ends(id, 'TERMINAL')
+  cloud.failing.clear()
+  const before = await engine.stage(id, '1')
+  assert.deepEqual(at(before, 'context', 'deploy.server.groups'), { east: ['shop-main-v001'] })
+  await engine.ask('PUT', `/pipelines/${id}/stages/${before.id}/restart`, {})
+  await engine.ends(id, 'SUCCEEDED')
+  assert.deepEqual(at(await engine.stage(id, '1'), 'context', 'deploy.server.groups'), { east: ['shop-main-v002'] })
+  assert.deepEqual(cloud.enabled(), ['shop-main-v002'])
+})
+
+test('a cancelled deployment leaves traffic where it was', async (t) => {
+  const { cloud, engine } = await startRig(t)
+  cloud.add('shop-main-v000')
+  cloud.sick = true
+  const id = await engine.run({ application: 'shop', stages: [{ refId: '1', ...create, strategy: 'highlander' }] })
+  await engine.eventually(async () => cloud.groups.length > 1)
+  await engine.ask('PUT', `/pipelines/${id}/cancel`)
+  await engine.ends(id, 'CANCELED')
+  assert.deepEqual(sizes(cloud), ['shop-main-v000 2', 'shop-main-v001 2'])
+  assert.deepEqual(names(cloud), ['createServerGroup'])
+})
+
+test('a cluster of several regions is deployed in each', async (t) => {
+  const { cloud, run } = await startRig(t)
+  const { region: _region, ...everywhere } = cluster
+  const availabilityZones = { east: ['east-a'], west: [] }
+  await run({ type: 'deploy', clusters: [{ ...everywhere, availabilityZones }] })
+  assert.deepEqual(cloud.groups.map(({ name, region }) => `${region} ${name}`).sort(), [
+    'east shop-main-v000',
+    'west shop-main-v000',
+  ])
+  assert.deepEqual(cloud.operations.map(([, { region, availabilityZones: zones }]) => [region, zones]).sort(), [
+    ['east', { east: ['east-a'] }],
+    ['west', { west: [] }],
+  ])
+})
+
+test('a stage of several regions works in each, zones included', async (t) => {
+  const { cloud, run } = await startRig(t)
+  for (const region of ['east', 'west']) {
+    cloud.add('shop-main-v000', { region })
+    cloud.add('shop-main-v001', { region })
+  }
+  const { region: _region, ...everywhere } = place
+  await run({ type: 'destroyServerGroup', ...everywhere, regions: ['east', 'west'], cluster: 'shop-main', target: 'oldest' })
+  assert.deepEqual(cloud.enabled(), ['shop-main-v001', 'shop-main-v001'])
+  await run({ type: 'disableCluster', ...everywhere, zones: ['west-a'], cluster: 'shop-main', remainingEnabledServerGroups: 0 })
+  assert.deepEqual(
+    cloud.groups.map(({ region, isDisabled }) => [region, isDisabled]),
+    [
+      ['east', false],
+      ['west', true],
+    ],
+  )
+})
+
+test('health of no interest is not awaited', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.sick = true
+  await run({ ...create, interestingHealthProviderNames: [] })
+  await run({ ...create, interestingHealthProviderNames: ['Platform'] })
+  assert.equal(cloud.groups.length, 2)
+})
+
+test('a share of healthy instances is enough where the stage says so', async (t) => {
+  const { cloud, engine, run } = await startRig(t)
+  cloud.add('shop-main-v000', { capacity: sized(4), out: ['shop-main-v000-0', 'shop-main-v000-1'] })
+  const job = { type: 'resizeServerGroup', ...place, serverGroupName: 'shop-main-v000', capacity: sized(4) }
+  await run({ ...job, targetHealthyDeployPercentage: 50 })
+  const id = await engine.task({ ...job, targetHealthyDeployPercentage: 75 })
+  const waitsFor = async () => at((await engine.view(id)).execution.stages.at(-1), 'context', 'waiting.for')
+  assert.equal(await engine.eventually(waitsFor), '2 of 3 instances of shop-main-v000 are up')
+  cloud.groups[0]?.out.pop()
+  await engine.taskEnds(id, 'SUCCEEDED')
+})
+
+test('a rolling deployment that fails in the middle is undone', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000', { capacity: { min: 1, max: 8, desired: 4 } })
+  const failing = { type: 'checkPreconditions', preconditions: [{ type: 'expression', context: { expression: 'false' } }] }
+  const validation = { id: 'check', name: 'check', application: 'shop', stages: [{ refId: '1', ...failing }] }
+  cloud.stored.set('/pipelines/check/get', validation)
+  const more = {
+    capacity: undefined,
+    useSourceCapacity: true,
+    targetPercentages: [50],
+    pipelineBeforeCleanup: { pipelineId: 'check' },
+  }
+  const rollback = { onFailure: true, destroyLatest: true }
+  await run({ ...create, strategy: 'rollingredblack', ...more, rollback }, 'TERMINAL')
+  assert.deepEqual(sizes(cloud), ['shop-main-v000 4'])
+  assert.deepEqual(cloud.groups[0]?.capacity, { min: 1, max: 8, desired: 4 })
+  assert.deepEqual(names(cloud).slice(-4), ['resizeServerGroup', 'enableServerGroup', 'disableServerGroup', 'destroyServerGroup'])
+})
+
+test('a strategy pipeline deploys the cluster of its parent', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000')
+  const stages = [
+    { refId: '1', type: 'deploy', requisiteStageRefIds: [], trafficOptions: 'enable' },
+    { refId: '2', type: 'disableCluster', ...place, cluster: '${parameters.cluster}', requisiteStageRefIds: ['1'] },
+  ]
+  cloud.stored.set('/strategies/shop', [{ id: 'mine', name: 'mine', application: 'shop', strategy: true, stages }])
+  const custom = { strategy: 'custom', strategyApplication: 'shop', strategyPipeline: 'mine' }
+  await run({ type: 'deploy', clusters: [{ ...cluster, ...custom }] })
+  assert.deepEqual(names(cloud), ['createServerGroup', 'disableServerGroup'])
+  assert.deepEqual(sizes(cloud), ['shop-main-v000 2 off', 'shop-main-v001 2'])
+  assert.equal(cloud.operations[0]?.[1]['imageId'], 'new')
+  const missing = await run({ ...create, ...custom, strategyPipeline: 'other' }, 'TERMINAL')
+  assert.match(errorOf(missing.execution), /no strategy with the id "other"/)
+})
+
+test('a clone leaves what is not given to the service', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000', { capacity: { min: 1, max: 3, desired: 2 } })
+  const source = { account: 'dev', region: 'east', serverGroupName: 'shop-main-v000' }
+  await run({ type: 'cloneServerGroup', ...place, application: 'shop', stack: 'main', source, capacity: { desired: 3 } })
+  const [, fields] = cloud.operations[0] ?? []
+  assert.equal(fields?.['imageId'], undefined)
+  assert.deepEqual(fields?.['capacity'], { desired: 3 })
+  assert.equal(at(fields, 'source', 'serverGroupName'), 'shop-main-v000')
+})
+
+test('a resize follows the largest of the cluster, or another server group', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000', { capacity: { min: 1, max: 6, desired: 4 } })
+  cloud.add('shop-main-v001', { capacity: sized(2) })
+  const job = { type: 'resizeServerGroup', ...place, serverGroupName: 'shop-main-v001' }
+  await run({ ...job, action: 'scale_to_cluster', scaleNum: 1 })
+  assert.deepEqual(cloud.groups[1]?.capacity, { min: 2, max: 6, desired: 5 })
+  const source = { serverGroupName: 'shop-main-v000' }
+  await run({ ...job, action: 'scale_to_server_group', source, scalePct: 50, pinCapacity: true })
+  assert.deepEqual(cloud.groups[1]?.capacity, sized(2))
+})
+
+test('clusters keep their larger server groups where the stage says so', async (t) => {
+  const { cloud, run } = await startRig(t)
+  cloud.add('shop-main-v000', { isDisabled: true, capacity: sized(3) })
+  for (const count of [1, 2]) cloud.add(`shop-main-v00${count}`, { isDisabled: true })
+  const job = { ...place, cluster: 'shop-main' }
+  await run({ type: 'scaleDownCluster', ...job, remainingFullSizeServerGroups: 1, preferLargerOverNewer: true })
+  assert.deepEqual(sizes(cloud), ['shop-main-v000 3 off', 'shop-main-v001 0 off', 'shop-main-v002 0 off'])
+  await run({ type: 'shrinkCluster', ...job, shrinkToSize: 1, retainLargerOverNewer: 'true' })
+  assert.deepEqual(sizes(cloud), ['shop-main-v000 3 off'])
+})
+
+test('several server groups are destroyed at once', async (t) => {
+  const { cloud, run } = await startRig(t)
+  for (const count of [0, 1, 2]) cloud.add(`shop-main-v00${count}`)
+  await run({ type: 'bulkDestroyServerGroup', ...place, serverGroupNames: ['shop-main-v000', 'shop-main-v001'] })
+  assert.deepEqual(cloud.enabled(), ['shop-main-v002'])
+  assert.deepEqual(names(cloud), ['disableServerGroup', 'disableServerGroup', 'destroyServerGroup', 'destroyServerGroup'])
+})
+
+test('a cluster is rolled back to the image that its tag names', async (t) => {
+  const { cloud, run } = await startRig(t)
+  for (const [index, imageId] of ['first', 'other', 'broken'].entries()) {
+    cloud.add(`shop-main-v00${index}`, { imageId, isDisabled: index < 2, capacity: sized(1) })
+  }
+  const tag = (imageId: string) => {
+    const value = { previousServerGroup: { imageId, imageName: imageId } }
+    cloud.tags = [{ tags: [{ name: 'spinnaker:metadata', value }] }]
+  }
+  const job = { type: 'rollbackCluster', ...place, regions: ['east'], serverGroup: 'shop-main-v002' }
+  tag('first')
+  await run(job)
+  assert.deepEqual(cloud.enabled(), ['shop-main-v000'])
+  tag('gone')
+  await run(job)
+  assert.deepEqual(cloud.enabled(), ['shop-main-v003'])
+  assert.equal(cloud.groups.at(-1)?.imageId, 'gone')
+})
