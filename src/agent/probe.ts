@@ -17,7 +17,13 @@ export type ProbeResult =
 
 export function probe(target: ProbeTarget, signal?: AbortSignal): Promise<ProbeResult> {
   const { promise, resolve } = Promise.withResolvers<ProbeResult>()
-  const exchange = target.kind === 'tcp' ? connectOnce(target, resolve) : requestOnce(target, resolve)
+  let exchange: { destroy(): unknown } | undefined
+  try {
+    exchange = target.kind === 'tcp' ? connectOnce(target, resolve) : requestOnce(target, resolve)
+  } catch (error) {
+    // A path that HTTP has no characters for.
+    resolve(unhealthy(`${nameOf(target)} cannot be asked: ${(error as Error).message}`))
+  }
   const limit = setTimeout(
     () => resolve(unhealthy(`${nameOf(target)} did not answer within ${target.timeoutMs} ms`)),
     target.timeoutMs,
@@ -27,7 +33,7 @@ export function probe(target: ProbeTarget, signal?: AbortSignal): Promise<ProbeR
   return promise.finally(() => {
     clearTimeout(limit)
     signal?.removeEventListener('abort', cancel)
-    exchange.destroy()
+    exchange?.destroy()
   })
 }
 

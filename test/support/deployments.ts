@@ -58,6 +58,9 @@ export interface Answer {
 }
 
 export interface Deployments {
+  readonly dataDir: string
+  /** Of the gateway; another one after a restart. */
+  url(): string
   /** Processes of instances that exist. */
   processes(): readonly { readonly pid: number }[]
   /** Asks the gateway as a user, alice unless another is named. */
@@ -184,6 +187,8 @@ export async function startDeployments(t: TestContext): Promise<Deployments> {
   await putImage(dataDir, '1.1.0')
 
   return {
+    dataDir,
+    url: () => running.url,
     processes,
     ask,
     read,

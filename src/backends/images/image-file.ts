@@ -11,7 +11,16 @@ export const imageFileName = 'fairlead-image.yml'
 const variable = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'a variable has letters, digits and "_" only, and begins with no digit')
-const value = z.union([z.string(), z.number(), z.boolean()]).transform(String)
+/** Operating systems end texts at a zero byte. */
+const hasNoZeroByte = (text: string) => !text.includes('\0')
+const zeroByte = 'it must not contain a zero byte'
+const value = z.union([z.string(), z.number(), z.boolean()]).transform(String).refine(hasNoZeroByte, zeroByte)
+/** As it stands in the first line of a request. */
+const requestPath = z.string().regex(/^\/[!-~]*$/, 'a path begins with "/" and has printable characters of ASCII without spaces')
+
+/** A program and its arguments. */
+export const Command = z.array(z.string().min(1).refine(hasNoZeroByte, zeroByte)).min(1)
+export const Environment = z.record(variable, value)
 
 export const ProgramLimitsFile = z
   .strictObject({
@@ -24,7 +33,7 @@ export const ProgramLimitsFile = z
 
 export const Readiness = z
   .strictObject({
-    path: z.string().startsWith('/').optional().describe('Path of an HTTP request; a status below 400 means ready.'),
+    path: requestPath.optional().describe('Path of an HTTP request; a status below 400 means ready.'),
     tcp: z.boolean().optional().describe('Ready as soon as the port accepts connections.'),
     intervalSeconds: z.number().min(0.1).max(3600).default(2).describe('Seconds between two probes.'),
     timeoutSeconds: z.number().min(0.1).max(600).default(2).describe('Seconds that a probe may take.'),
@@ -33,8 +42,8 @@ export const Readiness = z
 
 /** What a user writes into the file; a server group may override every part. */
 export const ImageFile = z.strictObject({
-  command: z.array(z.string().min(1)).min(1).describe('Program and arguments. The process must listen on the port `PORT`.'),
-  environment: z.record(variable, value).default({}).describe('Environment variables.'),
+  command: Command.describe('Program and arguments. The process must listen on the port `PORT`.'),
+  environment: Environment.default({}).describe('Environment variables.'),
   ready: Readiness.prefault({ tcp: true }).describe('How an instance shows that it is ready.'),
   limits: ProgramLimitsFile.prefault({}),
   stopSeconds: z

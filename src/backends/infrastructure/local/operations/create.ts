@@ -1,7 +1,7 @@
 /** createServerGroup and cloneServerGroup. */
 import { z } from 'zod'
 import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
-import { ProgramLimitsFile, Readiness } from '../../../images/image-file.ts'
+import { Command, ProgramLimitsFile, Readiness } from '../../../images/image-file.ts'
 import type { StoredImage } from '../../../images/image-store.ts'
 import { clusterName, describeNameProblem, parseMoniker, serverGroupName } from '../../../moniker.ts'
 import type { Capacity } from '../../model.ts'
@@ -14,6 +14,7 @@ import {
   commitChange,
   count,
   defineOperation,
+  environment,
   flag,
   type OperationParts,
   optionalText,
@@ -55,10 +56,10 @@ const GroupFields = z.looseObject({
     })
     .nullish(),
   useSourceCapacity: flag,
-  command: z.array(z.string().min(1)).min(1).nullish(),
-  environment: textMap,
-  env: textMap,
-  secrets: textMap,
+  command: Command.nullish(),
+  environment,
+  env: environment,
+  secrets: environment,
   ready: Readiness.nullish(),
   limits: ProgramLimitsFile.nullish(),
   stopSeconds: z.coerce.number().min(0).max(3600).nullish(),

@@ -2,19 +2,20 @@
 import { z } from 'zod'
 import { type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
 import { describeRefusal } from '../../../bakery/settings.ts'
-import { ImageFile, ProgramLimitsFile } from '../../../images/image-file.ts'
+import { Command, ImageFile, ProgramLimitsFile } from '../../../images/image-file.ts'
 import { describeNameProblem } from '../../../moniker.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import type { LocalJob } from '../desired.ts'
 import { hasImage } from '../local-images.ts'
 import { toProgram } from '../program.ts'
 import { defaultInstanceType } from './create.ts'
-import { commitChange, defineOperation, type OperationParts, optionalText, placeOf, textMap } from './parts.ts'
+import { commitChange, defineOperation, environment, type OperationParts, optionalText, placeOf, textMap } from './parts.ts'
 
 const command = z
-  .union([z.array(z.string().min(1)).min(1), z.string().trim().min(1)])
+  .union([Command, z.string().trim().min(1)])
   .nullish()
   .transform((value) => (typeof value === 'string' ? ['sh', '-c', value] : (value ?? undefined)))
+  .pipe(Command.optional())
 
 const JobFields = z.looseObject({
   application: optionalText,
@@ -23,9 +24,9 @@ const JobFields = z.looseObject({
   image: z.unknown().optional(),
   command,
   cmd: command,
-  env: textMap,
-  environment: textMap,
-  secrets: textMap,
+  env: environment,
+  environment,
+  secrets: environment,
   labels: textMap,
   instanceType: optionalText,
   limits: ProgramLimitsFile.nullish(),

@@ -236,7 +236,7 @@ function checkProtocol(
 }
 
 /** `HTTP:7001/path`, `HTTP:/path`, `TCP:7001`; the port is the instance's own, whatever is written. */
-const healthPattern = /^(HTTPS?|TCP|SSL)(?::\d*)?(\/\S*)?$/i
+const healthPattern = /^(HTTPS?|TCP|SSL)(?::\d*)?(\/[!-~]*)?$/i
 
 function checkHealth(healthCheck: string | undefined): string[] {
   if (healthCheck === undefined || healthPattern.test(healthCheck)) return []

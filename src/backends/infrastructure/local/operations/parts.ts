@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { describeIssue } from '../../../../describe-issue.ts'
 import type { JsonObject } from '../../../../json/values.ts'
 import type { BackendContext } from '../../../backend.ts'
+import { Environment } from '../../../images/image-file.ts'
 import type { ImageStore } from '../../../images/image-store.ts'
 import type { OperationRun, OperationType } from '../../operation-type.ts'
 import type { LocalAccountSettings, LocalSettings } from '../../settings.ts'
@@ -50,6 +51,7 @@ export const textMap = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
   .nullish()
   .transform((value) => value ?? undefined)
+export const environment = Environment.nullish().transform((value) => value ?? undefined)
 
 /** Fields that name the account and the region, whichever synonym was used. */
 const placeFields = {
