@@ -44,7 +44,7 @@ function errorOf(stage: unknown): string {
   return String(at(stage, 'context', 'exception', 'details', 'errors', 0))
 }
 
-test('a webhook posts its payload with the headers of the author', async (t) => {
+test('orchestration-scenario 167: a webhook posts its payload with the headers of the author', async (t) => {
   const { url, calls } = await startOutside(t, { '/build': [[201, { id: 7 }]] })
   const engine = await startEngine(t, { outside: loopback })
   const customHeaders = { 'X-Token': 'secret', 'X-Spinnaker-User': 'admin', 'X-List': ['a', 'b'] }
@@ -60,7 +60,7 @@ test('a webhook posts its payload with the headers of the author', async (t) => 
   assert.deepEqual(at(stage, 'context', 'webhook', 'body'), { id: 7 })
 })
 
-test('a webhook follows its work by the address in the response', async (t) => {
+test('orchestration-scenario 169: a webhook follows its work by the address in the response', async (t) => {
   const { url, calls } = await startOutside(t, {
     '/build': [[200, { links: { status: '/builds/7' } }]],
     '/builds/7': [[200, { state: 'queued' }], [503], [200, { state: 'Done', step: 'all built' }]],
@@ -79,6 +79,34 @@ test('a webhook follows its work by the address in the response', async (t) => {
   assert.equal(calls.length, 4)
   assert.deepEqual(at(stage, 'context', 'webhook', 'monitor', 'pastStatusCodes'), [200, 503, 200])
   assert.equal(at(stage, 'context', 'webhook', 'monitor', 'progressMessage'), 'all built')
+})
+
+test('orchestration-scenario 170: a percentage is progress', async (t) => {
+  const { url, calls } = await startOutside(t, { '/': [[200], [200, { done: 40 }], [200, { done: 100 }]] })
+  const engine = await startEngine(t, { outside: loopback })
+  const settings = { url: `${url}/`, method: 'GET', waitForCompletion: true, statusJsonPath: '$.done' }
+  const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], ...settings }] })
+  const percentage = async () => at(await engine.stage(id, '1'), 'context', 'webhook', 'monitor', 'percentComplete')
+  assert.equal(await engine.eventually(percentage), 40)
+  assert.equal((await engine.execution(id)).status, 'RUNNING')
+  await engine.eventually(async () => {
+    engine.clock.pass(15)
+    await engine.clock.settled()
+    return (await engine.execution(id)).status === 'SUCCEEDED'
+  })
+  assert.equal(await percentage(), 100)
+  assert.equal(calls.length, 3)
+})
+
+test('orchestration-scenario 171: artifacts of the response are bound', async (t) => {
+  const artifact = { type: 'docker/image', name: 'shop', version: '7', reference: 'shop:7' }
+  const { url } = await startOutside(t, { '/': [[200, { artifacts: [artifact] }]] })
+  const engine = await startEngine(t, { outside: loopback })
+  const expectedArtifacts = [{ id: 'e', matchArtifact: { type: 'docker/image', name: 'shop' } }]
+  const stage = await runStage(engine, { url: `${url}/`, expectedArtifacts }, 'SUCCEEDED')
+  assert.equal(at(stage, 'outputs', 'artifacts', 0, 'reference'), 'shop:7')
+  const others = [{ id: 'o', matchArtifact: { type: 'docker/image', name: 'other' } }]
+  await runStage(engine, { url: `${url}/`, expectedArtifacts: others }, 'TERMINAL')
 })
 
 const failures: { what: string; answers: Answer[]; settings?: Record<string, unknown>; says: RegExp; calls: number }[] = [
@@ -100,7 +128,7 @@ const failures: { what: string; answers: Answer[]; settings?: Record<string, unk
   },
 ]
 for (const { what, answers, settings, says, calls: expected } of failures) {
-  test(`${what} fails the webhook`, async (t) => {
+  test(`orchestration-scenario 168: ${what} fails the webhook`, async (t) => {
     const { url, calls } = await startOutside(t, { '/': answers })
     const engine = await startEngine(t, { outside: loopback, clock: realClock })
     const stage = await runStage(engine, { url: `${url}/`, waitForCompletion: settings !== undefined, ...settings }, 'TERMINAL')
@@ -109,7 +137,7 @@ for (const { what, answers, settings, says, calls: expected } of failures) {
   })
 }
 
-test('a webhook that fails for a while is called again', async (t) => {
+test('orchestration-scenario 168: a webhook that fails for a while is called again', async (t) => {
   const { url, calls } = await startOutside(t, { '/': [[500], [429], [200]] })
   const engine = await startEngine(t, { outside: loopback })
   const id = await engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url: `${url}/` }] })
@@ -121,7 +149,7 @@ test('a webhook that fails for a while is called again', async (t) => {
   assert.equal(calls.length, 3)
 })
 
-test('cancelling a webhook calls its cancel address', async (t) => {
+test('orchestration-scenario 66: cancelling a webhook calls its cancel address', async (t) => {
   const { url, calls } = await startOutside(t, { '/start': [[200, {}]], '/cancel': [[200]] })
   const engine = await startEngine(t, { outside: loopback, clock: realClock })
   const settings = {

@@ -78,7 +78,7 @@ test('incomplete stages fail and say what to add', { concurrency: 4 }, async (t)
   assert.deepEqual(names(cloud), [])
 })
 
-test('a failed operation fails its stage in the words of the service', async (t) => {
+test('orchestration-scenario 139: a failed operation fails its stage in the words of the service', async (t) => {
   const { cloud, run } = await startRig(t)
   cloud.failing.set('createServerGroup', 'No capacity is left in east.')
   const view = await run(create, 'TERMINAL')
