@@ -9,7 +9,7 @@ import type { JsonObject } from '../../json/values.ts'
 import { openPrivateFolder } from '../../storage/private-files.ts'
 import { BackendError } from '../backend.ts'
 import { type ImageFile, loadImageFile } from './image-file.ts'
-import { checkLinks, type UnpackBounds, unpackArchive } from './unpack.ts'
+import { checkLinks, listTree, type UnpackBounds, unpackArchive } from './unpack.ts'
 
 export const imageMigrations = [
   `CREATE TABLE infrastructure_images (
@@ -205,14 +205,13 @@ async function* hashed(archive: AsyncIterable<Uint8Array>, hash: Hash): AsyncIte
 /** The same tree has the same digest, however it was packed: paths, kinds, the right to execute, content and links count. */
 async function measureTree(folder: string, bounds: UnpackBounds): Promise<{ digest: string; size: number; files: number }> {
   const hash = createHash('sha256')
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const entries = listTree(folder)
   if (entries.length > bounds.maxEntries) {
     throw new BackendError(413, `The image has more than ${bounds.maxEntries} entries. Raise local.images.max-files.`)
   }
-  const paths = entries.map((entry) => ({ entry, path: join(entry.parentPath, entry.name).slice(folder.length + 1) }))
-  paths.sort((one, other) => (one.path < other.path ? -1 : 1))
+  entries.sort((one, other) => (one.path < other.path ? -1 : 1))
   let size = 0
-  for (const { entry, path } of paths) {
+  for (const { entry, path } of entries) {
     const place = join(folder, path)
     if (entry.isSymbolicLink()) hash.update(`link ${JSON.stringify([path, readlinkSync(place)])}\n`)
     else if (entry.isDirectory()) hash.update(`directory ${JSON.stringify(path)}\n`)
@@ -225,7 +224,7 @@ async function measureTree(folder: string, bounds: UnpackBounds): Promise<{ dige
       throw new BackendError(413, `The image has more than ${bounds.maxBytes} bytes. Raise local.images.max-size.`)
     }
   }
-  return { digest: `sha256:${hash.digest('hex')}`, size, files: paths.length }
+  return { digest: `sha256:${hash.digest('hex')}`, size, files: entries.length }
 }
 
 async function hashFile(path: string): Promise<{ bytes: number; digest: string }> {

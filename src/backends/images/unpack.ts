@@ -1,8 +1,7 @@
 /** Unpacks archives of strangers: nothing leaves the folder, and size and number are bounded. */
-import { once } from 'node:events'
-import { lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { type Dirent, readdirSync, realpathSync } from 'node:fs'
 import { isAbsolute, join, normalize, sep } from 'node:path'
-import { Unpack } from 'tar'
+import { UnpackSync } from 'tar'
 import { BackendError } from '../backend.ts'
 
 export interface UnpackBounds {
@@ -29,39 +28,39 @@ const kinds: ReadonlySet<string> = new Set([
  */
 export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: string, bounds: UnpackBounds): Promise<void> {
   const guard = new EntryGuard(bounds)
-  const unpack = new Unpack({
+  // It writes each piece before it takes the next, so nothing is pending when it returns.
+  const unpack = new UnpackSync({
     cwd: folder,
     strict: true,
     preserveOwner: false,
     noMtime: true,
     filter: (path, entry) => guard.admits(path, entry as Entry),
   })
-  const ended = Promise.withResolvers<void>()
-  unpack.once('close', () => ended.resolve())
-  unpack.on('error', (error: Error) => ended.reject(error))
-  ended.promise.catch(() => {})
+  let fault: Error | undefined
+  unpack.on('error', (error: Error) => {
+    fault ??= error
+  })
   try {
-    await feed(unpack, guard.watched(archive), ended.promise)
-  } catch (error) {
-    if (error instanceof BackendError) throw error
-    const { message } = error as Error
-    throw new BackendError(400, `The archive cannot be unpacked: ${message}. Send a tar archive, compressed with gzip or not.`)
-  }
-  guard.checkRefusal()
-  if (guard.entries === 0) throw new BackendError(400, 'The archive is empty, or no tar archive.')
-  checkLinks(folder)
-}
-
-/** Always ends the archive, also an incomplete one, so that its last file is closed. */
-async function feed(unpack: Unpack, archive: AsyncIterable<Uint8Array>, ended: Promise<void>): Promise<void> {
-  try {
-    for await (const chunk of archive) {
-      if (!unpack.write(Buffer.from(chunk))) await Promise.race([once(unpack, 'drain'), ended])
+    for await (const chunk of guard.watched(archive)) {
+      // What follows a fault is read and dropped: a client that is still sending would not see the answer.
+      if (fault === undefined) unpack.write(Buffer.from(chunk))
     }
+  } catch (error) {
+    fault ??= error as Error
   } finally {
+    // Also of an incomplete archive, so that its last file is closed.
     unpack.end()
   }
-  await ended
+  guard.checkRefusal()
+  if (fault instanceof BackendError) throw fault
+  if (fault !== undefined) {
+    throw new BackendError(
+      400,
+      `The archive cannot be unpacked: ${fault.message}. Send a tar archive, compressed with gzip or not.`,
+    )
+  }
+  if (guard.entries === 0) throw new BackendError(400, 'The archive is empty, or no tar archive.')
+  checkLinks(folder)
 }
 
 interface Entry {
@@ -142,11 +141,24 @@ function hostile(path: string, why: string): BackendError {
   return new BackendError(400, `The archive is refused: ${JSON.stringify(path)} ${why}.`)
 }
 
-/** A link may lead through others, so that only the finished tree shows where it ends. @throws {BackendError} 400 */
+/** Everything below a folder, by path. Links are entries of their own and never followed, unlike by `recursive` of readdir. */
+export function listTree(folder: string, below = ''): { readonly path: string; readonly entry: Dirent }[] {
+  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(below, entry.name)
+    return [{ path, entry }, ...(entry.isDirectory() ? listTree(folder, path) : [])]
+  })
+}
+
+/**
+ * A link may lead through others, so that only the finished tree shows where it ends: as the system resolves it, since
+ * `realpathSync` shortens `link/..` as text.
+ *
+ * @throws {BackendError} 400
+ */
 export function checkLinks(folder: string): void {
-  const root = realpathSync(folder)
-  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (!lstatSync(join(folder, path)).isSymbolicLink()) continue
+  const root = realpathSync.native(folder)
+  for (const { path, entry } of listTree(folder)) {
+    if (!entry.isSymbolicLink()) continue
     const end = resolveLink(join(folder, path))
     if (end !== root && end?.startsWith(root + sep) !== true)
       throw hostile(path, 'is a link that leads out of the image, or nowhere')
@@ -155,7 +167,7 @@ export function checkLinks(folder: string): void {
 
 function resolveLink(path: string): string | undefined {
   try {
-    return realpathSync(path)
+    return realpathSync.native(path)
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 /** Images of this machine as the contract has them, and the upload. */
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JsonObject } from '../../../json/values.ts'
 import { loadAccess } from '../../access.ts'
@@ -224,7 +225,7 @@ export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void 
       const accounts = listOf(request, 'accounts')
       await checkWriter(request, parts, accounts)
       const image = await images.addArchive(
-        (request.body ?? []) as AsyncIterable<Uint8Array>,
+        bytesOf(request.body),
         {
           name: pathValue(request, 'name'),
           version: pathValue(request, 'version'),
@@ -240,6 +241,16 @@ export function imageRoutes(app: FastifyInstance, parts: ImageRouteParts): void 
     })
     done()
   })
+}
+
+/** The rest of an archive that is refused early is dropped: otherwise the next request of its connection would wait behind it. */
+async function* bytesOf(body: unknown): AsyncIterable<Uint8Array> {
+  if (!(body instanceof Readable)) return
+  try {
+    yield* body.iterator({ destroyOnReturn: false })
+  } finally {
+    body.resume()
+  }
 }
 
 /** @throws {BackendError} 404 */

@@ -216,8 +216,8 @@ async function readProperties(folder: string, name: string): Promise<JsonObject 
 /** Undefined for a path that leads out of the folder, through a link as well, or to nothing. */
 function resolveWithin(folder: string, name: string): string | undefined {
   try {
-    const path = realpathSync(join(folder, name))
-    return path.startsWith(realpathSync(folder) + sep) ? path : undefined
+    const path = realpathSync.native(join(folder, name))
+    return path.startsWith(realpathSync.native(folder) + sep) ? path : undefined
   } catch {
     return undefined
   }

@@ -1,0 +1,275 @@
+/** Operations of the provider `local`: names, checks, permissions, security groups, hostile images. Server groups are empty here. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Header } from 'tar'
+import type { JsonObject } from '../../../src/json/values.ts'
+import { followTask, somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+
+const place = { credentials: 'dev', region: 'east', cloudProvider: 'local' }
+const none = { min: 0, max: 0, desired: 0 }
+
+function localSettings(): JsonObject {
+  const account = (name: string, ports: string) => ({ name, ports, regions: [{ name: 'east', zones: ['east-a'] }] })
+  return {
+    accounts: [account('dev', somePorts(10)), account('prod', '64030-64039')],
+    'images.max-size': '100000',
+    'images.max-files': 50,
+  }
+}
+
+/** Name of the new server group. */
+async function createGroup(infra: TestInfrastructure, stack: string, more: JsonObject = {}): Promise<string> {
+  const description = { ...place, application: 'shop', stack, imageId: 'shop:1.0.0', capacity: none, ...more }
+  const { resultObjects } = await infra.succeed({ createServerGroup: description })
+  return Object.values((resultObjects as JsonObject[]).at(-1)!['serverGroupNameByRegion'] as JsonObject)[0] as string
+}
+
+/** The errors of a request that is refused before anything runs. */
+async function refusal(infra: TestInfrastructure, operation: string, description: JsonObject, user?: string): Promise<string> {
+  const { status, body } = await infra.ask('POST', '/local/ops', [{ [operation]: { ...place, ...description } }], user)
+  assert.equal(status, 400, JSON.stringify(body))
+  return ((body as JsonObject)['errors'] as string[]).join(' ')
+}
+
+test('operations are checked before they run', async (t) => {
+  const infra = await startInfrastructure(t, { local: localSettings() })
+  await infra.putImage('shop', '1.0.0')
+
+  await t.test('infrastructure-scenarios 134, 135, 136, 137: names follow the newest server group', async () => {
+    assert.equal(await createGroup(infra, '', { freeFormDetails: 'eu-1' }), 'shop--eu-1-v000')
+    assert.equal(await createGroup(infra, 'r', { sequence: 999 }), 'shop-r-v999')
+    assert.equal(await createGroup(infra, 'r'), 'shop-r-v000')
+    assert.equal(await createGroup(infra, 'q', { sequence: 0 }), 'shop-q-v000')
+    assert.equal(await createGroup(infra, 'q', { sequence: 999 }), 'shop-q-v999')
+    assert.equal(await createGroup(infra, 'q'), 'shop-q-v001')
+    for (const sequence of [3, 1]) await createGroup(infra, 'p', { sequence })
+    assert.equal(await createGroup(infra, 'p'), 'shop-p-v002')
+    assert.equal(await createGroup(infra, 'p'), 'shop-p-v004')
+    assert.equal(await createGroup(infra, 'p', { ignoreSequence: true }), 'shop-p')
+  })
+
+  await t.test('infrastructure-scenarios 138, 139, 140: wrong descriptions are refused in words', async () => {
+    const wrong: [description: JsonObject, says: RegExp][] = [
+      [{ application: 'shop', stack: 'bad stack', imageId: 'shop:1.0.0' }, /bad stack/],
+      [{ application: 'shop', stack: 'v012', imageId: 'shop:1.0.0' }, /number of a server group/],
+      [{ application: 'shop', imageId: 'shop:1.0.0', capacity: { min: 3, max: 2, desired: 2 } }, /capacity.*min 3/],
+      [{ application: 'shop', imageId: 'shop:1.0.0', capacity: { min: 'x' } }, /capacity.min/],
+      [{ application: 'shop', imageId: 'shop:1.0.0', capacity: { desired: -1 } }, /capacity.desired/],
+      [{ application: 'shop' }, /imageId: it is missing/],
+      [{ application: 'shop', imageId: 'shop:9' }, /shop:9.*does not exist/],
+      [{ imageId: 'shop:1.0.0' }, /application: it is missing/],
+      [{ application: 'shop', imageId: 'shop:1.0.0', region: 'north' }, /no region "north"; it has east/],
+      [{ application: 'shop', imageId: 'shop:1.0.0', loadBalancers: ['lost'] }, /"lost" does not exist/],
+      [{ application: 'shop', imageId: 'shop:1.0.0', instanceType: 'huge' }, /"huge" is none of small/],
+      [{ application: 'shop', imageId: 'shop:1.0.0', credentials: 'nope' }, /account "nope" does not exist/],
+    ]
+    for (const [description, says] of wrong) assert.match(await refusal(infra, 'createServerGroup', description), says)
+    assert.match(await refusal(infra, 'upsertScalingPolicy', {}), /no automatic scaling/)
+    assert.match(
+      await refusal(infra, 'disableServerGroup', { serverGroupName: 'a-v000', desiredPercentage: 101 }),
+      /desiredPercentage.*at most 100/,
+    )
+    assert.match(await refusal(infra, 'terminateInstances', { instanceIds: ['i-1', ' '] }), /instanceIds.1/)
+    assert.match(await refusal(infra, 'noSuchOperation', {}), /noSuchOperation/)
+  })
+
+  await t.test('infrastructure-scenario 180: a capacity of the source needs a source', async () => {
+    const description = {
+      ...place,
+      application: 'shop',
+      stack: 'first',
+      imageId: 'shop:1.0.0',
+      source: { useSourceCapacity: true },
+    }
+    const task = await infra.run({ createServerGroup: description })
+    assert.match(JSON.stringify(task['resultObjects']), /capacity must be given for the first deployment/)
+  })
+
+  await t.test('infrastructure-scenario 166: a request that is sent twice runs once', async () => {
+    const body = [{ createServerGroup: { ...place, application: 'shop', stack: 'once', imageId: 'shop:1.0.0', capacity: none } }]
+    const [first, second] = await Promise.all([1, 2].map(() => infra.ask('POST', '/local/ops?clientRequestId=retry', body)))
+    assert.deepEqual(first, second)
+    await followTask((path) => infra.read(path), String((first!.body as JsonObject)['id']))
+    assert.equal((await infra.read<unknown[]>('/applications/shop/clusters/dev/shop-once/local/serverGroups')).length, 1)
+  })
+
+  await t.test('one wrong operation keeps all of a request from running', async () => {
+    const good = { createServerGroup: { ...place, application: 'shop', stack: 'all', imageId: 'shop:1.0.0', capacity: none } }
+    assert.equal((await infra.ask('POST', '/local/ops', [good, { destroyServerGroup: { ...place } }])).status, 400)
+    assert.equal((await infra.ask('GET', '/applications/shop/clusters/dev/shop-all')).status, 404)
+  })
+
+  await t.test(
+    'infrastructure-scenarios 163, 164: rules of security groups are added, replaced and kept while used',
+    async () => {
+      const upsert = (name: string, more: JsonObject) =>
+        infra.succeed({ upsertSecurityGroup: { ...place, name, description: 'd', ...more } })
+      const rule = (cidr: string) => ({ cidr, startPort: 80, endPort: 80, type: 'tcp' })
+      const cidrs = async () => {
+        const { inboundRules } = await infra.read('/securityGroups/dev/local/east/shop-fw2')
+        return (inboundRules as { range: { ip: string } }[]).map(({ range }) => range.ip)
+      }
+      await upsert('shop-fw2', { ipIngress: [rule('10.1.0.0/16')] })
+      await upsert('shop-fw2', { ipIngress: [rule('10.2.0.0/16')], ingressAppendOnly: true })
+      assert.deepEqual(await cidrs(), ['10.1.0.0', '10.2.0.0'])
+      await upsert('shop-fw2', { ipIngress: [rule('10.3.0.0/16')] })
+      assert.deepEqual(await cidrs(), ['10.3.0.0'])
+      await upsert('shop-user', { securityGroupIngress: [{ name: 'shop-fw2', startPort: 1, endPort: 2 }] })
+      const task = await infra.run({ deleteSecurityGroup: { ...place, securityGroupName: 'shop-fw2', regions: ['east'] } })
+      assert.match(JSON.stringify(task['resultObjects']), /in use by the security group shop-user/)
+      assert.match(
+        await refusal(infra, 'upsertSecurityGroup', { name: 'x', description: 'd', ipIngress: [rule('10.0.0.0/33')] }),
+        /10.0.0.0\/33/,
+      )
+    },
+  )
+
+  await t.test('listeners take no ports of others', async () => {
+    const listen = (externalPort: number) => ({ name: 'shop-x', listeners: [{ externalProtocol: 'HTTP', externalPort }] })
+    assert.match(await refusal(infra, 'upsertLoadBalancer', listen(64_035)), /64035 belongs to the instances of the account prod/)
+    assert.match(await refusal(infra, 'upsertLoadBalancer', { name: 'shop-x' }), /listeners: it is missing/)
+    const https = { name: 'shop-x', listeners: [{ externalProtocol: 'HTTPS', externalPort: 8443 }] }
+    assert.match(await refusal(infra, 'upsertLoadBalancer', https), /sslCertificateId/)
+  })
+
+  await t.test('an image in use is kept', async () => {
+    assert.equal((await infra.ask('DELETE', '/local/images/shop/1.0.0')).status, 409)
+  })
+
+  await t.test('entity tags are merged by name', async () => {
+    const entityRef = {
+      cloudProvider: 'local',
+      entityType: 'ServerGroup',
+      entityId: 'shop-r-v000',
+      account: 'dev',
+      region: 'east',
+    }
+    const upsert = (name: string, value: string) =>
+      infra.ask('POST', '/ops', [{ upsertEntityTags: { entityRef, tags: [{ name, value }] } }])
+    for (const [name, value] of [
+      ['A', '1'],
+      ['B', '2'],
+      ['a', '3'],
+    ] as const) {
+      const { body } = await upsert(name, value)
+      await followTask((path) => infra.read(path), String((body as JsonObject)['id']))
+    }
+    const [found] = await infra.read<JsonObject[]>('/tags?entityId=shop-r-v000&tag:a=3')
+    assert.equal(found!['id'], 'local:servergroup:shop-r-v000:dev:east')
+    assert.deepEqual(
+      (found!['tags'] as JsonObject[]).map(({ name, value }) => [name, value]),
+      [
+        ['b', '2'],
+        ['a', '3'],
+      ],
+    )
+  })
+})
+
+test('infrastructure-scenario 168: operations without WRITE are refused with the name of the account', async (t) => {
+  const infra = await startInfrastructure(t, {
+    local: localSettings(),
+    authorization: true,
+    others: async (_service, { path }) => {
+      if (!path.startsWith('/authorize/')) return { status: 404, body: {} }
+      const accounts = [
+        { name: 'dev', authorizations: ['READ', 'WRITE'] },
+        { name: 'prod', authorizations: ['READ'] },
+      ]
+      const applications = [{ name: 'vault', authorizations: [] }]
+      return { status: 200, body: { accounts, applications, allowAccessToUnknownApplications: true } }
+    },
+  })
+  const prod = { credentials: 'prod', serverGroupName: 'shop-v000' }
+  assert.equal(await refusal(infra, 'resizeServerGroup', prod, 'bob'), 'Access denied to account prod')
+  assert.equal(
+    await refusal(infra, 'destroyServerGroup', { serverGroupName: 'vault-v000' }, 'bob'),
+    'Access denied to application vault',
+  )
+  assert.equal((await infra.ask('GET', '/applications/vault/serverGroups', undefined, 'bob')).status, 403)
+  const upload = await infra.ask('PUT', '/local/images/shop/1?accounts=prod', 'x', 'bob')
+  assert.equal(upload.status, 403)
+})
+
+test('hostile archives are refused and leave nothing behind', async (t) => {
+  const infra = await startInfrastructure(t, { local: localSettings() })
+  const put = async (body: Buffer, headers: Record<string, string> = {}) => {
+    const url = `${infra.backends.url('clouddriver')}/local/images/evil/1`
+    const answer = await fetch(url, {
+      method: 'PUT',
+      body: new Uint8Array(body),
+      headers: { 'content-type': 'application/x-tar', ...headers },
+    })
+    return { status: answer.status, message: String(((await answer.json()) as JsonObject)['message']) }
+  }
+  const file = Buffer.from('command: [sh]\n')
+  const entry = (path: string, fields: JsonObject = {}, content = file) => {
+    const type = (fields['type'] as 'File' | undefined) ?? 'File'
+    const header = new Header({ path, mode: 0o644, size: type === 'File' ? content.length : 0, ...fields, type })
+    const block = Buffer.alloc(512)
+    header.encode(block)
+    const padding = Buffer.alloc((512 - (content.length % 512)) % 512)
+    return type === 'File' ? Buffer.concat([block, content, padding]) : block
+  }
+  const archive = (...entries: Buffer[]) => Buffer.concat([...entries, Buffer.alloc(1024)])
+  const image = entry('fairlead-image.yml')
+  const rows: [title: string, body: Buffer, says: RegExp][] = [
+    ['a path that leads out', archive(image, entry('../escaped')), /"..\/escaped" lies outside/],
+    ['an absolute path', archive(image, entry('/tmp/escaped')), /lies outside/],
+    [
+      'a link that leads out',
+      archive(image, entry('passwd', { type: 'SymbolicLink', linkpath: '../../../etc/passwd' })),
+      /escapes/,
+    ],
+    [
+      'a link to an absolute path',
+      archive(image, entry('passwd', { type: 'SymbolicLink', linkpath: '/etc/passwd' })),
+      /absolute path/,
+    ],
+    [
+      'a hard link to the outside',
+      archive(image, entry('passwd', { type: 'Link', linkpath: '../../backends.db' })),
+      /no file of it/,
+    ],
+    [
+      'a way out over two links',
+      archive(
+        image,
+        entry('a/b/', { type: 'Directory' }),
+        entry('a/b/up', { type: 'SymbolicLink', linkpath: '../..' }),
+        entry('out', { type: 'SymbolicLink', linkpath: 'a/b/up/..' }),
+      ),
+      /leads out/,
+    ],
+    ['a device', archive(image, entry('disk', { type: 'BlockDevice' })), /BlockDevice/],
+    ['too much content', archive(image, entry('big', {}, Buffer.alloc(200_000))), /more than 100000 bytes/],
+    ['too many files', archive(image, ...Array.from({ length: 60 }, (_, index) => entry(`f${index}`))), /more than 50 entries/],
+    ['no archive', Buffer.from('hello '.repeat(500)), /archive/i],
+    ['nothing', Buffer.alloc(0), /archive/],
+    ['no description', archive(entry('server.mjs')), /no fairlead-image.yml/],
+    ['a wrong description', archive(entry('fairlead-image.yml', {}, Buffer.from('comand: [sh]\n'))), /comand|command/],
+  ]
+  for (const [title, body, says] of rows) {
+    await t.test(title, async () => {
+      const { status, message } = await put(body)
+      assert.ok(status === 400 || status === 413, `${status} ${message}`)
+      assert.match(message, says)
+    })
+  }
+  await t.test('a digest that does not fit', async () => {
+    const wrong = `sha-256=:${Buffer.alloc(32).toString('base64')}:`
+    assert.match((await put(archive(image), { 'content-digest': wrong })).message, /digest/)
+  })
+  assert.deepEqual(await infra.read('/local/images'), [])
+})
+
+test('the same tree is the same content, and a version never changes', async (t) => {
+  const infra = await startInfrastructure(t, { local: localSettings() })
+  const one = await infra.putImage('shop', '1', 'command: [sh]\n')
+  const other = await infra.putImage('shop', '2', 'command: [sh]\n')
+  assert.equal((one['attributes'] as JsonObject)['digest'], (other['attributes'] as JsonObject)['digest'])
+  await infra.putImage('shop', '1', 'command: [sh]\n')
+  await assert.rejects(infra.putImage('shop', '1', 'command: [sh, -c, exit]\n'), /exists with another content/)
+  assert.equal((await infra.ask('DELETE', '/local/images/shop/1')).status, 204)
+  assert.equal((await infra.read<unknown[]>('/local/images')).length, 1)
+})
