@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInBash } from './support/bash.ts'
+import { freePort } from './support/free-port.ts'
 import { startInstance } from './support/instance.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -44,6 +45,17 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
 
   const output = await run(t, commands)
   assert.equal(output.trim().split('\n').at(-1), '"status":"SUCCEEDED"')
+
+  await t.test('a deployment serves the first version, then the second', async () => {
+    const [deploy = ''] = blocksOf('README.md', 'Deploy something')
+    const [definitions = ''] = /^PASSWORD=.*?; }$/ms.exec(commands) ?? []
+    const balancer = await freePort()
+    const there = deploy
+      .replaceAll('localhost:8080', `127.0.0.1:${balancer}`)
+      .replaceAll('"externalPort": 8080', `"externalPort": ${balancer}`)
+    const printed = await run(t, `set -e\n${definitions}\n${there}`)
+    assert.match(printed, /Hello from version 1, port \d+\.\nHello from version 2, port \d+\.\n$/)
+  })
 
   await t.test('the recipes print what they announce, one after the other', async () => {
     const recipes = recipesOf('docs/guides/recipes.md')

@@ -5,6 +5,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { stopAgent } from '../../src/agent/stop-agent.ts'
 import { freePort } from './free-port.ts'
 import { waitUntil } from './wait-until.ts'
 
@@ -55,6 +56,8 @@ export async function startInstance(t: TestContext, options: InstanceOptions): P
   child.stderr.on('data', keep)
   t.after(async () => {
     await stop(child)
+    // What it has deployed outlives it.
+    await stopAgent(join(dir, 'data'), { info() {}, warn() {}, error() {} })
     rmSync(dir, { recursive: true, force: true })
   })
   const url = `http://127.0.0.1:${port}`
