@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { printReference } from '../scripts/print-reference.ts'
+import { parseImageFile } from '../src/backends/images/image-file.ts'
 import { ConfigError, loadConfig } from '../src/config/config.ts'
 import { blocksOf } from './support/guide.ts'
 
@@ -41,6 +42,11 @@ for (const file of globSync('docs/guides/*.md', { cwd: root }).sort()) {
   }
 }
 
+test('the image file of the guide is accepted as it stands', () => {
+  const [file = ''] = blocksOf(readFileSync(join(root, 'docs/guides/run-a-server.md'), 'utf8'), 'yml')
+  assert.deepEqual(parseImageFile(file).command, ['node', 'server.mjs'])
+})
+
 /** Files that a guide names exist where its reader is, not here. */
 async function problemsOf(folder: string, file: string): Promise<string[]> {
   try {
@@ -48,6 +54,6 @@ async function problemsOf(folder: string, file: string): Promise<string[]> {
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.problems.map(({ message }) => message).filter((message) => !/^the file \S+ does not exist;/.test(message))
+    return error.problems.map(({ message }) => message).filter((message) => !/\bthe file \S+ does not exist;/.test(message))
   }
 }
