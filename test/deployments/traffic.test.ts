@@ -136,6 +136,11 @@ async function killInstances({ installation, live }: Rig): Promise<void> {
       return group?.instances.every(({ healthState }) => healthState === 'Up') ? group.instances : undefined
     }, 'instances that are up')
     const ids = new Set(instances.map(({ id }) => id))
+    // Fairlead's view may be a moment old, and a load balancer without any instance has to refuse requests.
+    await waitUntil(async () => {
+      const { loadBalancers } = await installation.observed()
+      return loadBalancers.every(({ members }) => members.every(({ inService, health }) => !inService || health === 'up'))
+    }, 'members that are up')
     const running = (await installation.observed()).instances.filter(({ id }) => ids.has(id))
     process.kill(running[count]!.pid as number, 'SIGKILL')
     await waitUntil(async () => {
