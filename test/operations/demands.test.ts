@@ -110,6 +110,7 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'body of POST /managed/notifications/callbacks/{source}',
   ],
   'can name no application': [
+    'body of PUT /local/images/{name}/{version}',
     'body of POST /auth/apiTokens',
     'body of POST /auth/apiTokens/{id}/rotate',
     'body of POST /credentials',

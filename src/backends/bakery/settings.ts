@@ -14,7 +14,7 @@ const inside = z
 const variable = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must have letters, digits and "_" only, and begin with no digit')
 const variables = z.record(variable, z.union([z.string(), z.number(), z.boolean()]).transform(String))
 
-const ifExists = inside.optional().describe('Do the step only if the image has this file.')
+const ifExists = inside.optional().describe('Do the step only if the image has this path.')
 const place = z.enum(['image', 'source']).default('image').describe('Working directory: the image, or the source.')
 
 /** Exactly one of the first four says what the step does. */
@@ -22,7 +22,7 @@ const StepKeys = z
   .strictObject({
     copy: z
       .strictObject({
-        from: inside.describe('File or directory of the source; `.` for everything but `.git`.'),
+        from: inside.describe('Path in the source; `.` for everything but `.git`.'),
         to: inside.describe('Its place in the image; `.` for the root.'),
       })
       .optional()
@@ -49,10 +49,10 @@ const Template = z.strictObject({
     .string()
     .refine((id) => parseImageId(id) !== undefined, 'must be an image such as node:26')
     .optional()
-    .describe('Image `NAME:VERSION` whose files the new image starts with.'),
+    .describe('Image `NAME:VERSION` that the new image starts with.'),
   environment: variables.default({}).describe('Environment variables of all steps.'),
   steps: z.array(StepKeys).describe('Steps that fill the image, in order.'),
-  image: ImageFile.optional().describe('`fairlead-image.yml` of images whose files have none.'),
+  image: ImageFile.optional().describe('`fairlead-image.yml` of images that have none.'),
 })
 
 export const BakeryKeys = z.strictObject({
