@@ -2,8 +2,8 @@
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems hand out on their own, so that no other test is given it meanwhile. */
-const range = { from: 20_000, to: 30_000 } as const
+/** Below the ports that systems hand out on their own, and below those of deployed programs, so that neither is given it meanwhile. */
+const range = { from: 10_000, to: 20_000 } as const
 
 export async function freePort(): Promise<number> {
   for (;;) {
