@@ -109,8 +109,8 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
     'body of POST /notifications/callbacks/{source}',
     'body of POST /managed/notifications/callbacks/{source}',
   ],
+  'is an archive, and the service decides by WRITE on the accounts': ['body of PUT /local/images/{name}/{version}'],
   'can name no application': [
-    'body of PUT /local/images/{name}/{version}',
     'body of POST /auth/apiTokens',
     'body of POST /auth/apiTokens/{id}/rotate',
     'body of POST /credentials',

@@ -202,6 +202,16 @@ export const infrastructureRows: Row[] = [
     ask: 'GET /manifests/prod/ns/replicaSet%20web-abc',
     call: 'clouddriver GET /manifests/prod/ns/replicaSet%20web-abc',
   },
+  { id: 'listLocalImages', ask: 'GET /local/images', call: 'clouddriver GET /local/images', gives: list },
+  { id: 'getLocalImage', ask: 'GET /local/images/shop/1.0%2B2', call: 'clouddriver GET /local/images/shop/1.0%2B2' },
+  {
+    id: 'putLocalImage',
+    ask: 'PUT /local/images/shop/2?accounts=prod&label%3Acommit=abc',
+    body: { passed: 'on as it is' },
+    call: 'clouddriver PUT /local/images/shop/2?accounts=prod&label%3Acommit=abc',
+    status: 201,
+  },
+  { id: 'deleteLocalImage', ask: 'DELETE /local/images/shop/2', call: 'clouddriver DELETE /local/images/shop/2', answer: null },
   { id: 'getKeyPairsUsingGET', ask: 'GET /keyPairs', call: 'clouddriver GET /keyPairs', gives: list },
   { id: 'getCertificatesUsingGET', ask: 'GET /certificates', call: 'clouddriver GET /certificates', gives: list },
   {
