@@ -5,7 +5,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Dispatcher } from 'undici'
+import { Client, type Dispatcher } from 'undici'
 import { parseImageId } from '../src/backends/images/image-store.ts'
 import { GatewayError } from '../src/errors.ts'
 import { type JsonObject, objectOf, objectsOf, textOf } from '../src/json/values.ts'
@@ -176,7 +176,6 @@ const startMs = 30_000
 const startPauseMs = 100
 
 async function connect(args: readonly string[], url: string | undefined): Promise<{ send: Send; close: () => Promise<void> }> {
-  const { Client } = await import('undici')
   const { origin, prefix, headers, socketPath } = url === undefined ? await ownSocket(args) : remote(url)
   const client = new Client(origin, {
     ...(socketPath !== undefined && { socketPath }),

@@ -39,6 +39,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
     logLevel: 'warning',
   })
   checkAddresses(metafile)
+  checkLazyImports(metafile)
   chmodSync(join(outDir, 'fairlead.js'), 0o755)
   const packages = bundledPackages(metafile)
   writeFileSync(join(outDir, 'THIRD-PARTY-LICENSES.txt'), packages.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`))
@@ -54,6 +55,19 @@ function checkAddresses(metafile: Metafile): void {
     for (const [text] of readFileSync(join(root, file), 'utf8').matchAll(address)) {
       const isShared = sharedAddresses.some((shared) => text.includes(shared))
       if (!isShared) throw new Error(`${file} looks for a file beside itself, which the bundle does not have: ${text}`)
+    }
+  }
+}
+
+/** A CommonJS package that is imported lazily has only a default export in the bundle, whatever Node makes of its names. */
+function checkLazyImports({ inputs }: Metafile): void {
+  for (const [file, { imports }] of Object.entries(inputs)) {
+    if (file.includes('node_modules/')) continue
+    for (const { kind, path, original = path } of imports) {
+      if (kind !== 'dynamic-import' || inputs[path]?.format !== 'cjs') continue
+      const takesDefault = new RegExp(`\\{ default: \\w+ \\} = await import\\('${RegExp.escape(original)}'\\)`)
+      if (takesDefault.test(readFileSync(join(root, file), 'utf8'))) continue
+      throw new Error(`${file} lazily imports names of ${original}, which the bundle does not have: take its default export`)
     }
   }
 }
