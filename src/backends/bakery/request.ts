@@ -184,7 +184,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 }
 
 function withoutUserinfo(url: string): string {
-  return url.replace(/(?<=^\w+:\/\/)[^/@\s]+@/, '')
+  return url.replace(/^(\w+:\/\/)[^/@\s]+@/, '$1')
 }
 
 /** Without values that must not be stored. */
