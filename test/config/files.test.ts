@@ -160,6 +160,16 @@ test('every setting that names a file rejects an unusable one', async (t) => {
   }
 })
 
+test('the directory of packages is no file', async (t) => {
+  const folder = folderOf(t)
+  const file = join(folder, 'shop.tar')
+  writeFileSync(file, '')
+  const about = (path: string) => problemsOf(t, { settings: { 'bakery.local.packages': path } })
+  assert.match((await about(file)).join('\n'), /bakery\.local\.packages.*shop\.tar is no directory/)
+  await load(t, { settings: { 'bakery.local.packages': folder } })
+  await load(t, { settings: { 'bakery.local.packages': join(folder, 'later') } })
+})
+
 test('obstacles of a start are found without any change', async (t) => {
   const folder = folderOf(t)
   const obstaclesOf = async (settings: Record<string, unknown>) => {

@@ -1,4 +1,5 @@
 /** What an operator may set about the embedded bakery. */
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { formatJson } from '../../json/json.ts'
@@ -115,12 +116,25 @@ export function toBakerySettings(
     if (ids.has(id)) report.problem('bakery.local.templates', `the template "${id}" is listed twice`)
     ids.add(id)
   }
+  const packages = resolve(dataDir, keys['bakery.local.packages'])
+  if (isOtherThanDirectory(packages)) {
+    report.problem('bakery.local.packages', `${packages} is no directory; name one that has the packages in it`)
+  }
   return {
     allowsCommands: keys['bakery.local.enabled'] ?? isPrivate,
     templates: [...templates, ...builtIn.filter(({ id }) => !ids.has(id))],
-    packages: resolve(dataDir, keys['bakery.local.packages']),
+    packages,
     timeLimitMs: Math.round(keys['bakery.local.time-limit-minutes'] * 60_000),
     defaultProvider: keys['bakery.default-provider'],
+  }
+}
+
+/** False for a path that does not exist yet, or that this user cannot look at: `fairlead check` may run as another user. */
+function isOtherThanDirectory(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === false
+  } catch {
+    return false
   }
 }
 
