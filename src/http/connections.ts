@@ -82,6 +82,8 @@ interface Turn {
 /** As many requests may wait on a connection for the answers before them. */
 const maxPipelined = 64
 const idleCheckMs = 50
+/** As many connections wait at a port by default, in Node; new input without end does not delay a stop any longer. */
+const maxUnaccepted = 511
 /** Several times the body that is accepted by default: a client that has somewhat too much to send sees why. */
 const maxLingerBytes = 64 * 1024 * 1024
 
@@ -167,7 +169,7 @@ export class Connections {
    */
   async end(graceMs: number): Promise<void> {
     const idleMs = this.#drains ? this.#options.times.lastIdleMs : 0
-    await takeInput()
+    if (graceMs > 0) await takeInput()
     this.#ending = true
     const ends = this.#servers.filter(({ listening }) => listening).map(stopListening)
     this.#endWithNextAnswer()
@@ -329,10 +331,18 @@ export class Connections {
   }
 }
 
-/** Accepts and reads what arrived while the process was busy. Of the current iteration the input may be over. */
+/**
+ * Accepts and reads what arrived while the process was busy, until an iteration of the event loop brings nothing. An iteration
+ * accepts one connection per port, and the current one may be past its input.
+ */
 async function takeInput(): Promise<void> {
-  await endOfIteration()
-  await endOfIteration()
+  let eventsBefore: number | undefined
+  for (let iteration = 0; iteration <= maxUnaccepted; iteration++) {
+    await endOfIteration()
+    const { events } = performance.nodeTiming.uvMetricsInfo
+    if (events === eventsBefore) return
+    eventsBefore = events
+  }
 }
 
 /** Unlike `close` of an HTTP server, this leaves idle connections, on which a request may be under way. */

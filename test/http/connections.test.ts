@@ -259,7 +259,7 @@ test('unread answers of all clients together are bounded', async (t) => {
 })
 
 for (const idle of [false, true]) {
-  const title = idle ? 'on an idle connection' : 'on a new connection'
+  const title = idle ? 'on idle connections' : 'on new connections'
   test(`a stop answers requests sent ${title} while busy`, async (t) => {
     const lastIdleMs = 300
     const { url, gateway, stop } = await runGateway(t, { server: { 'drain-ms': '1ms' } }, { connectionTimes: { lastIdleMs } })
@@ -270,29 +270,30 @@ for (const idle of [false, true]) {
     if (idle) setTimeout(() => client.block(), lastIdleMs)
     else client.block()
     const stopped = stop()
-    assert.match(await client.next(), /^HTTP\/1.1 200 .*connection: close/is)
+    const expected = idle ? /^HTTP\/1.1 200 .*connection: close/is : /^HTTP\/1.1 200 /
+    for (const answer of await client.next()) assert.match(answer, expected)
     await stopped
   })
 }
 
-/** A client in a thread of its own, which sends a request while this process is blocked. */
+/** A client in a thread of its own, which sends requests on several connections while this process is blocked. */
 class ClientThread {
   readonly #turn = new Int32Array(new SharedArrayBuffer(4))
   readonly #worker: Worker
 
-  /** @param options.idle It has a connection, whose first answer it has read; otherwise it opens one when it sends. */
+  /** @param options.idle It has connections, whose first answers it has read; otherwise it opens them when it sends. */
   constructor(t: TestContext, options: { port: number; idle: boolean }) {
     this.#worker = new Worker(clientProgram, { eval: true, workerData: { ...options, turn: this.#turn } })
     t.after(() => this.#worker.terminate())
   }
 
-  /** `ready`, and then the beginning of the answer, or why there is none. */
-  async next(): Promise<string> {
-    const [text] = (await once(this.#worker, 'message')) as [string]
-    return text
+  /** Nothing when it is ready, and then the beginning of each answer, or why there is none. */
+  async next(): Promise<string[]> {
+    const [answers] = (await once(this.#worker, 'message')) as [string[]]
+    return answers
   }
 
-  /** Blocks this process until the client has sent its request, and a little longer. */
+  /** Blocks this process until the client has sent its requests, and a little longer. */
   block(): void {
     Atomics.store(this.#turn, 0, 1)
     Atomics.notify(this.#turn, 0)
@@ -306,26 +307,29 @@ const clientProgram = String.raw`
   const { connect } = require('node:net')
   const { parentPort, workerData } = require('node:worker_threads')
   const { port, idle, turn } = workerData
-  let socket
+  let sockets
   async function open() {
-    socket = connect(port, '127.0.0.1')
+    const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
+    return socket
   }
-  const send = () => new Promise((resolve) => socket.write('GET /version HTTP/1.1\r\nhost: gate\r\n\r\n', resolve))
-  const answer = () => Promise.race([once(socket, 'data').then(String), once(socket, 'close').then(() => 'closed')])
+  const openAll = async () => void (sockets = await Promise.all(Array.from({ length: 10 }, open)))
+  const toAll = (act) => Promise.all(sockets.map(act))
+  const send = (socket) => new Promise((resolve) => socket.write('GET /version HTTP/1.1\r\nhost: gate\r\n\r\n', resolve))
+  const answer = (socket) => Promise.race([once(socket, 'data').then(String), once(socket, 'close').then(() => 'closed')]).catch(String)
   async function main() {
     if (idle) {
-      await open()
-      await send()
-      await answer()
+      await openAll()
+      await toAll(send)
+      await toAll(answer)
     }
-    parentPort.postMessage('ready')
+    parentPort.postMessage([])
     Atomics.wait(turn, 0, 0)
-    if (!idle) await open()
-    await send()
+    if (!idle) await openAll()
+    await toAll(send)
     Atomics.store(turn, 0, 2)
     Atomics.notify(turn, 0)
-    parentPort.postMessage(await answer())
+    parentPort.postMessage(await toAll(answer))
   }
-  main().catch((error) => parentPort.postMessage(String(error)))
+  main().catch((error) => parentPort.postMessage([String(error)]))
 `
