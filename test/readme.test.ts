@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInBash } from './support/bash.ts'
-import { freePort } from './support/free-port.ts'
+import { claimPorts } from './support/free-port.ts'
 import { startInstance } from './support/instance.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -49,7 +49,8 @@ test(`the quick start${uid === undefined ? '' : ' without rights'} ends with a s
   await t.test('a deployment serves the first version, then the second', async () => {
     const [deploy = ''] = blocksOf('README.md', 'Deploy something')
     const [definitions = ''] = /^PASSWORD=.*?; }$/ms.exec(commands) ?? []
-    const balancer = await freePort()
+    // Those of the default account are not for load balancers.
+    const { last: balancer } = await claimPorts()
     const there = deploy
       .replaceAll('localhost:8080', `127.0.0.1:${balancer}`)
       .replaceAll('"externalPort": 8080', `"externalPort": ${balancer}`)

@@ -1,6 +1,5 @@
 /** A whole gateway that deploys to this machine, asked over its public paths, with real processes behind the answers. */
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { Agent, get, request } from 'node:http'
 import { join } from 'node:path'
@@ -12,7 +11,7 @@ import type { Execution } from '../../src/backends/orchestration/model.ts'
 import type { JsonObject } from '../../src/json/values.ts'
 import { socketPathFor } from '../../src/storage/socket-path.ts'
 import { endWithTest } from './agent.ts'
-import { freePort } from './free-port.ts'
+import { claimPorts, freePort, type PortBlock } from './free-port.ts'
 import { type RunningGateway, runGateway } from './gateway.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import { waitFor } from './wait-until.ts'
@@ -90,9 +89,7 @@ export interface Deployments {
 }
 
 /** The accounts of the contract's fixture; each file of tests has ports of its own. */
-function toSettings(rolesFile: string): JsonObject {
-  const first = 10_000 + 200 * randomInt(0, 45)
-  const ports = (offset: number, count: number) => `${first + offset}-${first + offset + count - 1}`
+function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
   return {
     header: { enabled: true },
     auth: { 'group-membership': { service: 'file', file: { path: rolesFile } } },
@@ -102,7 +99,7 @@ function toSettings(rolesFile: string): JsonObject {
           name: 'dev',
           accountType: 'default',
           regions: [{ name: 'east', zones: ['east-a', 'east-b'] }, { name: 'west' }],
-          ports: ports(0, 150),
+          ports: `${first}-${first + 149}`,
         },
         {
           name: 'prod',
@@ -110,7 +107,7 @@ function toSettings(rolesFile: string): JsonObject {
           accountType: 'main',
           permissions: { READ: ['readers', 'ops'], WRITE: ['ops'] },
           regions: [{ name: 'east' }],
-          ports: ports(150, 50),
+          ports: `${first + 150}-${last}`,
         },
       ],
       'drain-seconds': 1,
@@ -125,7 +122,7 @@ export async function startDeployments(t: TestContext): Promise<Deployments> {
   const dataDir = createFolder('deployments')
   const rolesFile = join(dataDir, 'roles.yml')
   writeFileSync(rolesFile, 'users: [{username: alice, roles: [ops]}, {username: bob, roles: [readers]}]')
-  const settings = toSettings(rolesFile)
+  const settings = toSettings(rolesFile, await claimPorts())
   const start = () => runGateway(t, settings, { embedded: true, dataDir })
   let running: RunningGateway = await start()
   const processes = endWithTest(t, dataDir, () => running.stop())

@@ -1,15 +1,40 @@
-/** A port of loopback that nothing listens on, for programs that have to be told which one to take. */
+/** Ports of loopback for programs that have to be told which ones to take. */
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems hand out on their own, and below those of deployed programs, so that neither is given it meanwhile. */
-const range = { from: 10_000, to: 20_000 } as const
+/** Below the ports that systems hand out on their own, so that no other test is given it meanwhile. */
+const range = { from: 20_000, to: 30_000 } as const
+/** Ports of deployed programs; each block belongs to one test at a time. */
+const blocks = { from: 10_000, to: 20_000, size: 200 } as const
+
+export interface PortBlock {
+  readonly first: number
+  readonly last: number
+}
 
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(range.from, range.to)
     if (await isFree(port)) return port
   }
+}
+
+/** Ports that no other test has as long as this process runs. */
+export async function claimPorts(): Promise<PortBlock> {
+  for (;;) {
+    const first = blocks.from + blocks.size * randomInt(0, (blocks.to - blocks.from) / blocks.size)
+    const last = first + blocks.size - 1
+    // The last one is the mark of the claim.
+    if (await holdPort(last)) return { first, last: last - 1 }
+  }
+}
+
+function holdPort(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer((socket) => socket.destroy()).unref()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => resolve(true))
+  })
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -1,6 +1,5 @@
 /** The embedded infrastructure with real processes, in a data directory of its own. Whatever it starts ends with the test. */
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -19,6 +18,7 @@ import {
 import type { JsonObject } from '../../src/json/values.ts'
 import { endWithTest } from './agent.ts'
 import { type Backends, startBackends } from './backends.ts'
+import { claimPorts } from './free-port.ts'
 import { agent as agentFile } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import { waitFor } from './wait-until.ts'
@@ -191,7 +191,7 @@ async function putImage(backends: Backends, name: string, version: string, file?
 }
 
 /** Ports that no account of another test file has. */
-export function somePorts(count: number): string {
-  const first = 10_000 + 10 * randomInt(0, 980)
+export async function somePorts(count: number): Promise<string> {
+  const { first } = await claimPorts()
   return `${first}-${first + count - 1}`
 }

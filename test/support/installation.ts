@@ -1,6 +1,5 @@
 /** An installation that deploys to this machine: Fairlead as a process that tests kill, its agent, and the web program that it deploys. */
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
@@ -12,7 +11,7 @@ import { openProcessTable } from '../../src/agent/processes.ts'
 import type { ObservedState } from '../../src/agent/protocol.ts'
 import type { JsonObject } from '../../src/json/values.ts'
 import { endWithTest } from './agent.ts'
-import { freePort } from './free-port.ts'
+import { claimPorts, freePort } from './free-port.ts'
 import { type ServeProcess, startServe } from './serve.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import { waitFor } from './wait-until.ts'
@@ -96,7 +95,7 @@ export async function startInstallation(t: TestContext): Promise<Installation> {
   const dataDir = join(home, 'data')
   mkdirSync(dataDir)
   const port = await freePort()
-  const firstPort = 10_000 + 100 * randomInt(0, 90)
+  const { first: firstPort } = await claimPorts()
   const settings = {
     server: { port },
     local: {

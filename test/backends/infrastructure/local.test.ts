@@ -24,14 +24,14 @@ interface Instance extends JsonObject {
   health: { type: string; state: string }[]
 }
 
-function localSettings(): JsonObject {
+async function localSettings(): Promise<JsonObject> {
   return {
     accounts: [
       {
         name: 'dev',
         environment: 'dev',
         accountType: 'default',
-        ports: somePorts(100),
+        ports: await somePorts(100),
         regions: [{ name: 'east', zones: ['east-a', 'east-b'] }, { name: 'west' }],
       },
     ],
@@ -78,7 +78,7 @@ async function ask(port: number): Promise<JsonObject> {
 const stateOf = ({ health }: Instance, type: string) => health.find((record) => record.type === type)?.state
 
 test('server groups of this machine serve requests', async (t) => {
-  const infra = await startInfrastructure(t, { local: localSettings() })
+  const infra = await startInfrastructure(t, { local: await localSettings() })
   await infra.putImage('shop', '1.0.0')
   await infra.putImage('shop', '1.1.0')
   const cases: [title: string, run: (infra: TestInfrastructure, t: TestContext) => Promise<void>][] = [
@@ -305,7 +305,7 @@ async function explains(infra: TestInfrastructure): Promise<void> {
 test('infrastructure-scenario 179: after a restart everything is found again, and processes have not noticed', async (t) => {
   const dataDir = createFolder('infrastructure')
   t.after(() => removeFolder(dataDir))
-  const local = localSettings()
+  const local = await localSettings()
   const first = await startInfrastructure(t, { local, dataDir })
   await first.putImage('shop', '1.0.0')
   const port = await createBalancer(first, 'shop-front')

@@ -8,10 +8,10 @@ import { followTask, somePorts, startInfrastructure, type TestInfrastructure } f
 const place = { credentials: 'dev', region: 'east', cloudProvider: 'local' }
 const none = { min: 0, max: 0, desired: 0 }
 
-function localSettings(): JsonObject {
+async function localSettings(): Promise<JsonObject> {
   const account = (name: string, ports: string) => ({ name, ports, regions: [{ name: 'east', zones: ['east-a'] }] })
   return {
-    accounts: [account('dev', somePorts(10)), account('prod', '64030-64039')],
+    accounts: [account('dev', await somePorts(10)), account('prod', '64030-64039')],
     'images.max-size': '100000',
     'images.max-files': 50,
   }
@@ -32,7 +32,7 @@ async function refusal(infra: TestInfrastructure, operation: string, description
 }
 
 test('operations are checked before they run', async (t) => {
-  const infra = await startInfrastructure(t, { local: localSettings() })
+  const infra = await startInfrastructure(t, { local: await localSettings() })
   await infra.putImage('shop', '1.0.0')
 
   await t.test('infrastructure-scenarios 134, 135, 136, 137: names follow the newest server group', async () => {
@@ -168,7 +168,7 @@ test('operations are checked before they run', async (t) => {
 
 test('infrastructure-scenario 168: operations without WRITE are refused with the name of the account', async (t) => {
   const infra = await startInfrastructure(t, {
-    local: localSettings(),
+    local: await localSettings(),
     authorization: true,
     others: async (_service, { path }) => {
       if (!path.startsWith('/authorize/')) return { status: 404, body: {} }
@@ -192,7 +192,7 @@ test('infrastructure-scenario 168: operations without WRITE are refused with the
 })
 
 test('hostile archives are refused and leave nothing behind', async (t) => {
-  const infra = await startInfrastructure(t, { local: localSettings() })
+  const infra = await startInfrastructure(t, { local: await localSettings() })
   const put = async (body: Buffer, headers: Record<string, string> = {}) => {
     const url = `${infra.backends.url('clouddriver')}/local/images/evil/1`
     const answer = await fetch(url, {
@@ -264,7 +264,7 @@ test('hostile archives are refused and leave nothing behind', async (t) => {
 })
 
 test('the same tree is the same content, and a version never changes', async (t) => {
-  const infra = await startInfrastructure(t, { local: localSettings() })
+  const infra = await startInfrastructure(t, { local: await localSettings() })
   const one = await infra.putImage('shop', '1', 'command: [sh]\n')
   const other = await infra.putImage('shop', '2', 'command: [sh]\n')
   assert.equal((one['attributes'] as JsonObject)['digest'], (other['attributes'] as JsonObject)['digest'])

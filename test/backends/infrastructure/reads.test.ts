@@ -22,7 +22,7 @@ interface Fixture {
   ask(path: string, user?: string): Promise<[number, JsonObject]>
 }
 
-function localSettings(): JsonObject {
+async function localSettings(): Promise<JsonObject> {
   const access = (read: string[], write: string[]) => ({ permissions: { READ: read, WRITE: write } })
   const east = { name: 'east', zones: ['east-a'] }
   return {
@@ -31,7 +31,7 @@ function localSettings(): JsonObject {
         name: 'dev',
         environment: 'dev',
         accountType: 'default',
-        ports: somePorts(10),
+        ports: await somePorts(10),
         regions: [
           { name: 'east', zones: ['east-a', 'east-b'] },
           { name: 'west', zones: ['west-a'] },
@@ -61,7 +61,7 @@ function localSettings(): JsonObject {
 
 async function startFixture(t: TestContext): Promise<Fixture> {
   const gateway = await startSeeded(t, {
-    local: localSettings(),
+    local: await localSettings(),
     insights: {
       serverGroup: [
         { url: 'https://logs/$'.concat('{application}/$', '{account}/$', '{region}/$', '{serverGroup}'), label: 'Logs' },
