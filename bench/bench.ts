@@ -128,11 +128,7 @@ async function measureRules(options: BenchOptions, scratch: Scratch): Promise<vo
 async function measureDeployments(options: BenchOptions, scratch: Scratch): Promise<void> {
   const targets: Target[] = []
   try {
-    const service = await startService(scratch.dir('service'))
-    targets.push(service)
-    const nginx = await startNginx(scratch.dir('nginx'), service)
-    if (nginx === undefined) console.log('nginx is not installed; ratios to it are missing.')
-    else targets.push(nginx)
+    const service = await startPeers(targets, scratch)
     targets.push(await startAgentBalancer(scratch.dir('agent'), options.dist, service))
     const small = await measure(targets, options, { path: smallPath, connections: 50 })
     print('Load balancer: 2 KB answers, 50 connections', toRows(small))
@@ -202,14 +198,20 @@ async function compare(options: BenchOptions, scratch: Scratch, { title, asked, 
   }
 }
 
+/** Starts the service and, where it is installed, nginx in front of it; the targets are stopped by the caller. */
+async function startPeers(targets: Target[], scratch: Scratch): Promise<Target> {
+  const service = await startService(scratch.dir('service'))
+  targets.push(service)
+  const nginx = await startNginx(scratch.dir('nginx'), service)
+  if (nginx === undefined) console.log('nginx is not installed; ratios to it are missing.')
+  else targets.push(nginx)
+  return service
+}
+
 async function withTargets({ dist }: BenchOptions, scratch: Scratch, use: (targets: Target[]) => Promise<void>): Promise<void> {
   const targets: Target[] = []
   try {
-    const service = await startService(scratch.dir('service'))
-    targets.push(service)
-    const nginx = await startNginx(scratch.dir('nginx'), service)
-    if (nginx === undefined) console.log('nginx is not installed; ratios to it are missing.')
-    else targets.push(nginx)
+    const service = await startPeers(targets, scratch)
     targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist, service })))
     await use(targets)
   } finally {

@@ -6,6 +6,7 @@ import { isPage } from '../upstreams/answer-form.ts'
 import { toHeaderText } from '../upstreams/header-text.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'
 import type { CallService, ServiceAnswer } from './backend.ts'
+import { readAnswerText } from './read-answer.ts'
 
 interface CallServiceSettings {
   /** Where each enabled service is. */
@@ -85,17 +86,8 @@ function send(
 }
 
 async function readAnswer(answer: IncomingMessage, maxBytes: number): Promise<ServiceAnswer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > maxBytes) {
-      answer.destroy()
-      throw new Error(`the answer is larger than ${maxBytes} bytes`)
-    }
-    chunks.push(chunk)
-  }
-  return { status: answer.statusCode ?? 0, body: parseAnswer(Buffer.concat(chunks).toString('utf8')) }
+  const text = await readAnswerText(answer, maxBytes, () => new Error(`the answer is larger than ${maxBytes} bytes`))
+  return { status: answer.statusCode ?? 0, body: parseAnswer(text) }
 }
 
 function parseAnswer(text: string): unknown {

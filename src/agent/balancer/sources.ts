@@ -1,5 +1,5 @@
 /** The networks that may connect to a port. */
-import { BlockList, isIP } from 'node:net'
+import { isInRanges, toRanges } from '../../network-range.ts'
 
 export interface Sources {
   readonly allows: (address: string) => boolean
@@ -11,14 +11,10 @@ export interface Sources {
  */
 export function toSources(networks: readonly string[] | undefined): Sources {
   if (networks === undefined) return { allows: () => true }
-  const list = new BlockList()
-  for (const network of networks) {
-    const [, address = '', bits] = /^([\d.]+|[\da-f:.]+)\/(\d{1,3})$/i.exec(network) ?? []
-    const family = isIP(address)
-    if (family === 0 || Number(bits) > (family === 4 ? 32 : 128)) throw new Error(`${network} is no network in CIDR notation`)
-    list.addSubnet(address, Number(bits), family === 4 ? 'ipv4' : 'ipv6')
-  }
-  return { allows: (address) => isIP(address) !== 0 && list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') }
+  const alone = networks.find((network) => !network.includes('/'))
+  if (alone !== undefined) throw new Error(`${alone} is no network in CIDR notation`)
+  const ranges = toRanges(networks)
+  return { allows: (address) => isInRanges(ranges, address) }
 }
 
 /**

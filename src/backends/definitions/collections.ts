@@ -3,6 +3,8 @@ import type { JsonObject } from '../../json/values.ts'
 import { inTransaction } from '../../storage/database.ts'
 import type { BackendContext } from '../backend.ts'
 import { type Collection, DocumentStore, foldName } from '../document-store.ts'
+import { createStageTypes } from '../orchestration/stages/registry.ts'
+import type { StageTypes } from '../orchestration/stages/stage-type.ts'
 
 export interface Definitions {
   readonly applications: DocumentStore
@@ -17,6 +19,8 @@ export interface Definitions {
   /** Runs `work` so that all its writes happen or none. */
   write<T>(work: () => T): T
   readonly context: BackendContext
+  /** Types of stages that the embedded engine runs. */
+  readonly stageTypes: StageTypes
 }
 
 /** Who is recorded as author when a request does not say. */
@@ -81,5 +85,6 @@ export function createDefinitions(context: BackendContext): Definitions {
     templates: store('templates'),
     write: (work) => inTransaction(context.db, work),
     context,
+    stageTypes: createStageTypes(context.settings.outside),
   }
 }

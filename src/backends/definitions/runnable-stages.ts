@@ -1,7 +1,6 @@
 /** Checks of stages that the embedded engine could not run, by their types and references. */
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { createStageTypes } from '../orchestration/stages/registry.ts'
 import { describeUnknownTypes, typesRunElsewhere } from '../orchestration/stages/unknown-types.ts'
 import { checkGraph, referencedStages } from '../orchestration/submission/references.ts'
 import type { Definitions } from './collections.ts'
@@ -14,8 +13,7 @@ import { refusal } from './requests.ts'
  *
  * @throws {BackendError} 400 with the stages, and what to do
  */
-export function checkStages({ context }: Definitions, definition: JsonObject): void {
-  const stageTypes = createStageTypes(context.settings.outside)
+export function checkStages({ context, stageTypes }: Definitions, definition: JsonObject): void {
   if (!context.isEmbedded('orca') || isTrue(definition['disabled']) || definition['type'] === 'templatedPipeline') return
   const stages = objectsOf(definition['stages'])
   const problem = describeUnknownTypes(stages, stageTypes) ?? describeGraphProblem(stages)

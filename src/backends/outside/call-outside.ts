@@ -2,10 +2,12 @@
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import type { IncomingMessage, RequestOptions } from 'node:http'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
+import { isInRanges, toRanges } from '../../network-range.ts'
 import { http, https } from '../../node-http.ts'
+import { readAnswerText } from '../read-answer.ts'
 import { createRegexMeter, matchesWhole } from '../regex/bounded-regex.ts'
-import { type OutsideSettings, toNetwork } from './settings.ts'
+import type { OutsideSettings } from './settings.ts'
 
 export interface OutsideRequest {
   readonly method: string
@@ -85,17 +87,14 @@ interface Judge {
 }
 
 function createJudge({ hostNames, schemes, allowed, rejected, rejects }: OutsideSettings): Judge {
-  const permitted = toBlockList(allowed)
-  const barred = toBlockList([
+  const permitted = toRanges(allowed)
+  const barred = toRanges([
     ...rejected,
     ...(rejects.localhost ? internalNetworks.localhost : []),
     ...(rejects.linkLocal ? internalNetworks.linkLocal : []),
     ...(rejects.private ? internalNetworks.private : []),
   ])
-  const isForbidden = (address: string): boolean => {
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-    return barred.check(address, family) && !permitted.check(address, family)
-  }
+  const isForbidden = (address: string): boolean => isInRanges(barred, address) && !isInRanges(permitted, address)
 
   function checkUrl(text: string): URL {
     if (!URL.canParse(text))
@@ -105,9 +104,9 @@ function createJudge({ hostNames, schemes, allowed, rejected, rejects }: Outside
     if (!schemes.includes(url.protocol.slice(0, -1)))
       throw forbidden(url.host, `its scheme is not one of ${schemes.join(', ')}`, 'allowedSchemes')
     if (isIP(host) !== 0) {
-      const isPermitted = permitted.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')
       if (isForbidden(host)) throw forbidden(url.host, 'it is internal', 'allowedAddresses')
-      if (rejects.verbatim && !isPermitted) throw forbidden(url.host, 'it is written as a number', 'rejectVerbatimIps')
+      if (rejects.verbatim && !isInRanges(permitted, host))
+        throw forbidden(url.host, 'it is written as a number', 'rejectVerbatimIps')
       return url
     }
     if (!matchesWhole(hostNames, host, createRegexMeter()))
@@ -137,15 +136,6 @@ function forbidden(host: string, reason: string, setting: string): OutsideError 
   return new OutsideError('forbidden', `Stages must not call ${host}: ${reason}. An operator can allow it by ${key}.${setting}.`)
 }
 
-function toBlockList(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const text of networks) {
-    const network = toNetwork(text)
-    if (network !== undefined) list.addSubnet(network.address, network.prefix, network.family)
-  }
-  return list
-}
-
 function toOutsideError(error: NodeJS.ErrnoException, host: string): OutsideError {
   if (error instanceof OutsideError) return error
   if (error.code === 'ENOTFOUND' || error.code === 'EAI_AGAIN')
@@ -156,18 +146,10 @@ function toOutsideError(error: NodeJS.ErrnoException, host: string): OutsideErro
 }
 
 async function readAnswer(answer: IncomingMessage): Promise<OutsideAnswer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > maxAnswerBytes) {
-      answer.destroy()
-      throw new OutsideError('failed', `The response is larger than ${maxAnswerBytes} bytes.`)
-    }
-    chunks.push(chunk)
-  }
+  const tooLarge = () => new OutsideError('failed', `The response is larger than ${maxAnswerBytes} bytes.`)
+  const text = await readAnswerText(answer, maxAnswerBytes, tooLarge)
   const headers = Object.fromEntries(
     Object.entries(answer.headers).filter(([, value]) => value !== undefined),
   ) as OutsideAnswer['headers']
-  return { status: answer.statusCode ?? 0, headers, text: Buffer.concat(chunks).toString('utf8') }
+  return { status: answer.statusCode ?? 0, headers, text }
 }

@@ -1,6 +1,6 @@
 /** Settings of outgoing calls by stages, and of webhook stages from the configuration. */
-import { isIP } from 'node:net'
 import { z } from 'zod'
+import { isNetworkRange } from '../../network-range.ts'
 import type { SettingsReport } from '../../setting.ts'
 import { findRegexProblem } from '../regex/bounded-regex.ts'
 
@@ -103,7 +103,7 @@ export function toOutsideSettings(keys: OutsideKeys, report: SettingsReport): Ou
     report.problem(`${restrictions}.allowedHostnamesRegex`, 'must be a regular expression')
   for (const name of ['allowedAddresses', 'rejectedIps'] as const) {
     for (const network of keys[`${restrictions}.${name}`]) {
-      if (toNetwork(network) === undefined) {
+      if (!isNetworkRange(network)) {
         report.problem(`${restrictions}.${name}`, `"${network}" is not a network such as 10.0.0.0/8 or an address`)
       }
     }
@@ -121,23 +121,6 @@ export function toOutsideSettings(keys: OutsideKeys, report: SettingsReport): Ou
       private: keys[`${restrictions}.rejectPrivateNetworks`],
     },
   }
-}
-
-export interface Network {
-  readonly address: string
-  readonly prefix: number
-  readonly family: 'ipv4' | 'ipv6'
-}
-
-/** An address is a network of one. Undefined when it is neither. */
-export function toNetwork(text: string): Network | undefined {
-  const [address = '', prefix] = text.split('/')
-  const version = isIP(address)
-  if (version === 0) return undefined
-  const bits = version === 4 ? 32 : 128
-  const length = prefix === undefined ? bits : Number(prefix)
-  if (!Number.isInteger(length) || length < 0 || length > bits || prefix === '') return undefined
-  return { address, prefix: length, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
 export const defaultOutsideSettings: OutsideSettings = toOutsideSettings(OutsideKeys.parse({}), {

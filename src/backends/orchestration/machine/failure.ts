@@ -43,6 +43,11 @@ export function errorRecord(error: unknown, operation: string, now: number): Jso
   return { timestamp: now, exceptionType: known.name, operation, shouldRetry: known instanceof RetryableError, details }
 }
 
+/** The error record of a step that reports a failure instead of throwing; the first text says what failed. */
+export function failureRecord(exceptionType: string, errors: readonly [string, ...string[]]): JsonObject {
+  return { exceptionType, details: { error: errors[0], errors: [...new Set(errors)] } }
+}
+
 /** Adds texts to the stage's error record and makes one if there is none; texts that it already holds are not repeated. */
 export function appendErrors(stage: Stage, texts: readonly string[]): void {
   const record = objectOf(stage.context['exception'])

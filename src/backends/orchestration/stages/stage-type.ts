@@ -156,5 +156,9 @@ export function typeNameOf({ type, context }: Pick<Stage, 'type' | 'context'>): 
 export function stageTypeOf(types: StageTypes, stage: Pick<Stage, 'type' | 'context'>): StageType | undefined {
   const name = typeNameOf(stage)
   // Stages of one cloud provider carry its name: `deploy_local`.
-  return types.get(name) ?? types.get(name.replace(/_[^_]*$/, ''))
+  return types.get(name) ?? types.get(withoutProvider(name))
+}
+
+export function withoutProvider(name: string): string {
+  return name.replace(/_[^_]*$/, '')
 }

@@ -2,7 +2,7 @@
 import { nearestFirst, shorten } from '../../../edit-distance.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import { withProvider } from '../submission/references.ts'
-import { type StageTypes, typeNameOf } from './stage-type.ts'
+import { type StageTypes, typeNameOf, withoutProvider } from './stage-type.ts'
 
 /** Types that the stages of Spinnaker's UI have, by what they need. The embedded engine does not run them. */
 const spinnakerTypes: ReadonlySet<string> = new Set(
@@ -81,10 +81,6 @@ function typeNameIn(stage: JsonObject): string {
 /** A type that is an expression is known once it is evaluated. */
 function isExpression(name: string): boolean {
   return name.includes('${')
-}
-
-function withoutProvider(name: string): string {
-  return name.replace(/_[^_]*$/, '')
 }
 
 function listTypes(types: StageTypes, wanted: string): string {

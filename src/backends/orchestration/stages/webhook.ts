@@ -6,7 +6,7 @@ import { http } from '../../../node-http.ts'
 import { valueAt } from '../../json-path.ts'
 import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../outside/call-outside.ts'
 import type { PreconfiguredWebhook } from '../../outside/settings.ts'
-import { StageError } from '../machine/failure.ts'
+import { failureRecord, StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import { resolveArtifacts } from '../submission/artifacts.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
@@ -136,7 +136,7 @@ function failed(webhook: JsonObject, message: string): TaskResult {
     status: 'TERMINAL',
     context: {
       webhook: { ...webhook, error: message },
-      exception: { exceptionType: 'WebhookFailed', details: { error: message, errors: [message] } },
+      exception: failureRecord('WebhookFailed', [message]),
     },
   }
 }

@@ -1,7 +1,8 @@
 /** upsertSecurityGroup and deleteSecurityGroup. */
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import type { JsonObject } from '../../../../json/values.ts'
+import { isNetworkRange } from '../../../../network-range.ts'
 import type { OperationTypes } from '../../operation-type.ts'
 import { type AddressRule, type GroupRule, type LocalFirewall, placeKey } from '../desired.ts'
 import { commitChange, defineOperation, flag, type OperationParts, optionalText, placeOf, texts } from './parts.ts'
@@ -48,7 +49,7 @@ export function securityGroupOperations(parts: OperationParts): OperationTypes {
           : ['name: it is missing, or has more than letters, digits, ".", "_" and "-".']),
         ...(fields.description === undefined ? ['description: it is missing.'] : []),
         ...(fields.ipIngress ?? []).flatMap(({ cidr }) =>
-          isCidr(cidr) ? [] : [`ipIngress: "${cidr}" is no network such as 10.0.0.0/8.`],
+          isNetworkRange(cidr) ? [] : [`ipIngress: "${cidr}" is no network such as 10.0.0.0/8.`],
         ),
         ...(fields.securityGroupIngress ?? []).flatMap((rule) =>
           (rule.name ?? rule.id) === undefined ? ['securityGroupIngress: a rule names no security group.'] : [],
@@ -171,18 +172,6 @@ function toPorts({ startPort, endPort, type, ipProtocol }: RuleFields): { protoc
 function withBits(cidr: string): string {
   if (cidr.includes('/')) return cidr
   return `${cidr}/${isIP(cidr) === 4 ? 32 : 128}`
-}
-
-function isCidr(text: string): boolean {
-  const [address = '', bits = ''] = withBits(text).split('/')
-  const family = isIP(address)
-  if (family === 0 || !/^\d{1,3}$/.test(bits)) return false
-  try {
-    new BlockList().addSubnet(address, Number(bits), family === 4 ? 'ipv4' : 'ipv6')
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Rules of both, each once; a later one with the same reach replaces an earlier one. */

@@ -1,8 +1,8 @@
 /** `bake`: images from a bakery, embedded or external, one child stage per region (docs/contracts/bakery.md#stage). */
 import { fieldAt, fieldOf, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
-import { StageError } from '../../machine/failure.ts'
+import { failureRecord, StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
-import { type StageType, type Step, type TaskContext, type TaskResult, typeNameOf } from '../stage-type.ts'
+import { type StageType, type Step, type TaskContext, type TaskResult, typeNameOf, withoutProvider } from '../stage-type.ts'
 import { placesOf } from './cloud-context.ts'
 import { hourMs, pauseFor } from './cloud-task.ts'
 
@@ -42,7 +42,7 @@ export const bakeStage: StageType = {
 
 function isOfRegion({ parentStageId }: Stage, { stages }: Execution): boolean {
   const parent = stages.find(({ id }) => id === parentStageId)
-  return parent !== undefined && typeNameOf(parent).replace(/_[^_]*$/, '') === type
+  return parent !== undefined && withoutProvider(typeNameOf(parent)) === type
 }
 
 function regionsOf(context: JsonObject): string[] {
@@ -209,7 +209,7 @@ async function monitorBake(context: TaskContext): Promise<TaskResult> {
   const error = await describeFailure(context, id)
   return {
     status: 'TERMINAL',
-    context: { status, exception: { exceptionType: 'BakeFailed', details: { error, errors: [error] } } },
+    context: { status, exception: failureRecord('BakeFailed', [error]) },
   }
 }
 

@@ -1,6 +1,6 @@
 /** Steps that submit operations to the infrastructure service and follow them (docs/contracts/infrastructure.md#operations). */
 import { fieldOf, isObject, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
-import { StageError } from '../../machine/failure.ts'
+import { failureRecord, StageError } from '../../machine/failure.ts'
 import type { Step, TaskContext, TaskResult } from '../stage-type.ts'
 import { accountOf, providerOf } from './cloud-context.ts'
 
@@ -18,7 +18,6 @@ export interface Submission {
   readonly operations: readonly Operation[]
   /** Merged into the stage's context. */
   readonly context?: JsonObject
-  readonly outputs?: JsonObject
 }
 
 /**
@@ -49,7 +48,7 @@ export function submitStep(
     name,
     timeoutMs: 90 * secondMs,
     execute: async (context) => {
-      const { operations, context: added = {}, outputs = {} } = await build(context)
+      const { operations, context: added = {} } = await build(context)
       const { stage } = context
       const account = accountOf(stage.context)
       const shown: JsonObject = {
@@ -57,7 +56,7 @@ export function submitStep(
         ...(account !== undefined && { 'deploy.account.name': account }),
         ...added,
       }
-      if (operations.length === 0) return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': undefined }, outputs }
+      if (operations.length === 0) return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': undefined } }
       const provider = providerOf(stage.context)
       const requestId = `${stage.id}-${stage.startTime ?? 0}-${name}`
       const answer = await context.call('clouddriver', {
@@ -69,7 +68,7 @@ export function submitStep(
       const id = textOf(fieldOf(answer.body, 'id'))
       if (id === undefined) throw new StageError(['clouddriver accepted the operation and named no task.'])
       const reference = { id, resourceUri: textOf(fieldOf(answer.body, 'resourceUri')) ?? `/task/${id}` }
-      return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': reference }, outputs }
+      return { status: 'SUCCEEDED', context: { ...shown, 'kato.last.task.id': reference } }
     },
   }
 }
@@ -131,8 +130,7 @@ function failureOf(task: JsonObject): JsonObject {
   const message = textOf(exception?.['message']) ?? lastLine ?? 'The operation failed and says no reason.'
   return {
     operation: textOf(exception?.['operation']),
-    exceptionType: 'CloudOperationFailed',
-    details: { error: message, errors: [...new Set([message, ...details])] },
+    ...failureRecord('CloudOperationFailed', [message, ...details]),
   }
 }
 

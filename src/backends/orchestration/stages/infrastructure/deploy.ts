@@ -135,7 +135,7 @@ function readDeployment(results: readonly JsonObject[], { stage }: TaskContext):
   }
 }
 
-/** Section 5.1: the source, explicit or the newest enabled server group of the cluster, with its capacity at this moment. */
+/** The source, explicit or the newest enabled server group of the cluster, with its capacity at this moment. */
 async function determineSource(context: TaskContext): Promise<TaskResult> {
   const { stage } = context
   const { region } = locationOf(stage.context)

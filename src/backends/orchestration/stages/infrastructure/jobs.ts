@@ -1,6 +1,7 @@
 /** `runJob` and `destroyJob`: programs that run once on the infrastructure (docs/contracts/infrastructure.md#jobs). */
+import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
-import { StageError } from '../../machine/failure.ts'
+import { failureRecord, StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
 import { accountOf, placesOf, providerOf, requireAccount, requirePlaces } from './cloud-context.ts'
@@ -27,9 +28,7 @@ export const runJobStage: StageType = {
   async onCancel(context) {
     const job = jobOf(context)
     if (job === undefined) return
-    const { application, account, location, name } = job
-    const path = `/applications/${[application, 'jobs', account, location, name].map(encodeURIComponent).join('/')}`
-    await context.call('clouddriver', { method: 'DELETE', path }, [404])
+    await context.call('clouddriver', { method: 'DELETE', path: pathOf(job) }, [404])
   },
 }
 
@@ -77,6 +76,10 @@ interface JobPlace {
   readonly name: string
 }
 
+function pathOf({ application, account, location, name }: JobPlace): string {
+  return pathTo`/applications/${application}/jobs/${account}/${location}/${name}`
+}
+
 /** The job that the stage has started. */
 function jobOf({ stage, execution }: TaskContext): JobPlace | undefined {
   const [first] = Object.entries(objectOf(stage.context['deploy.jobs']))
@@ -90,7 +93,7 @@ async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { exec
   const job = jobOf(context)
   if (job === undefined)
     throw new StageError([`${providerOf(context.stage.context)} started no job in ${requirePlaces(context.stage.context)[0]}.`])
-  const place = `/applications/${[job.application, 'jobs', job.account, job.location, job.name].map(encodeURIComponent).join('/')}`
+  const place = pathOf(job)
   const answer = await context.call('clouddriver', { method: 'GET', path: place })
   const status = objectOf(answer.body)
   const shown = { jobStatus: status, completionDetails: status['completionDetails'] }
@@ -105,7 +108,7 @@ async function waitForJob(context: TaskContext): ReturnType<Extract<Step, { exec
 async function loadProperties(context: TaskContext, place: string): Promise<JsonObject> {
   const file = textOf(context.stage.context['propertyFile'])
   if (file === undefined) return {}
-  const { body } = await context.call('clouddriver', { method: 'GET', path: `${place}/${encodeURIComponent(file)}` })
+  const { body } = await context.call('clouddriver', { method: 'GET', path: place + pathTo`/${file}` })
   if (!isObject(body) || Object.keys(body).length === 0) {
     throw new StageError([`The job left no properties in "${file}". Write them as lines of the form name=value, or as JSON.`])
   }
@@ -122,5 +125,5 @@ function failureOf(name: string, status: JsonObject): JsonObject {
     '.',
     reason === undefined ? '' : ` ${reason}`,
   ]
-  return { exceptionType: 'JobFailed', details: { error: text.join(''), errors: [text.join('')] } }
+  return failureRecord('JobFailed', [text.join('')])
 }

@@ -1,4 +1,5 @@
 /** Server groups as stages read them, and the rule for up and down. @see docs/contracts/infrastructure.md#waiting */
+import { pathTo } from '../../../../http/encode-path.ts'
 import { isTrue, type JsonObject, numberOf, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { parseMoniker } from '../../../moniker.ts'
 import type { TaskContext } from '../stage-type.ts'
@@ -72,7 +73,7 @@ export async function loadServerGroup(
   context: TaskContext,
   { account, region, name }: ServerGroupTarget,
 ): Promise<ServerGroup | undefined> {
-  const path = `/serverGroups/${[account, region, name].map(encodeURIComponent).join('/')}`
+  const path = pathTo`/serverGroups/${account}/${region}/${name}`
   const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
   return answer.status === 404 ? undefined : toServerGroup(objectOf(answer.body), account)
 }
@@ -85,7 +86,7 @@ export interface InstancePlace {
 
 /** Undefined when the service does not have it. */
 export async function loadInstance(context: TaskContext, { id, account, region }: InstancePlace): Promise<Instance | undefined> {
-  const path = `/instances/${[account, region, id].map(encodeURIComponent).join('/')}`
+  const path = pathTo`/instances/${account}/${region}/${id}`
   const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
   return answer.status === 404 ? undefined : { ...toInstance(objectOf(answer.body)), id }
 }
@@ -95,8 +96,8 @@ export async function loadCluster(
   context: TaskContext,
   { application, provider, account, cluster }: ClusterPlace,
 ): Promise<ServerGroup[] | undefined> {
-  const names = ['applications', application, 'clusters', account, cluster, provider]
-  const answer = await context.call('clouddriver', { method: 'GET', path: `/${names.map(encodeURIComponent).join('/')}` }, [404])
+  const path = pathTo`/applications/${application}/clusters/${account}/${cluster}/${provider}`
+  const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
   if (answer.status === 404) return undefined
   return objectsOf(objectOf(answer.body)['serverGroups']).map((each) => toServerGroup(each, account))
 }

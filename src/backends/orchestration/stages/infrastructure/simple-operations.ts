@@ -1,4 +1,5 @@
 /** Stages of one operation without further waiting: load balancers, security groups, images, snapshots, tags. */
+import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, objectsOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import type { StageType, Step, TaskContext } from '../stage-type.ts'
@@ -126,8 +127,7 @@ function waitSecurityGroup(): Step {
       const name = securityGroupName(settings)
       if (name === undefined) throw new StageError(['The stage names no security group: set "name".'])
       const { account, provider, region } = locationOf(settings)
-      const names = [account, provider, region, name]
-      const path = `/securityGroups/${names.map(encodeURIComponent).join('/')}`
+      const path = pathTo`/securityGroups/${account}/${provider}/${region}/${name}`
       const { status, body } = await context.call('clouddriver', { method: 'GET', path }, [404])
       if (status === 404) return { status: 'RUNNING', pollMs: 1000 }
       const rules = objectsOf(objectOf(body)['inboundRules'])

@@ -1,4 +1,5 @@
 /** Dynamic targets, and the stages that apply them per region. @see docs/contracts/infrastructure.md#deployment-stages */
+import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isTopLevel, type Stage } from '../../model.ts'
@@ -74,8 +75,8 @@ export interface TargetPlace extends ClusterPlace {
 /** The full server group; undefined when there is none. */
 export async function findTarget(context: TaskContext, place: TargetPlace, query = ''): Promise<JsonObject | undefined> {
   const { application, account, provider, cluster, region, target } = place
-  const names = ['applications', application, 'clusters', account, cluster, provider, region, 'serverGroups', 'target', target]
-  const path = `/${names.map(encodeURIComponent).join('/')}${query}`
+  const clusterPath = pathTo`/applications/${application}/clusters/${account}/${cluster}/${provider}`
+  const path = clusterPath + pathTo`/${region}/serverGroups/target/${target}` + query
   const answer = await context.call('clouddriver', { method: 'GET', path }, [404])
   return answer.status === 404 ? undefined : objectOf(answer.body)
 }
