@@ -84,6 +84,9 @@ export interface Stage {
   engine: StageNotes
 }
 
+/** Key of a stage's context: what its `stageEnabled` came to when the stage was last to start. */
+export const conditionKey = 'stageEnabledEvaluation'
+
 export interface Task {
   id: string
   name: string

@@ -258,6 +258,62 @@ for (const [scenario, expression, parameters, status] of conditions) {
   })
 }
 
+test('a skipped stage records its condition, value and operands', async (t) => {
+  const { run, ends, stage, ask, clock } = await startEngine(t)
+  const enabled = (expression: unknown) => ({ stageEnabled: { type: 'expression', expression } })
+  const evaluationOf = async (id: string, refId: string) => (await stage(id, refId)).context['stageEnabledEvaluation']
+  const id = await run({
+    trigger: { parameters: { region: 'eu', all: { a: 1 } } },
+    stages: [
+      { ...W('plain', 0), ...enabled("parameters.region == 'us' and parameters['zone'] == null") },
+      { ...W('braces', 0), ...enabled("${trigger.parameters.region == 'us'}") },
+      { ...W('broken', 0), ...enabled('parameters.nope.x == 1') },
+      { ...W('unreadable', 0), ...enabled('parameters.region ==') },
+      { ...W('runs', 0), ...enabled("#alphanumerical('e-u') == parameters.region and !parameters.all.isEmpty()") },
+      { ...W('fixed', 0), ...enabled(false) },
+      { ...W('long', 0), ...enabled(`'${'x'.repeat(700)}'`) },
+      { ...W('none', 0), stageEnabledEvaluation: { enabled: false } },
+    ],
+  })
+  await ends(id, 'SUCCEEDED')
+
+  const evaluatedAt = clock.now()
+  assert.deepEqual(await evaluationOf(id, 'plain'), {
+    expression: "parameters.region == 'us' and parameters['zone'] == null",
+    enabled: false,
+    value: false,
+    operands: [{ path: 'parameters.region', value: 'eu' }, { path: "parameters['zone']" }],
+    evaluatedAt,
+  })
+  assert.deepEqual(await evaluationOf(id, 'braces'), {
+    expression: "${trigger.parameters.region == 'us'}",
+    enabled: false,
+    value: false,
+    operands: [{ path: 'trigger.parameters.region', value: 'eu' }],
+    evaluatedAt,
+  })
+  const broken = await evaluationOf(id, 'broken')
+  assert.match(String(at(broken, 'error')), /"x" cannot be read: the value before it is null/)
+  assert.deepEqual(at(broken, 'operands'), [{ path: 'parameters.nope' }])
+  assert.equal(Object.hasOwn(broken as object, 'value'), false)
+  assert.match(String(at(await evaluationOf(id, 'unreadable'), 'error')), /Failed to evaluate/)
+  assert.deepEqual(at(await evaluationOf(id, 'runs'), 'operands'), [
+    { path: "#alphanumerical('e-u')", value: 'eu' },
+    { path: 'parameters.region', value: 'eu' },
+  ])
+  assert.equal(at(await evaluationOf(id, 'runs'), 'enabled'), true)
+  assert.equal(at(await evaluationOf(id, 'fixed'), 'value'), false)
+  assert.equal(String(at(await evaluationOf(id, 'long'), 'value')).length, 501)
+  assert.equal(await evaluationOf(id, 'none'), undefined)
+
+  const { id: stageId } = await stage(id, 'plain')
+  clock.pass(60)
+  await ask('PUT', `/pipelines/${id}/stages/${stageId}/restart`, {})
+  await ends(id, 'SUCCEEDED')
+  assert.equal(at(await evaluationOf(id, 'plain'), 'evaluatedAt'), evaluatedAt + 60_000)
+  assert.equal((await stage(id, 'plain')).context['expressionEvaluationSummary'], undefined)
+})
+
 test('orchestration-scenario 41: a condition sees the outputs of the stages before', async (t) => {
   const { run, ends, stage } = await startEngine(t)
   const enabled = (expression: string) => ({ stageEnabled: { type: 'expression', expression } })

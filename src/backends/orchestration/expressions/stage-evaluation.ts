@@ -7,7 +7,7 @@
 import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import type { Meter } from '../../regex/meter.ts'
 import type { StageRun } from '../machine/turn.ts'
-import type { Stage, StagePlace } from '../model.ts'
+import { conditionKey, type Stage, type StagePlace } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { createExpressionMeter } from './evaluator.ts'
 import { executionScope } from './scopes.ts'
@@ -25,7 +25,7 @@ export function evaluateStageContext(run: StageRun): void {
     scope: executionScope(run),
     now: turn.now,
     meter,
-    skip: [...own, summaryKey, 'exception', 'stageEnabled'],
+    skip: [...own, summaryKey, 'exception', 'stageEnabled', conditionKey],
   })
   turn.expressionSteps += meter.spent
   stage.context = { ...value, [summaryKey]: mergedSummary(stage.context[summaryKey], summary, succeeded) }
@@ -50,27 +50,6 @@ export function withSummary(stage: Stage, summary: ExpressionSummary): JsonObjec
   const before = stage.context[summaryKey]
   const merged = { ...objectOf(before), ...summary }
   return Object.keys(merged).length > 0 ? { [summaryKey]: merged } : {}
-}
-
-/**
- * Whether `stageEnabled` lets the stage run: true runs it, anything else, an error included, skips it; a blank expression or
- * another type of condition runs it.
- *
- * @see docs/contracts/orchestration.md#conditional-stages
- */
-export function isStageEnabled(run: StageRun): boolean {
-  const { execution, stage, turn } = run
-  const condition = stage.context['stageEnabled']
-  if (execution.type !== 'PIPELINE' || !isObject(condition) || condition['type'] !== 'expression') return true
-  const { expression } = condition
-  if (typeof expression === 'boolean') return expression
-  if (typeof expression !== 'string' || expression.trim() === '') return true
-  const meter = createExpressionMeter()
-  const options = { scope: executionScope(run), now: turn.now, meter }
-  const inner = evaluateTree<unknown>(expression, options).value
-  const value = typeof inner === 'string' ? evaluateTree<unknown>(`\${${inner}}`, options).value : inner === true
-  turn.expressionSteps += meter.spent
-  return value === true || (typeof value === 'string' && value.toLowerCase() === 'true')
 }
 
 /** Evaluates one text as the stage sees it; a text that fails comes back as it was. */

@@ -220,6 +220,11 @@ function templateParts(text: string): Part[] {
   return parts
 }
 
+/** The expressions of a text, without their `${}`. @throws {ExpressionError} when one does not end, or is too long. */
+export function expressionsIn(text: string): string[] {
+  return templateParts(text).flatMap((part) => (part.kind === 'expression' ? [part.text] : []))
+}
+
 /** The brace that ends the expression, brackets and quotes inside it matched. */
 function closingBrace(text: string, start: number): number {
   let depth = 0

@@ -4,7 +4,7 @@
  * @see docs/contracts/orchestration.md#execution-states, #stage-states
  */
 import { isTrue } from '../../../json/values.ts'
-import { isStageEnabled } from '../expressions/stage-evaluation.ts'
+import { isStageEnabled } from '../expressions/stage-condition.ts'
 import type { Execution, Stage, StagePlace, Task } from '../model.ts'
 import { isTopLevel } from '../model.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, objectOf } from '../../../json/values.ts'
 import { StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
 import { checkClusterSize } from './infrastructure/cluster-size.ts'
-import type { NewStage, StageType, TaskContext, TaskResult } from './stage-type.ts'
+import { inheritedContext, type NewStage, type StageType, type TaskContext, type TaskResult } from './stage-type.ts'
 
 export const checkPreconditionsStage: StageType = {
   type: 'checkPreconditions',
@@ -29,7 +29,7 @@ function isOnePrecondition(stage: Stage): boolean {
 }
 
 function preconditionStages(stage: Stage): NewStage[] {
-  const { preconditions, stageEnabled: _enabled, restrictExecutionDuringTimeWindow: _window, ...inherited } = stage.context
+  const { preconditions, ...inherited } = inheritedContext(stage)
   if (preconditions === undefined || preconditions === null) return []
   if (!Array.isArray(preconditions)) throw new StageError(['preconditions must be a list.'])
   return preconditions.map((entry: unknown, index) => {

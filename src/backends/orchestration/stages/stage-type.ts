@@ -13,7 +13,7 @@ import type { ApplicationRight } from '../../access.ts'
 import type { ServiceAnswer } from '../../backend.ts'
 import type { CallOutside } from '../../outside/call-outside.ts'
 import type { Meter } from '../../regex/meter.ts'
-import type { Execution, Stage } from '../model.ts'
+import { conditionKey, type Execution, type Stage } from '../model.ts'
 import type { Status } from '../statuses.ts'
 
 export interface StageType {
@@ -134,6 +134,12 @@ export interface NewStage {
   context: JsonObject
   /** Positions, from 0, of the siblings that it requires. */
   requires?: readonly number[]
+}
+
+/** The context that synthetic stages take over from their parent: without what decides whether and when the parent runs. */
+export function inheritedContext({ context }: Pick<Stage, 'context'>): JsonObject {
+  const { stageEnabled: _enabled, [conditionKey]: _evaluated, restrictExecutionDuringTimeWindow: _window, ...inherited } = context
+  return inherited
 }
 
 /** Stages that run one after another. */

@@ -2,7 +2,15 @@
 import { fieldAt, fieldOf, isTrue, type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import type { Execution, Stage } from '../../model.ts'
-import { type StageType, type Step, type TaskContext, type TaskResult, typeNameOf, withoutProvider } from '../stage-type.ts'
+import {
+  inheritedContext,
+  type StageType,
+  type Step,
+  type TaskContext,
+  type TaskResult,
+  typeNameOf,
+  withoutProvider,
+} from '../stage-type.ts'
 import { placesOf } from './cloud-context.ts'
 import { hourMs, pauseFor } from './cloud-task.ts'
 
@@ -25,7 +33,7 @@ export const bakeStage: StageType = {
   chooseSteps: (stage, execution) => (isOfRegion(stage, execution) ? regionSteps : [collectStep]),
   beforeStages(stage, execution) {
     if (isOfRegion(stage, execution)) return []
-    const { regions: _regions, ...settings } = stage.context
+    const { regions: _regions, ...settings } = inheritedContext(stage)
     const regions = regionsOf(stage.context)
     return regions.map((region) => ({ type: stage.type, name: `Bake in ${region}`, context: { ...settings, type, region } }))
   },

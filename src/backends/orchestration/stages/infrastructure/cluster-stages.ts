@@ -1,7 +1,7 @@
 /** Stages that work on the server groups of a cluster: disable, shrink, scale down (docs/contracts/infrastructure.md#cluster-stages). */
 import { isTrue, type JsonObject, numberOf, objectOf, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
-import type { NewStage, StageType, TaskContext } from '../stage-type.ts'
+import { inheritedContext, type NewStage, type StageType, type TaskContext } from '../stage-type.ts'
 import { providerOf, requirePlaces, type ServerGroupTarget, targetFields } from './cloud-context.ts'
 import { monitorStep, submitStep } from './cloud-task.ts'
 import { refreshServerGroups } from './server-group-operations.ts'
@@ -43,16 +43,16 @@ export const clusterStages: readonly StageType[] = [
         }),
       wait: waitGoneStep(chosenTargets),
     }),
-    beforeStages: ({ context }): NewStage[] =>
-      isTrue(context['allowDeleteActive'])
+    beforeStages: (stage): NewStage[] =>
+      isTrue(stage.context['allowDeleteActive'])
         ? [
             {
               type: 'disableCluster',
               name: 'Disable cluster',
               context: {
-                ...context,
-                remainingEnabledServerGroups: context['shrinkToSize'] ?? 1,
-                preferLargerOverNewer: context['retainLargerOverNewer'],
+                ...inheritedContext(stage),
+                remainingEnabledServerGroups: stage.context['shrinkToSize'] ?? 1,
+                preferLargerOverNewer: stage.context['retainLargerOverNewer'],
               },
             },
           ]

@@ -3,7 +3,7 @@ import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, isObject, type JsonObject, objectOf, textOf, textsOf } from '../../../../json/values.ts'
 import { failureRecord, StageError } from '../../machine/failure.ts'
 import { isFalse } from '../../model.ts'
-import type { StageType, Step, TaskContext } from '../stage-type.ts'
+import { inheritedContext, type StageType, type Step, type TaskContext } from '../stage-type.ts'
 import { accountOf, placesOf, providerOf, requireAccount, requirePlaces } from './cloud-context.ts'
 import { hourMs, monitorStep, pauseFor, refreshStep, submitStep } from './cloud-task.ts'
 import { withoutNotes } from './server-group-operations.ts'
@@ -36,12 +36,12 @@ export const runJobStage: StageType = {
 export const runCommandStage: StageType = {
   type: 'runCommand',
   steps: [],
-  beforeStages: ({ name, context }) => {
-    const { stageEnabled: _enabled, restrictExecutionDuringTimeWindow: _window, ...settings } = context
+  beforeStages: (stage) => {
+    const settings = inheritedContext(stage)
     const account = accountOf(settings) ?? 'local'
     const [region = 'local'] = placesOf(settings)
     const place = { cloudProvider: 'local', credentials: account, account, region, regions: [region] }
-    return [{ type: 'runJob', name, context: { ...settings, ...place } }]
+    return [{ type: 'runJob', name: stage.name, context: { ...settings, ...place } }]
   },
 }
 

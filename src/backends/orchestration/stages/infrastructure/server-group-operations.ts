@@ -1,8 +1,8 @@
 /** Stages that change a server group: enable, disable, destroy, resize, pin; or destroy several. */
 import { isTrue, type JsonObject, textsOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
-import type { Stage } from '../../model.ts'
-import type { StageType, Step, TaskContext } from '../stage-type.ts'
+import { conditionKey, type Stage } from '../../model.ts'
+import { inheritedContext, type StageType, type Step, type TaskContext } from '../stage-type.ts'
 import { locationOf, type ServerGroupTarget, targetContext, targetFields, targetOf } from './cloud-context.ts'
 import { monitorStep, refreshStep, submitStep } from './cloud-task.ts'
 import { resizedCapacity } from './resize.ts'
@@ -85,7 +85,7 @@ function destroyStage(): StageType {
   const steps = [destroy, monitorStep(), refreshServerGroups(), waitGoneStep()]
   const disableAhead = (stage: Stage) => {
     if (isTrue(stage.context['skipDisableBeforeDestroy'])) return []
-    return [{ type: 'disableServerGroup', name: 'Disable server group', context: { ...stage.context } }]
+    return [{ type: 'disableServerGroup', name: 'Disable server group', context: inheritedContext(stage) }]
   }
   const { isSplit, ...split } = splitByRegion(type, { ahead: disableAhead })
   return { type, steps, ...split, chooseSteps: (stage) => (isSplit(stage) ? [] : steps) }
@@ -126,6 +126,7 @@ function operationFields({ stage }: TaskContext, target: ServerGroupTarget): Jso
 const notePrefixes = ['kato.', 'deploy.', 'targetop.', 'source.', 'target.', 'refresh.', 'waiting.', 'rollback.', 'restore.']
 const notes: ReadonlySet<string> = new Set([
   'exception',
+  conditionKey,
   'targetReferences',
   'chosenServerGroups',
   'instanceIdsToDisable',

@@ -3,7 +3,7 @@ import { pathTo } from '../../../../http/encode-path.ts'
 import { fieldOf, type JsonObject, objectOf, textOf } from '../../../../json/values.ts'
 import { StageError } from '../../machine/failure.ts'
 import { isTopLevel, type Stage } from '../../model.ts'
-import type { NewStage, StageType, TaskContext, TaskResult } from '../stage-type.ts'
+import { inheritedContext, type NewStage, type StageType, type TaskContext, type TaskResult } from '../stage-type.ts'
 import { placesOf, requirePlaces } from './cloud-context.ts'
 import { type ClusterPlace, requireClusterPlace } from './server-groups.ts'
 
@@ -28,7 +28,7 @@ export function splitByRegion(
     isSplit,
     beforeStages: (stage) => {
       if (!isSplit(stage)) return ahead(stage)
-      const { stageEnabled: _enabled, restrictExecutionDuringTimeWindow: _window, ...inherited } = stage.context
+      const inherited = inheritedContext(stage)
       const target = textOf(stage.context['target'])
       const lookup: NewStage[] =
         target === undefined
