@@ -90,7 +90,6 @@ async function openStream(config: Config | undefined): Promise<Source> {
 }
 
 async function report({ parts }: Source, expected: string | undefined): Promise<number> {
-  let found = expected === undefined
   const begins: { name: string; before: number }[] = []
   async function* lines() {
     let before = 0
@@ -98,18 +97,17 @@ async function report({ parts }: Source, expected: string | undefined): Promise<
       begins.push({ name, before })
       for await (const line of own) {
         before++
-        found ||= line.includes(`"hash":"${expected}"`)
         yield line
       }
     }
   }
-  const verification = await verifyChain(lines())
+  const verification = await verifyChain(lines(), expected)
   const place = (line: number) => {
     const part = begins.findLast(({ before }) => before < line)
     return part === undefined || parts.length === 1 ? `line ${line}` : `${part.name}, line ${line - part.before},`
   }
   const breaks = verification.breaks.map(({ line, problem }) => `${place(line)} ${problem}\n`)
-  if (!found) breaks.push(`the record with the hash ${expected} is missing\n`)
+  if (!verification.hasExpected) breaks.push(`the record with the hash ${expected} is missing\n`)
   process.stdout.write(breaks.join('') + summarize(verification, breaks.length === 0))
   return breaks.length === 0 ? 0 : 1
 }

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { AuditSink } from './audit-sink.ts'
 import type { AuditEvent, AuditPage, AuditQuery } from './event.ts'
 import { findInterrupted } from './interrupted.ts'
+import { type Verification, verifyChain } from './verify.ts'
 
 interface AuditLogOptions {
   sink: AuditSink
@@ -54,6 +55,8 @@ export class AuditLog {
   /** A write exceeds the maximum wait. */
   #hangs = false
   #unmeasured = 0
+  /** Examinations that run, by the hash that they expect. */
+  readonly #verifying = new Map<string, Promise<Verification>>()
   #timers: NodeJS.Timeout[] = []
   #flushing: NodeJS.Timeout | undefined
 
@@ -114,6 +117,23 @@ export class AuditLog {
   async find(query: AuditQuery): Promise<AuditPage> {
     await this.#flush()
     return (await this.#options.sink.find?.(query)) ?? { records: [] }
+  }
+
+  /**
+   * Verifies the whole chain. Users who ask at the same time share one examination, unless they expect other records.
+   *
+   * @param expected Hash of a record that must still be there.
+   * @throws {Error} when the log cannot be read
+   */
+  async verify(expected?: string): Promise<Verification> {
+    const key = expected ?? ''
+    const running = this.#verifying.get(key)
+    if (running !== undefined) return running
+    const verifying = this.#flush()
+      .then(() => verifyChain(this.#options.sink.lines?.() ?? [], expected))
+      .finally(() => this.#verifying.delete(key))
+    this.#verifying.set(key, verifying)
+    return verifying
   }
 
   /** Removes what has been kept long enough, and what is too much. */

@@ -8,6 +8,8 @@ export interface AuditSink {
   readonly find: ((query: AuditQuery) => Promise<AuditPage>) | undefined
   /** Records of that time and later, in any order; undefined where nothing can be read back. @param fromMs Milliseconds since the epoch */
   readonly since: ((fromMs: number) => AsyncIterable<AuditRecord>) | undefined
+  /** All lines as they are stored, the oldest first; undefined where nothing can be read back. */
+  readonly lines: (() => AsyncIterable<string> | Iterable<string>) | undefined
   /** Whether other processes write the same chain. */
   readonly isShared: boolean
   /** Removes the oldest records, never the last one. @param untilMs Milliseconds since the epoch */

@@ -135,6 +135,10 @@ class FileSink implements AuditSink {
     }
   }
 
+  async *lines(): AsyncIterable<string> {
+    for (const file of listAuditFiles(this.#options.file)) yield* linesOf(file)
+  }
+
   async removeBefore(untilMs: number): Promise<void> {
     // The newest file stays, since it holds the end of the chain.
     for (const file of listAuditFiles(this.#options.file).slice(0, -1)) {

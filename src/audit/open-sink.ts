@@ -35,6 +35,7 @@ export function createOutputSink(output: Writable = process.stdout): AuditSink {
     },
     find: undefined,
     since: undefined,
+    lines: undefined,
     isShared: false,
     removeBefore: async () => {},
     removeBeyond: async () => false,

@@ -71,6 +71,10 @@ class RedisSink implements AuditSink {
     }
   }
 
+  lines(): AsyncIterable<string> {
+    return readAuditStream(this.#redis, this.#stream)
+  }
+
   /** From the newest to the oldest. */
   async *#portions(before: number | undefined): AsyncIterable<AuditRecord[]> {
     let end = before === undefined ? '+' : `(${before}-1`

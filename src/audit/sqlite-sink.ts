@@ -40,7 +40,7 @@ export function openSqliteSink(file: string): AuditSink {
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 200; PRAGMA cache_size = -256')
     db.exec(schema)
     db.function('user_key', (name) => toUserKey(String(name)))
-    return new SqliteSink(db)
+    return new SqliteSink(db, file)
   } catch (error) {
     db?.close()
     throw new Error(
@@ -53,10 +53,12 @@ export function openSqliteSink(file: string): AuditSink {
 class SqliteSink implements AuditSink {
   readonly isShared = false
   readonly #db: DatabaseSync
+  readonly #file: string
   #head: ChainHead
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, file: string) {
     this.#db = db
+    this.#file = file
     const row = db.prepare('SELECT record FROM events_1 ORDER BY sequence DESC LIMIT 1').get()
     const last = row === undefined ? chainStart : parseRecord(String(row['record']))
     if (last === undefined) throw new Error('its last record is not readable')
@@ -107,6 +109,10 @@ class SqliteSink implements AuditSink {
       const record = parseRecord(String(row['record']))
       if (record !== undefined) yield record
     }
+  }
+
+  lines(): Iterable<string> {
+    return readAuditFile(this.#file)
   }
 
   async removeBefore(untilMs: number): Promise<void> {

@@ -19,12 +19,20 @@ export interface Verification {
   readonly breaks: readonly ChainBreak[]
   /** The last line is incomplete: the process ended while it wrote it. */
   readonly incomplete: boolean
+  /** Whether the record with the expected hash is there; true when none is expected. */
+  readonly hasExpected: boolean
 }
 
 const maxBreaks = 20
 
-/** @param lines In order; the last one of an interrupted file may be incomplete. */
-export async function verifyChain(lines: AsyncIterable<string> | Iterable<string>): Promise<Verification> {
+/** So many lines are verified at a time; requests get their turn in between. */
+const linesPerTurn = 200
+
+/**
+ * @param lines In order; the last one of an interrupted file may be incomplete.
+ * @param expected Hash of a record that must still be there.
+ */
+export async function verifyChain(lines: AsyncIterable<string> | Iterable<string>, expected?: string): Promise<Verification> {
   const breaks: ChainBreak[] = []
   let last: ChainHead | undefined
   let first: number | undefined
@@ -32,6 +40,7 @@ export async function verifyChain(lines: AsyncIterable<string> | Iterable<string
   let records = 0
   let lost = 0
   let unreadable: ChainBreak | undefined
+  let hasExpected = expected === undefined
   const note = (problem: string | undefined) => {
     if (problem !== undefined && breaks.length < maxBreaks) breaks.push({ line: number, problem })
   }
@@ -39,6 +48,7 @@ export async function verifyChain(lines: AsyncIterable<string> | Iterable<string
     if (unreadable !== undefined && breaks.length < maxBreaks) breaks.push(unreadable)
     unreadable = undefined
     number++
+    if (number % linesPerTurn === 0) await new Promise((resolve) => setImmediate(resolve))
     const record = parseRecord(line)
     if (record === undefined) {
       const problem = { line: number, problem: 'is not a record' }
@@ -47,12 +57,13 @@ export async function verifyChain(lines: AsyncIterable<string> | Iterable<string
       continue
     }
     records++
+    hasExpected ||= record.hash === expected
     if (typeof record.lost === 'number') lost += record.lost
     note(findAlteration(line, record) ?? findGap(record, last))
     first ??= record.sequence
     last = { sequence: record.sequence, hash: record.hash }
   }
-  return { records, first, lost, last, breaks, incomplete: unreadable !== undefined }
+  return { records, first, lost, last, breaks, incomplete: unreadable !== undefined, hasExpected }
 }
 
 function findAlteration(line: string, record: ReturnType<typeof parseRecord> & object): string | undefined {

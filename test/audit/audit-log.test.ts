@@ -27,6 +27,7 @@ function createLog() {
       },
       find: async () => ({ records: [] }),
       since: undefined,
+      lines: undefined,
       isShared: false,
       removeBeyond: async (maxBytes) => {
         state.measured.push(maxBytes)

@@ -69,6 +69,40 @@ test('logins, logouts, changes and refusals are recorded in order', async (t) =>
   assert.deepEqual((await verifyChain(readAuditFile(join(dataDir, 'audit.db')))).breaks, [])
 })
 
+test('administrators verify the log over HTTP', async (t) => {
+  const { url, dataDir, events } = await startAudited(t)
+  const verify = async (query = '') => {
+    const answer = await fetch(`${url}/audit/verification?${query}`, { headers: admin })
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> & { breaks: unknown[] } }
+  }
+  for (let time = 0; time < 3; time++) await fetch(`${url}/pipelines/p1/cancel`, { method: 'PUT', headers: admin })
+  const [newest, older] = await events()
+
+  const sound = await verify(`expect=${older?.hash}`)
+  assert.equal(sound.status, 200)
+  assert.deepEqual(sound.body, {
+    sound: true,
+    records: newest?.sequence,
+    first: 1,
+    last: { sequence: newest?.sequence, hash: newest?.hash },
+    lost: 0,
+    breaks: [],
+    hasExpected: true,
+  })
+  const missing = (await verify(`expect=${'0'.repeat(64)}`)).body
+  assert.deepEqual([missing['sound'], missing['hasExpected'], missing.breaks], [false, false, []])
+  assert.equal((await verify('expect=nonsense')).status, 400)
+
+  const db = new DatabaseSync(join(dataDir, 'audit.db'))
+  db.exec(`UPDATE events_1 SET record = replace(record, 'p1', 'p2') WHERE sequence = ${older?.sequence}`)
+  db.close()
+  const { body } = await verify()
+  assert.equal(body['sound'], false)
+  assert.deepEqual(body.breaks, [
+    { line: older?.sequence, problem: `was altered: the hash of record ${older?.sequence} does not fit its content` },
+  ])
+})
+
 test('rejected credentials are recorded with their method', async (t) => {
   const { url, events } = await startAudited(t, { 'api-tokens': { enabled: true } })
   await fetch(`${url}/version`, { headers: { 'x-spinnaker-token': 'spk_nonsense' } })

@@ -47,6 +47,25 @@ const AccessExplanation = z
   .meta({ id: 'AccessExplanation' })
 export type AccessExplanation = z.infer<typeof AccessExplanation>
 
+const question = {
+  operation: nonEmpty.describe('Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.'),
+  application: text.optional().describe('The application that it would be about.'),
+  account: text.optional().describe('The account that it would be about.'),
+  buildService: text.optional().describe('The build service that it would be about.'),
+  serviceAccount: text.optional().describe('The service account that a trigger would run as.'),
+  username: text.optional().describe('Another user. For administrators.'),
+}
+type Question = Readonly<Record<string, unknown>>
+
+/** As many as one screen asks, so that a request costs about as much as others do. */
+const maxQuestions = 50
+const Questions = z.object({ questions: z.array(z.object(question)).min(1).max(maxQuestions) }).meta({ id: 'AccessQuestions' })
+
+const errors = {
+  403: 'Only administrators may ask about others.',
+  404: 'There is no such operation; the nearest ones are named.',
+}
+
 /** @param operations What is served, this operation included once the list is complete */
 export function createAccessOperations(operations: () => readonly Operation[]): Operation[] {
   return [
@@ -57,32 +76,38 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       demands: tellsWhoAsks,
       summary: 'Explain access to an operation',
       description: 'Whether the caller may use an operation, and by which rule. Nothing of it is carried out.',
-      query: {
-        operation: nonEmpty.describe(
-          'Id of the operation, such as savePipelineUsingPOST, or a request, such as `POST /pipelines`.',
-        ),
-        application: text.optional().describe('The application that it would be about.'),
-        account: text.optional().describe('The account that it would be about.'),
-        buildService: text.optional().describe('The build service that it would be about.'),
-        serviceAccount: text.optional().describe('The service account that a trigger would run as.'),
-        username: text.optional().describe('Another user. For administrators.'),
-      },
-      handle: (request, platform) => explainAccess(request, platform, operations()),
+      query: question,
+      handle: (request, platform) => explainAccess(request, request.query, platform, operations()),
       answer: AccessExplanation,
-      errors: {
-        403: 'Only administrators may ask about others.',
-        404: 'There is no such operation; the nearest ones are named.',
+      errors,
+    },
+    {
+      id: 'explainAccessesUsingPOST',
+      method: 'POST',
+      path: '/auth/explain',
+      demands: tellsWhoAsks,
+      summary: 'Explain access to several operations',
+      description: `Up to ${maxQuestions} questions at once, answered in their order. Nothing of it is carried out.`,
+      body: { schema: Questions, required: true },
+      handle: async (request, platform) => {
+        const { questions } = request.body as z.infer<typeof Questions>
+        const explanations: AccessExplanation[] = []
+        for (const asked of questions) explanations.push(await explainAccess(request, asked, platform, operations()))
+        return { explanations }
       },
+      answer: z.object({ explanations: z.array(AccessExplanation) }).meta({ id: 'AccessExplanations' }),
+      errors,
     },
   ]
 }
 
 async function explainAccess(
   request: OperationRequest,
+  query: Question,
   platform: Platform,
   operations: readonly Operation[],
 ): Promise<AccessExplanation> {
-  const { query, state } = request
+  const { state } = request
   const own = state.user?.username ?? 'anonymous'
   const username = textOf(query['username']) ?? own
   const isOwn = toUserKey(username) === toUserKey(own)

@@ -1,7 +1,7 @@
 /** The audit log, for administrators: who did what, who logged in, and what was refused. */
 import { z } from 'zod'
 import type { AuditLog } from '../../audit/audit-log.ts'
-import type { AuditPage, AuditRecord } from '../../audit/event.ts'
+import type { AuditRecord } from '../../audit/event.ts'
 import { GatewayError } from '../../errors.ts'
 import { adminOnly } from '../demands.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
@@ -45,7 +45,22 @@ const AuditEvents = z
   })
   .meta({ id: 'AuditEvents' })
 
+const RecordHash = z.string().regex(/^[0-9a-f]{64}$/, 'must be the hash of a record: 64 hexadecimal digits')
+
+const AuditVerification = z
+  .object({
+    sound: z.boolean().describe('Whether every record is as it was written, none is missing, and the expected one is there.'),
+    records: z.int(),
+    first: z.int().optional().describe('Sequence of the first record; above 1 where older ones have been removed.'),
+    last: z.object({ sequence: z.int(), hash: text }).optional().describe('The newest record.'),
+    lost: z.int().describe('Events that could not be written, as the records say themselves.'),
+    breaks: z.array(z.object({ line: z.int(), problem: text })).describe('The first twenty.'),
+    hasExpected: z.boolean().describe('Whether the expected record is there; true where none is expected.'),
+  })
+  .meta({ id: 'AuditVerification' })
+
 const maxLimit = 1000
+const refusals = { 403: 'The caller is no administrator.', 404: 'Nothing is recorded, or not where it can be read back.' }
 
 export const auditOperations: Operation[] = [
   {
@@ -69,14 +84,29 @@ export const auditOperations: Operation[] = [
     },
     handle: listEvents,
     answer: AuditEvents,
-    errors: { 403: 'The caller is no administrator.', 404: 'Nothing is recorded, or not where it can be read back.' },
+    errors: refusals,
+  },
+  {
+    id: 'verifyAuditLogUsingGET',
+    method: 'GET',
+    path: '/audit/verification',
+    demands: adminOnly,
+    summary: 'Verify the audit log',
+    description:
+      'Whether every record is unaltered and none is missing between the first and the last, as `fairlead audit verify` tells it. Keep the hash of the last record elsewhere: it shows later whether the newest records were removed.',
+    query: { expect: RecordHash.optional().describe('Hash of a record that must still be there.') },
+    cost: 10,
+    handle: verifyLog,
+    answer: AuditVerification,
+    errors: refusals,
   },
 ]
 
 async function listEvents(request: OperationRequest, platform: Platform): Promise<{ events: AuditRecord[]; next?: string }> {
   const { query } = request
   const named = (name: string) => query[name] as string | undefined
-  const { records, next } = await search(auditOf(platform), {
+  const audit = auditOf(platform)
+  const wanted = {
     kind: named('kind'),
     user: named('user'),
     address: named('address'),
@@ -87,8 +117,16 @@ async function listEvents(request: OperationRequest, platform: Platform): Promis
     toMs: parseMoment('to', named('to')),
     before: parseCursor(named('cursor')),
     limit: query['limit'] as number,
-  })
+  }
+  const { records, next } = await reading(() => audit.find(wanted))
   return { events: records, ...(next !== undefined && { next: String(next) }) }
+}
+
+async function verifyLog({ query }: OperationRequest, platform: Platform): Promise<z.infer<typeof AuditVerification>> {
+  const audit = auditOf(platform)
+  const verification = await reading(() => audit.verify(query['expect'] as string | undefined))
+  const { records, first, last, lost, breaks, hasExpected } = verification
+  return { sound: breaks.length === 0 && hasExpected, records, first, last, lost, breaks: [...breaks], hasExpected }
 }
 
 /** @throws {GatewayError} NOT_FOUND */
@@ -100,9 +138,9 @@ function auditOf({ audit }: Platform): AuditLog {
 }
 
 /** @throws {GatewayError} AUDIT_UNAVAILABLE */
-async function search(audit: AuditLog, query: Parameters<AuditLog['find']>[0]): Promise<AuditPage> {
+async function reading<T>(read: () => Promise<T>): Promise<T> {
   try {
-    return await audit.find(query)
+    return await read()
   } catch (cause) {
     throw new GatewayError('AUDIT_UNAVAILABLE', 'The audit log cannot be read at present. Try again later.', { cause })
   }
