@@ -76,7 +76,7 @@ export class AuditedAnswers {
    * @throws {GatewayError} AUDIT_UNAVAILABLE
    */
   async begin(request: FastifyRequest, body: unknown): Promise<void> {
-    if (readMethods.has(request.method)) return
+    if (changesNothing(request)) return
     this.#named.set(request, namesInBody(body))
     if (!this.#options.required) return
     this.#begun.set(request, this.#options.audit.nameChange())
@@ -141,8 +141,8 @@ export class AuditedAnswers {
     }
   }
 
-  #isAwaited({ kind }: AuditEvent, { method }: FastifyRequest): boolean {
-    return !readMethods.has(method) || kind === 'login' || kind === 'logout'
+  #isAwaited({ kind }: AuditEvent, request: FastifyRequest): boolean {
+    return !changesNothing(request) || kind === 'login' || kind === 'logout'
   }
 
   /** What an answer means for the log; undefined when it is not worth a record. */
@@ -175,7 +175,7 @@ export class AuditedAnswers {
   }
 
   #isChange(request: FastifyRequest): boolean {
-    return !readMethods.has(request.method) && operationOf(request) !== undefined
+    return !changesNothing(request) && operationOf(request) !== undefined
   }
 
   /** A token that reads all day is recorded once a minute. */
@@ -190,7 +190,7 @@ export class AuditedAnswers {
   /** Of bodies and queries, which may hold secrets, no more than what they name. */
   #toEvent(request: FastifyRequest, more: Pick<AuditEvent, 'kind' | 'decision'> & Partial<AuditEvent>): AuditEvent {
     const { state, method } = request
-    const names = readMethods.has(method) ? {} : { ...namesInQuery(request.url), ...this.#named.get(request) }
+    const names = changesNothing(request) ? {} : { ...namesInQuery(request.url), ...this.#named.get(request) }
     const resource: Record<string, string> = { ...names, ...toResource(request) }
     const upstream = state.upstreamCalls.map(({ service, status }) => ({ service, status }))
     return {
@@ -210,6 +210,10 @@ export class AuditedAnswers {
       ...more,
     }
   }
+}
+
+function changesNothing({ method, state }: FastifyRequest): boolean {
+  return readMethods.has(method) || state.route?.changesNothing === true
 }
 
 function decide(note: AuditNote | undefined, status: number, errorCode: string | undefined): AuditDecision {

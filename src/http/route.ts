@@ -5,6 +5,8 @@ export interface Route {
   readonly url: string
   /** Id of the operation; undefined for what a login method serves. */
   readonly operation?: string
+  /** Whatever its method, it only reads. */
+  readonly changesNothing?: boolean
   /** As how many requests one counts for the rate limit; 0 is never limited. */
   readonly cost: number
 }

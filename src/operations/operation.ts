@@ -22,6 +22,8 @@ export interface Operation {
   readonly method: Method
   /** Path with `{name}` for one segment; a final `/**` takes the rest of the path, slashes included, as `rest`. */
   readonly path: string
+  /** It only reads, although its method would change something: read-only tokens may use it, and it is no change for the audit log. */
+  readonly changesNothing?: true
   /** What the caller needs: checked at the gateway, printed in the documents. An operation without demands says why. */
   readonly demands: Demands
   /** At most six words, the verb first: "Get an execution". */

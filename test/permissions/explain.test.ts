@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { openUsers } from '../../src/login/form/users.ts'
+import { askEvents } from '../audit/support.ts'
 import { basic } from '../login/support.ts'
 import { runGateway } from '../support/gateway.ts'
 import { Reply, startUpstream } from '../support/upstream.ts'
@@ -117,6 +118,51 @@ test('a decision is explained by rule, permissions and roles', async (t) => {
     { kind: 'application', name: 'web', permissions: { READ: ['readers'], WRITE: ['writers'] } },
   ])
   assert.equal((await explain('admin', 'operation=savePipelineUsingPOST&application=web')).decision, 'allowed')
+})
+
+test('several questions are answered at once, and none is a change', async (t) => {
+  const { url } = await startInFront(t)
+  const ask = async (questions: unknown, headers = basic('alice', password)) => {
+    const init = {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ questions }),
+    }
+    const answer = await fetch(`${url}/auth/explain`, init)
+    return { status: answer.status, body: (await answer.json()) as { explanations: Explanation[]; message: string } }
+  }
+  const { status, body } = await ask([
+    { operation: 'getApplicationUsingGET', application: 'web' },
+    { operation: 'POST /pipelines', application: 'other' },
+    { operation: 'getAccountUsingGET', account: 'prod' },
+  ])
+  assert.equal(status, 200)
+  assert.deepEqual(
+    body.explanations.map(({ operation, decision }) => [operation, decision]),
+    [
+      ['getApplicationUsingGET', 'allowed'],
+      ['savePipelineUsingPOST', 'denied'],
+      ['getAccountUsingGET', 'allowed'],
+    ],
+  )
+  assert.equal((await ask([{ operation: 'getApplicationUsingGET', username: 'bob' }])).status, 403)
+  assert.equal((await ask([{ operation: 'nonsense' }])).status, 404)
+  assert.equal((await ask([])).status, 400)
+  assert.equal((await ask(Array.from({ length: 51 }, () => ({ operation: 'getApplicationUsingGET' })))).status, 400)
+
+  const { events } = await askEvents(url, 'operation=explainAccessesUsingPOST', root)
+  assert.deepEqual(
+    events.map(({ kind, status: answered }) => [kind, answered]),
+    [['refusal', 403]],
+  )
+  const issued = await fetch(`${url}/auth/apiTokens`, {
+    method: 'POST',
+    headers: { ...basic('alice', password), 'content-type': 'application/json' },
+    body: '{"name":"console","readOnly":true}',
+  })
+  const { token } = (await issued.json()) as { token: string }
+  const withToken = { 'x-spinnaker-token': token, authorization: '' }
+  assert.equal((await ask([{ operation: 'getApplicationUsingGET', application: 'web' }], withToken)).status, 200)
 })
 
 test('each role is told with where it comes from', async (t) => {

@@ -86,6 +86,7 @@ export function createAccessOperations(operations: () => readonly Operation[]): 
       method: 'POST',
       path: '/auth/explain',
       demands: tellsWhoAsks,
+      changesNothing: true,
       summary: 'Explain access to several operations',
       description: `Up to ${maxQuestions} questions at once, answered in their order. Nothing of it is carried out.`,
       body: { schema: Questions, required: true },

@@ -70,8 +70,8 @@ export function isAlwaysReached({ demands: [first] }: Operation): boolean {
 
 /** Evaluating an expression changes nothing, whatever the method; a GET that is passed on as something else does. */
 export function isRead(operation: Operation): boolean {
-  const { method, path } = operation
-  if (path.endsWith('/evaluateExpression')) return true
+  const { method, changesNothing } = operation
+  if (changesNothing) return true
   return readMethods.includes(method) && readMethods.includes(routeOf(operation).forward?.method ?? 'GET')
 }
 

@@ -25,6 +25,7 @@ const shared = {
   core: true,
   path,
   summary: 'Evaluate an expression',
+  changesNothing: true,
   answer: Evaluation,
   errors: { 404: 'There is no execution with this id.' },
 } satisfies Partial<Operation>
@@ -89,6 +90,7 @@ const ofStages: Operation[] = [
     path: '/pipelines/{id}/evaluateVariables',
     demands: [...readsExecution, ...application('READ', 'execution', 'executionId')],
     summary: 'Evaluate variables',
+    changesNothing: true,
     description: 'The values that variables would have after given stages of an execution. Nothing is stored.',
     query: {
       executionId: text.optional().describe('Takes precedence over the id in the path.'),

@@ -20,8 +20,9 @@ function buildFindRoute(operations: readonly Operation[]): FindRoute {
     onMaxParamLength: () => {},
   })
   for (const operation of operations) {
+    const { method, id, cost = 1, changesNothing = false } = operation
     const url = routeOf(operation).path.route
-    router.on(operation.method, url, () => {}, { url, operation: operation.id, cost: operation.cost ?? 1 })
+    router.on(method, url, () => {}, { url, operation: id, cost, changesNothing })
   }
   return (method, url) => {
     const found = router.find(method as findMyWay.HTTPMethod, url) ?? (method === 'HEAD' ? router.find('GET', url) : null)
