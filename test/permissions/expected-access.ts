@@ -13,8 +13,6 @@ export const profiles = {
   writers: row('login refused refused refused allowed allowed allowed refused'),
   /** Administrators, with a token that may write where something is changed. */
   administrators: row('login refused refused refused refused allowed refused refused'),
-  /** READ; a token that may only read does not reach it, because it is a change by its method. */
-  evaluators: row('login refused allowed allowed allowed allowed allowed refused'),
   /** Nobody has to log in. */
   world: row('allowed allowed allowed allowed allowed allowed allowed allowed'),
   /** Nobody has to log in, but a token that may only read is refused. */
@@ -99,6 +97,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /auth/redirect': 'everybody',
   'POST /auth/roles/sync': 'administrators',
   'GET /auth/explain': 'everybody',
+  'POST /auth/explain': 'everybody',
   'GET /auth/rawUser': 'everybody',
   'GET /auth/logout': 'world',
   'POST /auth/logout': 'world',
@@ -172,7 +171,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /pipelineTemplates/{id}/dependents': 'readers',
   'GET /v2/pipelineTemplates': 'everybody',
   'GET /v2/pipelineTemplates/versions': 'everybody',
-  'POST /v2/pipelineTemplates/plan': 'evaluators',
+  'POST /v2/pipelineTemplates/plan': 'readers',
   'POST /v2/pipelineTemplates/create': 'writers',
   'POST /v2/pipelineTemplates/update/{id}': 'writers',
   'GET /v2/pipelineTemplates/{id}': 'readers',
@@ -181,7 +180,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /applications/{application}/executions/search': 'readers',
   'GET /executions/failedStages': 'readers',
   'GET /pipelines/{id}/{stageId}/evaluateExpression': 'readers',
-  'POST /pipelines/{id}/evaluateVariables': 'evaluators',
+  'POST /pipelines/{id}/evaluateVariables': 'readers',
   'POST /webhooks/{type}/{source}': 'senders',
   'POST /webhooks/cdevents/{source}': 'senders',
   'GET /webhooks/preconfigured': 'everybody',
@@ -315,8 +314,8 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'GET /managed/delivery-configs/{name}/artifacts': 'everybody',
   'POST /managed/delivery-configs': 'writers',
   'DELETE /managed/delivery-configs/{name}': 'changers',
-  'POST /managed/delivery-configs/validate': 'evaluators',
-  'POST /managed/delivery-configs/diff': 'evaluators',
+  'POST /managed/delivery-configs/validate': 'readers',
+  'POST /managed/delivery-configs/diff': 'readers',
   'GET /managed/delivery-configs/schema': 'world',
   'GET /cleanup/resources/{namespace}/{resourceId}': 'everybody',
   'GET /cleanup/resources/{namespace}/{resourceId}/optOut': 'changers',
@@ -341,6 +340,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'DELETE /auth/sessions': 'changers',
   'DELETE /auth/sessions/{id}': 'changers',
   'GET /audit/events': 'administrators',
+  'GET /audit/verification': 'administrators',
   'GET /plugins/deck/plugin-manifest.json': 'world',
   'GET /plugins/deck/{pluginId}/{pluginVersion}/{asset}': 'world',
   'GET /banners': 'everybody',

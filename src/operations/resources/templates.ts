@@ -149,6 +149,7 @@ const secondVersion: Operation[] = [
     method: 'POST',
     path: '/v2/pipelineTemplates/plan',
     demands: application('READ', 'body'),
+    changesNothing: true,
     summary: 'Plan a templated pipeline',
     description: 'The pipeline that a templated definition becomes, without starting it.',
     body: { schema: AnyObject, required: true },
