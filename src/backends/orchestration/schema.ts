@@ -43,4 +43,17 @@ export const orchestrationMigrations: readonly string[] = [
   `
   CREATE INDEX orchestration_executions_by_build_time ON orchestration_executions (build_time, id) WHERE type = 'PIPELINE';
   `,
+  `
+  -- Users of the submission and of the trigger; neither changes. The second is NULL where it is the first.
+  ALTER TABLE orchestration_executions ADD COLUMN user TEXT;
+  ALTER TABLE orchestration_executions ADD COLUMN trigger_user TEXT;
+  UPDATE orchestration_executions SET user = json_extract(body, '$.authentication.user') WHERE json_valid(body);
+  UPDATE orchestration_executions SET trigger_user = nullif(json_extract(trigger, '$.user'), user) WHERE json_valid(trigger);
+  CREATE INDEX orchestration_executions_by_user ON orchestration_executions (user, build_time, id)
+    WHERE type = 'PIPELINE' AND user IS NOT NULL;
+  CREATE INDEX orchestration_executions_by_application_time ON orchestration_executions (application, build_time, id)
+    WHERE type = 'PIPELINE';
+  CREATE INDEX orchestration_executions_by_trigger_user ON orchestration_executions (trigger_user, build_time, id)
+    WHERE type = 'PIPELINE' AND trigger_user IS NOT NULL;
+  `,
 ]

@@ -70,6 +70,8 @@ interface TaskQuery {
 export interface SearchQuery {
   application: string | undefined
   name: string | undefined
+  /** Of the submission or of the trigger. */
+  user: string | undefined
   from: number
   to: number
   statuses: readonly Status[] | undefined
@@ -87,8 +89,8 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
   const insert = db.prepare(`
     INSERT INTO orchestration_executions
       (id, type, application, config_id, status, complete, correlation_id, build_time, start_time, parked_at, next_due, body, trigger,
-       lineage_root, lineage_depth)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+       lineage_root, lineage_depth, user, trigger_user)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const place = db.prepare(
     'SELECT coalesce(lineage_root, id) AS root, lineage_depth AS depth FROM orchestration_executions WHERE id = ?',
   )
@@ -154,6 +156,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     insert(execution, nextDue) {
       const body = formatBody(execution)
       const { root, depth } = lineageOf(execution)
+      const { user } = execution.authentication
       const trigger = parts.split({ trigger: execution.trigger })
       texts.set(execution, body)
       insert.run(
@@ -172,6 +175,8 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
         formatStored(trigger.rest['trigger']),
         root ?? null,
         depth,
+        user ?? null,
+        execution.trigger.user === user ? null : execution.trigger.user,
       )
       parts.keep(execution.id, trigger.parts)
     },
@@ -234,16 +239,23 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
       if (query.name !== undefined) values.push(query.name)
       values.push(...(query.statuses ?? []))
       if (after !== undefined) values.push(after.buildTime, after.id)
-      const [order, beyond] = query.oldestFirst ? ['ASC', '>'] : ['DESC', '<']
-      const rows = db
-        .prepare(
-          `SELECT id, build_time, trigger FROM orchestration_executions
-           WHERE type = 'PIPELINE' AND build_time BETWEEN ? AND ?${query.application === undefined ? '' : ' AND application = ?'}
-             ${query.name === undefined ? '' : " AND json_extract(body, '$.name') = ?"}${statusCondition(query.statuses)}
-             ${after === undefined ? '' : ` AND (build_time, id) ${beyond} (?, ?)`}
-           ORDER BY build_time ${order}, id ${order} LIMIT ?`,
-        )
-        .all(...values, limit)
+      const [direction, beyond] = query.oldestFirst ? ['ASC', '>'] : ['DESC', '<']
+      const order = `ORDER BY build_time ${direction}, id ${direction} LIMIT ?`
+      // With the sign, the application's index cannot win over the user's.
+      const application = query.user === undefined ? 'application' : '+application'
+      const page = (source: string) => `
+        SELECT id, build_time, trigger FROM orchestration_executions ${source}
+          type = 'PIPELINE' AND build_time BETWEEN ? AND ? ${query.application === undefined ? '' : `AND ${application} = ?`}
+          ${query.name === undefined ? '' : "AND json_extract(body, '$.name') = ?"}${statusCondition(query.statuses)}
+          ${after === undefined ? '' : `AND (build_time, id) ${beyond} (?, ?)`} ${order}`
+      const rows =
+        query.user === undefined
+          ? db.prepare(page('WHERE')).all(...values, limit)
+          : db
+              .prepare(
+                `SELECT * FROM (${page('WHERE user = ? AND')}) UNION ALL SELECT * FROM (${page('WHERE trigger_user = ? AND')}) ${order}`,
+              )
+              .all(query.user, ...values, limit, query.user, ...values, limit, limit)
       return rows.map((row) => ({
         id: row['id'] as string,
         buildTime: Number(row['build_time']),

@@ -1,7 +1,9 @@
 /** Executions, the runs of pipelines: lists, searches, and changes while they run. */
 
 import { z } from 'zod'
-import { pathTo } from '../../http/encode-path.ts'
+import { pathTo, type QueryValue } from '../../http/encode-path.ts'
+import { formatJson, parseJson } from '../../json/json.ts'
+import { fieldAt, isObject, type JsonObject } from '../../json/values.ts'
 import { checkDone, readJson } from '../../upstreams/upstreams.ts'
 import { findByName, listDefinitions } from '../access/find-definition.ts'
 import { learnApplication } from '../access/learn-application.ts'
@@ -38,6 +40,7 @@ const searchQuery = {
   trigger: text.optional().describe('Base64 of a JSON object that the trigger must contain.'),
   triggerTimeStartBoundary: moment.optional().describe('Submitted at or after this moment, milliseconds since the epoch.'),
   triggerTimeEndBoundary: moment.optional().describe('Submitted at or before this moment, milliseconds since the epoch.'),
+  user: nonEmpty.optional().describe('Started by this user: `authentication.user` or `trigger.user` is this name.'),
   statuses: text.optional().describe('Comma-separated; all unless given.'),
   startIndex: integer.default(0),
   size: integer.default(10),
@@ -218,9 +221,11 @@ export const executionOperations: Operation[] = [
     demands: [...readsApplication, ...filteredByApplication],
     summary: 'Search executions',
     description:
-      'Executions of an application by trigger, time and status, newest first. `*` searches all that the caller may read.',
+      'Executions of an application by trigger, user, time and status, newest first. `*` searches all that the caller may read. ' +
+      'An external Orca knows no search by user: Fairlead asks it for executions whose `trigger.user` matches, and leaves out of the ' +
+      'page what is not of this user.',
     query: searchQuery,
-    forward: { service: 'orca', path: '/applications/{application}/pipelines/search' },
+    handle: search,
     cost: 5,
     answer: z.array(Execution),
   },
@@ -253,6 +258,34 @@ async function listOfApplication(request: OperationRequest, platform: Platform):
 async function listByIds({ query }: OperationRequest): Promise<StreamedAnswer | []> {
   const hasIds = [query['pipelineConfigIds'], query['executionIds']].some((ids) => String(ids ?? '').trim() !== '')
   return hasIds ? new StreamedAnswer('orca', { path: '/pipelines', query }) : []
+}
+
+async function search(request: OperationRequest, { upstreams }: Platform): Promise<unknown> {
+  const { user, trigger, ...query } = request.query
+  const path = pathTo`/applications/${request.path['application'] as string}/pipelines/search`
+  if (user === undefined || upstreams.isEmbedded('orca')) return new StreamedAnswer('orca', { path, query: request.query })
+  const found = await request.json('orca', { path, query: { ...query, trigger: withUser(trigger, String(user)) } })
+  return Array.isArray(found) ? found.filter((execution) => isOf(execution, user)) : found
+}
+
+/** Texts of a trigger pattern are regular expressions. A pattern that cannot be read is for the service to reject. */
+function withUser(pattern: QueryValue, user: string): string {
+  const literal = { user: RegExp.escape(user) }
+  if (pattern === undefined || pattern === '') return encodePattern(literal)
+  try {
+    const given: unknown = parseJson(Buffer.from(String(pattern), 'base64').toString())
+    return isObject(given) ? encodePattern({ ...literal, ...given }) : String(pattern)
+  } catch {
+    return String(pattern)
+  }
+}
+
+function encodePattern(pattern: JsonObject): string {
+  return Buffer.from(formatJson(pattern)).toString('base64')
+}
+
+function isOf(execution: unknown, user: unknown): boolean {
+  return fieldAt(execution, 'authentication', 'user') === user || fieldAt(execution, 'trigger', 'user') === user
 }
 
 /** The orchestrator decides by the application in the header, so that is looked up first. */

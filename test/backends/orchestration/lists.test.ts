@@ -192,6 +192,31 @@ test('orchestration-scenario 119: executions are found by their triggers', async
   assert.equal((await library.list('/applications/*/pipelines/search')).length, 3)
 })
 
+test('a search by user finds submitters and users of triggers', async (t) => {
+  const library = await startLibrary(t)
+  const start = async (user: string, triggerUser: string, application = 'app') => {
+    library.clock.pass(1)
+    return library.run({ id: 'C', application, trigger: { type: 'manual', user: triggerUser }, stages: [W('1', 600)] }, user)
+  }
+  const search = async (query: string, application = 'app') =>
+    idsOf(await library.list(`/applications/${application}/pipelines/search?${query}`))
+  const own: string[] = []
+  for (let count = 0; count < 5; count++) {
+    own.push(await start('ann', 'ann'), await start('ann', 'cron'), await start('echo', 'ann'))
+    await start('ben', 'ben')
+  }
+  const elsewhere = await start('ann', 'ann', 'other')
+  const newestFirst = own.toReversed()
+
+  assert.deepEqual(await search('user=ann&size=50'), newestFirst)
+  assert.deepEqual(await search('user=ann&size=4&startIndex=7'), newestFirst.slice(7, 11))
+  assert.deepEqual(await search('user=ann&size=50&reverse=true'), own)
+  assert.deepEqual(await search('user=ann&size=2', '*'), [elsewhere, newestFirst[0]])
+  assert.equal((await search('user=ben&size=50')).length, 5)
+  assert.deepEqual(await search('user=Ann'), [])
+  assert.equal((await search('user=&size=50')).length, 20)
+})
+
 test('a search covers many runs; lists skip unreadable ones', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'fairlead-lists-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))

@@ -94,6 +94,21 @@ export const executionRows: Row[] = [
     call: 'orca GET /applications/web/pipelines/search?triggerTypes=manual&triggerTimeStartBoundary=1700000000000&startIndex=0&size=10&reverse=false&expand=false',
     gives: list,
   },
+  ...[undefined, { type: 'cron' }].map((pattern) => ({
+    id: 'searchForPipelineExecutionsByTriggerUsingGET',
+    ask: `GET /applications/web/executions/search?user=a.b${pattern === undefined ? '' : `&trigger=${base64Query(pattern)}`}`,
+    call: `orca GET /applications/web/pipelines/search?startIndex=0&size=10&reverse=false&expand=false&trigger=${base64Query({ user: RegExp.escape('a.b'), ...pattern })}`,
+    gives: [
+      { id: '1', authentication: { user: 'a.b' }, trigger: { user: 'cron' } },
+      { id: '2', authentication: { user: 'A.B' }, trigger: { user: 'a.b' } },
+      { id: '3', authentication: { user: 'A.B' }, trigger: { user: 'A.B' } },
+      { id: '4' },
+    ],
+    answer: [
+      { id: '1', authentication: { user: 'a.b' }, trigger: { user: 'cron' } },
+      { id: '2', authentication: { user: 'A.B' }, trigger: { user: 'a.b' } },
+    ],
+  })),
   {
     id: 'getFailedStagesForPipelineExecutionUsingGET',
     ask: 'GET /executions/failedStages?executionId=e1',
@@ -694,3 +709,7 @@ export const administrationRows: Row[] = [
     gives: list,
   },
 ]
+
+function base64Query(value: unknown): string {
+  return encodeURIComponent(Buffer.from(JSON.stringify(value)).toString('base64'))
+}

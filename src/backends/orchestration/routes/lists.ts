@@ -5,7 +5,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { isObject, type JsonObject, objectsOf } from '../../../json/values.ts'
+import { isObject, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
 import type { Engine } from '../engine.ts'
@@ -38,6 +38,7 @@ interface SearchQuery {
   pipelineName?: string
   eventId?: string
   trigger?: string
+  user?: string
   triggerTimeStartBoundary?: string
   triggerTimeEndBoundary?: string
   statuses?: string
@@ -175,7 +176,8 @@ async function search(engine: Engine, application: string, query: SearchQuery): 
   const found: string[] = []
   const wanted = {
     application: application === '*' ? undefined : application,
-    name: query.pipelineName === '' ? undefined : query.pipelineName,
+    name: textOf(query.pipelineName),
+    user: textOf(query.user),
     ...{ from, to, statuses, oldestFirst },
   }
   const isFound = (trigger: Trigger): boolean =>
