@@ -1,4 +1,4 @@
-/** `npm run bench`: start, memory, small and large answers, compared with direct access and nginx; the cost of rules, of counting in Redis, of the audit log. */
+/** `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare pass-through; the cost of rules, of counting in Redis, of the audit log. */
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type LoadResult, load } from './load.ts'
@@ -9,6 +9,7 @@ import {
   startAgentBalancer,
   startGateway,
   startNginx,
+  startPassThrough,
   startRedis,
   startService,
   type Target,
@@ -20,6 +21,7 @@ type Part = (options: BenchOptions, scratch: Scratch) => Promise<void>
 
 const parts: Record<string, Part> = {
   start: measureStart,
+  path: measurePath,
   small: measureSmall,
   large: measureLarge,
   rules: measureRules,
@@ -30,6 +32,8 @@ const parts: Record<string, Part> = {
 /** Before that, most of the processor time goes into compiling what runs often. */
 const warmUpSeconds = 4
 const smallPath = '/networks/small'
+/** About one application, on which the user needs a permission. */
+const applicationPath = '/applications/app-500/serverGroupManagers'
 const idleSeconds = 10
 const limits = { RATELIMIT_ENABLED: 'true', RATELIMIT_LEARNING: 'false', RATELIMIT_CAPACITY: '1000000000' }
 
@@ -83,6 +87,34 @@ async function measureStart({ dist, starts }: BenchOptions, scratch: Scratch): P
   print('Start and idle memory', rows)
 }
 
+/**
+ * What a forwarded read costs with everything on that a gateway is for, beside a pass-through that does nothing else: as many
+ * as 50 connections can get, then half of Fairlead's part of that.
+ */
+async function measurePath(options: BenchOptions, scratch: Scratch): Promise<void> {
+  const targets: Target[] = []
+  try {
+    const service = await startPeers(targets, scratch)
+    targets.push(await startPassThrough(scratch.dir('bare'), service))
+    const { dist } = options
+    const env = {
+      SERVICES_FIAT_ENABLED: 'true',
+      SERVICES_FIAT_BASEURL: `http://127.0.0.1:${service.port}`,
+      PERMISSIONS_ENFORCE: 'gateway',
+    }
+    targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist, service, env })))
+    const asked = { path: applicationPath, connections: 50 }
+    const full = await measure(targets.slice(1), options, asked)
+    print('Request path: session, permission, metrics and log; 2 KB answers, 50 connections', toRows(full, 'bare'))
+    const saturated = full.at(-1)?.best.requestsPerSecond ?? Number.NaN
+    const rate = options.rate ?? Math.round(saturated / 200) * 100
+    const steady = await measure(targets.slice(1), options, { ...asked, rate })
+    print(`The same at ${rate} requests a second`, toRows(steady, 'bare'))
+  } finally {
+    for (const target of targets.reverse()) await target.process.stop()
+  }
+}
+
 /** Small answers: as many as 50 connections can get, and the wait at a fixed rate. */
 async function measureSmall(options: BenchOptions, scratch: Scratch): Promise<void> {
   await withTargets(options, scratch, async (targets) => {
@@ -110,7 +142,7 @@ async function measureRules(options: BenchOptions, scratch: Scratch): Promise<vo
   try {
     await compare(options, scratch, {
       title: '2 KB answers about one application, 50 connections',
-      asked: { path: '/applications/app-500/serverGroupManagers', connections: 50 },
+      asked: { path: applicationPath, connections: 50 },
       gateways: {
         'no rules': {},
         // Users are looked up, and each call to a service names the accounts that they may use.
@@ -229,8 +261,8 @@ interface Asked {
 interface Measured {
   target: Target
   best: LoadResult
-  /** Microseconds of processor time of the target's own process for one answer: the least of all rounds. */
-  cpuUs: number
+  /** Microseconds of processor time of the target's own process for one answer, in each round. */
+  cpuUs: number[]
   before: number
   peak: number
 }
@@ -256,7 +288,7 @@ async function measure(targets: Target[], { rounds, secondsEach }: BenchOptions,
       measured.set(target, {
         target,
         best: isBetter ? result : known.best,
-        cpuUs: Math.min(cpuUs, known?.cpuUs ?? Number.POSITIVE_INFINITY),
+        cpuUs: [...(known?.cpuUs ?? []), cpuUs],
         before: known?.before ?? before,
         peak,
       })
@@ -265,11 +297,13 @@ async function measure(targets: Target[], { rounds, secondsEach }: BenchOptions,
   return [...measured.values()]
 }
 
-/** A row for each target; ratios are to nginx, or to direct access where there is no nginx. */
-function toRows(measured: Measured[]): Row[] {
-  const base = measured.find(({ target }) => target.name === 'nginx') ?? measured[0]
+/** A row for each target; ratios are to the target of that name, or to the first where there is none. */
+function toRows(measured: Measured[], baseName = 'nginx'): Row[] {
+  const base = measured.find(({ target }) => target.name === baseName) ?? measured[0]
   return measured.map(({ target, best, cpuUs, before, peak }) => {
     const isDirect = target.name === 'direct'
+    // Both of a round ran within seconds of each other.
+    const ratios = cpuUs.map((one, round) => one / (base?.cpuUs[round] ?? Number.NaN))
     return {
       target: target.name,
       'answers/s': round(best.requestsPerSecond),
@@ -278,11 +312,15 @@ function toRows(measured: Measured[]): Row[] {
       'p50 ms': best.p50.toFixed(2),
       'p99 ms': best.p99.toFixed(2),
       // The service itself is busy behind every target; its own time says nothing about direct access.
-      'CPU µs/answer': isDirect ? '' : round(cpuUs),
-      'CPU ratio': isDirect ? '' : (cpuUs / (base?.cpuUs ?? Number.NaN)).toFixed(2),
+      'CPU µs/answer': isDirect ? '' : round(median(cpuUs)),
+      'CPU ratio': isDirect ? '' : median(ratios).toFixed(2),
       'memory MiB': isDirect ? '' : `${round(before)} → ${round(peak)}`,
     }
   })
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 function print(title: string, rows: Row[]): void {

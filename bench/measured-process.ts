@@ -1,11 +1,8 @@
 /** A process under measurement: started, asked for its processor time and memory (Linux, `/proc`), stopped. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-
-/** Clock ticks of `/proc/PID/stat`, which are 10 ms on every Linux in use. */
-const tickUs = 10_000
 
 export interface ProcessOptions {
   command: string
@@ -52,12 +49,10 @@ export class MeasuredProcess {
     throw new Error(`${url} does not answer:\n${readFileSync(this.#outputFile, 'utf8').slice(-4000)}`)
   }
 
-  /** Processor time used so far, in microseconds, user and system. */
+  /** Processor time used so far, in microseconds, user and system, of all threads that live. */
   cpuUs(): number {
-    const fields = readFileSync(`/proc/${this.pid}/stat`, 'utf8')
-      .replace(/^.*\) /, '')
-      .split(' ')
-    return (Number(fields[11]) + Number(fields[12])) * tickUs
+    const tasks = `/proc/${this.pid}/task`
+    return readdirSync(tasks).reduce((sum, task) => sum + Number(readSchedule(`${tasks}/${task}`)) / 1000, 0)
   }
 
   /** Resident memory in MiB: now, and at most since the last call of `forgetPeak`. */
@@ -78,5 +73,14 @@ export class MeasuredProcess {
     const kill = setTimeout(() => this.#child.kill('SIGKILL'), 8000)
     await ended
     clearTimeout(kill)
+  }
+}
+
+/** Nanoseconds on a processor; a thread may end while the list of them is read. */
+function readSchedule(task: string): string {
+  try {
+    return readFileSync(`${task}/schedstat`, 'utf8').split(' ')[0] ?? ''
+  } catch {
+    return '0'
   }
 }

@@ -8,13 +8,16 @@ export interface BenchOptions {
   /** Length of one measurement of one target. */
   secondsEach: number
   starts: number
+  /** Requests a second in the second half of `path`; half of what Fairlead can answer unless given. */
+  rate: number | undefined
   /** Names of the parts to run; empty for all. */
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [small] [large] [rules] [counting] [audit] [deployments]
+const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [deployments]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
+  --rate N   requests a second for the second half of "path" (default: half of what Fairlead can answer)
   --short    fewer and shorter measurements, for a first look
   --help     this text
 
@@ -26,7 +29,12 @@ export function parseOptions(args: string[]): BenchOptions | undefined {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { dist: { type: 'boolean' }, short: { type: 'boolean' }, help: { type: 'boolean' } },
+    options: {
+      dist: { type: 'boolean' },
+      rate: { type: 'string' },
+      short: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
   })
   if (values.help === true) {
     process.stdout.write(help)
@@ -38,6 +46,7 @@ export function parseOptions(args: string[]): BenchOptions | undefined {
     rounds: short ? 2 : 5,
     secondsEach: short ? 1 : 3,
     starts: short ? 3 : 9,
+    rate: values.rate === undefined ? undefined : Number(values.rate),
     only: positionals,
   }
 }

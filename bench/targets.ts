@@ -70,6 +70,16 @@ http {
   return { name: 'nginx', port, process: nginx, headers: {} }
 }
 
+/** What Node, Fastify and undici cost by themselves. */
+export async function startPassThrough(dir: string, service: Target): Promise<Target> {
+  const port = await freePort()
+  const file = resolve(import.meta.dirname, 'pass-through.ts')
+  const args = [file, String(port), `http://127.0.0.1:${service.port}`]
+  const bare = new MeasuredProcess({ command: process.execPath, args, dir })
+  await bare.answers(`http://127.0.0.1:${port}/health`)
+  return { name: 'bare', port, process: bare, headers: {} }
+}
+
 /** The agent alone, with one load balancer and the service as its only instance. */
 export async function startAgentBalancer(dir: string, dist: boolean, service: Target): Promise<Target> {
   const port = await freePort()

@@ -1,5 +1,6 @@
 /** Prometheus metrics: of requests, services, logins, sessions, Redis, the embedded engine and the process. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type BoundHistogram, CounterFamily, HistogramFamily, type PrintedMetric } from './bound-metrics.ts'
 import { methodLabel } from './methods.ts'
 
 /** A metric as the reference describes it. */
@@ -65,6 +66,7 @@ export function createMetrics(version: string): Metrics {
   collectDefaultMetrics({ register: registry })
   for (const name of misnamedGauges) registry.removeSingleMetric(name)
   const descriptions: MetricDescription[] = []
+  const printed: PrintedMetric[] = []
   const registers = [registry]
   const counter = <Label extends string = never>(name: string, help: string, ...labelNames: Label[]) => {
     descriptions.push({ name, type: 'counter', labels: labelNames, help })
@@ -79,30 +81,47 @@ export function createMetrics(version: string): Metrics {
     return new Histogram({ name, help, labelNames, buckets, registers })
   }
 
+  const boundCounter = (name: string, help: string, ...labels: string[]) => {
+    descriptions.push({ name, type: 'counter', labels, help })
+    const family = new CounterFamily(name, help)
+    printed.push(family)
+    return family
+  }
+  const boundHistogram = (name: string, help: string, bounds: number[], ...labels: string[]) => {
+    descriptions.push({ name, type: 'histogram', labels, help })
+    const family = new HistogramFamily(name, help, bounds)
+    printed.push(family)
+    return family
+  }
+
   gauge('fairlead_build_info', 'Always 1; the label has the version.', 'version').set({ version }, 1)
-  const requests = counter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
-  const durations = histogram(
+  const requests = boundCounter('fairlead_requests_total', 'Requests answered.', 'operation', 'method', 'status')
+  const durations = boundHistogram(
     'fairlead_request_duration_seconds',
     'From the request line to the last byte of the response.',
     secondsBuckets,
     'operation',
   )
   const inFlight = gauge('fairlead_requests_in_flight', 'Requests received and not yet answered.')
-  const bytes = counter('fairlead_response_bytes_total', 'Bytes of responses, before compression where streamed.', 'operation')
-  const calls = counter(
+  const bytes = boundCounter(
+    'fairlead_response_bytes_total',
+    'Bytes of responses, before compression where streamed.',
+    'operation',
+  )
+  const calls = boundCounter(
     'fairlead_upstream_requests_total',
     'Calls to services; status is "none" without a response.',
     'service',
     'method',
     'status',
   )
-  const callDurations = histogram(
+  const callDurations = boundHistogram(
     'fairlead_upstream_duration_seconds',
     'Duration of calls to services.',
     secondsBuckets,
     'service',
   )
-  const callBytes = counter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
+  const callBytes = boundCounter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
   const limited = counter(
     'fairlead_rate_limited_total',
     'Requests beyond the rate limit of a user, app, address or token; enforced is true if they were rejected.',
@@ -140,7 +159,10 @@ export function createMetrics(version: string): Metrics {
   )
   const redisReconnects = counter('fairlead_redis_reconnects_total', 'Connections to Redis opened after one was lost.')
 
-  const samplers: (() => void | Promise<void>)[] = []
+  let requestsInFlight = 0
+  const samplers: (() => void | Promise<void>)[] = [() => inFlight.set(requestsInFlight)]
+  const answered = new Tallies('operation', { total: requests, durations, bytes })
+  const called = new Tallies('service', { total: calls, durations: callDurations, bytes: callBytes })
 
   function watchEmbedded(embedded: NonNullable<MetricSources['embedded']>): void {
     const up = gauge('fairlead_embedded_up', 'Whether the worker of the embedded back ends listens: 1 or 0.')
@@ -168,7 +190,10 @@ export function createMetrics(version: string): Metrics {
 
   async function print(): Promise<{ contentType: string; text: string }> {
     await Promise.all(samplers.map((sample) => sample()))
-    return { contentType: registry.contentType, text: await registry.metrics() }
+    return {
+      contentType: registry.contentType,
+      text: (await registry.metrics()) + printed.map((metric) => metric.print()).join(''),
+    }
   }
   let printing: ReturnType<typeof print> | undefined
 
@@ -186,17 +211,15 @@ export function createMetrics(version: string): Metrics {
       redisDurations.observe(durationMs / 1000)
     },
     redisReconnected: () => redisReconnects.inc(),
-    requestStarted: () => inFlight.inc(),
+    requestStarted: () => {
+      requestsInFlight++
+    },
     requestAnswered: ({ operation, method, status, seconds, bytes: size }) => {
-      inFlight.dec()
-      requests.inc({ operation, method: methodLabel(method), status })
-      durations.observe({ operation }, seconds)
-      if (size > 0) bytes.inc({ operation }, size)
+      requestsInFlight--
+      answered.of(operation).count(method, status, seconds, size)
     },
     upstreamAnswered: ({ service, method, status, durationMs, bytes: size }) => {
-      calls.inc({ service, method, status: status ?? 'none' })
-      callDurations.observe({ service }, durationMs / 1000)
-      if (size > 0) callBytes.inc({ service }, size)
+      called.of(service).count(method, status ?? 'none', durationMs / 1000, size)
     },
     watch: ({ upstreamCalls, liveSessions, redis, embedded }) => {
       const pending = gauge('fairlead_upstream_requests_in_flight', 'Calls to services that wait or run.', 'service')
@@ -219,5 +242,63 @@ export function createMetrics(version: string): Metrics {
       })
       return printing
     },
+  }
+}
+
+interface TallyFamilies {
+  readonly total: CounterFamily
+  readonly durations: HistogramFamily
+  readonly bytes: CounterFamily
+}
+
+/** What is counted about answers, by operation or by service. */
+class Tallies {
+  readonly #label: string
+  readonly #families: TallyFamilies
+  readonly #known = new Map<string, Tally>()
+
+  constructor(label: string, families: TallyFamilies) {
+    this.#label = label
+    this.#families = families
+  }
+
+  /** @param name One of few: an operation that exists, or a service. */
+  of(name: string): Tally {
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const tally = new Tally({ [this.#label]: name }, this.#families)
+    this.#known.set(name, tally)
+    return tally
+  }
+}
+
+class Tally {
+  readonly #labels: Readonly<Record<string, string>>
+  readonly #families: TallyFamilies
+  readonly #duration: BoundHistogram
+  readonly #totals = new Map<string, Map<number | 'none', { value: number }>>()
+  /** From the first answer with a body on. */
+  #bytes: { value: number } | undefined
+
+  constructor(labels: Readonly<Record<string, string>>, families: TallyFamilies) {
+    this.#labels = labels
+    this.#families = families
+    this.#duration = families.durations.bind(labels)
+  }
+
+  count(method: string, status: number | 'none', seconds: number, bytes: number): void {
+    const total = this.#totals.get(method)?.get(status) ?? this.#totalOf(methodLabel(method), status)
+    total.value++
+    this.#duration.observe(seconds)
+    if (bytes === 0) return
+    this.#bytes ??= this.#families.bytes.bind(this.#labels)
+    this.#bytes.value += bytes
+  }
+
+  #totalOf(method: string, status: number | 'none'): { value: number } {
+    const byStatus = this.#totals.getOrInsertComputed(method, () => new Map())
+    return byStatus.getOrInsertComputed(status, () =>
+      this.#families.total.bind({ ...this.#labels, method, status: String(status) }),
+    )
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { get } from 'node:http'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -155,4 +156,19 @@ test('successful probes and scrapes are logged at level debug', async (t) => {
 
   assert.deepEqual(levelsOf('/readyz'), ['debug', 'info'])
   assert.deepEqual([levelsOf('/health'), levelsOf('/spectator/metrics'), levelsOf('/version')], [['debug'], ['debug'], ['info']])
+})
+
+test('a crash loses no line of the log', async () => {
+  const file = JSON.stringify(new URL('../../src/telemetry/log.ts', import.meta.url).href)
+  const program = `import { createLog } from ${file}; createLog('info').info('the last words'); throw new Error('crash')`
+  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
+  assert.equal(status, 1)
+  assert.equal((JSON.parse(stdout) as Line)['msg'], 'the last words')
+})
+
+test('what a client sends is escaped in its line', async (t) => {
+  const { url, requests } = await startLogged(t, {})
+  await (await fetch(`${url}/version`, { headers: { 'x-spinnaker-request-id': 'a"b\\' } })).text()
+  await waitUntil(() => requests().length === 1, 'the line')
+  assert.equal(requests()[0]?.['requestId'], 'a"b\\')
 })
