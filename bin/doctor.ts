@@ -1,6 +1,6 @@
 /** `fairlead doctor`: examines the installation and prints the addresses for the identity provider. */
 import { ConfigError, type LoadedConfig } from '../src/config/config.ts'
-import { examine } from '../src/doctor/doctor.ts'
+import { examine, usualProxyAddress } from '../src/doctor/doctor.ts'
 import { type Finding, findingsOn } from '../src/doctor/finding.ts'
 import { formatExamination } from '../src/doctor/format-examination.ts'
 import { findMistake } from '../src/doctor/public-address.ts'
@@ -10,7 +10,7 @@ import { configOption, readConfig } from './read-config.ts'
 export const usage = `Usage: fairlead doctor [options]
 
   --public-url URL   address of the gateway as browsers see it (default: http.publicUrl, or what redirect addresses say)
-  --proxy ADDRESS    address from which the proxy in front connects (default: 10.0.0.1)
+  --proxy ADDRESS    address from which the proxy in front connects (default: ${usualProxyAddress})
   --json             for programs
   --config FILE      another configuration file; may be repeated, later wins
 
@@ -19,7 +19,7 @@ Starts nothing; a gateway may run meanwhile. Ends with 1 when there is a problem
 
 const options = {
   'public-url': { type: 'string' },
-  proxy: { type: 'string', default: '10.0.0.1' },
+  proxy: { type: 'string', default: usualProxyAddress },
   json: { type: 'boolean', default: false },
   ...configOption,
 } as const

@@ -29,7 +29,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
     const reread = async () => (await readConfig(args)).config
     const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
-    const gateway = await createGateway({ config, log, command: logged, version: packageVersion(), reread })
+    const gateway = await createGateway({ config, notices, log, command: logged, version: packageVersion(), reread })
     recordServer(config.backends.dataDir)
     stopOnSignal(gateway, config.http.drainMs, log)
     await gateway.listen()

@@ -74,6 +74,8 @@ export interface GatewayOptions {
   log: Logger
   /** What to type for `fairlead <words>`, for messages; that itself unless given. */
   command?: (words: string) => string
+  /** What the configuration has said at the start; the doctor repeats it. */
+  notices?: readonly string[]
   /** Version of the package. */
   version: string
   /** Reads the configuration again, for the few settings that count while the gateway runs. */
@@ -268,12 +270,28 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     version,
     health: keep(health),
     metrics,
+    examine: createExaminer(parts),
     audit,
     audited: keep(audited),
     operationIds: new Set(allOperations.map(({ id }) => id)),
     apiDocument: new ApiDocument(subjects, version),
   }
   return { platform, methodsOf: createMethodIndex([...operationRoutes(), ...login.routes]) }
+}
+
+/** The doctor is loaded when an administrator asks for it; examinations at the same time are one. */
+function createExaminer({ config, notices = [], now }: Context): Platform['examine'] {
+  let running: ReturnType<Platform['examine']> | undefined
+  const examine = async () => {
+    const doctor = await import('./doctor/doctor.ts')
+    return doctor.examine({ config, notices, publicUrl: undefined, proxyAddress: doctor.usualProxyAddress, now })
+  }
+  return () => {
+    running ??= examine().finally(() => {
+      running = undefined
+    })
+    return running
+  }
 }
 
 function operationRoutes() {

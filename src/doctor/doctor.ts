@@ -45,6 +45,8 @@ export interface Examination {
   readonly findings: readonly Finding[]
 }
 
+/** Of a balancer, where nothing says from which address it connects. */
+export const usualProxyAddress = '10.0.0.1'
 const exampleUrl = 'https://gate.example.com'
 
 /** Starts nothing and changes nothing that lasts; a gateway may run on the same configuration meanwhile. */

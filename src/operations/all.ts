@@ -20,6 +20,7 @@ import { clusterOperations } from './resources/clusters.ts'
 import { cronOperations } from './resources/cron.ts'
 import { orderOperations } from './resources/definition-order.ts'
 import { deliveryConfigOperations } from './resources/delivery-configs.ts'
+import { doctorOperations } from './resources/doctor.ts'
 import { ecsOperations } from './resources/ecs.ts'
 import { entityTagOperations } from './resources/entity-tags.ts'
 import { executionOperations } from './resources/executions.ts'
@@ -189,7 +190,7 @@ export const subjects: readonly Subject[] = [
     name: 'Gateway',
     description:
       'Fairlead itself: version, health, metrics, the API document, plugins, and what the web UI asks for at its start.',
-    operations: [...systemOperations, ...pluginOperations, ...bannerOperations, ...quietOperations],
+    operations: [...systemOperations, ...doctorOperations, ...pluginOperations, ...bannerOperations, ...quietOperations],
   },
 ]
 

@@ -11,6 +11,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { Upstreams } from '../upstreams/upstreams.ts'
 import type { AccountCache } from './account-cache.ts'
 import type { ApplicationCache } from './application-cache.ts'
+import type { Examination } from './examination.ts'
 import type { OperationSettings } from './settings.ts'
 
 export interface Platform {
@@ -27,6 +28,8 @@ export interface Platform {
   readonly version: string
   readonly health: Health
   readonly metrics: Metrics
+  /** What the doctor finds now. */
+  readonly examine: () => Promise<Examination>
   /** Undefined when nothing is recorded. */
   readonly audit: AuditLog | undefined
   readonly audited: AuditedAnswers | undefined

@@ -7,7 +7,9 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { examine } from '../../src/doctor/doctor.ts'
 import { formatExamination } from '../../src/doctor/format-examination.ts'
+import { openUsers } from '../../src/login/form/users.ts'
 import { currentSettings } from '../login/oauth2/support.ts'
+import { basic } from '../login/support.ts'
 import { createAuthority } from '../support/authority.ts'
 import { startCertifiedProvider } from '../support/certified-provider.ts'
 import { startDirectory } from '../support/directory.ts'
@@ -297,4 +299,22 @@ test('the report begins with addresses and ends with counts', async (t) => {
   assert.match(text, /^Register at the identity provider, for https:\/\/gate\.example\.com:\n {2}OAuth 2\.0 corp, redirect URI: /)
   assert.match(text, /\n\d+ problems?, \d+ warnings?, \d+ in order\n$/)
   assert.match(text, /problem {2}OAuth 2\.0 corp\n {9}tried: .*\n {9}found: .*\n {9}do: {4}/)
+})
+
+test('administrators have the running gateway examined', async (t) => {
+  const password = 'battery staple'
+  const services = { fiat: { enabled: true }, orca: { baseUrl: 'http://127.0.0.1:9' } }
+  const { url, dataDir } = await runGateway(t, { fairlead: { admin: { password } }, services }, { embedded: true })
+  const users = openUsers(dataDir)
+  await users.add('rita', password, [])
+  users.close()
+  const ask = (name: string) => fetch(`${url}/doctor`, { headers: basic(name, password) })
+
+  const answers = await Promise.all([ask('admin'), ask('admin')])
+  const [first, second] = await Promise.all(answers.map((answer) => answer.json() as ReturnType<typeof examine>))
+  assert.deepEqual(second, first)
+  assert.equal(first?.verdict, 'problem')
+  const [problem] = first?.findings.filter(({ verdict }) => verdict === 'problem') ?? []
+  assert.match(problem?.subject ?? '', /orca/)
+  assert.equal((await ask('rita')).status, 403)
 })

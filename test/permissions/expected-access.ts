@@ -341,6 +341,7 @@ export const expectedAccess: Readonly<Record<string, keyof typeof profiles>> = {
   'DELETE /auth/sessions/{id}': 'changers',
   'GET /audit/events': 'administrators',
   'GET /audit/verification': 'administrators',
+  'GET /doctor': 'administrators',
   'GET /plugins/deck/plugin-manifest.json': 'world',
   'GET /plugins/deck/{pluginId}/{pluginVersion}/{asset}': 'world',
   'GET /banners': 'everybody',

@@ -307,6 +307,7 @@ export const expectedReach: Readonly<Record<string, Reach>> = {
   'DELETE /auth/sessions/{id}': 'none',
   'GET /audit/events': 'its own',
   'GET /audit/verification': 'none',
+  'GET /doctor': 'none',
   'GET /plugins/deck/plugin-manifest.json': 'any',
   'GET /plugins/deck/{pluginId}/{pluginVersion}/{asset}': 'any',
   'GET /banners': 'any',
