@@ -5,14 +5,23 @@ export interface Bounds {
   readonly maxConnections: number
   /** Of a request's line and headers. */
   readonly maxHeaderBytes: number
-  /** Bodies with a length up to this are read before an instance is chosen, so the request can be sent again. */
+  /**
+   * Bodies of requests up to this can be sent again; where the length is known, they are read before an instance is chosen. Responses up
+   * to this are passed on when they are complete, if the request may be repeated.
+   */
   readonly maxReplayBytes: number
-  /** Of all such bodies together; further ones are streamed. */
+  /** Of all bodies of requests together; further ones are streamed, and not kept. */
   readonly maxReplayTotalBytes: number
   /** Requests that a client may send ahead on one connection. */
   readonly maxPipelined: number
-  /** Instances that one request is sent to, the first included. */
+  /** How often one request is sent, the first time included. Refused connections do not count. */
   readonly maxAttempts: number
+  /** Before a request goes to an instance again that has lost it, where there is no other; doubles each time. */
+  readonly firstRepeatMs: number
+  /** Since the last instance of a load balancer was lost: requests wait for the next one that is healthy, later ones end with 503. */
+  readonly outageMs: number
+  /** Requests of one load balancer that wait for an instance; further ones end with 503. */
+  readonly maxWaiting: number
   /** How often slow clients and instances are looked for; the times below are met to within this. */
   readonly sweepMs: number
   readonly handshakeMs: number
@@ -50,6 +59,9 @@ export const defaultBounds: Bounds = {
   maxReplayTotalBytes: 16 * 1024 * 1024,
   maxPipelined: 16,
   maxAttempts: 4,
+  firstRepeatMs: 50,
+  outageMs: 10_000,
+  maxWaiting: 2048,
   sweepMs: 5000,
   handshakeMs: 10_000,
   headersMs: 30_000,

@@ -34,6 +34,11 @@ export class HealthWatch {
     this.#schedule(0)
   }
 
+  /** Down by its health checks alone: something listens on the port, or did when it was last seen. */
+  get isDoubtful(): boolean {
+    return this.state === 'down' && !this.#refused
+  }
+
   /** Changed rules hold from the next probe on. */
   setCheck(check: HealthCheck): void {
     if (sameCheck(this.#check, check)) return

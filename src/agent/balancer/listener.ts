@@ -13,7 +13,9 @@ import {
   loadCertificate,
   watchCertificate,
 } from './certificate.ts'
-import { beginExchange, ClientResponse, type Entrance } from './exchange.ts'
+import { ClientResponse } from './client-response.ts'
+import type { Entrance } from './entrance.ts'
+import { beginExchange } from './exchange.ts'
 import type { LoadBalancer } from './load-balancer.ts'
 import { beginPassage } from './passage.ts'
 import type { ClientSide } from './request-head.ts'

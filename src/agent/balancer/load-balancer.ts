@@ -2,6 +2,16 @@
 import type { DesiredLoadBalancer, DesiredMember, HealthCheck, ObservedMember } from '../protocol.ts'
 import { Member, type MemberOptions } from './member.ts'
 
+/** A request or connection that has found no instance. */
+export interface Waiter {
+  /** There may be an instance now, or waiting has no use any more. */
+  onTurn(): void
+}
+
+/** So many waiters go on at a time, so that a program that has just started is not flooded. */
+const turnSize = 64
+const turnPauseMs = 10
+
 export class LoadBalancer {
   readonly id: string
   readonly #options: MemberOptions
@@ -13,6 +23,11 @@ export class LoadBalancer {
   readonly #leaving = new Set<Member>()
   /** Where the search for the least busy one starts, so that idle ones take turns. */
   #turn = 0
+  readonly #waiting = new Set<Waiter>()
+  /** Ends all waiting when the outage has lasted too long, or gives the next waiters their turn. */
+  #timer: NodeJS.Timeout | undefined
+  /** When the last instance was lost, in milliseconds of `performance.now()`; undefined while there is one. */
+  #outageSince: number | undefined = performance.now()
 
   constructor(desired: DesiredLoadBalancer, options: MemberOptions) {
     this.id = desired.id
@@ -56,7 +71,49 @@ export class LoadBalancer {
   }
 
   #findEligible(): void {
-    this.#eligible = this.#members.filter((member) => member.isEligible)
+    const inService = this.#members.filter((member) => member.inService)
+    const healthy = inService.filter(({ health }) => health.state === 'up')
+    // Where all fail their health checks, the checks may be what fails, and an attempt is better than none.
+    this.#eligible = healthy.length > 0 ? healthy : inService.filter(({ health }) => health.isDoubtful)
+    this.#outageSince = this.hasInstance ? undefined : (this.#outageSince ?? performance.now())
+    if (this.#waiting.size > 0 && (this.hasInstance || !this.#isExpected)) this.#giveTurns()
+  }
+
+  /** An instance that is in service may become healthy, and the outage is short so far. */
+  get #isExpected(): boolean {
+    return this.#restMs > 0 && this.#members.some(({ inService }) => inService)
+  }
+
+  get #restMs(): number {
+    return this.#outageSince === undefined ? 0 : this.#outageSince + this.#options.bounds.outageMs - performance.now()
+  }
+
+  /** A request that finds no instance now may wait for one. */
+  get mayWait(): boolean {
+    return !this.hasInstance && this.#isExpected && this.#waiting.size < this.#options.bounds.maxWaiting
+  }
+
+  /** Makes it wait for its turn, which comes once. */
+  wait(waiter: Waiter): void {
+    this.#waiting.add(waiter)
+    this.#timer ??= setTimeout(() => this.#giveTurns(), this.#restMs).unref()
+  }
+
+  stopWaiting(waiter: Waiter): void {
+    this.#waiting.delete(waiter)
+  }
+
+  #giveTurns(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const waiter of [...this.#waiting].slice(0, turnSize)) {
+      this.#waiting.delete(waiter)
+      waiter.onTurn()
+    }
+    if (this.#waiting.size === 0) return
+    clearTimeout(this.#timer)
+    const pauseMs = this.#isExpected ? this.#restMs : turnPauseMs
+    this.#timer = setTimeout(() => this.#giveTurns(), pauseMs).unref()
   }
 
   get hasInstance(): boolean {

@@ -37,10 +37,6 @@ export class Member {
     this.health = new HealthWatch(desired, check, options.bounds, () => options.onHealth(this))
   }
 
-  get isEligible(): boolean {
-    return this.inService && this.health.state === 'up'
-  }
-
   setService(inService: boolean): void {
     this.inService = inService
     this.drainsSince = inService ? undefined : (this.drainsSince ?? performance.now())

@@ -1,18 +1,20 @@
 /** Connections of plain TCP, each to one instance; retried elsewhere before the first byte. */
 import { connect, type Socket } from 'node:net'
-import { type Entrance, noteFailure } from './exchange.ts'
+import type { Entrance } from './entrance.ts'
+import { InstanceChoice, type InstanceSeeker } from './instance-choice.ts'
 import type { Member } from './member.ts'
 import type { Swept } from './sweep.ts'
 import { Tunnel } from './tunnel.ts'
 
 /** @param client A paused connection. It is reset where no instance takes it. */
 export function beginPassage(entrance: Entrance, client: Socket): void {
-  new Passage(entrance, client).start([])
+  new Passage(entrance, client).start()
 }
 
-class Passage implements Swept {
+class Passage implements InstanceSeeker, Swept {
   readonly #entrance: Entrance
   readonly #client: Socket
+  readonly #choice: InstanceChoice
   #member: Member | undefined
   #instance: Socket | undefined
   #sinceMs = 0
@@ -20,14 +22,21 @@ class Passage implements Swept {
   constructor(entrance: Entrance, client: Socket) {
     this.#entrance = entrance
     this.#client = client
+    this.#choice = new InstanceChoice(entrance, this)
     client.on('error', () => client.destroy())
     client.once('close', this.#abandon)
   }
 
-  start(tried: readonly Member[]): void {
-    const { balancer, bounds, sweep } = this.#entrance
-    const member = tried.length < bounds.maxAttempts ? balancer.pick(tried) : undefined
-    if (member === undefined) return void this.#client.resetAndDestroy()
+  start(): void {
+    this.#choice.seek()
+  }
+
+  onNoInstance(): void {
+    this.#client.resetAndDestroy()
+  }
+
+  onInstance(member: Member): void {
+    const { sweep } = this.#entrance
     member.inFlight++
     const instance = connect({ host: member.host, port: member.port, noDelay: true, allowHalfOpen: true })
     this.#member = member
@@ -38,8 +47,8 @@ class Passage implements Swept {
     instance.once('error', (error: NodeJS.ErrnoException) => {
       if (this.#instance !== instance) return
       this.#leave()
-      noteFailure(member, error, false)
-      this.start([...tried, member])
+      if (this.#choice.fail(member, { error, wasConnected: false })) this.#choice.seek()
+      else this.onNoInstance()
     })
   }
 
@@ -61,6 +70,7 @@ class Passage implements Swept {
 
   /** The client has gone away before the connection stood. */
   #abandon = (): void => {
+    this.#choice.abandon()
     this.#instance?.destroy()
     this.#leave()
   }

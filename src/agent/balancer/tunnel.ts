@@ -1,6 +1,6 @@
 /** Two connections joined, with back-pressure in both directions and half-close. */
 import type { Socket } from 'node:net'
-import type { Entrance } from './exchange.ts'
+import type { Entrance } from './entrance.ts'
 import type { Member } from './member.ts'
 import type { Swept } from './sweep.ts'
 

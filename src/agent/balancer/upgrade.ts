@@ -1,7 +1,9 @@
 /** Upgrades, such as to WebSocket: 101 opens a tunnel, other responses are passed on. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { ClientResponse, type Entrance, noteFailure, refuse } from './exchange.ts'
+import { ClientResponse, refuse } from './client-response.ts'
+import type { Entrance } from './entrance.ts'
+import { InstanceChoice, type InstanceSeeker } from './instance-choice.ts'
 import type { Member } from './member.ts'
 import type { ConnectionFailure, ConnectionUser, MemberConnection } from './member-connection.ts'
 import { type ClientSide, type RequestHead, toRequestHead } from './request-head.ts'
@@ -33,7 +35,7 @@ export function beginUpgrade(entrance: Entrance, client: ClientSide, { request, 
   if (rest.length > 0) socket.unshift(rest)
   const head = toRequestHead(request, client, true)
   if ('problem' in head) refuse(response, { status: head.status, text: head.problem, closes: true })
-  else new Upgrade(entrance, { request, socket, response, head }).start([])
+  else new Upgrade(entrance, { request, socket, response, head }).start()
 }
 
 interface UpgradeParts {
@@ -43,34 +45,39 @@ interface UpgradeParts {
   readonly head: RequestHead
 }
 
-class Upgrade implements ConnectionUser, Swept {
+class Upgrade implements ConnectionUser, InstanceSeeker, Swept {
   readonly #entrance: Entrance
   readonly #parts: UpgradeParts
   #member: Member | undefined
   #connection: MemberConnection | undefined
-  #tried: readonly Member[] = []
+  readonly #choice: InstanceChoice
   #movedMs = 0
 
   constructor(entrance: Entrance, parts: UpgradeParts) {
     this.#entrance = entrance
     this.#parts = parts
+    this.#choice = new InstanceChoice(entrance, this)
     parts.socket.once('close', this.#abandon)
   }
 
-  start(tried: readonly Member[]): void {
-    const { balancer, bounds, sweep } = this.#entrance
-    this.#tried = tried
-    const member = tried.length < bounds.maxAttempts ? balancer.pick(tried) : undefined
-    if (member === undefined) {
-      const { retryAfterSeconds } = balancer
-      return void refuse(this.#parts.response, { status: 503, text: balancer.explain(), retryAfterSeconds, closes: true })
-    }
+  start(): void {
+    this.#choice.seek()
+  }
+
+  onInstance(member: Member): void {
+    const { sweep } = this.#entrance
     const connection = member.take('tunnel')
     this.#member = member
     this.#connection = connection
     this.#movedMs = sweep.nowMs
     sweep.add(this)
     connection.begin(this, false)
+  }
+
+  onNoInstance(): void {
+    const { balancer } = this.#entrance
+    const { retryAfterSeconds } = balancer
+    refuse(this.#parts.response, { status: 503, text: balancer.explain(), retryAfterSeconds, closes: true })
   }
 
   onConnected(): void {
@@ -123,15 +130,17 @@ class Upgrade implements ConnectionUser, Swept {
     this.#parts.response.end()
   }
 
-  onFailure({ error, wasConnected }: ConnectionFailure): void {
+  onFailure(failure: ConnectionFailure): void {
     const member = this.#member
     const { response, socket } = this.#parts
     this.#leave()
     if (member === undefined) return
-    noteFailure(member, error, wasConnected)
+    const isWithinBounds = this.#choice.fail(member, failure)
     if (response.headersSent) socket.destroy()
-    else if (!wasConnected) this.start([...this.#tried, member])
-    else refuse(response, { status: 502, text: 'The instance closed the connection before it answered.', closes: true })
+    else if (failure.wasConnected)
+      refuse(response, { status: 502, text: 'The instance closed the connection before it answered.', closes: true })
+    else if (isWithinBounds) this.#choice.seek()
+    else this.onNoInstance()
   }
 
   #leave(): void {
@@ -142,6 +151,7 @@ class Upgrade implements ConnectionUser, Swept {
   }
 
   #abandon = (): void => {
+    this.#choice.abandon()
     this.#connection?.destroy()
     this.#leave()
   }

@@ -9,13 +9,15 @@ import { openRig, startInstance, startProcess, startRawInstance } from './suppor
 
 const tcpCheck = { kind: 'tcp', intervalMs: 60_000 } as const
 
+/** As long as the slowest machine needs to start a process. */
+const longOutage = { outageMs: 600_000 }
+
 for (const keepAlive of [true, false]) {
   test(`no idempotent request fails while instances are killed, ${keepAlive ? 'with' : 'without'} keep-alive`, async (t) => {
-    const stays = await startProcess(t, 'stays')
-    let dying = await startProcess(t, 'dying')
-    const members = [stays.member, dying.member]
-    const rig = await openRig(t, { members })
-    await rig.untilUp('dying', 'stays')
+    const names = ['one', 'other']
+    const processes = await Promise.all(names.map((name) => startProcess(t, name)))
+    const rig = await openRig(t, { members: processes.map(({ member }) => member) }, longOutage)
+    await rig.untilUp(...names)
     const agent = new Agent({ keepAlive })
     t.after(() => agent.destroy())
     const answered = new Map<string, number>()
@@ -28,15 +30,17 @@ for (const keepAlive of [true, false]) {
     }
     const load = Promise.all(Array.from({ length: 12 }, ask))
 
-    for (let count = 0; count < 3; count++) {
-      const before = answered.get('dying') ?? 0
-      await waitUntil(() => (answered.get('dying') ?? 0) > before + 20, 'the instance to answer under load')
-      await dying.kill()
-      const then = answered.get('stays') ?? 0
-      await waitUntil(() => (answered.get('stays') ?? 0) > then + 20, 'the other instance to answer')
-      dying = await startProcess(t, 'dying', dying.member.port)
+    for (const killed of [[0], [1], [0, 1]]) {
+      const before = new Map(answered)
+      const hasAnswered = (name: string) => (answered.get(name) ?? 0) > (before.get(name) ?? 0) + 20
+      await waitUntil(() => names.every(hasAnswered), 'the instances to answer under load')
+      await Promise.all(killed.map((index) => processes[index]?.kill()))
+      for (const index of killed) {
+        processes[index] = await startProcess(t, names[index] as string, processes[index]?.member.port)
+      }
     }
 
+    await rig.untilUp(...names)
     isOver = true
     await load
   })
@@ -170,7 +174,7 @@ test('attempts are bounded', async (t) => {
 })
 
 test('a response that is cut off does not look complete', async (t) => {
-  const heads = ['Content-Length: 100\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n5\r\n']
+  const heads = ['Content-Length: 100000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n5\r\n']
   for (const [index, head] of heads.entries()) {
     const instance = await startRawInstance(t, 'a', (socket) => {
       socket.once('data', () => void socket.write(`HTTP/1.1 200 OK\r\n${head}start`, () => socket.destroy()))
@@ -181,6 +185,166 @@ test('a response that is cut off does not look complete', async (t) => {
     await assert.rejects(answer.text())
     await waitUntil(() => rig.member('a')?.inFlight === 0, 'the request to end')
   }
+})
+
+for (const [method, status] of [
+  ['GET', 200],
+  ['POST', undefined],
+] as const) {
+  test(`${method}: a small response that is cut off ${status === 200 ? 'comes from another instance' : 'stays cut off'}`, async (t) => {
+    const broken = await startRawInstance(t, 'broken', (socket) => {
+      socket.once('data', () => void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nbeg', () => socket.destroy()))
+    })
+    const sound = await startInstance(t, 'sound')
+    const rig = await openRig(t, { members: [broken.member, sound.member], healthCheck: tcpCheck })
+    await rig.untilUp('broken', 'sound')
+
+    const answers = await Promise.all([1, 2].map(async () => (await fetch(rig.url, { method })).text().catch(() => 'cut off')))
+
+    assert.equal(answers.filter((answer) => answer === 'sound').length, status === 200 ? 2 : 1)
+  })
+}
+
+test('a body that was partly passed on goes to another instance', async (t) => {
+  let lost = ''
+  const broken = await startRawInstance(t, 'broken', (socket) => {
+    socket.on('data', (piece: Buffer) => {
+      lost += piece.toString()
+      if (!lost.includes('first')) return
+      broken.server.close()
+      socket.destroy()
+    })
+  })
+  const sound = await startInstance(t, 'sound', (request, response) => void request.pipe(response))
+  const members = [broken.member, { ...sound.member, inService: false }]
+  const rig = await openRig(t, { members, healthCheck: tcpCheck }, longOutage)
+  await rig.untilUp('broken')
+  const connection = await openRawConnection(t, rig.url)
+
+  connection.send('PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n')
+  await waitUntil(() => lost.includes('first'), 'the beginning at the instance')
+  rig.apply({ members: [sound.member], healthCheck: tcpCheck })
+  connection.send('7\r\n second\r\n0\r\n\r\n')
+
+  assert.equal((await connection.next()).body, 'first second')
+})
+
+test('the only instance gets a request again that it has lost', async (t) => {
+  let count = 0
+  const instance = await startRawInstance(t, 'a', (socket) => {
+    socket.once('data', () => {
+      if (++count < 3) socket.destroy()
+      else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na')
+    })
+  })
+  const rig = await openRig(t, { members: [instance.member], healthCheck: tcpCheck }, { firstRepeatMs: 1 })
+  await rig.untilUp('a')
+
+  assert.equal(await (await fetch(rig.url)).text(), 'a')
+  assert.equal(count, 3)
+})
+
+test('more refusals than attempts cost no request', async (t) => {
+  const gone = await Promise.all(['a', 'b', 'c', 'd', 'e'].map((name) => startInstance(t, name)))
+  const sound = await startInstance(t, 'sound', (request, response) => void request.pipe(response))
+  const members = [...gone, sound].map(({ member }) => member)
+  const rig = await openRig(t, { members, healthCheck: tcpCheck }, { maxAttempts: 2 })
+  await rig.untilUp(...members.map(({ instanceId }) => instanceId))
+  for (const { server } of gone) {
+    server.close()
+    server.closeAllConnections()
+  }
+
+  const answers = await Promise.all(
+    ['GET', 'PUT', 'POST'].map((method) => fetch(rig.url, { method, ...(method !== 'GET' && { body: method }) })),
+  )
+
+  assert.deepEqual(await Promise.all(answers.map((answer) => answer.text())), ['', 'PUT', 'POST'])
+})
+
+test('requests wait while there is no healthy instance', async (t) => {
+  const gone = await startProcess(t, 'a')
+  const rig = await openRig(t, { members: [gone.member] }, longOutage)
+  await rig.untilUp('a')
+  await gone.kill()
+  const bodies = [() => undefined, () => 'small', () => new Blob(['streamed']).stream()]
+  const requests = ['PUT', 'POST', 'DELETE'].flatMap((method) =>
+    bodies.map((body): RequestInit => ({ method, duplex: 'half', body: body() ?? null })),
+  )
+
+  // More than take their turn at once.
+  const waiting = [...requests, ...Array.from({ length: 100 }, () => ({}))].map((init) => fetch(rig.url, init))
+  await waitUntil(() => rig.member('a')?.health === 'down', 'the refusal to be noted')
+  await startProcess(t, 'a', gone.member.port)
+
+  const answers = await Promise.all(waiting)
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+})
+
+test('requests of clients that have gone away do not wait', async (t) => {
+  const port = await freePort()
+  const members = [{ instanceId: 'a', host: '127.0.0.1', port, inService: true }]
+  const rig = await openRig(t, { members }, longOutage)
+  const left = await openRawConnection(t, rig.url)
+  left.send('GET /left HTTP/1.1\r\nHost: a\r\n\r\n')
+  const waits = fetch(`${rig.url}/waits`)
+  const later = await openRawConnection(t, rig.url)
+  later.send('GET nothing HTTP/1.1\r\nHost: a\r\n\r\n')
+  assert.equal((await later.next()).status, 400)
+  left.socket.destroy()
+  await left.ended
+  const instance = await startInstance(t, 'a', undefined, port)
+
+  assert.equal(await (await waits).text(), 'a')
+  await (await fetch(rig.url)).text()
+  assert.ok(!instance.paths.includes('/left'))
+})
+
+const ends: [name: string, bounds: object, apply: object | undefined][] = [
+  ['an outage that lasts', { outageMs: 300 }, undefined],
+  ['too many that wait', { ...longOutage, maxWaiting: 0 }, undefined],
+  ['a load balancer without instances', longOutage, { members: [] }],
+]
+for (const [name, bounds, wish] of ends) {
+  test(`${name} ends waiting requests with 503`, async (t) => {
+    const members = [{ instanceId: 'a', host: '127.0.0.1', port: await freePort(), inService: true }]
+    const rig = await openRig(t, { members }, bounds)
+    const waiting = ['GET', 'POST'].map((method) => fetch(rig.url, { method, ...(method === 'POST' && { body: 'x' }) }))
+    await waitUntil(() => rig.member('a')?.reason?.includes('nothing listens') === true, 'a health check')
+    if (wish !== undefined) rig.apply({ members: [] })
+
+    assert.deepEqual(
+      (await Promise.all(waiting)).map(({ status }) => status),
+      [503, 503],
+    )
+  })
+}
+
+test('without a healthy instance, those get requests that fail their health checks', async (t) => {
+  const [one, other] = await Promise.all(['one', 'other'].map((name) => startInstance(t, name)))
+  const failing = new Set([one, other])
+  for (const instance of [one, other]) {
+    instance!.server.removeAllListeners('request').on('request', (request, response) => {
+      response.writeHead(request.url === '/health' && failing.has(instance) ? 500 : 200).end(instance!.member.instanceId)
+    })
+  }
+  failing.clear()
+  const rig = await openRig(t, { members: [one!.member, other!.member] })
+  await rig.untilUp('one', 'other')
+  const answers = async () => {
+    const texts = await Promise.all([1, 2, 3, 4].map(async () => (await fetch(rig.url)).text()))
+    return [...new Set(texts)].sort().join()
+  }
+
+  failing.add(one)
+  await rig.untilUp('other')
+  assert.equal(await answers(), 'other')
+  failing.add(other)
+  await waitUntil(() => rig.member('other')?.health === 'down', 'the last one to be down')
+  assert.equal(await answers(), 'one,other')
+  failing.delete(one)
+  await rig.untilUp('one')
+  assert.equal(await answers(), 'one')
 })
 
 test('an instance that is silent is given up with 504', async (t) => {

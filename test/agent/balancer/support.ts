@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
 import { resolve } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Balancers, openBalancers } from '../../../src/agent/balancer/balancers.ts'
@@ -58,7 +58,8 @@ export async function openRig(t: TestContext, wish: Wish, bounds: Partial<Bounds
     onChange: () => {
       count++
     },
-    bounds: { quickCheckMs: 20, sweepMs: 50, ...bounds },
+    // Tests of outages say how long requests wait.
+    bounds: { quickCheckMs: 20, sweepMs: 50, outageMs: 0, ...bounds },
   })
   t.after(() => balancers.close())
   const members = () => balancers.observe().flatMap((balancer) => balancer.members)
@@ -116,7 +117,7 @@ export interface Instance {
 }
 
 /** An instance in this process. Without a handler it answers with its name; `/health` is answered with 200 in any case. */
-export async function startInstance(t: TestContext, instanceId: string, handler?: RequestListener): Promise<Instance> {
+export async function startInstance(t: TestContext, instanceId: string, handler?: RequestListener, port = 0): Promise<Instance> {
   const paths: string[] = []
   let connections = 0
   const server = createHttpServer((request, response) => {
@@ -128,7 +129,7 @@ export async function startInstance(t: TestContext, instanceId: string, handler?
   server.on('connection', () => {
     connections++
   })
-  return { member: await listen(t, instanceId, server), server, paths, connections: () => connections }
+  return { member: await listen(t, instanceId, server, port), server, paths, connections: () => connections }
 }
 
 /** An instance that speaks to its connections byte by byte. Its health is checked by `tcp`. */
@@ -136,21 +137,22 @@ export async function startRawInstance(
   t: TestContext,
   instanceId: string,
   handle: (socket: Socket) => void,
-): Promise<{ readonly member: DesiredMember }> {
+  port = 0,
+): Promise<{ readonly member: DesiredMember; readonly server: TcpServer }> {
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => socket.destroy())
     handle(socket)
   })
-  return { member: await listen(t, instanceId, server) }
+  return { member: await listen(t, instanceId, server, port), server }
 }
 
-async function listen(t: TestContext, instanceId: string, server: ReturnType<typeof createTcpServer>): Promise<DesiredMember> {
+async function listen(t: TestContext, instanceId: string, server: TcpServer, port: number): Promise<DesiredMember> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
     server.close()

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'undici'
+import { freePort } from '../../support/free-port.ts'
 import { openRawConnection } from '../../support/raw-connection.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type Instance, openRig, startInstance, startProcess, startRawInstance } from './support.ts'
@@ -192,6 +193,27 @@ test('TCP connections go to another instance where one refuses', async (t) => {
   }
 
   assert.equal(rig.member('gone')?.health, 'down')
+})
+
+test('upgrades and TCP connections wait for an instance', async (t) => {
+  const port = await freePort()
+  const members = [{ instanceId: 'a', host: '127.0.0.1', port, inService: true }]
+  const listeners = [{}, { protocol: 'tcp' as const, port: await freePort() }]
+  const rig = await openRig(t, { listeners, members, healthCheck: tcpCheck }, { outageMs: 600_000 })
+  const upgrade = await openRawConnection(t, rig.url)
+  upgrade.send(`GET / HTTP/1.1\r\n${handshake}`)
+  const passage = connect(listeners[1]?.port as number, '127.0.0.1')
+  await waitUntil(() => rig.member('a')?.reason?.includes('nothing listens') === true, 'a health check')
+
+  await startRawInstance(
+    t,
+    'a',
+    (socket) => void socket.on('data', () => {}).write('HTTP/1.1 204 No Content\r\nX-Was: here\r\n\r\n', () => socket.end()),
+    port,
+  )
+
+  assert.equal((await upgrade.next()).headers['x-was'], 'here')
+  assert.match(((await passage.toArray()) as Buffer[]).join(''), /x-was/i)
 })
 
 test('a TCP connection without an instance is reset', async (t) => {

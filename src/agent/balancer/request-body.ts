@@ -1,0 +1,170 @@
+/** The body of a request on its way to an instance: read before, or passed on as it comes; kept for another attempt where it is small. */
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Entrance } from './entrance.ts'
+import type { RequestHead } from './request-head.ts'
+import { toTrailerLines } from './response-headers.ts'
+import type { Sweep, Swept } from './sweep.ts'
+
+export class RequestBody {
+  readonly #request: IncomingMessage
+  readonly #entrance: Entrance
+  readonly #isChunked: boolean
+  /** What the client has sent so far; undefined once it is too much to be kept. */
+  #kept: Buffer[] | undefined
+  #keptBytes = 0
+  /** What is counted of it in the bytes of all ports. */
+  #countedBytes = 0
+  #target: Socket | undefined
+  #hasBegun = false
+  #hasEnded = false
+  #isBlocked = false
+  /** When the client last sent something, by the coarse clock. */
+  movedMs: number
+
+  /** @param keeps The request may be repeated. */
+  constructor(entrance: Entrance, request: IncomingMessage, { body }: RequestHead, keeps: boolean) {
+    this.#entrance = entrance
+    this.#request = request
+    this.#isChunked = body === 'chunked'
+    this.#kept = keeps ? [] : undefined
+    this.movedMs = entrance.sweep.nowMs
+  }
+
+  /** Reads all of it before it is sent anywhere. @param bytes Its length. */
+  collect(bytes: number, then: () => void): void {
+    this.#kept = []
+    this.#count(bytes)
+    this.#read(then)
+  }
+
+  #count(bytes: number): void {
+    this.#countedBytes += bytes
+    this.#entrance.replay.bytes += bytes
+  }
+
+  #read(then?: () => void): void {
+    this.#hasBegun = true
+    this.#request.on('data', (piece: Buffer) => this.#take(piece))
+    this.#request.once('end', () => {
+      this.#hasEnded = true
+      this.movedMs = this.#entrance.sweep.nowMs
+      this.#endTarget()
+      then?.()
+    })
+  }
+
+  #take(piece: Buffer): void {
+    this.movedMs = this.#entrance.sweep.nowMs
+    if (this.#kept !== undefined) this.#keep(this.#kept, piece)
+    if (this.#target === undefined || this.#write(this.#target, piece)) return
+    this.#isBlocked = true
+    this.#request.pause()
+  }
+
+  #keep(kept: Buffer[], piece: Buffer): void {
+    const { bounds, replay } = this.#entrance
+    this.#keptBytes += piece.length
+    const uncounted = Math.max(0, this.#keptBytes - this.#countedBytes)
+    if (this.#keptBytes > bounds.maxReplayBytes || replay.bytes + uncounted > bounds.maxReplayTotalBytes) {
+      this.#forget()
+    } else {
+      this.#count(uncounted)
+      kept.push(piece)
+    }
+  }
+
+  #write(target: Socket, piece: Buffer): boolean {
+    if (!this.#isChunked) return target.write(piece)
+    target.cork()
+    target.write(`${piece.length.toString(16)}\r\n`, 'latin1')
+    target.write(piece)
+    const isTaken = target.write('\r\n', 'latin1')
+    target.uncork()
+    return isTaken
+  }
+
+  #endTarget(): void {
+    if (!this.#isChunked) return
+    this.#target?.write(`0\r\n${toTrailerLines(this.#request.rawTrailers)}\r\n`, 'latin1')
+  }
+
+  /** Sends what there is to an instance, and the rest as it comes. @param target Corked; the head was written. */
+  passTo(target: Socket): void {
+    this.#target = target
+    for (const piece of this.#kept ?? []) this.#write(target, piece)
+    if (!this.#hasBegun) this.#read()
+    else if (this.#hasEnded) this.#endTarget()
+    else this.resume()
+  }
+
+  /** The instance is gone. What the client sends meanwhile waits. */
+  detach(): void {
+    this.#target = undefined
+    if (this.#hasBegun && !this.#hasEnded) this.#request.pause()
+  }
+
+  /** The instance has taken what was written. @returns whether that was waited for */
+  resume(): boolean {
+    const wasBlocked = this.#isBlocked
+    this.#isBlocked = false
+    if (!this.#hasEnded) this.#request.resume()
+    return wasBlocked
+  }
+
+  /** Another instance can get all of it. */
+  get isRepeatable(): boolean {
+    return !this.#hasBegun || this.#kept !== undefined
+  }
+
+  /** The client has sent all. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** An instance gets it while it comes. */
+  get isPassedOn(): boolean {
+    return this.#target !== undefined && !this.#hasEnded
+  }
+
+  /** It is the instance that stops the flow. */
+  get isBlocked(): boolean {
+    return this.#isBlocked
+  }
+
+  /** No instance gets the rest. */
+  discard(): void {
+    this.#forget()
+    this.#target = undefined
+    if (!this.#hasEnded) this.#request.resume()
+  }
+
+  #forget(): void {
+    this.#kept = undefined
+    this.#entrance.replay.bytes -= this.#countedBytes
+    this.#countedBytes = 0
+  }
+}
+
+/** Time for a client to send the rest of a request that has its response; a connection that is closed before may lose that. */
+const lateBodyMs = 30_000
+
+/** The rest of a body that is not wanted any more. */
+export class LateBody implements Swept {
+  readonly #sweep: Sweep
+  readonly #request: IncomingMessage
+  readonly #sinceMs: number
+
+  constructor(sweep: Sweep, request: IncomingMessage) {
+    this.#sweep = sweep
+    this.#request = request
+    this.#sinceMs = sweep.nowMs
+  }
+
+  check(nowMs: number): void {
+    const { complete, socket } = this.#request
+    if (!complete && !socket.destroyed && nowMs - this.#sinceMs <= lateBodyMs) return
+    if (!complete) socket.destroy()
+    this.#sweep.delete(this)
+  }
+}
