@@ -9,6 +9,7 @@ import { openProcessTable, type ProcessEntry } from '../../src/agent/processes.t
 import type { DesiredInstance, DesiredLoadBalancer, ObservedInstance, ObservedState, Program } from '../../src/agent/protocol.ts'
 import { agent as agentFile } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
+import type { TestEnd } from './test-end.ts'
 import { waitFor, waitUntil } from './wait-until.ts'
 
 export interface TestAgent {
@@ -104,7 +105,7 @@ export function toInstance(
  * @param close Stops what would start another agent.
  * @returns lists the processes of instances
  */
-export function endWithTest(t: TestContext, dataDir: string, close: () => Promise<void>): () => ProcessEntry[] {
+export function endWithTest(t: TestEnd, dataDir: string, close: () => Promise<void>): () => ProcessEntry[] {
   // A test may remove the folder before its processes are ended.
   const [words, agentMark] = [[dataDir, realpathSync(dataDir)], markOfDataDir(dataDir)]
   const endAll = () => endEverything(words, agentMark)

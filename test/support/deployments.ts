@@ -1,34 +1,56 @@
-/** A whole gateway that deploys to this machine, asked over its public paths, with real processes behind the answers. */
+/** Fairlead that deploys to this machine, asked over its public paths, with real processes behind the answers. */
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Agent, get, request } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { create } from 'tar'
+import { askAgent } from '../../src/agent/agent-request.ts'
+import { parseMark } from '../../src/agent/instance-processes.ts'
+import { openProcessTable } from '../../src/agent/processes.ts'
+import type { ObservedState } from '../../src/agent/protocol.ts'
 import type { Execution } from '../../src/backends/orchestration/model.ts'
 import type { JsonObject } from '../../src/json/values.ts'
 import { socketPathFor } from '../../src/storage/socket-path.ts'
 import { endWithTest } from './agent.ts'
 import { claimPorts, freePort, type PortBlock } from './free-port.ts'
-import { type RunningGateway, runGateway } from './gateway.ts'
+import { runGateway } from './gateway.ts'
+import { startServe } from './serve.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
-import { waitFor } from './wait-until.ts'
+import type { TestEnd } from './test-end.ts'
+import { waitFor, waitUntil } from './wait-until.ts'
 
-/** Says who it is; `READY=never` keeps it from becoming ready. */
+/**
+ * Says who it is, records what must not be repeated, and finishes what it has begun before it ends; `READY=never` keeps it from becoming
+ * ready.
+ */
 const webProgram = `
+import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-const { PORT, HOST, READY, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION } = process.env
-createServer((request, response) => {
-  response.statusCode = READY === 'never' && request.url === '/health' ? 503 : 200
-  response.end(JSON.stringify({ group, id, version: VERSION }))
-}).listen(Number(PORT), HOST, () => console.log('listening as', id))
+const { PORT, HOST, READY, FAIRLEAD_SERVER_GROUP: group, FAIRLEAD_INSTANCE_ID: id, VERSION, RECEIVED } = process.env
+const server = createServer((request, response) => {
+  const answer = () => {
+    response.statusCode = READY === 'never' && request.url === '/health' ? 503 : 200
+    response.end(JSON.stringify({ group, id, version: VERSION }))
+  }
+  if (request.method !== 'POST') return answer()
+  request.resume().on('end', () => {
+    appendFileSync(RECEIVED, request.headers['x-number'] + '\\n')
+    answer()
+  })
+})
+server.listen(Number(PORT), HOST, () => console.log('listening as', id))
+process.on('SIGTERM', () => server.close(() => process.exit(0)))
 `
+
+const table = openProcessTable()
 
 export interface Group extends JsonObject {
   readonly name: string
   readonly region: string
+  /** Milliseconds since the epoch. */
+  readonly createdTime: number
   readonly isDisabled: boolean
   readonly capacity: { readonly min: number; readonly max: number; readonly desired: number }
   readonly instanceCounts: { readonly total: number; readonly up: number; readonly down: number; readonly outOfService: number }
@@ -58,10 +80,14 @@ export interface Answer {
 
 export interface Deployments {
   readonly dataDir: string
-  /** Of the gateway; another one after a restart. */
+  /** Ports that instances of the account `dev` may use. */
+  readonly ports: PortBlock
+  /** Of Fairlead; another one after a restart. */
   url(): string
   /** Processes of instances that exist. */
-  processes(): readonly { readonly pid: number }[]
+  processes(): readonly { readonly pid: number; readonly instanceId: string }[]
+  /** What the agent reports. */
+  observed(): Promise<ObservedState>
   /** Asks the gateway as a user, alice unless another is named. */
   ask(method: string, path: string, body?: unknown, user?: string): Promise<{ status: number; body: unknown }>
   /** The body of a GET that succeeds. */
@@ -78,15 +104,30 @@ export interface Deployments {
   deploy(stack: string, more?: JsonObject): Promise<string>
   /** As the page of a server group shows it; undefined: it does not exist. */
   group(name: string, region?: string): Promise<Group | undefined>
+  /** All server groups of the application `shop`. */
+  groups(): Promise<Group[]>
   /** Waits until a server group is so. */
   until(name: string, holds: (group: Group) => boolean): Promise<Group>
   /** Names of the server groups of a cluster, the disabled ones in brackets. */
   cluster(name: string): Promise<string[]>
   /** A load balancer that looks at its instances often; returns its port. */
   balance(name: string): Promise<number>
-  /** Stops the gateway and starts another with its data; the agent goes on meanwhile. */
+  /** Stops Fairlead, a process of its own with SIGKILL, and starts it again with its data; the agent goes on meanwhile. */
   restart(): Promise<void>
 }
+
+/** What runs Fairlead: this process, or one of its own. */
+interface Host {
+  readonly url: string
+  stop(): Promise<void>
+}
+
+export interface DeploymentsOptions {
+  /** Fairlead has a process of its own, which a restart ends with SIGKILL. */
+  readonly isProcess?: boolean
+}
+
+const instancePorts = 150
 
 /** The accounts of the contract's fixture; each file of tests has ports of its own. */
 function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
@@ -99,7 +140,7 @@ function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
           name: 'dev',
           accountType: 'default',
           regions: [{ name: 'east', zones: ['east-a', 'east-b'] }, { name: 'west' }],
-          ports: `${first}-${first + 149}`,
+          ports: `${first}-${first + instancePorts - 1}`,
         },
         {
           name: 'prod',
@@ -107,7 +148,7 @@ function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
           accountType: 'main',
           permissions: { READ: ['readers', 'ops'], WRITE: ['ops'] },
           regions: [{ name: 'east' }],
-          ports: `${first + 150}-${last}`,
+          ports: `${first + instancePorts}-${last}`,
         },
       ],
       'drain-seconds': 1,
@@ -118,15 +159,18 @@ function toSettings(rolesFile: string, { first, last }: PortBlock): JsonObject {
 const usualPlace = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
 const isOver = new Set(['SUCCEEDED', 'TERMINAL', 'CANCELED', 'STOPPED', 'FAILED_CONTINUE'])
 
-export async function startDeployments(t: TestContext): Promise<Deployments> {
-  const dataDir = createFolder('deployments')
-  const rolesFile = join(dataDir, 'roles.yml')
+export async function startDeployments(t: TestEnd, { isProcess = false }: DeploymentsOptions = {}): Promise<Deployments> {
+  const home = createFolder('deployments')
+  const dataDir = join(home, 'data')
+  mkdirSync(dataDir)
+  const rolesFile = join(home, 'roles.yml')
   writeFileSync(rolesFile, 'users: [{username: alice, roles: [ops]}, {username: bob, roles: [readers]}]')
-  const settings = toSettings(rolesFile, await claimPorts())
-  const start = () => runGateway(t, settings, { embedded: true, dataDir })
-  let running: RunningGateway = await start()
+  const ports = await claimPorts()
+  const settings = toSettings(rolesFile, ports)
+  const start = () => (isProcess ? startProcess(t, settings, home) : runGateway(t, settings, { embedded: true, dataDir }))
+  let running: Host = await start()
   const processes = endWithTest(t, dataDir, () => running.stop())
-  t.after(() => removeFolder(dataDir))
+  t.after(() => removeFolder(home))
 
   const ask: Deployments['ask'] = async (method, path, body, user = 'alice') => {
     const answer = await fetch(`${running.url}${path}`, {
@@ -185,8 +229,18 @@ export async function startDeployments(t: TestContext): Promise<Deployments> {
 
   return {
     dataDir,
+    ports: { first: ports.first, last: ports.first + instancePorts - 1 },
     url: () => running.url,
-    processes,
+    processes: () =>
+      processes().flatMap((entry) => {
+        const mark = parseMark(table.markOf(entry))
+        return mark === undefined ? [] : [{ pid: entry.pid, instanceId: mark.instanceId }]
+      }),
+    async observed() {
+      const socketPath = socketPathFor(dataDir, 'agent.sock')
+      const answer = await askAgent({ socketPath, method: 'GET', path: '/observed', signal: AbortSignal.timeout(30_000) })
+      return JSON.parse(answer.text) as ObservedState
+    },
     ask,
     read,
     operate: (requestId, operation) => {
@@ -202,6 +256,7 @@ export async function startDeployments(t: TestContext): Promise<Deployments> {
       return newGroupOf(view)
     },
     group,
+    groups: () => read<Group[]>('/applications/shop/serverGroups'),
     async until(name, holds) {
       let latest: unknown
       return waitFor(
@@ -225,6 +280,23 @@ export async function startDeployments(t: TestContext): Promise<Deployments> {
     async restart() {
       await running.stop()
       running = await start()
+    },
+  }
+}
+
+/** Resolves when Fairlead answers requests, the embedded back ends included. */
+async function startProcess(t: TestEnd, settings: JsonObject, home: string): Promise<Host> {
+  const gateway = startServe(t, { ...settings, anonymous: { enabled: false } }, { home, embedded: true })
+  const url = await gateway.listening
+  await waitUntil(
+    async () => (await fetch(`${url}/credentials`, { headers: { 'X-SPINNAKER-USER': 'alice' } })).status === 200,
+    () => `the back ends: ${gateway.errors()}`,
+  )
+  return {
+    url,
+    async stop() {
+      gateway.signal('SIGKILL')
+      await gateway.exited
     },
   }
 }
@@ -292,6 +364,21 @@ export function states({ instances }: Group, type: string): (string | undefined)
   return instances.map(({ health }) => health.find((record) => record.type === type)?.state).sort()
 }
 
+/** Numbers of the requests that instances have received and that must not be repeated, in the order of their arrival. */
+export function receivedNumbers(dataDir: string): number[] {
+  return readFileSync(join(dataDir, 'received'), 'utf8').trim().split('\n').map(Number)
+}
+
+/** Ports of this machine within a range on which any process listens. */
+export function listeningPorts({ first, last }: PortBlock): number[] {
+  const lines = readFileSync('/proc/net/tcp', 'latin1').split('\n')
+  const ports = lines.flatMap((line) => {
+    const [, local = '', , state] = line.trim().split(/\s+/)
+    return state === '0A' ? [Number.parseInt(local.split(':')[1] ?? '', 16)] : []
+  })
+  return ports.filter((port) => port >= first && port <= last)
+}
+
 /** Asks a load balancer over a connection of its own. */
 export async function visit(port: number): Promise<Answer> {
   const answer = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })
@@ -335,7 +422,8 @@ async function putImage(dataDir: string, version: string): Promise<void> {
   const folder = createFolder('image')
   writeFileSync(join(folder, 'server.mjs'), webProgram)
   const file = `command: [${process.execPath}, server.mjs]\nready: { path: /health, intervalSeconds: 0.2, timeoutSeconds: 10 }\n`
-  writeFileSync(join(folder, 'fairlead-image.yml'), `${file}environment: { VERSION: '${version}' }\n`)
+  const environment = { VERSION: version, RECEIVED: join(dataDir, 'received') }
+  writeFileSync(join(folder, 'fairlead-image.yml'), `${file}environment: ${JSON.stringify(environment)}\n`)
   const chunks: Buffer[] = []
   for await (const chunk of create({ cwd: folder, portable: true }, ['.'])) chunks.push(chunk as Buffer)
   removeFolder(folder)

@@ -10,6 +10,7 @@ import { hashCost, usualCost } from '../../src/login/form/password-hash.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import { worker } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
+import type { TestEnd } from './test-end.ts'
 
 // Hundreds of logins; that the usual cost is right, and bounds what is done at once, is tested with it.
 Object.assign(hashCost, { memory: 64, passes: 1 })
@@ -50,11 +51,7 @@ export async function startGateway(t: TestContext, settings: GatewaySettings, op
   return (await runGateway(t, settings, options)).url
 }
 
-export async function runGateway(
-  t: TestContext,
-  settings: GatewaySettings,
-  options: GatewayOptions = {},
-): Promise<RunningGateway> {
+export async function runGateway(t: TestEnd, settings: GatewaySettings, options: GatewayOptions = {}): Promise<RunningGateway> {
   const home = createFolder('gateway')
   let gateway: Gateway | undefined
   const stop = async () => {

@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import type { TestContext } from 'node:test'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import type { GatewaySettings } from './gateway.ts'
 import { program, sharedEnvironment } from './program.ts'
+import type { TestEnd } from './test-end.ts'
 
 export interface ServeOptions {
   /** A directory that outlives the process, for restarts; by default a temporary one. It holds settings and data. */
@@ -34,7 +34,7 @@ export interface ServeProcess {
 }
 
 /** Starts the process; it is killed with the test. Its data directory is `data` below its home. */
-export function startServe(t: TestContext, settings: GatewaySettings, options: ServeOptions = {}): ServeProcess {
+export function startServe(t: TestEnd, settings: GatewaySettings, options: ServeOptions = {}): ServeProcess {
   const home = options.home ?? createHome(t)
   const file = join(home, 'gate-under-test.yml')
   writeFileSync(file, JSON.stringify(toConfiguration(settings, options)))
@@ -62,7 +62,7 @@ export function startServe(t: TestContext, settings: GatewaySettings, options: S
 }
 
 /** An empty directory for settings and data that ends with the test. */
-export function createHome(t: TestContext): string {
+export function createHome(t: TestEnd): string {
   const home = mkdtempSync(join(tmpdir(), 'fairlead-serve-'))
   mkdirSync(join(home, 'data'))
   t.after(() => rmSync(home, { recursive: true, force: true }))
