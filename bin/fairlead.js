@@ -16,12 +16,26 @@ const isClone = import.meta.url.endsWith('/bin/fairlead.js')
 function main() {
   if (parseInt(process.versions.node, 10) < neededNode) return refuse(adviseNode())
   // Not awaited at the top level, which old versions cannot parse.
-  return import('./fairlead.ts')
+  return prepareConsole()
+    .then(() => import('./fairlead.ts'))
     .then(({ run }) => run(process.argv.slice(2)))
     .catch((error) => {
       const missing = findMissingPackage(error)
       if (missing === undefined) throw error
       refuse(`Fairlead cannot start: the package ${missing} is missing. Run "npm ci" in ${root}, then try again.`)
+    })
+}
+
+/** A clone builds the web console when it is missing or older than its sources; without it, everything else is served. */
+function prepareConsole() {
+  if (!isClone || process.argv[2] !== 'serve') return Promise.resolve()
+  // In a variable, so that no bundle contains the script.
+  const script = '../scripts/build-console.ts'
+  return import(script)
+    .then(({ refreshConsole }) => refreshConsole())
+    .catch((error) => {
+      if (findMissingPackage(error) !== undefined) throw error
+      process.stderr.write(`The web console cannot be built: ${error.message}\n`)
     })
 }
 

@@ -17,6 +17,9 @@ export const usage = `Usage: fairlead serve [options]
 Starts the gateway. It runs until SIGTERM or SIGINT (Ctrl-C), which let it finish what is in flight.
 `
 
+/** One folder above this file, in the repository and in the published package. */
+const consoleDir = new URL('../dist/console/', import.meta.url)
+
 /** By then the first lists have been loaded. */
 const settledMs = 2500
 
@@ -29,7 +32,7 @@ export async function serve(args: readonly string[]): Promise<number | undefined
     const reread = async () => (await readConfig(args)).config
     const files = configFilesOf(args).map((file) => ` --config ${shellWord(file)}`)
     const logged = (words: string) => command(words + files.join(''), config.backends)
-    const gateway = await createGateway({ config, notices, log, command: logged, version: packageVersion(), reread })
+    const gateway = await createGateway({ config, notices, log, command: logged, version: packageVersion(), reread, consoleDir })
     recordServer(config.backends.dataDir)
     stopOnSignal(gateway, config.http.drainMs, log)
     await gateway.listen()

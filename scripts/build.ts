@@ -2,9 +2,10 @@
  * Bundles what is published into `dist/`: one file per entry point, shared and lazily imported parts in files of their own.
  * Everything that the bundle contains comes along, so the package has no dependencies; their licences are collected.
  */
-import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { build, type Metafile } from 'esbuild'
+import { placeConsole } from './build-console.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
@@ -12,10 +13,11 @@ const root = resolve(import.meta.dirname, '..')
 const requireBanner = `import { createRequire as createRequireHere } from 'node:module'
 const require = createRequireHere(import.meta.url)`
 
-/** Writes the bundle to `outDir`, which is emptied first, and returns the names of the packages that it contains. */
+/** Writes the bundle and the console to `outDir`, which is emptied first, and returns the names of the packages that they contain. */
 export async function buildPackage(outDir: string): Promise<string[]> {
-  rmSync(outDir, { recursive: true, force: true })
   mkdirSync(outDir, { recursive: true })
+  for (const name of readdirSync(outDir)) if (name !== 'console') rmSync(join(outDir, name), { recursive: true, force: true })
+  const built = await placeConsole(join(outDir, 'console'))
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: {
@@ -41,13 +43,21 @@ export async function buildPackage(outDir: string): Promise<string[]> {
   checkAddresses(metafile)
   checkLazyImports(metafile)
   chmodSync(join(outDir, 'fairlead.js'), 0o755)
-  const packages = bundledPackages(metafile)
+  const packages = [...new Set([...bundledPackages(metafile), ...built.packages])].sort()
   writeFileSync(join(outDir, 'THIRD-PARTY-LICENSES.txt'), packages.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`))
   return packages.map(packageName)
 }
 
 /** What the bundle has in the same place as the sources; any other file beside a source would be missing. */
-const sharedAddresses = ["'./worker.js'", "'./yaml-worker.js'", "'./agent.js'", "'./builder.js'", "'../package.json'", "'../'"]
+const sharedAddresses = [
+  "'./worker.js'",
+  "'./yaml-worker.js'",
+  "'./agent.js'",
+  "'./builder.js'",
+  "'../package.json'",
+  "'../dist/console/'",
+  "'../'",
+]
 
 function checkAddresses(metafile: Metafile): void {
   const address = /new URL\([^)]*import\.meta\.url\)|import\.meta\.(dirname|filename)/g

@@ -1,4 +1,4 @@
-/** Prints `docs/reference/` from the code, and the test files in `docs/contracts/scenarios/` from the tests. */
+/** Prints `docs/reference/` and the types of the console from the code, and the test files in `docs/contracts/scenarios/` from the tests. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { formatSettingsReference } from '../src/config/reference.ts'
@@ -6,8 +6,10 @@ import { type ErrorCode, errorCodes, shapeOf } from '../src/errors.ts'
 import { allOperations, subjects } from '../src/operations/all.ts'
 import { formatDemands } from '../src/operations/demands.ts'
 import type { Operation } from '../src/operations/operation.ts'
+import { formatOpenApi } from '../src/operations/serving/openapi.ts'
 import { createQueryRules } from '../src/operations/serving/parse-query.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
+import { type ApiDescription, printConsoleTypes } from './print-console-types.ts'
 import { printScenarios } from './scenarios.ts'
 
 export interface ReferencePage {
@@ -23,8 +25,14 @@ export function printReference(): ReferencePage[] {
     { file: 'docs/reference/operations.md', text: page('Operations', formatOperations()) },
     { file: 'docs/reference/errors.md', text: page('Errors', formatErrors()) },
     { file: 'docs/reference/metrics.md', text: page('Metrics', formatMetrics()) },
+    { file: 'console/src/api/schema.d.ts', text: printConsoleTypes(describeApi()) },
     ...printScenarios(),
   ]
+}
+
+/** Without the version, so that a release does not change the types. */
+function describeApi(): ApiDescription {
+  return formatOpenApi(subjects, { version: '' }) as unknown as ApiDescription
 }
 
 function page(title: string, text: string): string {

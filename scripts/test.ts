@@ -46,6 +46,7 @@ async function main(patterns: string[]): Promise<boolean> {
   if (whole) {
     installPackages()
     await runCheck('types', ['tsc', '--noEmit'], results)
+    await runCheck('types of the console', ['tsc', '--noEmit', '-p', 'console'], results)
     await runCheck('lint', ['biome', 'ci', '--colors=off'], results)
   }
   process.env['TESTED_BUNDLE'] = await bundleProgram()

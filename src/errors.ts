@@ -27,7 +27,7 @@ export const errorCodes = {
     meaning: 'The body is not well-formed JSON or YAML, or does not have the declared shape.',
   },
   TASK_FAILED: { status: 400, meaning: 'A definition was not saved: the task that does it failed or did not finish in time.' },
-  REDIRECT_REFUSED: { status: 400, meaning: 'The address given in "to" is not the configured address of the web UI.' },
+  REDIRECT_REFUSED: { status: 400, meaning: 'The address given in "to" is neither that of the web UI nor one of the console.' },
   LOGIN_REQUIRED: { status: 401, meaning: 'The request carries no session or credentials.' },
   CREDENTIALS_REFUSED: { status: 401, meaning: 'The credentials are wrong, expired or revoked.' },
   PERMISSION_DENIED: { status: 403, meaning: 'The user is known but may not do this.' },
@@ -45,6 +45,7 @@ export const errorCodes = {
     meaning: 'The page that sent the request may not use this gateway with the cookies of its visitor.',
   },
   NOT_FOUND: { status: 404, meaning: 'There is no such resource.' },
+  CONSOLE_MISSING: { status: 404, meaning: 'The web console is switched on and its files are missing: it was not built.' },
   NO_ROUTE: { status: 404, shape: 'problem', meaning: 'No operation has this path.' },
   METHOD_NOT_ALLOWED: {
     status: 405,

@@ -9,6 +9,7 @@ import { lockDataDir } from './backends/lock.ts'
 import { createFileBannerStore, createRedisBannerStore } from './banners/banner-store.ts'
 import { Banners } from './banners/banners.ts'
 import type { Config } from './config/config.ts'
+import { consoleRoutes, mountConsole } from './console/console.ts'
 import { AuditedAnswers } from './http/audited-answers.ts'
 import { createBodyBounds } from './http/body-bounds.ts'
 import { Connections, type ConnectionTimes, connectionTimes } from './http/connections.ts'
@@ -84,6 +85,8 @@ export interface GatewayOptions {
   rereadMs?: number
   /** The program of the embedded back ends, unless it lies where the package has it. */
   workerFile?: URL
+  /** Folder of the built web console, with a slash at its end. */
+  consoleDir?: URL
   /** Other times for connections than the usual ones. */
   connectionTimes?: Partial<ConnectionTimes> | undefined
   /** Milliseconds since the epoch. */
@@ -276,7 +279,10 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     operationIds: new Set(allOperations.map(({ id }) => id)),
     apiDocument: new ApiDocument(subjects, version),
   }
-  return { platform, methodsOf: createMethodIndex([...operationRoutes(), ...login.routes]) }
+  return {
+    platform,
+    methodsOf: createMethodIndex([...operationRoutes(), ...login.routes, ...(config.console.enabled ? consoleRoutes : [])]),
+  }
 }
 
 /** The doctor is loaded when an administrator asks for it; examinations at the same time are one. */
@@ -413,6 +419,7 @@ function createServer(parts: PortParts, serverOptions: ServerOptions): FastifyIn
   if (config.rateLimit.enabled) labelUpstreamLimits(server, now)
   if (platform.audited !== undefined) server.addHook('onSend', platform.audited.onSend)
   login.mount(server)
+  if (config.console.enabled) mountConsole(server, parts.consoleDir)
   mountOperations(server, allOperations, platform, { echoedHeaders })
   return server
 }

@@ -43,7 +43,9 @@ test('the package installs nothing else and runs no install script', () => {
 
 test('dependencies are pinned and run no install scripts', () => {
   const { devDependencies, allowScripts } = readJson('package.json') as Record<string, Record<string, unknown>>
-  for (const [name, version] of Object.entries(devDependencies ?? {})) assert.match(String(version), /^\d+\.\d+\.\d+$/, name)
+  const { devDependencies: ofConsole } = readJson('console/package.json') as Record<string, Record<string, unknown>>
+  for (const [name, version] of Object.entries({ ...devDependencies, ...ofConsole }))
+    assert.match(String(version), /^\d+\.\d+\.\d+$/, name)
   const { packages } = readJson('package-lock.json') as {
     packages: Record<string, { hasInstallScript?: boolean; optional?: boolean }>
   }
@@ -58,7 +60,7 @@ test('dependencies are pinned and run no install scripts', () => {
 
 test("the lock file names every platform's needs", async (t) => {
   const folder = createFolder(t)
-  for (const file of ['package.json', 'package-lock.json']) cpSync(join(root, file), join(folder, file))
+  for (const file of ['package.json', 'package-lock.json', 'console/package.json']) cpSync(join(root, file), join(folder, file))
   await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], folder)
 })
 

@@ -10,6 +10,7 @@ const layers = [
   'gateway.ts',
   'doctor',
   'config',
+  'console',
   'backends/(root)',
   'operations',
   'operations/resources',

@@ -10,6 +10,7 @@ import { checkRoleSource } from '../backends/permissions/check-role-source.ts'
 import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/permissions/settings.ts'
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import type { BannerSettings } from '../banners/banners.ts'
+import { ConsoleKeys, type ConsoleSettings, toConsoleSettings } from '../console/settings.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
 import { LimitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
@@ -52,6 +53,7 @@ export interface Config {
   operations: OperationSettings
   applicationCache: ApplicationCacheSettings
   banners: BannerSettings
+  console: ConsoleSettings
   backends: EmbeddedSettings
   telemetry: TelemetrySettings
   /** Undefined when nothing is recorded. */
@@ -96,6 +98,7 @@ export const settingGroups = {
   Login: LoginKeys,
   Permissions: PermissionKeys,
   'Operations and integrations': OperationKeys,
+  'Web console': ConsoleKeys,
   'Embedded back ends': BackendKeys,
   'Embedded permission service': PermissionServiceKeys,
   'Embedded infrastructure': InfrastructureKeys,
@@ -253,11 +256,13 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
   })
   const permissions = toPermissionSettings(bindKeys(PermissionKeys, context))
   const operationKeys = bindKeys(OperationKeys, context)
+  const console = toConsoleSettings(bindKeys(ConsoleKeys, context))
   noteNotOffered(operationKeys, report)
   const operationSurroundings = {
     uiUrl,
     uiUnknown: upstreams.standalone && !report.isSet('services.deck'),
     uiHostPattern: http.cors.uiHostPattern,
+    servesConsole: console.enabled,
     includedAccounts: upstreams.services.front50.config.includedAccounts,
   }
   const redis = toRedisSettings(bindKeys(RedisKeys, context), report)
@@ -299,6 +304,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     operations: toOperationSettings(operationKeys, operationSurroundings),
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
     banners: toBannerSettings(operationKeys),
+    console,
     backends,
     telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context), report),
     audit: toAuditSettings(bindKeys(AuditKeys, context), report, {

@@ -88,12 +88,13 @@ export function inMinutes(minutes: number): string {
   return minutes === 1 ? '1 minute' : `${minutes} minutes`
 }
 
-/** The web UI by its host; a path may hold any text, so it is not shown. */
-export function describeDestination(path: string, ui: UiAddress): string | undefined {
+/** The web UI by its host, the console by its name; a path may hold any text, so it is not shown. */
+export function describeDestination(path: string, ui: UiAddress, baseUrl: string): string | undefined {
   const [base, query] = path.split('?', 2)
   if (base !== '/auth/redirect') return path === '/' ? undefined : 'the page that you opened'
   try {
-    return new URL(checkRedirectTarget(new URLSearchParams(query).getAll('to'), ui)).host
+    const target = new URL(checkRedirectTarget(new URLSearchParams(query).getAll('to'), ui, baseUrl), baseUrl)
+    return target.origin === new URL(baseUrl).origin ? 'the console' : target.host
   } catch {
     return undefined
   }

@@ -325,7 +325,7 @@ class OpenLogin implements Login, LoginEnding {
   async destinationOf(request: FastifyRequest): Promise<string | undefined> {
     // The form is of use without it.
     const target = await this.#cookies.findTarget(request).catch(() => undefined)
-    return target && describeDestination(target, this.#options.ui)
+    return target && describeDestination(target, this.#options.ui, request.state.baseUrl)
   }
 
   async take(request: FastifyRequest, id: string): Promise<PendingLogin | undefined> {

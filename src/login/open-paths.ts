@@ -25,6 +25,8 @@ export const alwaysOpen: readonly OpenPath[] = [
   { path: '/error', identity: 'none' },
   { path: '/favicon.ico', identity: 'none' },
   { path: '/plugins/deck/**', identity: 'none' },
+  { path: '/console', identity: 'none' },
+  { path: '/console/**', identity: 'none' },
   { path: '/webhooks/**', methods: ['POST'], identity: 'if-known', webhook: true },
   { path: '/notifications/callbacks/**', methods: ['POST'], identity: 'if-known' },
   { path: '/managed/notifications/callbacks/**', methods: ['POST'], identity: 'if-known' },

@@ -92,6 +92,7 @@ interface OperationSurroundings {
   uiUrl: string
   uiUnknown: boolean
   uiHostPattern: RegExp | undefined
+  servesConsole: boolean
   /** `services.front50.config.includedAccounts`. */
   includedAccounts: readonly string[] | undefined
 }
@@ -115,6 +116,7 @@ export function toOperationSettings(keys: OperationKeys, around: OperationSurrou
     uiUrl: around.uiUrl,
     uiUnknown: around.uiUnknown,
     uiHostPattern: around.uiHostPattern,
+    servesConsole: around.servesConsole,
     executionLimit: keys['gate.execution.fetch.limit'],
     taskPolls: keys['task-service.maxNumberOfPolls'],
     taskPollIntervalMs: keys['task-service.defaultIntervalBetweenPolls'],

@@ -14,6 +14,8 @@ export interface OperationSettings {
   readonly uiUnknown: boolean
   /** `services.deck.redirectHostPattern`, already translated to this runtime. */
   readonly uiHostPattern: RegExp | undefined
+  /** `console.enabled`. */
+  readonly servesConsole: boolean
   /** Default of the execution list, `gate.execution.fetch.limit`. */
   readonly executionLimit: number
   /** `task-service.*`: how often and how far apart a task that changes a definition is asked for its end. */

@@ -1,12 +1,19 @@
-/** What a newcomer's browser finds after the login to a platform without a web UI. */
+/** What a newcomer's browser finds after the login to a platform without Deck. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startGateway } from '../support/gateway.ts'
 
 const asBrowser = { headers: { accept: 'text/html' }, redirect: 'manual' } as const
 
-test('without a UI address Fairlead shows a welcome page', async (t) => {
+test('without a UI address a browser is sent to the console', async (t) => {
   const gateway = await startGateway(t, {}, { embedded: true })
+  const answer = await fetch(`${gateway}/`, asBrowser)
+  assert.equal(answer.status, 302)
+  assert.equal(answer.headers.get('location'), `${gateway}/console/`)
+})
+
+test('without UI and console Fairlead shows a welcome page', async (t) => {
+  const gateway = await startGateway(t, { console: { enabled: false } }, { embedded: true })
   const page = await fetch(`${gateway}/`, asBrowser)
   assert.equal(page.status, 200)
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)

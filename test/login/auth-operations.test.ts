@@ -200,6 +200,15 @@ test('auth-scenario 56: a forbidden target is rejected after the login', async (
   assertError(await browser.ask('/auth/redirect?to=https://evil.com'), 400)
 })
 
+test('an address of the console survives the login', async (t) => {
+  const { open } = await startGuarded(t)
+  const browser = open()
+  const start = '/auth/redirect?to=%2Fconsole%2Fapplications%2Fweb%3Fq%3Dx'
+  await browser.visit(start)
+  assert.equal((await browser.login('admin', 'secret')).location, gatewayUrl + start)
+  assert.equal((await browser.visit(start)).location, '/console/applications/web?q=x')
+})
+
 test('auth-scenario 34: the root sends a logged-in browser to the web UI', async (t) => {
   const { open } = await startGuarded(t)
   assert.equal((await open().visit('/', asAdmin)).location, ui)

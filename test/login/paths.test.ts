@@ -19,6 +19,8 @@ test('auth-scenario 200: the open paths are open', () => {
     '/error',
     '/plugins/deck/plugin-manifest.json',
     '/managed/delivery-configs/schema',
+    '/console',
+    '/console/applications/web',
   ]) {
     assert.ok(isOpen('GET', path) && isOpen('HEAD', path), path)
   }
@@ -53,6 +55,8 @@ test('auth-scenario 203: paths that merely resemble an open one are protected', 
     '/__proto__',
     '/managed/delivery-configs/schema/x',
     '/%61uth/user',
+    '/consoles',
+    '/console.json',
   ]
   for (const path of paths) assert.ok(!isOpen('GET', path), path)
   for (const path of ['/tasks', '/notifications/callbacks', '/webhooksx/y']) assert.ok(!isOpen('POST', path), path)

@@ -5,9 +5,14 @@ import { GatewayError } from '../../src/errors.ts'
 import { checkRedirectTarget, type UiAddress } from '../../src/login/redirect-target.ts'
 import { parseJavaPattern } from '../../src/setting.ts'
 
-const ui: UiAddress = { uiUrl: 'https://deck.example.com', uiHostPattern: undefined }
-const at = (uiUrl: string): UiAddress => ({ uiUrl, uiHostPattern: undefined })
-const matching = (pattern: string): UiAddress => ({ uiUrl: 'https://deck.example.com', uiHostPattern: parseJavaPattern(pattern) })
+const gateway = 'https://gate.example.com/gate'
+const ui: UiAddress = { uiUrl: 'https://deck.example.com', uiHostPattern: undefined, servesConsole: true }
+const at = (uiUrl: string): UiAddress => ({ uiUrl, uiHostPattern: undefined, servesConsole: true })
+const matching = (pattern: string): UiAddress => ({
+  uiUrl: 'https://deck.example.com',
+  uiHostPattern: parseJavaPattern(pattern),
+  servesConsole: true,
+})
 
 const accepted: [number, UiAddress, string[]][] = [
   [
@@ -121,7 +126,7 @@ const refused: [number, UiAddress, string[]][] = [
 for (const [scenario, address, targets] of accepted) {
   for (const to of targets) {
     test(`auth-scenario ${scenario}: ${JSON.stringify(to)} is accepted byte for byte`, () => {
-      assert.equal(checkRedirectTarget([to], address), to)
+      assert.equal(checkRedirectTarget([to], address, gateway), to)
     })
   }
 }
@@ -130,7 +135,7 @@ for (const [scenario, address, targets] of refused) {
   for (const to of targets) {
     test(`auth-scenario ${scenario}: ${JSON.stringify(to.slice(0, 60))} is refused and not repeated`, () => {
       assert.throws(
-        () => checkRedirectTarget([to], address),
+        () => checkRedirectTarget([to], address, gateway),
         (error) => error instanceof GatewayError && error.status === 400 && (to.length < 10 || !error.message.includes(to)),
       )
     })
@@ -143,7 +148,7 @@ test('auth-scenario 50: an address given twice, or not at all, is refused', () =
     ['https://deck.example.com', 'https://evil.com'],
     ['https://deck.example.com', 'https://deck.example.com'],
   ]) {
-    assert.throws(() => checkRedirectTarget(targets, ui), { code: 'REDIRECT_REFUSED' })
+    assert.throws(() => checkRedirectTarget(targets, ui, gateway), { code: 'REDIRECT_REFUSED' })
   }
 })
 
@@ -173,7 +178,7 @@ test('an accepted address stays within the UI', () => {
     const parts = [0, 1, 2, 3, 4].map((digit) => characters[Math.floor(seed / characters.length ** digit) % characters.length])
     const to = `https://${parts.join('')}`
     try {
-      checkRedirectTarget([to], ui)
+      checkRedirectTarget([to], ui, gateway)
     } catch {
       continue
     }
@@ -181,4 +186,85 @@ test('an accepted address stays within the UI', () => {
     accepted++
   }
   assert.ok(accepted > 20)
+})
+
+const ownAddresses = [
+  '/gate/console',
+  '/gate/console/',
+  '/gate/console?q=1',
+  '/gate/console/applications/web/pipelines?q=a%20b&status=failed#top',
+  '/gate/console/applications/caf%C3%A9',
+  'https://gate.example.com/gate/console/executions/01KB',
+]
+
+for (const to of ownAddresses) {
+  test(`the own console ${to} is accepted byte for byte`, () => {
+    for (const address of [ui, at(''), matching('nothing')]) assert.equal(checkRedirectTarget([to], address, gateway), to)
+    assert.throws(() => checkRedirectTarget([to], { ...ui, servesConsole: false }, gateway), { code: 'REDIRECT_REFUSED' })
+  })
+}
+
+const notOwn = [
+  '/',
+  '/gate',
+  '/gate/',
+  '/console',
+  '/gate/consoles',
+  '/gate/console@evil.com',
+  '/gate/console.evil.com',
+  '/gate/console:80',
+  '/gate/console;x',
+  '//evil.com/gate/console',
+  '//gate.example.com/gate/console',
+  '/\\evil.com/gate/console',
+  '/gate/console/\\evil.com',
+  '/gate//console',
+  '/gate/console//evil.com',
+  '/gate/console/../x',
+  '/gate/console/..',
+  '/gate/console/./x',
+  '/gate/console/%2e%2e/x',
+  '/gate/console/%2E./x',
+  '/gate/console/..%2fx',
+  '/gate/console/x%5cy',
+  '/gate/console/%00',
+  '/gate/console/a%252e',
+  '/gate/%63onsole',
+  '/gate/Console',
+  'gate/console',
+  ' /gate/console',
+  '/gate/console/\r\nSet-Cookie:x',
+  'http://gate.example.com/gate/console',
+  'https://gate.example.com:8443/gate/console',
+  'https://gate.example.com.evil.com/gate/console',
+  'https://user@gate.example.com/gate/console',
+  'https://gate.example.com@evil.com/gate/console',
+  'https://evil.com/gate/console',
+  'HTTPS://gate.example.com/gate/console',
+  'javascript:/gate/console',
+]
+
+for (const to of notOwn) {
+  test(`${JSON.stringify(to)} is no address of the own console`, () => {
+    assert.throws(() => checkRedirectTarget([to], ui, gateway), { code: 'REDIRECT_REFUSED' })
+  })
+}
+
+test('an accepted address of the console stays below it', () => {
+  const characters = ['/', '\\', '@', ':', '#', '?', '%2f', '.', '..', 'evil.com', '\t', ';', '//', 'x', '%2e']
+  let accepted = 0
+  for (let seed = 0; seed < characters.length ** 4; seed += 7) {
+    const parts = [0, 1, 2, 3].map((digit) => characters[Math.floor(seed / characters.length ** digit) % characters.length])
+    const to = `/gate/console${parts.join('')}`
+    try {
+      checkRedirectTarget([to], ui, gateway)
+    } catch {
+      continue
+    }
+    const url = new URL(to, gateway)
+    assert.equal(url.origin, 'https://gate.example.com', to)
+    assert.match(url.pathname, /^\/gate\/console(?:\/|$)/, to)
+    accepted++
+  }
+  assert.ok(accepted > 100)
 })

@@ -8,7 +8,7 @@ import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { ConnectionTimes } from '../../src/http/connections.ts'
 import { hashCost, usualCost } from '../../src/login/form/password-hash.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
-import { worker } from './program.ts'
+import { consoleDir, worker } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import type { TestEnd } from './test-end.ts'
 
@@ -74,6 +74,7 @@ export async function runGateway(t: TestEnd, settings: GatewaySettings, options:
     connectionTimes: options.connectionTimes,
     now: options.now,
     workerFile: worker,
+    consoleDir,
   })
   gateway = started
   const address = await started.listen()

@@ -18,5 +18,8 @@ export const agent = pathToFileURL(
   bundle === undefined ? resolve(sources, 'src/agent/main.ts') : resolve(bundle, 'dist/agent.js'),
 )
 
+/** The built web console. */
+export const consoleDir = pathToFileURL(`${resolve(bundle ?? sources, 'dist/console')}/`)
+
 /** What every process of the program needs of the environment: the tools, and the modules that others have compiled. */
 export const sharedEnvironment = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }

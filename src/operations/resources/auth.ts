@@ -88,12 +88,16 @@ export const authOperations: Operation[] = [
     demands: ownAffair,
     summary: 'Return to the web UI',
     description: 'Sends a logged-in browser back to the web UI. Asking for it without login starts the login.',
-    query: { to: text.describe('Absolute URL within the web UI; fragment included.') },
-    handle: async ({ search }, { settings }) =>
-      new DirectAnswer(302, undefined, { location: checkRedirectTarget(search.getAll('to'), settings) }),
+    query: {
+      to: text.describe(
+        'Absolute URL within the web UI, fragment included, or an address of the console, as `/console/applications`.',
+      ),
+    },
+    handle: async ({ search, state }, { settings }) =>
+      new DirectAnswer(302, undefined, { location: checkRedirectTarget(search.getAll('to'), settings, state.baseUrl) }),
     success: 302,
     answer: nothing,
-    errors: { 400: 'The address is not that of the web UI, `services.deck.baseUrl`.' },
+    errors: { 400: 'The address is neither that of the web UI, `services.deck.baseUrl`, nor one of the console.' },
   },
   {
     id: 'syncUsingPOST',
@@ -137,9 +141,12 @@ export const authOperations: Operation[] = [
     path: '/',
     demands: ownAffair,
     summary: 'Open the web UI',
-    description: 'Redirects the browser to the web UI, or shows a start page while its address is not configured.',
+    description: 'Redirects the browser to the web UI, or to the console while no address of a web UI is configured.',
     handle: async ({ state, headers }, { settings, site }) => {
       const wantsPage = String(headers.accept ?? '').includes('text/html')
+      if (settings.uiUnknown && wantsPage && settings.servesConsole) {
+        return new DirectAnswer(302, undefined, { location: `${state.baseUrl}/console/` })
+      }
       if (settings.uiUnknown && wantsPage) return welcome(site, state.user?.username ?? 'anonymous', settings.uiUrl)
       return new DirectAnswer(302, undefined, { location: settings.uiUrl === '' ? `${state.baseUrl}/auth/user` : settings.uiUrl })
     },
@@ -148,13 +155,13 @@ export const authOperations: Operation[] = [
   },
 ]
 
-/** What a browser finds after the first login to a platform that has no web UI yet. */
+/** For a browser, where neither a web UI is configured nor the console switched on. */
 function welcome({ brand }: Site, username: string, uiUrl: string): DirectAnswer {
   const { html, headers } = createPage(
     'Welcome',
     `
       <h1>Welcome, ${escapeHtml(username)}</h1>
-      <p>This is the API of your delivery platform; it has no web UI of its own.</p>
+      <p>This is the API of your delivery platform; its console is switched off (<code>console.enabled</code>).</p>
       <p><a href="swagger-ui/index.html">Browse the API</a></p>
       <p>Deck, Spinnaker's web UI, may run at <a href="${escapeHtml(uiUrl)}">${escapeHtml(uiUrl)}</a>; tell its address in
       <code>services.deck.baseUrl</code>, and this page leads there.</p>
@@ -232,6 +239,6 @@ function sayFarewell({ headers }: OperationRequest, { site, settings }: Platform
   if (!/\btext\/html\b/i.test(headers.accept ?? '')) {
     return new DirectAnswer(200, said, { 'content-type': 'text/plain;charset=UTF-8' })
   }
-  const page = createFarewellPage({ ...site, ui: settings }, said)
+  const page = createFarewellPage({ ...site, ui: settings.uiUnknown ? { ...settings, uiUrl: '' } : settings }, said)
   return new DirectAnswer(200, page.html, page.headers)
 }

@@ -1,0 +1,42 @@
+/** Addresses of screens and of the API, below whatever path a proxy or the context path puts before them. */
+
+/** Of the console, such as `/gate/console/`. */
+export const basePath = new URL(document.baseURI).pathname
+/** Of the API, without a slash at its end: empty, or such as `/gate`. */
+export const apiPath = basePath.replace(/\/console\/$/, '')
+
+type Query = Readonly<Record<string, string | undefined>>
+
+/** @param parts Segments of the path, encoded here. */
+export function address(parts: readonly string[], query: Query = {}): string {
+  return basePath + parts.map(encodeURIComponent).join('/') + formatQuery(query)
+}
+
+/** `?a=b`, or empty; undefined and empty values are left out. */
+export function formatQuery(query: Query): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '')
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}
+
+export const to = {
+  home: () => basePath,
+  applications: () => address(['applications']),
+  application: (application: string) => address(['applications', application]),
+  serverGroup: (application: string, place: { account: string; region: string; name: string }, query?: Query) =>
+    address(['applications', application, 'server-groups', place.account, place.region, place.name], query),
+  instance: (application: string, place: { account: string; region: string; id: string }, query?: Query) =>
+    address(['applications', application, 'instances', place.account, place.region, place.id], query),
+  cluster: (application: string, place: { account: string; cluster: string }) =>
+    address(['applications', application, 'clusters', place.account, place.cluster]),
+  pipelines: (application: string, query?: Query) => address(['applications', application, 'pipelines'], query),
+  startPipeline: (application: string, id: string, query?: Query) =>
+    address(['applications', application, 'pipelines', id, 'start'], query),
+  execution: (id: string, query?: Query) => address(['executions', id], query),
+  tasks: (application: string) => address(['applications', application, 'tasks']),
+  task: (id: string) => address(['tasks', id]),
+  signedIn: () => address(['signed-in']),
+  /** The login, which leads back to `path`. */
+  login: (path: string) => `${apiPath}/auth/redirect?to=${encodeURIComponent(path)}`,
+  logout: () => `${apiPath}/auth/logout`,
+  api: () => `${apiPath}/swagger-ui/index.html`,
+} as const

@@ -1,0 +1,273 @@
+/**
+ * Reads that stay current: each is made once for all panels that show it, repeated at the pace of the fastest of them, and asks
+ * by ETag for changes only. Changed answers reach the screen together, at most four times a second.
+ */
+import { batch, type Signal, signal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import { ApiError, toApiError } from './api-error.ts'
+import { client } from './client.ts'
+import { loginEnded } from './login-state.ts'
+import type { paths } from './schema.d.ts'
+import { followEvents } from './streams.ts'
+
+/**
+ * `live` is read every 2 s while something that it shows is running, otherwise every 10 s; `steady` every 15 s, `slow` every minute,
+ * `open` when it is shown, and again on return to the tab after a minute.
+ */
+export type Refresh = 'live' | 'steady' | 'slow' | 'open'
+
+export type ReadPath = { [Path in keyof paths]: paths[Path] extends { get: unknown } ? Path : never }[keyof paths]
+type Get<Path extends ReadPath> = paths[Path] extends { get: infer Operation } ? Operation : never
+export type ReadParameters<Path extends ReadPath> = Get<Path> extends { parameters: infer Parameters } ? Parameters : never
+export type Answer<Path extends ReadPath> =
+  Get<Path> extends { responses: { 200: { content: { 'application/json': infer Body } } } } ? Body : unknown
+
+export interface LiveOptions<Body> {
+  readonly refresh?: Refresh
+  /** For `live`: whether the answer shows something that is running. */
+  readonly isBusy?: (body: Body) => boolean
+  /** A stream of the API that reports changes; reads go on while it is missing. */
+  readonly events?: string
+}
+
+/** What panels show of a read. */
+export interface Reading<Body> {
+  readonly body: Body | undefined
+  readonly error: ApiError | undefined
+  /** Of the last good answer, in milliseconds since the epoch. */
+  readonly readAtMs: number | undefined
+  /** When the read is tried again after an error. */
+  readonly nextTryAtMs: number | undefined
+  /** Failed reads since the last good one. */
+  readonly failures: number
+}
+
+export interface Live<Body> {
+  readonly reading: Signal<Reading<Body>>
+  /** Reads at once. */
+  refresh(): void
+}
+
+const batchMs = 250
+const busyMs = 2000
+const intervals: Readonly<Record<Refresh, number>> = {
+  live: 10_000,
+  steady: 15_000,
+  slow: 60_000,
+  open: Number.POSITIVE_INFINITY,
+}
+/** Reads in a hidden tab end after that. */
+const hiddenMs = 600_000
+/** How long an answer that no panel shows is kept for the next one. */
+const keptMs = 120_000
+const openAgainMs = 60_000
+
+const resources = new Map<string, Resource<unknown>>()
+let hiddenSinceMs: number | undefined
+
+/** The shared read of this path and these parameters while the component is shown; undefined parameters read nothing. */
+export function useLive<Path extends ReadPath>(
+  path: Path,
+  parameters: ReadParameters<Path> | undefined,
+  options: LiveOptions<Answer<Path>> = {},
+): Live<Answer<Path>> {
+  const key = parameters === undefined ? '' : `${path} ${JSON.stringify(parameters)}`
+  const resource = useMemo(() => (parameters === undefined ? idle<Answer<Path>>() : find(key, path, parameters)), [key])
+  useEffect(() => {
+    if (resource instanceof Resource) return resource.subscribe(options)
+  }, [resource, options.refresh, options.events])
+  return resource
+}
+
+/** Reads everything that is shown again, as after a login. */
+export function refreshAll(): void {
+  for (const resource of resources.values()) resource.refresh()
+}
+
+/** After a change, everything below these words of a path may be different. */
+export function refreshMatching(...words: readonly string[]): void {
+  for (const [key, resource] of resources) if (words.every((word) => key.includes(word))) resource.refresh()
+}
+
+function idle<Body>(): Live<Body> {
+  return { reading: signal(noReading()), refresh() {} }
+}
+
+function noReading<Body>(): Reading<Body> {
+  return { body: undefined, error: undefined, readAtMs: undefined, nextTryAtMs: undefined, failures: 0 }
+}
+
+function find<Path extends ReadPath>(key: string, path: Path, parameters: unknown): Live<Answer<Path>> {
+  const known = resources.get(key) ?? new Resource<unknown>(key, path, parameters)
+  resources.set(key, known)
+  return known as unknown as Live<Answer<Path>>
+}
+
+const pending: (() => void)[] = []
+let lastFlushMs = 0
+let isFlushing = false
+
+function applySoon(change: () => void): void {
+  pending.push(change)
+  if (isFlushing) return
+  isFlushing = true
+  setTimeout(flush, Math.max(0, lastFlushMs + batchMs - performance.now()))
+}
+
+function flush(): void {
+  isFlushing = false
+  lastFlushMs = performance.now()
+  const changes = pending.splice(0)
+  batch(() => {
+    for (const change of changes) change()
+  })
+}
+
+class Resource<Body> implements Live<Body> {
+  readonly reading = signal<Reading<Body>>(noReading())
+  readonly #key: string
+  readonly #path: ReadPath
+  readonly #parameters: unknown
+  readonly #subscribers = new Set<LiveOptions<Body>>()
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #call: AbortController | undefined
+  #etag: string | undefined
+  #text: string | undefined
+  #again = false
+  #stopEvents: (() => void) | undefined
+
+  constructor(key: string, path: ReadPath, parameters: unknown) {
+    this.#key = key
+    this.#path = path
+    this.#parameters = parameters
+  }
+
+  subscribe(options: LiveOptions<Body>): () => void {
+    this.#subscribers.add(options)
+    const { readAtMs } = this.reading.peek()
+    if (this.#call === undefined && (readAtMs === undefined || Date.now() - readAtMs > 1000)) this.refresh()
+    else this.#schedule()
+    if (options.events !== undefined) this.#stopEvents ??= followEvents(options.events, () => this.refresh())
+    return () => {
+      this.#subscribers.delete(options)
+      if (this.#subscribers.size > 0) return
+      clearTimeout(this.#timer)
+      this.#stopEvents?.()
+      this.#stopEvents = undefined
+      this.#timer = setTimeout(() => this.#forget(), keptMs)
+    }
+  }
+
+  refresh(): void {
+    if (this.#subscribers.size === 0) return
+    if (this.#call !== undefined) {
+      this.#again = true
+      return
+    }
+    clearTimeout(this.#timer)
+    void this.#read()
+  }
+
+  /** On return to the tab. */
+  wake(): void {
+    const { readAtMs = 0 } = this.reading.peek()
+    if (this.#interval() !== Number.POSITIVE_INFINITY || Date.now() - readAtMs > openAgainMs) this.refresh()
+  }
+
+  async #read(): Promise<void> {
+    const call = new AbortController()
+    this.#call = call
+    try {
+      await this.#ask(call.signal)
+    } catch (error) {
+      this.#fail(error instanceof ApiError ? error : new ApiError({ status: 0, message: String((error as Error).message) }))
+    }
+    this.#call = undefined
+    if (this.#subscribers.size === 0) return
+    if (this.#again) {
+      this.#again = false
+      this.refresh()
+    } else this.#schedule()
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { response, data, error } = await (client.GET as UntypedGet)(this.#path, {
+      params: this.#parameters,
+      parseAs: 'text',
+      signal,
+      headers: this.#etag === undefined ? {} : { 'If-None-Match': this.#etag },
+    })
+    if (response.status === 304) return this.#confirm()
+    if (!response.ok) throw toApiError(response, typeof error === 'string' ? error : JSON.stringify(error ?? ''))
+    this.#etag = response.headers.get('etag') ?? undefined
+    const text = data ?? ''
+    if (text === this.#text) return this.#confirm()
+    const body = (text === '' ? undefined : JSON.parse(text)) as Body
+    this.#text = text
+    applySoon(() => {
+      this.reading.value = { body, error: undefined, readAtMs: Date.now(), nextTryAtMs: undefined, failures: 0 }
+    })
+  }
+
+  /** The last answer still holds. Panels are told only if they show an error. */
+  #confirm(): void {
+    const last = this.reading.peek()
+    const current = { ...last, readAtMs: Date.now(), error: undefined, nextTryAtMs: undefined, failures: 0 }
+    if (last.error === undefined) Object.assign(last, { readAtMs: current.readAtMs })
+    else
+      applySoon(() => {
+        this.reading.value = current
+      })
+  }
+
+  #fail(error: ApiError): void {
+    applySoon(() => {
+      const last = this.reading.peek()
+      const failures = last.failures + 1
+      this.reading.value = { ...last, error, failures, nextTryAtMs: Date.now() + waitAfter(error, failures) }
+    })
+  }
+
+  #interval(): number {
+    const { body } = this.reading.peek()
+    const times = [...this.#subscribers].map(({ refresh = 'steady', isBusy }) =>
+      refresh === 'live' && body !== undefined && isBusy?.(body) === true ? busyMs : intervals[refresh],
+    )
+    return Math.min(...times, Number.POSITIVE_INFINITY)
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer)
+    const { failures, error } = this.reading.peek()
+    const waitMs = error === undefined ? this.#interval() : waitAfter(error, failures + 1)
+    if (waitMs === Number.POSITIVE_INFINITY) return
+    this.#timer = setTimeout(() => {
+      const hidesLong = hiddenSinceMs !== undefined && Date.now() - hiddenSinceMs > hiddenMs
+      // A login in another tab, or the return to this one, begins anew.
+      if (!hidesLong && !loginEnded.peek()) this.refresh()
+    }, waitMs)
+  }
+
+  #forget(): void {
+    if (this.#subscribers.size === 0 && resources.get(this.#key) === (this as unknown)) resources.delete(this.#key)
+  }
+}
+
+type UntypedGet = (
+  path: string,
+  init: { params: unknown; parseAs: 'text'; signal: AbortSignal; headers: Record<string, string> },
+) => Promise<{ response: Response; data?: string; error?: unknown }>
+
+/** 2, 4, 8 … 60 s with jitter, unless the server says when. */
+function waitAfter({ retryAfterMs }: ApiError, failures: number): number {
+  return retryAfterMs ?? Math.min(60_000, 1000 * 2 ** failures) * (0.9 + Math.random() / 5)
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (document.visibilityState === 'hidden') {
+    hiddenSinceMs = Date.now()
+    return
+  }
+  hiddenSinceMs = undefined
+  for (const resource of resources.values()) resource.wake()
+})

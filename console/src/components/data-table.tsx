@@ -1,0 +1,49 @@
+/** A table of rows that may be links; columns of less weight are left out on narrow screens. */
+import type { ComponentChildren } from 'preact'
+
+export interface Column<Row> {
+  readonly key: string
+  readonly head: string
+  readonly cell: (row: Row) => ComponentChildren
+  readonly align?: 'end'
+  /** Left out below this width: phone is 600 px, narrow 900 px. */
+  readonly hideBelow?: 'phone' | 'narrow'
+  /** Takes the room that is left. */
+  readonly grow?: boolean
+}
+
+interface DataTableProps<Row> {
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+}
+
+export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<Row>) {
+  const styleOf = ({ align, hideBelow, grow }: Column<Row>) =>
+    [align === 'end' && 'end', hideBelow !== undefined && `hide-${hideBelow}`, grow && 'grow'].filter(Boolean).join(' ')
+  return (
+    <table class="table" aria-label={label}>
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th key={column.key} scope="col" class={styleOf(column)}>
+              {column.head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={keyOf(row)}>
+            {columns.map((column) => (
+              <td key={column.key} class={styleOf(column)}>
+                {column.cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

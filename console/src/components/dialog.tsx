@@ -1,0 +1,61 @@
+/** Dialogs: one at a time, above the unchanged page. The browser keeps the focus inside and gives it back. */
+import { signal } from '@preact/signals'
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { words } from '../words.ts'
+import { Icon } from './icon.tsx'
+
+const opened = signal<VNode | undefined>(undefined)
+
+/** Shows a component that renders a `Dialog`. */
+export function openDialog(dialog: VNode): void {
+  opened.value = dialog
+}
+
+export function closeDialog(): void {
+  opened.value = undefined
+}
+
+/** The place of dialogs, in the frame of the page. */
+export function DialogOutlet() {
+  return <>{opened.value}</>
+}
+
+interface DialogProps {
+  readonly title: ComponentChildren
+  readonly children: ComponentChildren
+  /** Buttons. */
+  readonly footer?: ComponentChildren
+  readonly onClose?: () => void
+  readonly class?: string
+  /** Without it only the buttons close the dialog. */
+  readonly closable?: boolean
+}
+
+export function Dialog({ title, children, footer, onClose = closeDialog, class: style = '', closable = true }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const dialog = element.current
+    dialog?.showModal()
+    return () => dialog?.close()
+  }, [])
+  const onCancel = (event: Event) => {
+    event.preventDefault()
+    if (closable) onClose()
+  }
+  return (
+    <dialog ref={element} class={`dialog ${style}`} aria-labelledby={id} onCancel={onCancel}>
+      <header class="dialog-head">
+        <h2 id={id}>{title}</h2>
+        {closable && (
+          <button type="button" class="icon-button" aria-label={words.close} onClick={onClose}>
+            <Icon name="close" />
+          </button>
+        )}
+      </header>
+      <div class="dialog-body">{children}</div>
+      {footer !== undefined && <footer class="dialog-foot">{footer}</footer>}
+    </dialog>
+  )
+}

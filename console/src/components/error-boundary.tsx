@@ -1,0 +1,37 @@
+/** Keeps the fault of one panel from the rest of the page. */
+import { Component, type ComponentChildren } from 'preact'
+import { words } from '../words.ts'
+import { CopyButton } from './copy-button.tsx'
+
+interface State {
+  readonly error: Error | undefined
+}
+
+export class ErrorBoundary extends Component<{ children: ComponentChildren }, State> {
+  override state: State = { error: undefined }
+
+  static override getDerivedStateFromError(error: Error): State {
+    return { error }
+  }
+
+  override componentDidCatch(error: Error): void {
+    console.error(error)
+  }
+
+  override render() {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    const report = `${location.href}\n${navigator.userAgent}\n${error.stack ?? error.message}`
+    return (
+      <div class="state is-failed" role="alert">
+        <p>{words.panelFailed}</p>
+        <p class="row">
+          <button type="button" class="button" onClick={() => this.setState({ error: undefined })}>
+            {words.tryAgain}
+          </button>
+          <CopyButton text={report} label={words.copyReport} />
+        </p>
+      </div>
+    )
+  }
+}

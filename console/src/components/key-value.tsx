@@ -1,0 +1,19 @@
+/** Facts of one thing: name and value. */
+import type { ComponentChildren } from 'preact'
+
+export type Fact = readonly [name: string, value: ComponentChildren]
+
+/** Facts without a value are left out. */
+export function KeyValue({ facts }: { facts: readonly Fact[] }) {
+  const given = facts.filter(([, value]) => value !== undefined && value !== null && value !== '')
+  return (
+    <dl class="key-value">
+      {given.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

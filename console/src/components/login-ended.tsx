@@ -1,0 +1,25 @@
+/** Shown above the unchanged page when the login has ended; the login runs in a tab of its own. */
+import { to } from '../address.ts'
+import { loginEnded } from '../api/login-state.ts'
+import { returnFromLogin } from '../api/session.ts'
+import { words } from '../words.ts'
+import { Dialog } from './dialog.tsx'
+
+export function LoginEndedDialog() {
+  if (!loginEnded.value) return null
+  const footer = (
+    <>
+      <button type="button" class="button" onClick={() => void returnFromLogin()}>
+        {words.tryAgain}
+      </button>
+      <a class="button is-primary" href={to.login(to.signedIn())} target="_blank" rel="noopener opener">
+        {words.signInAgain}
+      </a>
+    </>
+  )
+  return (
+    <Dialog title={words.loginEnded} footer={footer} class="is-narrow" closable={false}>
+      <p>{words.loginEndedText}</p>
+    </Dialog>
+  )
+}

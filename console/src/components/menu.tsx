@@ -1,0 +1,127 @@
+/** A button that opens a list of actions. @see WAI-ARIA Authoring Practices, menu button */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { words } from '../words.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+export interface MenuItem {
+  readonly label: string
+  readonly icon?: IconName
+  readonly onSelect?: () => void
+  readonly href?: string
+  /** Stands last, apart from the others. */
+  readonly destructive?: boolean
+  /** Why it is not offered; the item stays visible. */
+  readonly denied?: string | undefined
+  /** Of a choice among several. */
+  readonly checked?: boolean
+}
+
+interface MenuProps {
+  readonly label?: string
+  readonly items: readonly MenuItem[]
+  /** Of the button; three dots unless given. */
+  readonly children?: ComponentChildren
+  readonly class?: string
+  /** Above the items. */
+  readonly head?: ComponentChildren
+}
+
+export function Menu({ label = words.more, items, children, class: style = 'icon-button', head }: MenuProps) {
+  const [open, setOpen] = useState(false)
+  const root = useRef<HTMLDivElement>(null)
+  const list = useRef<HTMLDivElement>(null)
+  const id = useId()
+  const close = () => {
+    setOpen(false)
+    root.current?.querySelector('button')?.focus()
+  }
+  useEffect(() => {
+    if (!open) return
+    entries(list.current)[0]?.focus()
+    const onPointer = (event: PointerEvent) => {
+      if (!root.current?.contains(event.target as Node)) setOpen(false)
+    }
+    document.addEventListener('pointerdown', onPointer)
+    return () => document.removeEventListener('pointerdown', onPointer)
+  }, [open])
+  const onKey = (event: KeyboardEvent) => {
+    const all = entries(list.current)
+    const at = all.indexOf(document.activeElement as HTMLElement)
+    const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key]
+    if (event.key === 'Escape') {
+      event.stopPropagation()
+      close()
+    } else if (event.key === 'Tab') setOpen(false)
+    else if (next !== undefined) all.at(next % all.length)?.focus()
+    else return
+    if (event.key !== 'Tab') event.preventDefault()
+  }
+  return (
+    <div class="menu" ref={root}>
+      <button
+        type="button"
+        class={style}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        aria-controls={open ? id : undefined}
+        aria-label={label}
+        title={children === undefined ? label : undefined}
+        onClick={() => setOpen(!open)}
+      >
+        {children ?? <Icon name="more" />}
+      </button>
+      {open && (
+        <div class="menu-list">
+          {head}
+          <div id={id} role="menu" aria-label={label} ref={list} tabIndex={-1} onKeyDown={onKey}>
+            {inMenuOrder(items).map((item) => (
+              <Entry key={item.label} item={item} onDone={() => (item.href === undefined ? close() : setOpen(false))} />
+            ))}
+          </div>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function inMenuOrder(items: readonly MenuItem[]): readonly MenuItem[] {
+  return [...items.filter(({ destructive }) => !destructive), ...items.filter(({ destructive }) => destructive)]
+}
+
+function Entry({ item, onDone }: { item: MenuItem; onDone: () => void }) {
+  const { label, icon, href, onSelect, destructive, denied, checked } = item
+  const content = (
+    <>
+      {icon !== undefined && <Icon name={icon} />}
+      <span class="grow">
+        {label}
+        {denied !== undefined && <small>{denied}</small>}
+      </span>
+      {checked === true && <Icon name="check" />}
+    </>
+  )
+  const style = `menu-item ${destructive ? 'is-destructive' : ''}`
+  if (href !== undefined) {
+    return (
+      <a class={style} role="menuitem" tabIndex={-1} href={href} onClick={onDone}>
+        {content}
+      </a>
+    )
+  }
+  const select = () => {
+    if (denied !== undefined) return
+    onDone()
+    onSelect?.()
+  }
+  const role = checked === undefined ? { role: 'menuitem' as const } : { role: 'menuitemradio' as const, 'aria-checked': checked }
+  return (
+    <button type="button" class={style} tabIndex={-1} aria-disabled={denied !== undefined} onClick={select} {...role}>
+      {content}
+    </button>
+  )
+}
+
+function entries(list: HTMLElement | null): HTMLElement[] {
+  return [...(list?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? [])]
+}

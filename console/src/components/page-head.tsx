@@ -1,0 +1,50 @@
+/** The head of a screen: path, title, state and actions; it also names the tab of the browser. */
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+
+export interface Crumb {
+  readonly label: ComponentChildren
+  readonly href: string
+}
+
+interface PageHeadProps {
+  /** Of the browser's tab. */
+  readonly tab: string
+  readonly title: ComponentChildren
+  readonly crumbs?: readonly Crumb[]
+  /** Beside the title: status, counts. */
+  readonly state?: ComponentChildren
+  readonly actions?: ComponentChildren
+  /** Below: the line that says what is true now. */
+  readonly children?: ComponentChildren
+}
+
+const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
+
+export function PageHead({ tab, title, crumbs = [], state, actions, children }: PageHeadProps) {
+  useEffect(() => {
+    document.title = `${tab} - ${brand}`
+  }, [tab])
+  return (
+    <header class="page-head">
+      {crumbs.length > 0 && (
+        <nav aria-label="Path" class="crumbs">
+          <ol>
+            {crumbs.map(({ label, href }) => (
+              <li key={href}>
+                <a href={href}>{label}</a>
+              </li>
+            ))}
+          </ol>
+        </nav>
+      )}
+      <div class="page-title">
+        <h1>{title}</h1>
+        {state}
+        <div class="grow" />
+        {actions !== undefined && <div class="row actions">{actions}</div>}
+      </div>
+      {children}
+    </header>
+  )
+}

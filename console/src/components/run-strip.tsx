@@ -1,0 +1,65 @@
+/** The last runs of a pipeline as bars: height is the duration, shape and colour the status. */
+import { to } from '../address.ts'
+import { durationOf, type Execution, shortId, statusOf } from '../model/execution.ts'
+import { formatDuration, formatRelative, now } from '../model/time.ts'
+
+const maxRuns = 30
+
+/** @param runs Newest first, as the API lists them. */
+export function RunStrip({ runs, label }: { runs: readonly Execution[]; label: string }) {
+  const shown = runs.slice(0, maxRuns).toReversed()
+  const nowMs = now.peek()
+  const lengths = shown.map((run) => durationOf(run, nowMs) ?? 0).sort((a, b) => a - b)
+  const usual = lengths[Math.floor(lengths.length * 0.9)] || 1
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    const links = [...(event.currentTarget as HTMLElement).querySelectorAll('a')]
+    links.at((links.indexOf(document.activeElement as HTMLAnchorElement) + step) % links.length)?.focus()
+  }
+  return (
+    <div class="run-strip" role="group" aria-label={label} onKeyDown={move}>
+      {shown.map((run, index) => {
+        const { kind, word } = statusOf(run)
+        const length = durationOf(run, nowMs)
+        const step = Math.max(1, Math.min(4, Math.ceil(((length ?? 0) / usual) * 4)))
+        const time = run.startTime ?? run.buildTime
+        const name = [
+          `run ${shortId(run.id)}`,
+          word,
+          time ? formatRelative(time, nowMs) : '',
+          length === undefined ? '' : formatDuration(length),
+        ]
+        const text = name.filter((part) => part !== '').join(', ')
+        return (
+          <a
+            key={run.id}
+            href={to.execution(run.id)}
+            class={`run is-${kind} step-${step}`}
+            aria-label={text}
+            title={text}
+            tabIndex={index === shown.length - 1 ? 0 : -1}
+          >
+            <span class="sign" aria-hidden="true">
+              {signs[kind]}
+            </span>
+            <span class="bar" />
+          </a>
+        )
+      })}
+    </div>
+  )
+}
+
+/** Above everything that did not simply succeed. */
+const signs: Readonly<Record<string, string>> = {
+  failed: '×',
+  warning: '!',
+  cancelled: '/',
+  waiting: '?',
+  paused: '‖',
+  running: '▸',
+  queued: '·',
+  skipped: '»',
+}

@@ -1,0 +1,121 @@
+/** The frame of every screen: rail or bottom bar, top line, dialogs. */
+import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useLocation } from 'preact-iso/router'
+import { apiPath, basePath, to } from '../address.ts'
+import { user } from '../api/session.ts'
+import { routes } from '../routes.ts'
+import { words } from '../words.ts'
+import { DialogOutlet } from './dialog.tsx'
+import { Icon, Mark } from './icon.tsx'
+import { LoginEndedDialog } from './login-ended.tsx'
+import { Menu } from './menu.tsx'
+import { openPalette } from './palette.tsx'
+import { chooseTheme, theme, themes } from './theme.ts'
+
+/** Said once and politely to screen readers: states of the open execution, counts of what waits. */
+export const announcement = signal('')
+
+const brand = document.querySelector<HTMLMetaElement>('meta[name="application-name"]')?.content ?? 'Fairlead'
+
+export function Shell({ children }: { children: ComponentChildren }) {
+  return (
+    <>
+      <a class="skip-link" href="#main">
+        {words.skipLink}
+      </a>
+      <div class="shell">
+        <TopLine />
+        <Rail />
+        <main id="main" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+      <div class="visually-hidden" role="status">
+        {announcement}
+      </div>
+      <DialogOutlet />
+      <LoginEndedDialog />
+    </>
+  )
+}
+
+function TopLine() {
+  return (
+    <header class="top-line">
+      <a class="brand" href={to.home()} aria-label={brand}>
+        <Mark />
+        <span class="brand-name">{brand}</span>
+      </a>
+      <button type="button" class="search-button" onClick={openPalette}>
+        <Icon name="search" />
+        <span class="grow">{words.searchHint}</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <UserMenu />
+    </header>
+  )
+}
+
+function UserMenu() {
+  const { username, email, roles } = user.value ?? { username: '', email: null, roles: [] }
+  const head = (
+    <div class="menu-head">
+      <strong>{username}</strong>
+      {email !== null && email !== username && <span class="muted">{email}</span>}
+      {roles.length > 0 && <span class="muted">{roles.join(', ')}</span>}
+      <span class="muted">{words.zone(Intl.DateTimeFormat().resolvedOptions().timeZone)}</span>
+    </div>
+  )
+  const items = [
+    ...themes.map((id) => ({
+      label: `${words.theme}: ${words.themes[id]}`,
+      checked: theme.value === id,
+      onSelect: () => chooseTheme(id),
+    })),
+    { label: words.apiReference, href: to.api(), icon: 'external' as const },
+    { label: words.signOut, href: to.logout(), icon: 'signout' as const },
+  ]
+  return (
+    <Menu label={username} items={items} class="user-button" head={head}>
+      <span class="avatar" aria-hidden="true">
+        {(username[0] ?? '?').toUpperCase()}
+      </span>
+      <span class="user-name">{username}</span>
+      <Icon name="down" />
+    </Menu>
+  )
+}
+
+/** At the left of wide screens, at the bottom of phones. */
+function Rail() {
+  const { path } = useLocation()
+  const entries = routes.filter(({ rail }) => rail !== undefined && (rail.adminOnly !== true || user.value?.isAdmin === true))
+  return (
+    <nav class="rail" aria-label={words.rail}>
+      <ul>
+        {entries.map((route) => {
+          const href = basePath + route.path
+          const here = route.path === '' ? path === basePath.replace(/\/$/, '') : path.startsWith(href)
+          return (
+            <li key={href}>
+              <a href={href} aria-current={here ? 'page' : undefined}>
+                <Icon name={route.rail?.icon ?? 'box'} size={20} />
+                <span>{route.rail?.label}</span>
+              </a>
+            </li>
+          )
+        })}
+        <li class="phone-only">
+          <button type="button" onClick={openPalette}>
+            <Icon name="search" size={20} />
+            <span>{words.search}</span>
+          </button>
+        </li>
+      </ul>
+      <p class="rail-foot muted">
+        <a href={`${apiPath}/swagger-ui/index.html`}>{words.apiReference}</a>
+      </p>
+    </nav>
+  )
+}

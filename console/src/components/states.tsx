@@ -1,0 +1,106 @@
+/** Loading, empty, failed, forbidden and stale: what stands in a panel instead of, or above, its content. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { ApiError } from '../api/api-error.ts'
+import type { Live, Reading } from '../api/live.ts'
+import { formatClock, now } from '../model/time.ts'
+import { describeError, words } from '../words.ts'
+import { CopyButton } from './copy-button.tsx'
+import { Icon, type IconName } from './icon.tsx'
+
+/** Nothing for 200 ms, then bars in the shape of rows; after 8 s a sentence. */
+export function Loading({ rows = 4 }: { rows?: number }) {
+  const [stage, setStage] = useState(0)
+  useEffect(() => {
+    const timers = [setTimeout(() => setStage(1), 200), setTimeout(() => setStage(2), 8000)]
+    return () => timers.forEach(clearTimeout)
+  }, [])
+  return (
+    <div class="loading" aria-busy="true">
+      <span class="visually-hidden">{words.loading}</span>
+      {stage > 0 && Array.from({ length: rows }, (_, index) => <div key={index} class="bar" />)}
+      {stage > 1 && <p class="muted">{words.stillWaiting}</p>}
+    </div>
+  )
+}
+
+interface EmptyStateProps {
+  readonly text: string
+  readonly icon?: IconName
+  /** What makes the first one. */
+  readonly children?: ComponentChildren
+}
+
+export function EmptyState({ text, icon = 'box', children }: EmptyStateProps) {
+  return (
+    <div class="state">
+      <Icon name={icon} size={20} />
+      <p>{text}</p>
+      {children !== undefined && <div class="row">{children}</div>}
+    </div>
+  )
+}
+
+export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
+  const { title, advice } = describeError(error)
+  return (
+    <div class={`state is-failed ${error.status === 403 ? 'is-forbidden' : ''}`} role="alert">
+      <Icon name={error.status === 403 ? 'lock' : 'warn'} size={20} />
+      <p>
+        <strong>{title}</strong> {advice}
+      </p>
+      {error.status === 403 && <p class="muted">{words.whomToAsk}</p>}
+      <div class="row">
+        <button type="button" class="button" onClick={onRetry}>
+          {words.tryAgain}
+        </button>
+        <RequestId id={error.requestId} />
+      </div>
+    </div>
+  )
+}
+
+export function RequestId({ id }: { id: string | undefined }) {
+  if (id === undefined) return null
+  return (
+    <span class="muted row">
+      {words.request} <code>{id.slice(0, 8)}…</code>
+      <CopyButton text={id} label={words.copyRequestId} />
+    </span>
+  )
+}
+
+interface LoadedProps<Body> {
+  readonly live: Live<Body>
+  readonly rows?: number
+  readonly children: (body: NonNullable<Body>) => ComponentChildren
+  /** Where there is nothing: an empty list, or no body. */
+  readonly empty?: ComponentChildren
+}
+
+/** Shows the body of a read in whatever state it is; the last good answer stays while newer reads fail. */
+export function Loaded<Body>({ live, rows, children, empty }: LoadedProps<Body>) {
+  const reading = live.reading.value
+  const { body, error } = reading
+  if (error !== undefined && (body === undefined || body === null))
+    return <ErrorState error={error} onRetry={() => live.refresh()} />
+  if (reading.readAtMs === undefined) return <Loading rows={rows} />
+  if (body === undefined || body === null || (Array.isArray(body) && body.length === 0)) return <>{empty}</>
+  return (
+    <>
+      <Stale reading={reading} />
+      {children(body)}
+    </>
+  )
+}
+
+/** After two failed reads: how old the data is, and when the next read is. */
+export function Stale({ reading: { error, failures, readAtMs, nextTryAtMs } }: { reading: Reading<unknown> }) {
+  if (error === undefined || failures < 2 || readAtMs === undefined) return null
+  const seconds = Math.max(0, Math.ceil(((nextTryAtMs ?? now.value) - now.value) / 1000))
+  return (
+    <p class="stale" role="status">
+      <Icon name="warn" /> {words.stale(formatClock(readAtMs), describeError(error).title, seconds)}
+    </p>
+  )
+}

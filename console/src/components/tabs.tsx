@@ -1,0 +1,88 @@
+/** Tabs that are addresses, and tabs within a panel. */
+import type { ComponentChildren } from 'preact'
+import { useRef } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+
+interface LinkTab {
+  readonly label: string
+  readonly href: string
+}
+
+/** Screens of one thing; the current one is marked. */
+export function LinkTabs({ label, tabs }: { label: string; tabs: readonly LinkTab[] }) {
+  const { path } = useLocation()
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(({ label: text, href }) => (
+        <a key={href} href={href} aria-current={path === href ? 'page' : undefined}>
+          {text}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+interface TabsProps<Id extends string> {
+  readonly label: string
+  readonly tabs: readonly { readonly id: Id; readonly label: string }[]
+  readonly selected: Id
+  readonly onSelect: (id: Id) => void
+  readonly children: ComponentChildren
+}
+
+/** Views of one thing within a panel. @see WAI-ARIA Authoring Practices, tabs */
+export function Tabs<Id extends string>({ label, tabs, selected, onSelect, children }: TabsProps<Id>) {
+  const list = useRef<HTMLDivElement>(null)
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    const at = tabs.findIndex(({ id }) => id === selected)
+    const next = tabs[(at + step + tabs.length) % tabs.length]
+    if (next === undefined) return
+    onSelect(next.id)
+    list.current?.querySelector<HTMLElement>(`[data-tab="${next.id}"]`)?.focus()
+  }
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={move}>
+        {tabs.map(({ id, label: text }) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            data-tab={id}
+            aria-selected={id === selected}
+            tabIndex={id === selected ? 0 : -1}
+            onClick={() => onSelect(id)}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" class="tab-panel" aria-label={tabs.find(({ id }) => id === selected)?.label}>
+        {children}
+      </div>
+    </>
+  )
+}
+
+interface SegmentsProps<Id extends string> {
+  readonly label: string
+  readonly options: readonly { readonly id: Id; readonly label: string }[]
+  readonly selected: Id
+  readonly onSelect: (id: Id) => void
+}
+
+/** A choice between few views: buttons side by side. */
+export function Segments<Id extends string>({ label, options, selected, onSelect }: SegmentsProps<Id>) {
+  return (
+    <fieldset class="segments" aria-label={label}>
+      {options.map(({ id, label: text }) => (
+        <button key={id} type="button" aria-pressed={id === selected} onClick={() => onSelect(id)}>
+          {text}
+        </button>
+      ))}
+    </fieldset>
+  )
+}

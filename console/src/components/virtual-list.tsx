@@ -1,0 +1,105 @@
+/** A long list of which only the rows near the view are in the page. It scrolls with the window. */
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  observeWindowOffset,
+  observeWindowRect,
+  Virtualizer,
+  windowScroll,
+} from '@tanstack/virtual-core'
+import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
+
+interface VirtualListProps<Item> {
+  readonly items: readonly Item[]
+  readonly keyOf: (item: Item) => string
+  readonly rowHeight: number
+  readonly row: (item: Item, index: number) => ComponentChildren
+  readonly label?: string
+  readonly class?: string
+  /** Scrolls in a box of its own with this class instead of with the window. */
+  readonly boxed?: boolean
+}
+
+/** Fewer rows are all in the page, where the browser finds them. */
+const alwaysDrawn = 80
+
+export function VirtualList<Item>(props: VirtualListProps<Item>) {
+  const { items, keyOf, row, label, class: style = '' } = props
+  if (items.length > alwaysDrawn) return <Windowed {...props} />
+  return (
+    <ul class={`rows ${style}`} aria-label={label}>
+      {items.map((item, index) => (
+        <li key={keyOf(item)}>{row(item, index)}</li>
+      ))}
+    </ul>
+  )
+}
+
+function Windowed<Item>({ items, keyOf, rowHeight, row, label, class: style = '', boxed = false }: VirtualListProps<Item>) {
+  const [, redraw] = useReducer((count: number) => count + 1, 0)
+  const list = useRef<HTMLUListElement>(null)
+  const box = useRef<HTMLDivElement>(null)
+  const virtualizer = useRef<Virtualizer<Window, Element> | Virtualizer<Element, Element> | undefined>(undefined)
+  const shared = {
+    count: items.length,
+    estimateSize: () => rowHeight,
+    getItemKey: (index: number) => keyOf(items[index] as Item),
+    overscan: 12,
+    onChange: () => redraw(undefined as never),
+  }
+  if (boxed) {
+    const options = {
+      ...shared,
+      getScrollElement: () => box.current,
+      observeElementRect,
+      observeElementOffset,
+      scrollToFn: elementScroll,
+    }
+    virtualizer.current ??= new Virtualizer<Element, Element>(options)
+    ;(virtualizer.current as Virtualizer<Element, Element>).setOptions(options)
+  } else {
+    const options = {
+      ...shared,
+      getScrollElement: () => window,
+      observeElementRect: observeWindowRect,
+      observeElementOffset: observeWindowOffset,
+      scrollToFn: windowScroll,
+      scrollMargin: (list.current?.getBoundingClientRect().top ?? 0) + window.scrollY,
+      initialOffset: () => window.scrollY,
+    }
+    virtualizer.current ??= new Virtualizer<Window, Element>(options)
+    ;(virtualizer.current as Virtualizer<Window, Element>).setOptions(options)
+  }
+  useLayoutEffect(() => {
+    const clean = virtualizer.current?._didMount()
+    redraw(undefined as never)
+    return clean
+  }, [])
+  useLayoutEffect(() => virtualizer.current?._willUpdate())
+  const current = virtualizer.current as Virtualizer<Window, Element>
+  const margin = boxed ? 0 : current.options.scrollMargin
+  const content = (
+    <ul class={`rows is-virtual ${style}`} aria-label={label} ref={list} style={{ height: `${current.getTotalSize()}px` }}>
+      {current.getVirtualItems().map(({ index, key, start }) => (
+        <li
+          key={key}
+          aria-posinset={index + 1}
+          aria-setsize={items.length}
+          style={{ transform: `translateY(${start - margin}px)` }}
+          class="at"
+        >
+          {row(items[index] as Item, index)}
+        </li>
+      ))}
+    </ul>
+  )
+  return boxed ? (
+    <div class="boxed" ref={box}>
+      {content}
+    </div>
+  ) : (
+    content
+  )
+}

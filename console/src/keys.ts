@@ -1,0 +1,48 @@
+/** Keys that work on every screen; single letters are off inside fields and can be switched off. */
+import { useEffect } from 'preact/hooks'
+import { basePath } from './address.ts'
+import { refreshAll } from './api/live.ts'
+import { openPalette } from './components/palette.tsx'
+import { routes } from './routes.ts'
+
+/** How long `g` waits for its second letter. */
+const goMs = 1200
+
+export function useKeys(navigate: (url: string) => void): void {
+  useEffect(() => {
+    let goAtMs = Number.NEGATIVE_INFINITY
+    const onKey = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && !event.shiftKey && !event.altKey) {
+        event.preventDefault()
+        openPalette()
+        return
+      }
+      if (
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        isTyping(event.target) ||
+        document.querySelector('dialog[open]') !== null
+      )
+        return
+      if (event.timeStamp - goAtMs < goMs) {
+        goAtMs = Number.NEGATIVE_INFINITY
+        const route = routes.find(({ goKey }) => goKey === event.key)
+        if (route !== undefined) navigate(basePath + route.path)
+        return
+      }
+      if (event.key === 'g') goAtMs = event.timeStamp
+      else if (event.key === 'r') refreshAll()
+      else if (event.key === '/') {
+        event.preventDefault()
+        openPalette()
+      }
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [navigate])
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName))
+}

@@ -1,0 +1,26 @@
+/** Starts the console: who is the user, then the screen of the address. */
+import './styles/main.css'
+import { render } from 'preact'
+import { ApiError } from './api/api-error.ts'
+import { loadUser } from './api/session.ts'
+import { App } from './app.tsx'
+import { ErrorState } from './components/states.tsx'
+import { loadRecents } from './model/recent.ts'
+import { words } from './words.ts'
+
+const root = document.getElementById('app')
+
+async function start(): Promise<void> {
+  if (root === null) return
+  try {
+    if (!(await loadUser())) return
+    loadRecents()
+    render(<App />, root)
+  } catch (cause) {
+    const error = cause instanceof ApiError ? cause : new ApiError({ status: 0, message: String((cause as Error).message) })
+    document.title = words.cannotStart
+    render(<ErrorState error={error} onRetry={() => location.reload()} />, root)
+  }
+}
+
+void start()

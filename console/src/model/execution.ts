@@ -1,0 +1,151 @@
+/** What the console derives from an execution: order and nesting of stages, what waits, what failed and why. */
+import type { Schemas } from '../api/client.ts'
+import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
+import { executionStatus, isComplete, type Status, waitingForJudgment } from './status.ts'
+
+export type Execution = Schemas['Execution']
+export type Stage = Schemas['Stage']
+
+export interface StageTree {
+  /** Stages of the definition, each after those that it requires; equals in the order of the definition. */
+  readonly top: readonly Stage[]
+  /** Synthetic stages by the stage that they belong to: before it, then after it. */
+  readonly inner: ReadonlyMap<string, readonly Stage[]>
+}
+
+export function toStageTree(stages: readonly Stage[]): StageTree {
+  const top = stages.filter(({ parentStageId }) => !parentStageId)
+  const inner = new Map<string, Stage[]>()
+  for (const stage of stages) {
+    if (stage.parentStageId) inner.set(stage.parentStageId, [...(inner.get(stage.parentStageId) ?? []), stage])
+  }
+  for (const children of inner.values()) children.sort(byOwner)
+  return { top: inOrder(top), inner }
+}
+
+function byOwner(left: Stage, right: Stage): number {
+  return Number(left.syntheticStageOwner === 'STAGE_AFTER') - Number(right.syntheticStageOwner === 'STAGE_AFTER')
+}
+
+/** A circle or a missing requisite costs the order, not the list. */
+function inOrder(stages: readonly Stage[]): readonly Stage[] {
+  const known = new Set(stages.map(({ refId }) => refId))
+  const done = new Set<string>()
+  const ordered: Stage[] = []
+  let rest = [...stages]
+  while (rest.length > 0) {
+    const ready = rest.filter(({ requisiteStageRefIds }) =>
+      (requisiteStageRefIds ?? []).every((id) => done.has(id) || !known.has(id)),
+    )
+    const next = ready.length === 0 ? rest : ready
+    for (const stage of next) {
+      ordered.push(stage)
+      if (stage.refId) done.add(stage.refId)
+    }
+    rest = rest.filter((stage) => !next.includes(stage))
+  }
+  return ordered
+}
+
+/** A running judgment that has no answer waits for a person. */
+export function isWaiting(stage: Stage): boolean {
+  return stage.type === 'manualJudgment' && stage.status === 'RUNNING' && !textOf(stage.context['judgmentStatus'])
+}
+
+export function stageStatus(stage: Stage): Status {
+  return isWaiting(stage) ? waitingForJudgment : executionStatus(stage.status)
+}
+
+/** Waiting for a person counts more than running. */
+export function statusOf(execution: Execution): Status {
+  if (execution.status === 'RUNNING' && execution.canceled === true) return { kind: 'running', word: 'cancelling' }
+  if (execution.status === 'RUNNING' && execution.stages.some(isWaiting)) return waitingForJudgment
+  return executionStatus(execution.status)
+}
+
+export function durationOf(
+  { startTime, endTime, status }: Pick<Stage, 'startTime' | 'endTime' | 'status'>,
+  nowMs: number,
+): number | undefined {
+  if (!startTime) return undefined
+  if (endTime) return endTime - startTime
+  return isComplete(status) ? undefined : Math.max(0, nowMs - startTime)
+}
+
+/** The last characters of the id, as people call a run. */
+export function shortId(id: string): string {
+  return id.slice(-4)
+}
+
+export function startedBy({ authentication, trigger }: Execution): string | undefined {
+  return textOf(objectOf(authentication)['user']) ?? textOf(trigger.user)
+}
+
+export interface Failure {
+  readonly stage: Stage
+  /** From the failed stage of the definition to the one with the reason. */
+  readonly path: readonly Stage[]
+  readonly reason: string | undefined
+  /** The execution that a stage has started and that failed. */
+  readonly child: string | undefined
+}
+
+/** The first failed stage, followed to the inner stage that has the reason. */
+export function findFailure(stages: readonly Stage[]): Failure | undefined {
+  const { top, inner } = toStageTree(stages)
+  const failed =
+    top.find(({ status }) => status === 'TERMINAL') ??
+    top.find(({ status }) => status === 'STOPPED' || status === 'FAILED_CONTINUE')
+  if (failed === undefined) return undefined
+  const path = [failed]
+  for (;;) {
+    const last = path[path.length - 1] as Stage
+    const next = (inner.get(last.id) ?? []).find(({ status }) => status === 'TERMINAL' || status === 'STOPPED')
+    if (next === undefined || path.includes(next)) break
+    path.push(next)
+  }
+  const stage = path[path.length - 1] as Stage
+  const reason = path.map(reasonOf).findLast((text) => text !== undefined)
+  return { stage, path, reason, child: textOf(stage.context['executionId']) }
+}
+
+/** Why a stage failed, as the engine or the service behind it says. */
+export function reasonOf(stage: Stage): string | undefined {
+  const { exception } = stage.context
+  const details = objectOf(objectOf(exception)['details'])
+  const errors = textsOf(details['errors'])
+  if (errors.length > 0) return errors.join(' ')
+  const cloud = objectsOf(stage.context['kato.tasks']).map((task) => textOf(objectOf(task['exception'])['message']))
+  const steps = stage.tasks.map(({ taskExceptionDetails }) =>
+    textOf(objectOf(objectOf(objectOf(taskExceptionDetails)['exception'])['details'])['error']),
+  )
+  return (
+    textOf(details['error']) ??
+    cloud.find((text) => text !== undefined) ??
+    steps.find((text) => text !== undefined) ??
+    textOf(objectOf(exception)['message']) ??
+    (stage.type === 'manualJudgment' && textOf(stage.context['judgmentStatus']) === 'stop' ? judgmentReason(stage) : undefined)
+  )
+}
+
+function judgmentReason({ lastModified }: Stage): string {
+  const by = textOf(objectOf(lastModified)['user'])
+  return by === undefined ? 'It was judged with “stop”.' : `${by} judged it with “stop”.`
+}
+
+/** Stages of the definition that have ended, of how many. */
+export function progressOf(stages: readonly Stage[]): { done: number; total: number } {
+  const top = stages.filter(({ parentStageId }) => !parentStageId)
+  return { done: top.filter(({ status }) => isComplete(status)).length, total: top.length }
+}
+
+/** Milliseconds that a wait has left. */
+export function remainingWait(stage: Stage, nowMs: number): number | undefined {
+  const seconds = numberOf(stage.context['waitTime'])
+  if (stage.type !== 'wait' || stage.status !== 'RUNNING' || seconds === undefined || !stage.startTime) return undefined
+  return Math.max(0, stage.startTime + seconds * 1000 - nowMs)
+}
+
+export function titleOf(stage: Stage): string {
+  return stage.name || stage.type
+}

@@ -1,0 +1,55 @@
+/** Times and durations as the console writes them. */
+import { signal } from '@preact/signals'
+
+/** The present in milliseconds, moved every second while the tab is visible. */
+export const now = signal(Date.now())
+
+setInterval(() => {
+  if (document.visibilityState === 'visible') now.value = Date.now()
+}, 1000)
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
+const clockFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
+
+/** "12 min ago", "in 5 min", or the date from a day on. */
+export function formatRelative(atMs: number, nowMs: number): string {
+  const distance = Math.abs(nowMs - atMs)
+  if (distance < 5000) return 'now'
+  if (distance >= day) return dateFormat.format(atMs)
+  const text =
+    distance < minute
+      ? `${Math.floor(distance / 1000)} s`
+      : distance < hour
+        ? `${Math.floor(distance / minute)} min`
+        : `${Math.floor(distance / hour)} h`
+  return atMs <= nowMs ? `${text} ago` : `in ${text}`
+}
+
+/** With the zone of the reader, and in UTC. */
+export function formatExact(atMs: number): string {
+  return `${exactFormat.format(atMs)} (${new Date(atMs).toISOString()})`
+}
+
+export function formatClock(atMs: number): string {
+  return clockFormat.format(atMs)
+}
+
+/** "850 ms", "40 s", "1m 40s", "2h 05m", "3 d". */
+export function formatDuration(ms: number): string {
+  if (ms < 0) return '0 s'
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < minute) return `${Math.round(ms / 1000)} s`
+  if (ms < hour) return `${Math.floor(ms / minute)}m ${pad(Math.floor((ms % minute) / 1000))}s`
+  if (ms < day) return `${Math.floor(ms / hour)}h ${pad(Math.floor((ms % hour) / minute))}m`
+  const days = Math.floor(ms / day)
+  return days < 10 ? `${days} d ${Math.floor((ms % day) / hour)} h` : `${days} d`
+}
+
+function pad(value: number): string {
+  return String(value).padStart(2, '0')
+}

@@ -1,0 +1,242 @@
+/** Home: what waits for the reader, what runs, what failed. */
+
+import { useMemo } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
+import { user } from '../api/session.ts'
+import { Icon } from '../components/icon.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { Panel } from '../components/panel.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { Segments } from '../components/tabs.tsx'
+import { Duration, Time } from '../components/time.tsx'
+import { type Execution, findFailure, isWaiting, progressOf, shortId, startedBy, statusOf, titleOf } from '../model/execution.ts'
+import { textOf, textsOf } from '../model/read.ts'
+import { recents } from '../model/recent.ts'
+import { executionStatus } from '../model/status.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+
+const path = '/applications/{application}/executions/search'
+const dayMs = 86_400_000
+
+export function Home({ query }: ScreenProps) {
+  const { route: navigate } = useLocation()
+  const scope = query['scope'] === 'mine' ? 'mine' : 'all'
+  const since = useMemo(() => Math.floor(Date.now() / 60_000) * 60_000 - dayMs, [])
+  const active = useLive(path, search({ statuses: 'RUNNING,PAUSED,NOT_STARTED' }), {
+    refresh: 'live',
+    isBusy: (found) => found.length > 0,
+  })
+  const failed = useLive(path, search({ statuses: 'TERMINAL', triggerTimeStartBoundary: String(since) }), { refresh: 'steady' })
+  const anything = useLive(path, search({ size: 1 }), { refresh: 'open' })
+  const chosen = (found: readonly Execution[] = []) => (scope === 'mine' ? found.filter(isMine) : found)
+  const running = chosen(active.reading.value.body)
+  const waiting = (active.reading.value.body ?? []).filter((execution) =>
+    execution.stages.some((stage) => isWaiting(stage) && mayJudge(stage.context)),
+  )
+  const isNew = anything.reading.value.body?.length === 0 && active.reading.value.body?.length === 0
+
+  return (
+    <>
+      <PageHead
+        tab={waiting.length === 0 ? words.home : `(${waiting.length}) ${words.home}`}
+        title={words.home}
+        actions={
+          <Segments
+            label={words.scope}
+            options={[
+              { id: 'mine', label: words.mine },
+              { id: 'all', label: words.all },
+            ]}
+            selected={scope}
+            onSelect={(id) => navigate(id === 'all' ? to.home() : `${to.home()}?scope=${id}`, true)}
+          />
+        }
+      />
+      {isNew ? (
+        <Panel title={words.homeEmpty}>
+          <EmptyState icon="pipeline" text={words.homeEmptyAdvice} />
+        </Panel>
+      ) : (
+        <div class="stack">
+          <Panel title={words.waitingForYou} count={waiting.length} flush={waiting.length > 0}>
+            <Loaded live={active} rows={1} empty={<p class="quiet">{words.nothingWaits}</p>}>
+              {() =>
+                waiting.length === 0 ? <p class="quiet">{words.nothingWaits}</p> : <Rows executions={waiting} row={WaitingRow} />
+              }
+            </Loaded>
+          </Panel>
+          <Panel title={words.running} count={running.length} flush={running.length > 0}>
+            <Loaded live={active} rows={3} empty={<p class="quiet">{words.nothingRuns}</p>}>
+              {() =>
+                running.length === 0 ? <p class="quiet">{words.nothingRuns}</p> : <Rows executions={running} row={RunningRow} />
+              }
+            </Loaded>
+          </Panel>
+          <Panel
+            title={words.failedLately}
+            count={chosen(failed.reading.value.body).length}
+            flush={chosen(failed.reading.value.body).length > 0}
+          >
+            <Loaded live={failed} rows={3} empty={<p class="quiet">{words.nothingFailed}</p>}>
+              {(found) =>
+                chosen(found).length === 0 ? (
+                  <p class="quiet">{words.nothingFailed}</p>
+                ) : (
+                  <Rows executions={chosen(found)} row={FailedRow} />
+                )
+              }
+            </Loaded>
+          </Panel>
+        </div>
+      )}
+      {recents.value.length > 0 && (
+        <p class="recents">
+          <span class="muted">{words.recent}</span>
+          {recents.value.map(({ label, href, kind }) => (
+            <a key={href} href={href} class="chip">
+              <Icon name={kind === 'application' ? 'apps' : 'pipeline'} />
+              <Name text={label} max={30} />
+            </a>
+          ))}
+        </p>
+      )}
+    </>
+  )
+}
+
+interface SearchQuery {
+  readonly statuses?: string
+  readonly triggerTimeStartBoundary?: string
+  readonly size?: number
+}
+
+function search(query: SearchQuery) {
+  return { path: { application: '*' }, query: { size: 100, expand: true, ...query } }
+}
+
+function isMine(execution: Execution): boolean {
+  const name = user.value?.username.toLowerCase()
+  return [startedBy(execution), textOf(execution.trigger.user)].some((starter) => starter?.toLowerCase() === name)
+}
+
+/** Without required roles everybody who may execute the pipeline judges. */
+function mayJudge(context: Readonly<Record<string, unknown>>): boolean {
+  const required = textsOf(context['selectedStageRoles'] ?? context['requiredJudgmentRoles'])
+  const roles = user.value?.roles ?? []
+  return required.length === 0 || user.value?.isAdmin === true || required.some((role) => roles.includes(role))
+}
+
+function Rows({
+  executions,
+  row: Row,
+}: {
+  executions: readonly Execution[]
+  row: (props: { execution: Execution }) => preact.JSX.Element
+}) {
+  return (
+    <ul class="rows">
+      {executions.map((execution) => (
+        <li key={execution.id}>
+          <Row execution={execution} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Title({ execution: { application, name, id } }: { execution: Execution }) {
+  return (
+    <span class="row-title">
+      <span class="muted">
+        <Name text={application} max={30} /> /
+      </span>{' '}
+      <Name text={name ?? id} max={50} /> <span class="run-id">{shortId(id)}</span>
+    </span>
+  )
+}
+
+function WaitingRow({ execution }: { execution: Execution }) {
+  const stage = execution.stages.find(isWaiting)
+  return (
+    <div class="run-row">
+      <StatusMark kind="waiting" label={words.waitingForYou} />
+      <a class="row-link" href={to.execution(execution.id, { stage: stage?.id })}>
+        <Title execution={execution} />
+      </a>
+      <span class="grow cut">
+        {stage !== undefined && <Name text={textOf(stage.context['instructions']) ?? titleOf(stage)} max={80} />}
+      </span>
+      <span class="muted">
+        <Time at={stage?.startTime} />
+      </span>
+      <a class="button is-primary small" href={to.execution(execution.id, { stage: stage?.id })}>
+        {words.judge}
+      </a>
+    </div>
+  )
+}
+
+function RunningRow({ execution }: { execution: Execution }) {
+  const status = statusOf(execution)
+  const { done, total } = progressOf(execution.stages)
+  const current = execution.stages.find(({ status: state, parentStageId }) => state === 'RUNNING' && !parentStageId)
+  return (
+    <div class="run-row">
+      <StatusMark kind={status.kind} label={status.word} />
+      <a class="row-link" href={to.execution(execution.id)}>
+        <Title execution={execution} />
+      </a>
+      <span class="grow progress-cell">
+        <Progress execution={execution} />
+        <span class="muted cut">{current === undefined ? words.queued : <Name text={titleOf(current)} max={40} />}</span>
+      </span>
+      <span class="muted hide-phone">{words.stagesDone(done, total)}</span>
+      <span class="muted hide-phone">
+        {startedBy(execution) !== undefined && <Name text={startedBy(execution) ?? ''} max={20} />}
+      </span>
+      <Duration from={execution.startTime ?? execution.buildTime} />
+    </div>
+  )
+}
+
+/** A segment for each stage of the definition. */
+function Progress({ execution }: { execution: Execution }) {
+  const top = execution.stages.filter(({ parentStageId }) => !parentStageId).slice(0, 24)
+  return (
+    <span class="progress" aria-hidden="true">
+      {top.map((stage) => (
+        <span key={stage.id} class={`is-${executionStatus(stage.status).kind}`} />
+      ))}
+    </span>
+  )
+}
+
+function FailedRow({ execution }: { execution: Execution }) {
+  const failure = findFailure(execution.stages)
+  return (
+    <div class="run-row">
+      <StatusMark kind="failed" label={executionStatus(execution.status).word} />
+      <a class="row-link" href={to.execution(execution.id)}>
+        <Title execution={execution} />
+      </a>
+      <span class="grow cut">
+        {failure !== undefined && (
+          <>
+            <strong>
+              <Name text={titleOf(failure.stage)} max={40} />
+            </strong>{' '}
+            {failure.reason !== undefined && <Name text={failure.reason} max={140} />}
+          </>
+        )}
+      </span>
+      <span class="muted">
+        <Time at={execution.endTime ?? execution.startTime} />
+      </span>
+    </div>
+  )
+}

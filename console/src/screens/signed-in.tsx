@@ -1,0 +1,10 @@
+/** The end of a login that was started in a tab of its own. */
+import { useEffect } from 'preact/hooks'
+import { reportSignedIn } from '../api/session.ts'
+import { EmptyState } from '../components/states.tsx'
+import { words } from '../words.ts'
+
+export function SignedIn() {
+  useEffect(reportSignedIn, [])
+  return <EmptyState icon="check" text={words.signedIn} />
+}

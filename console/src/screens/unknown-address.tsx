@@ -1,0 +1,18 @@
+/** For an address that belongs to no screen. */
+import { to } from '../address.ts'
+import { PageHead } from '../components/page-head.tsx'
+import { EmptyState } from '../components/states.tsx'
+import { words } from '../words.ts'
+
+export function UnknownAddress() {
+  return (
+    <>
+      <PageHead tab={words.unknownAddress} title={words.unknownAddress} />
+      <EmptyState icon="search" text={words.unknownAddressAdvice}>
+        <a class="button" href={to.home()}>
+          {words.goHome}
+        </a>
+      </EmptyState>
+    </>
+  )
+}

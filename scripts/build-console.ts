@@ -1,0 +1,202 @@
+/**
+ * Builds the web console from `console/` into `dist/console/`: files named by their content, compressed once, and `manifest.json`.
+ *
+ * `npm start` in a clone builds it when it is missing or older than its sources.
+ */
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import type { BuildOptions, Metafile, OutputFile } from 'esbuild'
+import type { Coding, Manifest } from '../src/console/built-files.ts'
+
+const root = resolve(import.meta.dirname, '..')
+/** Where a clone has the console, and where the package has it. */
+const usualDir = join(root, 'dist/console')
+
+/** What a browser loads before it shows the first screen, gzip. */
+const maxFirstLoadBytes = 150_000
+/** Smaller files gain nothing from compression. */
+const minPackedBytes = 400
+
+const mediaTypes: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript;charset=UTF-8',
+  '.css': 'text/css;charset=UTF-8',
+}
+
+/** As it is written: `Manifest`, and what the licences of the package are collected from. */
+export interface BuiltConsole extends Manifest {
+  /** Folders of the packages that it contains, relative to the repository. */
+  readonly packages: readonly string[]
+  readonly firstLoadBytes: number
+}
+
+const shared = {
+  absWorkingDir: root,
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: ['es2024', 'chrome125', 'firefox128', 'safari17.5'],
+  legalComments: 'none',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  tsconfig: join(root, 'console/tsconfig.json'),
+  outdir: '/',
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  assetNames: '[name]-[hash]',
+  metafile: true,
+  write: false,
+  logLevel: 'warning',
+} satisfies BuildOptions
+
+/** Copies the console to `outDir` after it was built where that is necessary. */
+export async function placeConsole(outDir: string): Promise<BuiltConsole> {
+  const built = isCurrent(usualDir) ? readManifest(usualDir) : await buildConsole(usualDir)
+  if (resolve(outDir) !== usualDir) cpSync(usualDir, outDir, { recursive: true })
+  return built
+}
+
+/** For the start of a clone. */
+export async function refreshConsole(): Promise<void> {
+  if (!isCurrent(usualDir)) await buildConsole(usualDir)
+}
+
+/** Whether the built console is younger than everything it is made of. */
+export function isCurrent(dir: string): boolean {
+  const manifest = join(dir, 'manifest.json')
+  if (!existsSync(manifest)) return false
+  const builtMs = statSync(manifest).mtimeMs
+  // A folder is as young as the last file that was added to it or removed.
+  const sources = ['console', 'console/src/**', 'console/*.json', 'package-lock.json', 'scripts/build-console.ts']
+  return globSync(sources, { cwd: root }).every((source) => statSync(join(root, source)).mtimeMs < builtMs)
+}
+
+function readManifest(dir: string): BuiltConsole {
+  return JSON.parse(readFileSync(join(dir, 'manifest.json'), 'utf8')) as BuiltConsole
+}
+
+/** @throws {Error} for a console that is larger than its budget */
+export async function buildConsole(outDir: string): Promise<BuiltConsole> {
+  // A start with a current console does not load it.
+  const { build, stop } = await import('esbuild')
+  const bundleAlone = (entry: string) => build({ ...shared, format: 'iife', entryPoints: [entry] })
+  const [theme, worker] = await Promise.all([
+    bundleAlone('console/src/theme.ts'),
+    bundleAlone('console/src/graph/layout-worker.ts'),
+  ])
+  const workerFile = theOnly(worker.outputFiles)
+  const main = await build({
+    ...shared,
+    entryPoints: { main: 'console/src/main.tsx' },
+    splitting: true,
+    define: { LAYOUT_WORKER: JSON.stringify(`files/${workerFile}`), 'process.env.NODE_ENV': '"production"' },
+  })
+  await stop()
+  const names = namesOf(main.metafile)
+  const files = [...theme.outputFiles, ...worker.outputFiles, ...main.outputFiles].map(packFile)
+  const manifest = {
+    theme: theOnly(theme.outputFiles),
+    ...names,
+    files: Object.fromEntries(
+      files.map(({ name, type, packed }) => [name, { type, codings: packed.map(({ coding }) => coding) }]),
+    ),
+    packages: packagesOf([worker.metafile, main.metafile]),
+    firstLoadBytes: sum(
+      [theOnly(theme.outputFiles), names.script, names.style, ...names.preload].map((name) => gzipBytes(files, name)),
+    ),
+  }
+  if (manifest.firstLoadBytes > maxFirstLoadBytes) {
+    throw new Error(
+      `The first load of the console has ${manifest.firstLoadBytes} bytes (gzip); ${maxFirstLoadBytes} are allowed. Load a part of it later.`,
+    )
+  }
+  write(outDir, files, manifest)
+  return manifest
+}
+
+function theOnly(files: readonly OutputFile[]): string {
+  const [file] = files
+  if (file === undefined || files.length > 1) throw new Error('a bundle of one file was expected')
+  return basename(file.path)
+}
+
+/** The entry, its style, and the chunks that the entry imports at once. */
+function namesOf({ outputs }: Metafile): { script: string; style: string; preload: string[] } {
+  const entry = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === 'console/src/main.tsx')
+  if (entry?.[1].cssBundle === undefined) throw new Error('the console has no style')
+  const preload = new Set<string>()
+  const collect = (file: string): void => {
+    for (const { kind, path } of outputs[file]?.imports ?? []) {
+      if (kind !== 'import-statement' || preload.has(path)) continue
+      preload.add(path)
+      collect(path)
+    }
+  }
+  collect(entry[0])
+  return { script: basename(entry[0]), style: basename(entry[1].cssBundle), preload: [...preload].map((path) => basename(path)) }
+}
+
+interface PackedFile {
+  readonly name: string
+  readonly type: string
+  readonly bytes: Uint8Array
+  readonly packed: readonly { readonly coding: Coding; readonly suffix: string; readonly bytes: Buffer }[]
+}
+
+function packFile({ path, contents }: OutputFile): PackedFile {
+  const name = basename(path)
+  const type = mediaTypes[name.slice(name.lastIndexOf('.'))]
+  if (type === undefined) throw new Error(`the media type of ${name} is unknown`)
+  const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_SIZE_HINT]: contents.length } }
+  const packed =
+    contents.length < minPackedBytes
+      ? []
+      : ([
+          { coding: 'br', suffix: '.br', bytes: brotliCompressSync(contents, brotli) },
+          { coding: 'gzip', suffix: '.gz', bytes: gzipSync(contents, { level: 9 }) },
+        ] as const)
+  return { name, type, bytes: contents, packed }
+}
+
+function gzipBytes(files: readonly PackedFile[], name: string): number {
+  const file = files.find((candidate) => candidate.name === name)
+  return file?.packed.find(({ coding }) => coding === 'gzip')?.bytes.length ?? file?.bytes.length ?? 0
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
+
+function packagesOf(metafiles: readonly Metafile[]): string[] {
+  const inputs = metafiles.flatMap(({ inputs }) => Object.keys(inputs))
+  const folders = inputs.map((input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0])
+  return [...new Set(folders.filter((folder) => folder !== undefined))].sort()
+}
+
+/** Another process may build or read at the same time: the folder appears whole. */
+function write(outDir: string, files: readonly PackedFile[], manifest: BuiltConsole): void {
+  const fresh = `${outDir}-${process.pid}`
+  mkdirSync(join(fresh, 'files'), { recursive: true })
+  for (const { name, bytes, packed } of files) {
+    writeFileSync(join(fresh, 'files', name), bytes)
+    for (const { suffix, bytes: smaller } of packed) writeFileSync(join(fresh, 'files', name + suffix), smaller)
+  }
+  writeFileSync(join(fresh, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+  rmSync(outDir, { recursive: true, force: true })
+  renameSync(fresh, outDir)
+}
+
+if (import.meta.main) {
+  const { firstLoadBytes, files, script, style, preload, theme } = await buildConsole(usualDir)
+  const first = new Set([script, style, theme, ...preload])
+  for (const name of Object.keys(files)) {
+    const bytes = statSync(join(usualDir, 'files', name)).size
+    const packed = existsSync(join(usualDir, 'files', `${name}.gz`))
+      ? statSync(join(usualDir, 'files', `${name}.gz`)).size
+      : bytes
+    console.log(
+      `${first.has(name) ? 'first' : 'later'}  ${name.padEnd(40)} ${String(bytes).padStart(8)} ${String(packed).padStart(8)} gzip`,
+    )
+  }
+  console.log(`first load: ${firstLoadBytes} bytes (gzip)`)
+}

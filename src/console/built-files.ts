@@ -1,0 +1,81 @@
+/** The files of the console as `scripts/build-console.ts` writes them. */
+import { readFile, stat } from 'node:fs/promises'
+import { GatewayError } from '../errors.ts'
+
+/** `manifest.json` of the build. File names contain a hash of their content. */
+export interface Manifest {
+  /** Runs before the first paint and chooses light or dark. */
+  readonly theme: string
+  readonly script: string
+  readonly style: string
+  /** Loaded with `script`, which imports them. */
+  readonly preload: readonly string[]
+  /** Every file, with its media type and the codings in which it lies beside itself. */
+  readonly files: Readonly<Record<string, { readonly type: string; readonly codings: readonly Coding[] }>>
+}
+
+export type Coding = 'br' | 'gzip'
+
+export interface BuiltFile {
+  readonly bytes: Buffer
+  readonly type: string
+  readonly coding: Coding | undefined
+}
+
+const suffixes: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' }
+
+export class BuiltFiles {
+  readonly #dir: URL | undefined
+  #manifest: { readonly value: Manifest; readonly changedMs: number } | undefined
+
+  /** @param dir Ends in a slash; undefined where nothing was built. */
+  constructor(dir: URL | undefined) {
+    this.#dir = dir
+  }
+
+  /** Read again after a new build. @throws {GatewayError} CONSOLE_MISSING */
+  async manifest(): Promise<Manifest> {
+    try {
+      if (this.#dir === undefined) throw new Error('no folder was given')
+      const file = new URL('manifest.json', this.#dir)
+      const { mtimeMs: changedMs } = await stat(file)
+      if (this.#manifest?.changedMs !== changedMs) {
+        this.#manifest = { value: JSON.parse(await readFile(file, 'utf8')) as Manifest, changedMs }
+      }
+      return this.#manifest.value
+    } catch (cause) {
+      throw new GatewayError('CONSOLE_MISSING', 'The web console is not built. Run "npm run build", then reload the page.', {
+        cause,
+      })
+    }
+  }
+
+  /**
+   * Only names that the manifest lists are looked up.
+   *
+   * @param accepted The header Accept-Encoding.
+   * @returns undefined for files of another build
+   */
+  async find(name: string, accepted: string): Promise<BuiltFile | undefined> {
+    const { files } = await this.manifest()
+    const entry = Object.hasOwn(files, name) ? files[name] : undefined
+    if (entry === undefined) return undefined
+    const coding = entry.codings.find((offered) => accepts(accepted, offered))
+    const file = new URL(`files/${name}${coding === undefined ? '' : suffixes[coding]}`, this.#dir)
+    try {
+      return { bytes: await readFile(file), type: entry.type, coding }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+  }
+}
+
+/** @see RFC 9110, section 12.5.3 */
+function accepts(header: string, coding: Coding): boolean {
+  return header.split(',').some((range) => {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+    return name === coding && Number(weight ?? 1) > 0
+  })
+}

@@ -1,0 +1,31 @@
+/** The printer of the console's types: each form of a schema becomes the TypeScript that it means. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { printConsoleTypes, toType } from '../../scripts/print-console-types.ts'
+
+const forms: [meaning: string, schema: Parameters<typeof toType>[0], type: string][] = [
+  ['nothing said', {}, 'unknown'],
+  ['a choice of types', { type: ['string', 'null'] }, 'string | null'],
+  ['an integer', { type: 'integer' }, 'number'],
+  ['a constant', { const: true, type: 'boolean' }, 'true'],
+  ['named values', { enum: ['a', "b'c"] }, '"a" | "b\'c"'],
+  ['a reference', { $ref: '#/components/schemas/A' }, "components['schemas']['A']"],
+  ['a list of choices', { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'null' }] } }, '(string | null)[]'],
+  ['an optional field', { type: 'object', properties: { a: { type: 'string' } } }, '{ a?: string }'],
+  ['a name that is no identifier', { type: 'object', properties: { 'a-b': {} }, required: ['a-b'] }, "{ 'a-b': unknown }"],
+  [
+    'an open object',
+    { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: {} },
+    '{ a: string; [key: string]: unknown }',
+  ],
+  ['a map', { type: 'object', additionalProperties: { type: 'number' } }, '{ [key: string]: number }'],
+]
+
+for (const [meaning, schema, type] of forms) {
+  test(`${meaning} is printed as ${type}`, () => assert.equal(toType(schema), type))
+}
+
+test('a description cannot end its comment', () => {
+  const text = printConsoleTypes({ paths: {}, components: { schemas: { A: { type: 'string', description: 'x */ evil' } } } })
+  assert.match(text, /\/\*\* x \*\\\/ evil \*\/ A: string/)
+})
