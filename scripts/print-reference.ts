@@ -85,7 +85,7 @@ function formatMetrics(): string {
   const metrics = createMetrics('')
   const never = async () => undefined
   metrics.watch({
-    upstreamCalls: () => [],
+    upstreams: { pending: () => [], endpoints: () => [] },
     liveSessions: () => 0,
     redis: { isReachable: () => true },
     embedded: { isListening: () => true, observe: never },

@@ -109,6 +109,10 @@ export const errorCodes = {
     meaning: 'Low-priority requests of this kind are rejected while the platform is overloaded.',
   },
   SERVICE_DISABLED: { status: 503, meaning: 'The service behind this operation is switched off in the configuration.' },
+  CIRCUIT_OPEN: {
+    status: 503,
+    meaning: 'A service has failed repeatedly and is not called until it answers a probe; `Retry-After` says when to try again.',
+  },
   UPSTREAM_OVERLOADED: { status: 503, meaning: 'Too many requests are already waiting for a slow service.' },
   UPSTREAM_TIMEOUT: { status: 504, meaning: 'A service did not answer in time.' },
 } as const satisfies Record<string, ErrorCodeEntry>

@@ -53,9 +53,11 @@ import { logError } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import type { openTracing } from './telemetry/open-tracing.ts'
 import { toAddresses } from './upstreams/addresses.ts'
+import { describeCircuits, logCircuit } from './upstreams/circuit-reports.ts'
 import { openLoginUpstreams, openUpstreams } from './upstreams/open-upstreams.ts'
 import { askHealth } from './upstreams/service-health.ts'
 import type { ServiceAddress, ServiceName } from './upstreams/services.ts'
+import type { CircuitChange } from './upstreams/upstreams.ts'
 
 export interface Gateway {
   readonly server: FastifyInstance
@@ -136,7 +138,16 @@ async function openServices({ config, log, workerFile, version, metrics, keep }:
   const services = toAddresses(config.upstreams, socketPath)
   const embedded = keep(embedServices({ config, log, version, workerFile, services, socketPath }))
   const tracing = config.telemetry.tracing && keep((await loadTracing())(config.telemetry.tracing, version, log))
-  const toUpstreams = [config.upstreams, services, metrics.upstreamAnswered, tracing?.startCall] as const
+  const surroundings = {
+    observe: metrics.upstreamAnswered,
+    startCall: tracing?.startCall,
+    onRetry: metrics.callRetried,
+    onCircuit: (change: CircuitChange) => {
+      logCircuit(log, change)
+      if (change.state === 'open') metrics.circuitOpened(change.service)
+    },
+  }
+  const toUpstreams = [config.upstreams, services, surroundings] as const
   const upstreams = keep(openUpstreams(...toUpstreams))
   const loginUpstreams = keep(openLoginUpstreams(...toUpstreams))
   return { services, embedded, tracing, upstreams, loginUpstreams }
@@ -232,7 +243,7 @@ type Operations = ReturnType<typeof createPlatform>
 function createPlatform(parts: Context & Services & Stores & Access) {
   const { config, log, version, metrics, keep, upstreams, embedded, redis, sessions, audit, login, now } = parts
   metrics.watch({
-    upstreamCalls: () => upstreams.pending(),
+    upstreams,
     liveSessions: redis === undefined ? () => sessions.count() : undefined,
     redis,
     embedded,
@@ -242,7 +253,7 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     ask: (service) => askHealth(upstreams, service),
     conditions: { 'embedded back ends': () => embedded?.isListening() ?? true },
     vitalConditions: { Redis: () => isSound(redis, config.redis?.relaxedHealth) },
-    troubles: () => (audit?.trouble === undefined ? [] : [audit.trouble]),
+    troubles: () => [...(audit?.trouble === undefined ? [] : [audit.trouble]), ...describeCircuits(upstreams.endpoints())],
     intervalMs: healthIntervalMs,
     log,
   })

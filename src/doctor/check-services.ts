@@ -16,12 +16,12 @@ const slowMs = 1000
 
 export function checkServices({ upstreams, backends }: Config, timeouts: Timeouts): Check[] {
   return serviceNames.flatMap((service) => {
-    const { kind, baseUrl, shards, config } = upstreams.services[service]
+    const { kind, baseUrls, shards, config } = upstreams.services[service]
     if (kind === 'disabled') return []
     if (kind === 'embedded')
       return [{ subject: `Service ${service}`, run: () => checkEmbedded(service, backends.dataDir, timeouts) }]
     const others = [...shards.map((shard) => shard.baseUrl), ...Object.values(config.dynamicEndpoints ?? {})]
-    const addresses = [...new Set([baseUrl, ...others])].filter((address) => address !== undefined)
+    const addresses = [...new Set([...baseUrls, ...others])]
     return addresses.map((address) => ({
       subject: `Service ${service}`,
       run: () => checkHealth(service, { kind: 'external', baseUrl: address }, hideCredentials(address), timeouts),
@@ -84,13 +84,11 @@ async function checkHealth(
 function openProbe(service: ServiceName, address: ServiceAddress, answerMs: number): Upstreams {
   return new Upstreams({
     services: { [service]: address },
-    connectTimeoutMs: answerMs,
-    readTimeoutMs: answerMs,
+    bounds: { connectTimeoutMs: answerMs, readTimeoutMs: answerMs, maxConnections: 1, maxWaiting: 1 },
     keepAliveMs: 1000,
-    maxConnections: 1,
-    maxPending: 2,
     maxAnswerBytes: 1024 * 1024,
     retry: false,
+    circuit: false,
   })
 }
 

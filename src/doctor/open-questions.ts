@@ -5,12 +5,10 @@ import { Upstreams } from '../upstreams/upstreams.ts'
 export function openQuestions(services: Partial<Record<ServiceName, ServiceAddress>>, timeoutMs: number): Upstreams {
   return new Upstreams({
     services,
-    connectTimeoutMs: timeoutMs,
-    readTimeoutMs: timeoutMs,
+    bounds: { connectTimeoutMs: timeoutMs, readTimeoutMs: timeoutMs, maxConnections: 10, maxWaiting: 90 },
     keepAliveMs: 1000,
-    maxConnections: 10,
-    maxPending: 100,
     maxAnswerBytes: 128 * 1024 * 1024,
     retry: false,
+    circuit: false,
   })
 }

@@ -13,7 +13,10 @@ interface MetricDescription {
 
 /** State that is asked for at each scrape. */
 interface MetricSources {
-  upstreamCalls(): Iterable<[service: string, pending: number]>
+  upstreams: {
+    pending(): Iterable<[service: string, calls: { pending: number; waiting: number }]>
+    endpoints(): Iterable<{ service: string; instance: number; circuit: keyof typeof circuitStates }>
+  }
   /** Undefined when they cannot be counted at present. */
   liveSessions?: (() => number | undefined) | undefined
   redis?: { isReachable(): boolean } | undefined
@@ -33,6 +36,8 @@ export interface Metrics {
   requestStarted(): void
   requestAnswered(request: { operation: string; method: string; status: number; seconds: number; bytes: number }): void
   upstreamAnswered(call: { service: string; method: string; status: number | undefined; durationMs: number; bytes: number }): void
+  callRetried(service: string, result: 'retried' | 'over-budget'): void
+  circuitOpened(service: string): void
   requestLimited(limited: { kind: string; enforced: boolean }): void
   requestUncounted(): void
   loginEnded(login: { method: string; result: LoginResult }): void
@@ -51,6 +56,7 @@ export interface Metrics {
   readonly descriptions: readonly MetricDescription[]
 }
 
+const circuitStates = { closed: 0, 'half-open': 1, open: 2 } as const
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const redisBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 
@@ -122,6 +128,13 @@ export function createMetrics(version: string): Metrics {
     'service',
   )
   const callBytes = boundCounter('fairlead_upstream_response_bytes_total', 'Bytes received from services.', 'service')
+  const retries = counter(
+    'fairlead_upstream_retries_total',
+    'Calls to services that failed and were retried, or were not because the budget was spent (over-budget).',
+    'service',
+    'result',
+  )
+  const circuitsOpened = counter('fairlead_upstream_circuit_opened_total', 'Circuits that opened, by service.', 'service')
   const limited = counter(
     'fairlead_rate_limited_total',
     'Requests beyond the rate limit of a user, app, address or token; enforced is true if they were rejected.',
@@ -201,6 +214,8 @@ export function createMetrics(version: string): Metrics {
     descriptions,
     rolesSynchronised: (outcome) => synchronisations.inc({ outcome }),
     auditFailed: (events) => auditFailures.inc(events),
+    callRetried: (service, result) => retries.inc({ service, result }),
+    circuitOpened: (service) => circuitsOpened.inc({ service }),
     requestLimited: ({ kind, enforced }) => limited.inc({ kind, enforced: String(enforced) }),
     requestUncounted: () => uncounted.inc(),
     loginEnded: (login) => logins.inc(login),
@@ -221,10 +236,22 @@ export function createMetrics(version: string): Metrics {
     upstreamAnswered: ({ service, method, status, durationMs, bytes: size }) => {
       called.of(service).count(method, status ?? 'none', durationMs / 1000, size)
     },
-    watch: ({ upstreamCalls, liveSessions, redis, embedded }) => {
+    watch: ({ upstreams, liveSessions, redis, embedded }) => {
       const pending = gauge('fairlead_upstream_requests_in_flight', 'Calls to services that wait or run.', 'service')
+      const waiting = gauge('fairlead_upstream_requests_waiting', 'Calls to services that wait for a connection.', 'service')
+      const circuits = gauge(
+        'fairlead_upstream_circuit_state',
+        'Circuit of each external address that was called: 0 closed, 1 half-open, 2 open. Instances are numbered as configured.',
+        'service',
+        'instance',
+      )
       samplers.push(() => {
-        for (const [service, count] of upstreamCalls()) pending.set({ service }, count)
+        for (const [service, calls] of upstreams.pending()) {
+          pending.set({ service }, calls.pending)
+          waiting.set({ service }, calls.waiting)
+        }
+        for (const { service, instance, circuit } of upstreams.endpoints())
+          circuits.set({ service, instance }, circuitStates[circuit])
       })
       if (liveSessions !== undefined) {
         const sessions = gauge('fairlead_sessions', 'Live sessions in the data directory. Missing if sessions are in Redis.')

@@ -9,8 +9,9 @@ export function toAddresses(
 ): Partial<Record<ServiceName, ServiceAddress>> {
   const addresses: Partial<Record<ServiceName, ServiceAddress>> = {}
   for (const service of serviceNames) {
-    const { kind, baseUrl } = upstreams.services[service]
-    if (kind === 'external' && baseUrl !== undefined) addresses[service] = { kind, baseUrl }
+    const { kind, baseUrl, baseUrls } = upstreams.services[service]
+    if (kind === 'external' && baseUrl !== undefined)
+      addresses[service] = { kind, baseUrl, ...(baseUrls.length > 1 && { baseUrls }) }
     if (kind === 'embedded' && isEmbeddable(service)) addresses[service] = { kind, socketPath, service }
   }
   return addresses

@@ -1,41 +1,33 @@
 /** Opens the pools to the services as the configuration says: addresses, instances, timeouts and limits. */
-import type { StartCall } from '../telemetry/tracing.ts'
 import { type ServiceAddress, type ServiceName, serviceNames } from './services.ts'
 import type { ConfiguredUpstreams } from './settings.ts'
 import type { Shard } from './shards.ts'
-import { type UpstreamObserver, Upstreams } from './upstreams.ts'
+import { type UpstreamSurroundings, Upstreams } from './upstreams.ts'
 
 type ServiceAddresses = Partial<Record<ServiceName, ServiceAddress>>
 
 /** An answer that is read rather than streamed; the list of all executions of a busy application fits. */
 const maxAnswerBytes = 128 * 1024 * 1024
-/** Calls per connection of a service that may wait before more are refused. */
-const pendingPerConnection = 20
 
 /** @param addresses Where each enabled service is; see `toAddresses` */
 export function openUpstreams(
   { services, okHttpClient }: ConfiguredUpstreams,
   addresses: ServiceAddresses,
-  observe: UpstreamObserver,
-  startCall?: StartCall,
+  surroundings: UpstreamSurroundings,
 ): Upstreams {
   const ofEach = <T>(read: (service: ServiceName) => T) => Object.fromEntries(serviceNames.map((name) => [name, read(name)]))
   return new Upstreams(
     {
       services: addresses,
       shards: ofEach((service) => instancesOf(service, services, okHttpClient.routeClouddriver)),
-      timeouts: ofEach((service) => services[service]),
-      connectTimeoutMs: okHttpClient.connectTimeoutMs,
-      readTimeoutMs: okHttpClient.readTimeoutMs,
+      bounds: (service) => services[service].bounds,
       keepAliveMs: okHttpClient.keepAliveMs,
-      maxConnections: okHttpClient.maxRequestsPerHost,
-      maxPending: okHttpClient.maxRequestsPerHost * pendingPerConnection,
       maxAnswerBytes,
       sendIdentity: okHttpClient.propagateSpinnakerHeaders,
       retry: okHttpClient.retryOnConnectionFailure,
+      circuit: okHttpClient.circuit,
     },
-    observe,
-    startCall,
+    surroundings,
   )
 }
 
@@ -46,13 +38,12 @@ export function openUpstreams(
 export function openLoginUpstreams(
   configured: ConfiguredUpstreams,
   addresses: ServiceAddresses,
-  observe: UpstreamObserver,
-  startCall?: StartCall,
+  surroundings: UpstreamSurroundings,
 ): Upstreams | undefined {
   const baseUrl = configured.services.fiat.config.dynamicEndpoints?.['login']
   if (addresses.fiat === undefined) return undefined
-  if (baseUrl !== undefined) return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, observe, startCall)
-  return addresses.fiat.kind === 'embedded' ? undefined : openUpstreams(configured, { fiat: addresses.fiat }, observe, startCall)
+  if (baseUrl !== undefined) return openUpstreams(configured, { fiat: { kind: 'external', baseUrl } }, surroundings)
+  return addresses.fiat.kind === 'embedded' ? undefined : openUpstreams(configured, { fiat: addresses.fiat }, surroundings)
 }
 
 /**

@@ -1,16 +1,17 @@
 /** Streams responses of services to clients, without buffering, with back-pressure. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable, type Transform } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceName } from './services.ts'
 import {
   isEmptyByStatus,
-  mayRetry,
   toGatewayError,
   type UpstreamCall,
   type Upstreams,
@@ -50,39 +51,48 @@ const stalledClientMs = 120_000
 /**
  * Resolves when the answer has been handed over completely or the client has gone away.
  *
- * @throws {GatewayError} before anything was written: SERVICE_DISABLED, UPSTREAM_OVERLOADED, UPSTREAM_UNREACHABLE,
+ * @throws {GatewayError} before anything was written: SERVICE_DISABLED, CIRCUIT_OPEN, UPSTREAM_OVERLOADED, UPSTREAM_UNREACHABLE,
  * UPSTREAM_TIMEOUT, UPSTREAM_UNREADABLE for an answer of another form, or UPSTREAM_FAILED with the error status of the service.
  */
 export async function passOn(upstreams: Upstreams, options: PassOnOptions): Promise<void> {
-  const release = upstreams.enter(options.service)
+  const { service, identity, client } = options
   try {
     let call = options.call
-    for (let redirects = 0, attempts = upstreams.attempts(options.service); ; ) {
+    const failed: Endpoint[] = []
+    for (let redirects = 0; ; ) {
+      const endpoint = upstreams.choose(service, call, identity, failed)
+      const waiting = endpoint.enter(endpoint.isFull ? goneSignal(client) : undefined)
+      if (waiting !== undefined) await waiting
       try {
-        const redirect = await dispatchOnce(upstreams, { ...options, call })
+        const redirect = await dispatchOnce(upstreams, endpoint, { ...options, call })
+        upstreams.noteAnswer(endpoint, undefined)
         if (redirect === undefined) return
-        if (++redirects > maxRedirects) throw unfollowed(options.service)
+        if (++redirects > maxRedirects) throw unfollowed(service)
         call = { ...call, path: redirect, query: undefined }
       } catch (error) {
-        if (
-          --attempts <= 0 ||
-          options.client.headersSent ||
-          call.rawBody !== undefined ||
-          !mayRetry(causeOf(error), call.method ?? 'GET')
-        )
-          throw error
-        if (upstreams.isEmbedded(options.service)) await new Promise((resolve) => setTimeout(resolve, 50))
+        if (client.destroyed || client.headersSent) throw error
+        // What was read of a streamed body is gone.
+        const attempt = call.rawBody === undefined ? failed.length + 1 : Number.POSITIVE_INFINITY
+        const delayMs = upstreams.noteFailure(endpoint, { error, method: call.method ?? 'GET', attempt })
+        if (delayMs === undefined) throw error
+        failed.push(endpoint)
+        await pause(delayMs)
+      } finally {
+        endpoint.leave()
       }
     }
   } finally {
-    release()
     // A call that failed before it was sent leaves the body unread.
     if (options.call.rawBody instanceof Readable) options.call.rawBody.destroy()
   }
 }
 
-function causeOf(error: unknown): unknown {
-  return error instanceof GatewayError ? error.cause : error
+/** Fires when the client goes away. */
+function goneSignal(client: ServerResponse): AbortSignal {
+  const gone = new AbortController()
+  if (client.destroyed) gone.abort()
+  else client.once('close', () => gone.abort())
+  return gone.signal
 }
 
 function unfollowed(service: ServiceName): GatewayError {
@@ -92,11 +102,11 @@ function unfollowed(service: ServiceName): GatewayError {
 }
 
 /** One exchange. Resolves with a path to ask instead, when the service redirects within itself. */
-function dispatchOnce(upstreams: Upstreams, options: PassOnOptions): Promise<string | undefined> {
+function dispatchOnce(upstreams: Upstreams, endpoint: Endpoint, options: PassOnOptions): Promise<string | undefined> {
   const { service } = options
   const span = upstreams.startCall?.(service, options.call.method ?? 'GET')
   const headers = { ...options.call.headers, 'accept-encoding': options.gzip ? 'gzip' : 'identity', ...span?.headers }
-  const target = upstreams.target(service, { ...options.call, headers }, options.identity)
+  const target = upstreams.target(endpoint, { ...options.call, headers }, options.identity)
   const { dispatcher, options: request } = target
   const isClosed = dispatcher.closed
   return new Promise((resolve, reject) => {

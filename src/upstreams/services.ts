@@ -29,5 +29,10 @@ export function isEmbeddable(service: ServiceName): service is EmbeddableService
 
 /** Where a service is: an external base URL, or the embedded stand-in behind the socket of the worker thread. */
 export type ServiceAddress =
-  | { kind: 'external'; baseUrl: string }
+  | {
+      kind: 'external'
+      baseUrl: string
+      /** All addresses, where there are several; calls go to those that answer. */
+      baseUrls?: readonly string[] | undefined
+    }
   | { kind: 'embedded'; socketPath: string; service: EmbeddableService }

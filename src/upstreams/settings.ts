@@ -1,7 +1,12 @@
 /** Settings of the services and of the HTTP client that calls them. */
 import { z } from 'zod'
 import { httpAddress, milliseconds, port, type SettingsReport, withoutEffect } from '../setting.ts'
+import { type CircuitSettings, usualCircuit } from './circuit.ts'
+import type { CallBounds } from './endpoint.ts'
 import { isEmbeddable, type ServiceName, serviceNames } from './services.ts'
+
+/** Calls that may wait for each that runs, unless configured. */
+const waitingPerConnection = 19
 
 const Shard = z.strictObject({
   baseUrl: httpAddress.describe('Address of the instance.'),
@@ -39,6 +44,13 @@ const service = {
         'igor, orca and rosco are embedded, the others disabled.',
       type: 'address or `embedded`',
     }),
+  baseUrls: z
+    .array(httpAddress)
+    .default([])
+    .describe(
+      'Several addresses of the service, instead of `baseUrl`. Each call goes to the least busy one that answers; a read that ' +
+        'fails is retried at another.',
+    ),
   enabled: z
     .boolean()
     .optional()
@@ -57,6 +69,19 @@ const service = {
   readTimeoutMs: milliseconds
     .optional()
     .describe('Milliseconds without a byte from this service. Default: `okHttpClient.readTimeoutMs`.'),
+  maxRequests: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Concurrent requests to each address of this service; more wait. Default: `okHttpClient.maxRequestsPerHost`.'),
+  maxWaitingRequests: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'Requests that may wait for each address of this service; more are answered with 503. A request waits for the read timeout at ' +
+        'most. Default: 19 for each concurrent one.',
+    ),
   'shards.baseUrl': httpAddress.optional().describe('Address, where a service is configured through its shards only.'),
   'shards.baseUrls': z
     .array(Shard)
@@ -83,6 +108,26 @@ export const UpstreamKeys = z.strictObject({
     .enum(['http', 'https'])
     .default('http')
     .describe('Protocol of services that are given by host and port.'),
+  'services.default.circuitBreaker.enabled': z
+    .boolean()
+    .default(true)
+    .describe(
+      'Suspend calls to an address of an external service that fails repeatedly, until it answers a probe (`GET /health`). ' +
+        'Requests that need it are answered with 503 and `Retry-After` meanwhile.',
+    ),
+  'services.default.circuitBreaker.failures': z
+    .int()
+    .min(1)
+    .default(usualCircuit.failures)
+    .describe(
+      'Calls that have to fail within ten seconds, at least half of all; responses with an error status are no failures.',
+    ),
+  'services.default.circuitBreaker.openMs': milliseconds
+    .default(usualCircuit.openMs)
+    .describe('Milliseconds until the first probe; doubled after each failed one, up to `maxOpenMs`.'),
+  'services.default.circuitBreaker.maxOpenMs': milliseconds
+    .default(usualCircuit.maxOpenMs)
+    .describe('Most milliseconds between two probes.'),
   'services.deck.baseUrl': httpAddress
     .prefault('http://localhost:9000')
     .describe('Address of the web UI: target of redirects, and the origin that may use cookies.'),
@@ -107,7 +152,10 @@ export const UpstreamKeys = z.strictObject({
   'okHttpClient.retryOnConnectionFailure': z
     .boolean()
     .default(true)
-    .describe('Retry a request whose connection failed before anything was sent.'),
+    .describe(
+      'Retry a request whose connection failed before anything was sent, and a read whose connection broke, within a ' +
+        'budget of a fifth of the calls to a service.',
+    ),
   'okHttpClient.propagateSpinnakerHeaders': z
     .boolean()
     .default(true)
@@ -149,11 +197,12 @@ interface ServiceSettings {
   kind: 'embedded' | 'external' | 'disabled'
   /** Address of an external service without trailing slash, also known for a disabled one; else undefined. */
   baseUrl: string | undefined
+  /** All addresses without trailing slash, `baseUrl` first. */
+  baseUrls: readonly string[]
   /** Instances besides `baseUrl`, empty in most installations. */
   shards: ServiceShard[]
   config: ServiceConfig
-  connectTimeoutMs: number
-  readTimeoutMs: number
+  bounds: CallBounds
 }
 
 type ServicesSettings = Record<ServiceName, ServiceSettings>
@@ -196,19 +245,24 @@ export function toConfiguredUpstreams(keys: UpstreamKeys, report: SettingsReport
 
 function toService(name: ServiceName, keys: UpstreamKeys, report: SettingsReport): ServiceSettings {
   const shards = keys[`services.${name}.shards.baseUrls`]
-  const address = keys[`services.${name}.baseUrl`] ?? composeAddress(name, keys) ?? keys[`services.${name}.shards.baseUrl`]
+  const several = keys[`services.${name}.baseUrls`]
+  const address =
+    keys[`services.${name}.baseUrl`] ?? several[0] ?? composeAddress(name, keys) ?? keys[`services.${name}.shards.baseUrl`]
   const baseUrl = address === 'embedded' ? undefined : (address ?? shards[0]?.baseUrl)
+  if (several.length > 0 && keys[`services.${name}.baseUrl`] !== undefined) {
+    report.problem(`services.${name}.baseUrls`, `set either this or services.${name}.baseUrl`)
+  }
   const settings: ServiceSettings = {
     kind: 'disabled',
     baseUrl,
+    baseUrls: several.length > 0 ? [...new Set(several)] : [baseUrl].filter((known) => known !== undefined),
     shards,
     config: keys[`services.${name}.config`],
-    connectTimeoutMs: keys[`services.${name}.connectTimeoutMs`] ?? connectTimeoutOf(keys),
-    readTimeoutMs: keys[`services.${name}.readTimeoutMs`] ?? keys['okHttpClient.readTimeoutMs'],
+    bounds: toBounds(name, keys),
   }
   const enabled = keys[`services.${name}.enabled`]
-  for (const known of [baseUrl, ...shards.map((shard) => shard.baseUrl)]) {
-    if (known === undefined || new URL(known).username + new URL(known).password === '') continue
+  for (const known of [...settings.baseUrls, ...shards.map((shard) => shard.baseUrl)]) {
+    if (new URL(known).username + new URL(known).password === '') continue
     report.notice(`Warning: the user and password in the address of ${name} are not sent to it, as in Gate. Remove them.`)
     break
   }
@@ -227,6 +281,27 @@ function toService(name: ServiceName, keys: UpstreamKeys, report: SettingsReport
   return settings
 }
 
+function toBounds(name: ServiceName, keys: UpstreamKeys): CallBounds {
+  const maxConnections = keys[`services.${name}.maxRequests`] ?? keys['okHttpClient.maxRequestsPerHost']
+  return {
+    connectTimeoutMs: keys[`services.${name}.connectTimeoutMs`] ?? connectTimeoutOf(keys),
+    readTimeoutMs: keys[`services.${name}.readTimeoutMs`] ?? keys['okHttpClient.readTimeoutMs'],
+    maxConnections,
+    maxWaiting: keys[`services.${name}.maxWaitingRequests`] ?? maxConnections * waitingPerConnection,
+  }
+}
+
+function toCircuit(keys: UpstreamKeys): CircuitSettings | false {
+  if (!keys['services.default.circuitBreaker.enabled']) return false
+  const openMs = keys['services.default.circuitBreaker.openMs']
+  return {
+    ...usualCircuit,
+    failures: keys['services.default.circuitBreaker.failures'],
+    openMs,
+    maxOpenMs: Math.max(openMs, keys['services.default.circuitBreaker.maxOpenMs']),
+  }
+}
+
 function composeAddress(name: ServiceName, keys: UpstreamKeys): string | undefined {
   const host = keys[`services.${name}.host`]
   const portNumber = keys[`services.${name}.port`]
@@ -242,6 +317,7 @@ function toOkHttpClient(keys: UpstreamKeys) {
     keepAliveMs: keys['okHttpClient.connectionPool.keepAliveDurationMs'],
     maxRequestsPerHost: keys['okHttpClient.maxRequestsPerHost'],
     retryOnConnectionFailure: keys['okHttpClient.retryOnConnectionFailure'],
+    circuit: toCircuit(keys),
     propagateSpinnakerHeaders: keys['okHttpClient.propagateSpinnakerHeaders'],
     additionalHeaders: keys['okHttpClient.additionalHeaders'].map((name) => name.toLowerCase()),
     routeClouddriver: keys['dynamic-routing.enabled'] && keys['dynamic-routing.clouddriver.enabled'],

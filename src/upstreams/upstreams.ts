@@ -1,15 +1,21 @@
 /** Connection pools per service, for buffered calls and for streams. */
+import type { LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
-import { gunzipSync } from 'node:zlib'
-import { type Dispatcher, Pool } from 'undici'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { gunzip, gunzipSync } from 'node:zlib'
+import type { Dispatcher, Pool } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
 import { formatJson, parseJson } from '../json/json.ts'
 import { isObject } from '../json/values.ts'
 import type { StartCall } from '../telemetry/tracing.ts'
 import { type AnswerForm, checkForm, noPage, objectOrList } from './answer-form.ts'
+import { type CircuitSettings, type CircuitState, usualCircuit } from './circuit.ts'
+import { type CallBounds, Endpoint, isUnavailable } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
 import { maxRedirects, redirectPath } from './redirects.ts'
+import { RetryBudget } from './retry-budget.ts'
 import type { ServiceAddress, ServiceName } from './services.ts'
 import { createChooser, criteriaOf, type Shard } from './shards.ts'
 
@@ -18,22 +24,51 @@ interface UpstreamSettings {
   services: Partial<Record<ServiceName, ServiceAddress>>
   /** Several instances of one service; they replace its address in `services`. */
   shards?: Partial<Record<ServiceName, readonly Shard[]>>
-  connectTimeoutMs: number
-  /** Longest wait for the headers of an answer, and between two pieces of its body; 0 waits for ever. */
-  readTimeoutMs: number
-  /** Timeouts of single services, instead of the two above. */
-  timeouts?: Partial<Record<ServiceName, { connectTimeoutMs: number; readTimeoutMs: number }>>
+  bounds: CallBounds | ((service: ServiceName) => CallBounds)
   /** `okHttpClient.propagateSpinnakerHeaders`: whether identity and tracing headers are sent at all. */
   sendIdentity?: boolean
-  /** Whether what failed before anything was sent, or while it was read, is asked once more; yes unless given. */
+  /** Whether what failed before anything was sent, or while it was read, is asked again; yes unless given. */
   retry?: boolean
   keepAliveMs: number
-  /** Connections per service. */
-  maxConnections: number
-  /** Calls per service that may wait or run at once; more are refused, so that a dead service costs bounded memory. */
-  maxPending: number
+  /** A connection is replaced at this age, so that changes of DNS are followed. */
+  maxConnectionAgeMs?: number
   /** Largest answer that is read into memory. */
   maxAnswerBytes: number
+  /** Of external services; `false` sends every call. */
+  circuit?: CircuitSettings | false
+  /** Resolves host names, instead of the system. */
+  lookup?: LookupFunction
+}
+
+/** Told about calls and services; every part may be missing. */
+export interface UpstreamSurroundings {
+  observe?: UpstreamObserver | undefined
+  /** Begins the span of a call, where traces are on. */
+  startCall?: StartCall | undefined
+  /** A call is repeated, or would have been if the budget of the service allowed it. */
+  onRetry?: ((service: ServiceName, result: 'retried' | 'over-budget') => void) | undefined
+  onCircuit?: ((change: CircuitChange) => void) | undefined
+}
+
+/** A circuit opened, or closed again. */
+export interface CircuitChange {
+  readonly service: ServiceName
+  /** For the log; never for a client. */
+  readonly address: string
+  readonly state: CircuitState
+  /** Of the failure that opened it. */
+  readonly cause: unknown
+  /** Of the first probe. */
+  readonly remainingMs: number
+}
+
+/** An address of a service, as metrics and health show it. */
+export interface EndpointState {
+  readonly service: ServiceName
+  /** From 1, in the order of the configuration. */
+  readonly instance: number
+  readonly circuit: CircuitState
+  readonly remainingMs: number
 }
 
 export interface UpstreamCall {
@@ -78,33 +113,72 @@ export interface UpstreamTarget {
   basePath: string
 }
 
-interface Connection {
-  pool: Pool
-  origin: string
-  basePath: string
+const gunzipAside: (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer> = promisify(gunzip)
+/** Compressed bytes may stand for a thousand times as many. */
+const maxQuickUnpackBytes = 4096
+const usualConnectionAgeMs = 60_000
+const maxAttempts = 2
+/** Where a service has several addresses. */
+const maxAttemptsElsewhere = 3
+/** Retries are spread over this time. */
+const maxRetryDelayMs = 50
+/** An embedded service restarts within seconds. */
+const embeddedAttempts = 200
+const embeddedDelayMs = 50
+/** An answer that is read may take so many times the read timeout altogether, however small its pieces. */
+const maxReadTimeouts = 4
+
+/** An error, or the status of an answer. */
+interface CallFailure {
+  readonly error?: unknown
+  readonly status?: number | undefined
+  readonly method: string
+  /** From 1. */
+  readonly attempt: number
 }
 
 export class Upstreams {
   readonly #settings: UpstreamSettings
-  readonly #observe: UpstreamObserver
-  /** Begins the span of a call, where traces are on. */
+  readonly #surroundings: UpstreamSurroundings
   readonly startCall: StartCall | undefined
-  readonly #connections = new Map<string, Connection>()
-  readonly #pending = new Map<ServiceName, number>()
+  /** By service, or by service and instance where a request decides. */
+  readonly #endpoints = new Map<string, readonly Endpoint[]>()
+  readonly #budgets = new Map<ServiceName, RetryBudget>()
   readonly #choosers = new Map<ServiceName, ReturnType<typeof createChooser>>()
+  #turn = 0
 
-  constructor(settings: UpstreamSettings, observe: UpstreamObserver = () => {}, startCall?: StartCall) {
+  constructor(settings: UpstreamSettings, surroundings: UpstreamSurroundings = {}) {
     this.#settings = settings
-    this.#observe = observe
-    this.startCall = startCall
+    this.#surroundings = surroundings
+    this.startCall = surroundings.startCall
     for (const [service, shards] of Object.entries(settings.shards ?? {})) {
       if (shards.length > 0) this.#choosers.set(service as ServiceName, createChooser(shards))
     }
   }
 
-  /** Calls that wait or run, per service. */
-  pending(): Iterable<[ServiceName, number]> {
-    return this.#pending.entries()
+  /** Calls that wait or run, per service, and how many of them wait. */
+  pending(): Iterable<[ServiceName, { pending: number; waiting: number }]> {
+    const counts = new Map<ServiceName, { pending: number; waiting: number }>()
+    for (const { service, pending, waiting } of this.#known()) {
+      const known = counts.get(service)
+      counts.set(service, { pending: pending + (known?.pending ?? 0), waiting: waiting + (known?.waiting ?? 0) })
+    }
+    return counts
+  }
+
+  /** The addresses that have been called. */
+  endpoints(): EndpointState[] {
+    const counts = new Map<ServiceName, number>()
+    return this.#known().flatMap(({ service, circuit }) => {
+      if (circuit === undefined) return []
+      const instance = (counts.get(service) ?? 0) + 1
+      counts.set(service, instance)
+      return [{ service, instance, circuit: circuit.state, remainingMs: circuit.remainingMs }]
+    })
+  }
+
+  #known(): Endpoint[] {
+    return [...new Set([...this.#endpoints.values()].flat())]
   }
 
   isEnabled(service: ServiceName): boolean {
@@ -122,43 +196,130 @@ export class Upstreams {
   /** The address of a service for the log; never for a client. */
   describe(service: ServiceName): string {
     const address = this.#settings.services[service]
-    return address === undefined ? 'off' : address.kind === 'embedded' ? 'embedded' : address.baseUrl
+    return address === undefined ? 'off' : address.kind === 'embedded' ? 'embedded' : baseUrlsOf(address).join(', ')
   }
 
   /**
    * Asks a service and reads its whole answer. Error statuses are answers.
    *
-   * @throws {GatewayError} SERVICE_DISABLED, UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT, UPSTREAM_UNREADABLE (too large)
+   * @throws {GatewayError} SERVICE_DISABLED, CIRCUIT_OPEN, UPSTREAM_OVERLOADED, UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT,
+   * UPSTREAM_UNREADABLE (too large)
    */
   async call(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<UpstreamAnswer> {
     const startedAtMs = performance.now()
+    const method = call.method ?? 'GET'
     let status: number | undefined
     let bytes = 0
-    const release = this.enter(service)
-    const span = this.startCall?.(service, call.method ?? 'GET')
+    const span = this.startCall?.(service, method)
     try {
       const asked = span === undefined ? call : { ...call, headers: { ...call.headers, ...span.headers } }
-      const answer = await this.#request(service, asked, identity)
-      status = answer.statusCode
-      const body = await readBounded(answer.body, this.#settings.maxAnswerBytes, service)
-      bytes = body.length
-      const plain =
-        answer.headers['content-encoding'] === 'gzip'
-          ? gunzipSync(body, { maxOutputLength: this.#settings.maxAnswerBytes })
-          : body
-      return { status, headers: answer.headers, text: plain.toString('utf8') }
+      for (const failed: Endpoint[] = []; ; ) {
+        const attempt = failed.length + 1
+        const endpoint = this.choose(service, call, identity, failed)
+        try {
+          const waiting = endpoint.enter(call.signal)
+          if (waiting !== undefined) await waiting
+        } catch (error) {
+          throw call.signal?.aborted ? call.signal.reason : error
+        }
+        try {
+          const answer = await this.#ask(endpoint, asked, identity)
+          status = answer.statusCode
+          const body = await this.#readBounded(answer.body, service)
+          bytes = body.length
+          this.noteAnswer(endpoint, status)
+          if (this.#retryDelay(endpoint, { status, method, attempt }) === undefined)
+            return { status, headers: answer.headers, text: await this.#unpack(answer.headers, body, service) }
+        } catch (error) {
+          if (call.signal?.aborted) throw error
+          const delayMs = this.noteFailure(endpoint, { error, method, attempt })
+          if (delayMs === undefined) throw error
+          await pause(delayMs)
+        } finally {
+          failed.push(endpoint)
+          endpoint.leave()
+        }
+      }
     } catch (error) {
       throw toGatewayError(error, service)
     } finally {
-      release()
       span?.end(status)
-      this.#observe({ service, method: call.method ?? 'GET', status, durationMs: performance.now() - startedAtMs, bytes })
+      this.observe({ service, method, status, durationMs: performance.now() - startedAtMs, bytes })
     }
   }
 
+  /**
+   * The address for a call: the least busy of those whose circuit is closed.
+   *
+   * @param failed Have failed for this call; others are preferred.
+   * @throws {GatewayError} SERVICE_DISABLED, CIRCUIT_OPEN
+   */
+  choose(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders, failed: readonly Endpoint[] = []): Endpoint {
+    const endpoints = this.#endpointsOf(service, call, identity)
+    if (failed.length === 0) this.#budgetOf(service).count()
+    const [only] = endpoints
+    if (endpoints.length === 1 && only?.isAvailable) return only
+    let best: Endpoint | undefined
+    const first = this.#turn++
+    for (let index = 0; index < endpoints.length; index++) {
+      const endpoint = endpoints[(first + index) % endpoints.length] as Endpoint
+      if (!endpoint.isAvailable) continue
+      const isBetter = best === undefined || failed.includes(best) || endpoint.pending < best.pending
+      if (best === undefined || (isBetter && !failed.includes(endpoint))) best = endpoint
+    }
+    if (best === undefined) throw circuitOpen(service, endpoints)
+    return best
+  }
+
+  /** An answer came, even if it is an error. */
+  noteAnswer(endpoint: Endpoint, status: number | undefined): void {
+    if (isUnavailable(status) && this.#hasAlternative(endpoint)) endpoint.circuit?.fail(new Error(`it answered ${status}`), true)
+    else endpoint.circuit?.succeed()
+  }
+
+  /**
+   * A call failed, and that was not the doing of the client.
+   *
+   * @returns the milliseconds after which it may be repeated; undefined: it may not be
+   */
+  noteFailure(endpoint: Endpoint, failure: CallFailure): number | undefined {
+    const { error } = failure
+    const hasAlternative = this.#hasAlternative(endpoint)
+    const delayMs = this.#retryDelay(endpoint, failure)
+    if (error instanceof GatewayError && error.details.upstream?.status !== undefined) {
+      this.noteAnswer(endpoint, error.details.upstream.status)
+    } else if ((delayMs === undefined || hasAlternative) && isNoAnswer(error)) {
+      endpoint.circuit?.fail(error instanceof GatewayError ? error.cause : error, hasAlternative)
+    }
+    return delayMs
+  }
+
+  /** Whether another address can take its calls. */
+  #hasAlternative(endpoint: Endpoint): boolean {
+    const siblings = this.#endpoints.get(endpoint.service) ?? []
+    return siblings.includes(endpoint) && siblings.some((other) => other !== endpoint && other.isAvailable)
+  }
+
+  /**
+   * Milliseconds after which a failed call may be repeated; undefined: it may not be. Repeating never does something twice:
+   * nothing was sent, or it was a read. An embedded service that restarts is waited for.
+   */
+  #retryDelay(endpoint: Endpoint, failure: CallFailure): number | undefined {
+    const { error, method, attempt } = failure
+    const { service } = endpoint
+    const status = error instanceof GatewayError ? error.details.upstream?.status : failure.status
+    const isElsewhere = isUnavailable(status) && isReadMethod(method) && this.#hasAlternative(endpoint)
+    if (!isElsewhere && !mayRetry(error, method)) return undefined
+    if (this.isEmbedded(service)) return attempt < embeddedAttempts ? embeddedDelayMs : undefined
+    const attempts = this.#hasAlternative(endpoint) ? maxAttemptsElsewhere : maxAttempts
+    if (this.#settings.retry === false || attempt >= attempts) return undefined
+    const isAllowed = this.#budgetOf(service).take(performance.now())
+    this.#surroundings.onRetry?.(service, isAllowed ? 'retried' : 'over-budget')
+    return isAllowed ? Math.random() * maxRetryDelayMs : undefined
+  }
+
   /** Resolves a call to the pool and options that carry it out, for code that streams the answer. */
-  target(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): UpstreamTarget {
-    const entry = this.#connection(service, call, identity)
+  target(endpoint: Endpoint, call: UpstreamCall, identity: IdentityHeaders): UpstreamTarget {
     const headers: Record<string, string> = {
       ...(this.#settings.sendIdentity !== false && identity),
       accept: 'application/json',
@@ -171,11 +332,11 @@ export class Upstreams {
       headers['content-type'] ??= 'application/json; charset=UTF-8'
     }
     return {
-      dispatcher: entry.pool,
-      basePath: entry.basePath,
+      dispatcher: endpoint.pool,
+      basePath: endpoint.basePath,
       options: {
-        origin: entry.origin,
-        path: entry.basePath + call.path + formatQuery(call.query ?? {}),
+        origin: endpoint.origin,
+        path: endpoint.basePath + call.path + formatQuery(call.query ?? {}),
         method: call.method ?? 'GET',
         headers,
         body,
@@ -184,70 +345,64 @@ export class Upstreams {
     }
   }
 
-  /** Counts a call in; the result counts it out again. @throws {GatewayError} SERVICE_DISABLED, UPSTREAM_OVERLOADED */
-  enter(service: ServiceName): () => void {
-    if (!this.isEnabled(service)) throw switchedOff(service)
-    const pending = this.#pending.get(service) ?? 0
-    if (pending >= this.#settings.maxPending) {
-      throw new GatewayError('UPSTREAM_OVERLOADED', `Too many requests are waiting for ${service}. Try again in a moment.`, {
-        upstream: { service },
-      })
-    }
-    this.#pending.set(service, pending + 1)
-    let left = false
-    return () => {
-      if (left) return
-      left = true
-      this.#pending.set(service, (this.#pending.get(service) ?? 1) - 1)
-    }
-  }
-
-  /** How often a call may be tried: a restarting embedded service is waited for. */
-  attempts(service: ServiceName): number {
-    if (this.isEmbedded(service)) return 200
-    return this.#settings.retry === false ? 1 : 2
-  }
-
   observe(call: Parameters<UpstreamObserver>[0]): void {
-    this.#observe(call)
+    this.#surroundings.observe?.(call)
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#connections.values()].map(({ pool }) => pool.destroy()))
+    await Promise.all(this.#known().map((endpoint) => endpoint.close()))
   }
 
-  #connection(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Connection {
+  #endpointsOf(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): readonly Endpoint[] {
     const address = this.#settings.services[service]
     if (address === undefined) throw switchedOff(service)
-    const chosen = this.#choosers.get(service)?.(criteriaOf(identity, call.location))
-    const baseUrl = chosen ?? (address.kind === 'external' ? address.baseUrl : `http://embedded/${address.service}`)
-    const key = `${service} ${baseUrl}`
-    const existing = this.#connections.get(key)
+    const instance = this.#choosers.get(service)?.(criteriaOf(identity, call.location))
+    const key = instance === undefined ? service : `${service} ${instance}`
+    const existing = this.#endpoints.get(key)
     if (existing !== undefined) return existing
-    const url = new URL(baseUrl)
-    const timeouts = this.#settings.timeouts?.[service] ?? this.#settings
-    const pool = new Pool(url.origin, {
-      connections: this.#settings.maxConnections,
-      headersTimeout: timeouts.readTimeoutMs,
-      bodyTimeout: timeouts.readTimeoutMs,
-      keepAliveTimeout: this.#settings.keepAliveMs,
-      allowH2: false,
-      connect: {
-        timeout: timeouts.connectTimeoutMs,
-        ...(address.kind === 'embedded' && chosen === undefined && { socketPath: address.socketPath }),
+    const baseUrls = instance === undefined ? baseUrlsOf(address) : [instance]
+    const socketPath = address.kind === 'embedded' && instance === undefined ? address.socketPath : undefined
+    const endpoints = baseUrls.map((baseUrl) => this.#createEndpoint(service, baseUrl, socketPath))
+    this.#endpoints.set(key, endpoints)
+    return endpoints
+  }
+
+  #createEndpoint(service: ServiceName, baseUrl: string, socketPath: string | undefined): Endpoint {
+    const { circuit = usualCircuit, keepAliveMs, maxConnectionAgeMs = usualConnectionAgeMs, lookup } = this.#settings
+    return new Endpoint({
+      ...this.#boundsOf(service),
+      keepAliveMs,
+      lookup,
+      service,
+      baseUrl,
+      socketPath,
+      maxConnectionAgeMs,
+      circuit: circuit === false || socketPath !== undefined ? undefined : circuit,
+      changed: (endpoint, state, cause) => {
+        const remainingMs = endpoint.circuit?.remainingMs ?? 0
+        this.#surroundings.onCircuit?.({ service, address: endpoint.address, state, cause, remainingMs })
       },
     })
-    const connection = { pool, origin: url.origin, basePath: url.pathname.replace(/(?<!\/)\/+$/, '') }
-    this.#connections.set(key, connection)
-    return connection
+  }
+
+  #boundsOf(service: ServiceName): CallBounds {
+    const { bounds } = this.#settings
+    return typeof bounds === 'function' ? bounds(service) : bounds
+  }
+
+  #budgetOf(service: ServiceName): RetryBudget {
+    const known = this.#budgets.get(service)
+    if (known !== undefined) return known
+    const budget = new RetryBudget()
+    this.#budgets.set(service, budget)
+    return budget
   }
 
   /** Asks, and asks again where the service sends a read on to. */
-  async #request(service: ServiceName, call: UpstreamCall, identity: IdentityHeaders): Promise<Dispatcher.ResponseData> {
+  async #ask(endpoint: Endpoint, call: UpstreamCall, identity: IdentityHeaders): Promise<Dispatcher.ResponseData> {
     for (let redirects = 0, asked = call; ; redirects++) {
-      const { dispatcher, options, basePath } = this.target(service, asked, identity)
-      const request = { ...options, signal: call.signal } as Dispatcher.RequestOptions
-      const answer = await this.#retry(service, options.method, () => dispatcher.request(request))
+      const { dispatcher, options, basePath } = this.target(endpoint, asked, identity)
+      const answer = await dispatcher.request({ ...options, signal: call.signal } as Dispatcher.RequestOptions)
       if (answer.statusCode < 300 || answer.statusCode >= 400 || redirects === maxRedirects) return answer
       const path = redirectPath(options, basePath, [answer.headers['location']].flat()[0])
       if (path === undefined) return answer
@@ -256,18 +411,56 @@ export class Upstreams {
     }
   }
 
-  /** A read whose connection broke before an answer is asked once more; a restarting embedded service is waited for. */
-  async #retry<T>(service: ServiceName, method: string, send: () => Promise<T>): Promise<T> {
-    const attempts = this.attempts(service)
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await send()
-      } catch (error) {
-        if (attempt >= attempts || !mayRetry(error, method)) throw error
-        if (this.isEmbedded(service)) await new Promise((resolve) => setTimeout(resolve, 50))
-      }
+  /** A large answer is unpacked beside the main thread. @throws {GatewayError} UPSTREAM_UNREADABLE */
+  async #unpack(headers: UpstreamAnswer['headers'], body: Buffer, service: ServiceName): Promise<string> {
+    if (headers['content-encoding'] !== 'gzip' || body.length === 0) return body.toString('utf8')
+    const options = { maxOutputLength: this.#settings.maxAnswerBytes }
+    try {
+      const bytes = body.length < maxQuickUnpackBytes ? gunzipSync(body, options) : await gunzipAside(body, options)
+      return bytes.toString('utf8')
+    } catch (cause) {
+      if ((cause as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(service, options.maxOutputLength)
+      throw new GatewayError('UPSTREAM_UNREADABLE', `${service} sent a compressed answer that cannot be unpacked.`, {
+        upstream: { service },
+        cause,
+      })
     }
   }
+
+  /** @throws {GatewayError} UPSTREAM_UNREADABLE, UPSTREAM_TIMEOUT */
+  async #readBounded(body: AsyncIterable<Buffer> & { destroy(): unknown }, service: ServiceName): Promise<Buffer> {
+    const { maxAnswerBytes } = this.#settings
+    const maxMs = this.#boundsOf(service).readTimeoutMs * maxReadTimeouts || Number.POSITIVE_INFINITY
+    const startedAtMs = performance.now()
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of body) {
+      size += chunk.length
+      // Leaving the loop ends the connection.
+      if (size > maxAnswerBytes) throw tooLarge(service, maxAnswerBytes)
+      if (performance.now() - startedAtMs > maxMs) throw tooLate(service, new Error('the answer came too slowly'))
+      chunks.push(chunk)
+    }
+    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+  }
+}
+
+function baseUrlsOf(address: ServiceAddress): readonly string[] {
+  return address.kind === 'embedded' ? [`http://embedded/${address.service}`] : (address.baseUrls ?? [address.baseUrl])
+}
+
+function isReadMethod(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+function circuitOpen(service: ServiceName, endpoints: readonly Endpoint[]): GatewayError {
+  const remainingMs = Math.min(...endpoints.map(({ circuit }) => circuit?.remainingMs ?? 0))
+  const until = new Date(Date.now() + remainingMs).toISOString().replace(/\.\d+Z$/, 'Z')
+  const message = `${service} has failed repeatedly, so Fairlead calls it again only once it answers a probe, at ${until} at the earliest.`
+  return new GatewayError('CIRCUIT_OPEN', `${message} Try again then.`, {
+    upstream: { service },
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(remainingMs / 1000))) },
+  })
 }
 
 function switchedOff(service: ServiceName): GatewayError {
@@ -275,13 +468,15 @@ function switchedOff(service: ServiceName): GatewayError {
   return new GatewayError('SERVICE_DISABLED', message, { upstream: { service } })
 }
 
-const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'EAI_AGAIN'])
+/** Of this process or machine: descriptors, ports and buffers are exhausted. */
+const ownFaults = new Set(['EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'])
+const notSent = new Set(['ECONNREFUSED', 'ENOENT', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 const brokenOff = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 /** Whether repeating cannot do something twice: nothing was sent, or it is a read. */
-export function mayRetry(error: unknown, method: string): boolean {
-  const code = codeOf(error)
-  return notSent.has(code) || (brokenOff.has(code) && (method === 'GET' || method === 'HEAD'))
+function mayRetry(error: unknown, method: string): boolean {
+  const code = codeOf(error instanceof GatewayError ? error.cause : error)
+  return notSent.has(code) || (brokenOff.has(code) && isReadMethod(method))
 }
 
 function codeOf(error: unknown): string {
@@ -290,36 +485,31 @@ function codeOf(error: unknown): string {
 
 const timeouts = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT'])
 
+/** The service did not answer. What is wrong with this process or with an answer says nothing about that. */
+function isNoAnswer(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return !ownFaults.has(codeOf(error))
+  if (error.code !== 'UPSTREAM_TIMEOUT' && error.code !== 'UPSTREAM_UNREACHABLE') return false
+  return !ownFaults.has(codeOf(error.cause))
+}
+
 /** Unreachable is 502, too slow is 504; the address stays in the log. */
 export function toGatewayError(error: unknown, service: ServiceName): GatewayError {
   if (error instanceof GatewayError) return error
-  if (timeouts.has(codeOf(error))) {
-    return new GatewayError('UPSTREAM_TIMEOUT', `${service} did not answer in time.`, { upstream: { service }, cause: error })
-  }
+  if (timeouts.has(codeOf(error))) return tooLate(service, error)
   return new GatewayError('UPSTREAM_UNREACHABLE', `${service} could not be reached, or broke off before it answered.`, {
     upstream: { service },
     cause: error,
   })
 }
 
-async function readBounded(
-  body: AsyncIterable<Buffer> & { destroy(): unknown },
-  maxBytes: number,
-  service: ServiceName,
-): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > maxBytes) {
-      body.destroy()
-      throw new GatewayError('UPSTREAM_UNREADABLE', `The answer of ${service} is larger than ${maxBytes} bytes.`, {
-        upstream: { service },
-      })
-    }
-    chunks.push(chunk)
-  }
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+function tooLate(service: ServiceName, cause: unknown): GatewayError {
+  return new GatewayError('UPSTREAM_TIMEOUT', `${service} did not answer in time.`, { upstream: { service }, cause })
+}
+
+function tooLarge(service: ServiceName, maxBytes: number): GatewayError {
+  return new GatewayError('UPSTREAM_UNREADABLE', `The answer of ${service} is larger than ${maxBytes} bytes.`, {
+    upstream: { service },
+  })
 }
 
 /**

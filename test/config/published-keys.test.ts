@@ -51,7 +51,7 @@ test('older names of settings mean what the present ones mean', async (t) => {
   })
   assert.equal(config.http.maxHeaderBytes, 65_536)
   assert.equal(config.upstreams.okHttpClient.connectTimeoutMs, 1234)
-  assert.equal(config.upstreams.services.orca.connectTimeoutMs, 1234)
+  assert.equal(config.upstreams.services.orca.bounds.connectTimeoutMs, 1234)
   const newer = await load(t, { 'config/gate.yml': 'authz.service-accounts.filter.match-authorizations: [READ]\n' })
   assert.deepEqual(newer.config.permissions.serviceAccountFilter.matchAuthorizations, ['READ'])
   const both = await load(t, {

@@ -89,8 +89,8 @@ test('maps are merged across files; lists and values are replaced', async (t) =>
     'config/gate.yml': 'services.orca.baseUrl: http://b:2/\nfiat: {admin: {roles: [c]}}\n',
   })
 
-  const { baseUrl, readTimeoutMs } = config.upstreams.services.orca
-  assert.deepEqual([baseUrl, readTimeoutMs, config.backends.adminRoles], ['http://b:2', 7, ['c']])
+  const { baseUrl, bounds } = config.upstreams.services.orca
+  assert.deepEqual([baseUrl, bounds.readTimeoutMs, config.backends.adminRoles], ['http://b:2', 7, ['c']])
 })
 
 test('an empty value in a later file resets the key', async (t) => {

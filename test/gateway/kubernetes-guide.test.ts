@@ -128,7 +128,7 @@ test('Service, ServiceMonitor and annotations lead to the metrics', () => {
 test('every metric that the guide names exists', async () => {
   const metrics = createMetrics('')
   metrics.watch({
-    upstreamCalls: () => [],
+    upstreams: { pending: () => [], endpoints: () => [] },
     redis: { isReachable: () => true },
     embedded: { isListening: () => true, observe: async () => undefined },
   })

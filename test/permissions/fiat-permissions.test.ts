@@ -35,11 +35,8 @@ function view(name: string, fields: Record<string, unknown> = {}) {
 function createUpstreams(t: test.TestContext, baseUrl: string | undefined, readTimeoutMs = 5000): Upstreams {
   const upstreams = new Upstreams({
     services: baseUrl === undefined ? {} : { fiat: { kind: 'external', baseUrl } },
-    connectTimeoutMs: 1000,
-    readTimeoutMs,
+    bounds: { connectTimeoutMs: 1000, readTimeoutMs, maxConnections: 5, maxWaiting: 100 },
     keepAliveMs: 1000,
-    maxConnections: 5,
-    maxPending: 100,
     maxAnswerBytes: 1_000_000,
   })
   t.after(() => upstreams.close())

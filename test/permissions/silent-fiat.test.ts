@@ -58,11 +58,8 @@ function openAt(t: test.TestContext, baseUrl: string, changed: Partial<Permissio
 function openUpstreams(t: test.TestContext, baseUrl: string): Upstreams {
   const upstreams = new Upstreams({
     services: { fiat: { kind: 'external', baseUrl } },
-    connectTimeoutMs: 1000,
-    readTimeoutMs: 0,
+    bounds: { connectTimeoutMs: 1000, readTimeoutMs: 0, maxConnections: 100, maxWaiting: 1000 },
     keepAliveMs: 1000,
-    maxConnections: 100,
-    maxPending: 1000,
     maxAnswerBytes: 1_000_000,
   })
   t.after(() => upstreams.close())

@@ -70,11 +70,8 @@ function startHealth(
 ): Health {
   const upstreams = new Upstreams({
     services: Object.fromEntries(Object.entries(services).map(([name, baseUrl]) => [name, { kind: 'external', baseUrl }])),
-    connectTimeoutMs: 500,
-    readTimeoutMs,
+    bounds: { connectTimeoutMs: 500, readTimeoutMs, maxConnections: 5, maxWaiting: 100 },
     keepAliveMs: 1000,
-    maxConnections: 5,
-    maxPending: 100,
     maxAnswerBytes: 1000,
   })
   const health = createHealth({

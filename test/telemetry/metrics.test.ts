@@ -138,13 +138,18 @@ test('every metric is described, with the labels that it has', async () => {
   const metrics = createMetrics('1.2.3')
   const engine = { executions: { RUNNING: 2 }, queueAgesMs: { due: 1500 } }
   metrics.watch({
-    upstreamCalls: () => [['orca', 1]],
+    upstreams: {
+      pending: () => [['orca', { pending: 1, waiting: 1 }]],
+      endpoints: () => [{ service: 'orca', instance: 1, circuit: 'open' }],
+    },
     liveSessions: () => undefined,
     redis: { isReachable: () => false },
     embedded: { isListening: () => true, observe: async () => engine },
   })
   metrics.requestAnswered({ operation: 'a', method: 'GET', status: 200, seconds: 1, bytes: 1 })
   metrics.upstreamAnswered({ service: 'orca', method: 'GET', status: undefined, durationMs: 1, bytes: 1 })
+  metrics.callRetried('orca', 'retried')
+  metrics.circuitOpened('orca')
   metrics.requestLimited({ kind: 'user', enforced: true })
   metrics.loginEnded({ method: 'form', result: 'error' })
   metrics.loggedOut('form')
@@ -167,7 +172,10 @@ test('every metric is described, with the labels that it has', async () => {
 test('a silent engine has no metrics', async () => {
   const metrics = createMetrics('')
   const states = [{ executions: { RUNNING: 1 }, queueAgesMs: { due: 0 } }, undefined]
-  metrics.watch({ upstreamCalls: () => [], embedded: { isListening: () => false, observe: async () => states.shift() } })
+  metrics.watch({
+    upstreams: { pending: () => [], endpoints: () => [] },
+    embedded: { isListening: () => false, observe: async () => states.shift() },
+  })
 
   const [before, after] = [parseExposition((await metrics.print()).text), parseExposition((await metrics.print()).text)]
 

@@ -1,0 +1,191 @@
+/** One address of a service: its connections, the bound on calls, and the circuit breaker. */
+import type { LookupFunction } from 'node:net'
+import { type Dispatcher, Pool } from 'undici'
+import { GatewayError } from '../errors.ts'
+import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
+import type { ServiceName } from './services.ts'
+
+/** Bounds on the calls to one address of a service. */
+export interface CallBounds {
+  connectTimeoutMs: number
+  /** Longest wait for the headers of an answer, between two pieces of its body, and for a free connection; 0: for ever. */
+  readTimeoutMs: number
+  /** Calls that run at once, each on a connection of its own. */
+  maxConnections: number
+  /** Calls that wait for one of these connections; more are refused, so that a dead service costs bounded memory. */
+  maxWaiting: number
+}
+
+interface EndpointOptions extends CallBounds {
+  service: ServiceName
+  baseUrl: string
+  /** Of the embedded back ends. */
+  socketPath?: string | undefined
+  keepAliveMs: number
+  /** A connection is replaced at this age, so that changes of DNS are followed. */
+  maxConnectionAgeMs: number
+  /** Resolves host names, instead of the system. */
+  lookup?: LookupFunction | undefined
+  /** Without, every call is sent. */
+  circuit?: CircuitSettings | undefined
+  /** Told when the circuit opens and closes. */
+  changed: (endpoint: Endpoint, state: CircuitState, cause?: unknown) => void
+}
+
+interface WaitingCall {
+  readonly proceed: () => void
+}
+
+const probeTimeoutMs = 5000
+
+/** The statuses of a proxy or a service that cannot serve at the moment. */
+export function isUnavailable(status: number | undefined): boolean {
+  return status === 502 || status === 503 || status === 504
+}
+
+export class Endpoint {
+  readonly service: ServiceName
+  readonly origin: string
+  /** Path of the base URL, without trailing slash. */
+  readonly basePath: string
+  readonly pool: Pool
+  /** Undefined for embedded back ends, which restart by themselves. */
+  readonly circuit: Circuit | undefined
+  readonly #bounds: CallBounds
+  readonly #waiting = new Set<WaitingCall>()
+  #running = 0
+
+  constructor(options: EndpointOptions) {
+    const { service, baseUrl, socketPath, circuit } = options
+    const url = new URL(baseUrl)
+    this.service = service
+    this.origin = url.origin
+    this.basePath = url.pathname.replace(/(?<!\/)\/+$/, '')
+    this.#bounds = options
+    this.pool = new Pool(url.origin, {
+      // One more than calls, for the probe of the circuit.
+      connections: options.maxConnections + 1,
+      headersTimeout: options.readTimeoutMs,
+      bodyTimeout: options.readTimeoutMs,
+      keepAliveTimeout: options.keepAliveMs,
+      clientTtl: options.maxConnectionAgeMs,
+      allowH2: false,
+      connect: {
+        timeout: options.connectTimeoutMs,
+        ...(socketPath !== undefined && { socketPath }),
+        ...(options.lookup !== undefined && { lookup: options.lookup }),
+      },
+    })
+    this.circuit =
+      circuit &&
+      new Circuit(circuit, {
+        probe: () => this.#answersProbe(),
+        changed: (state, cause) => options.changed(this, state, cause),
+      })
+  }
+
+  /** For the log; never for a client. */
+  get address(): string {
+    return this.origin + this.basePath
+  }
+
+  /** Calls that run or wait. */
+  get pending(): number {
+    return this.#running + this.#waiting.size
+  }
+
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** The next call has to wait. */
+  get isFull(): boolean {
+    return this.#running >= this.#bounds.maxConnections
+  }
+
+  /** Whether calls are sent to it at present. */
+  get isAvailable(): boolean {
+    return this.circuit === undefined || this.circuit.isClosed
+  }
+
+  /**
+   * Counts a call in, which `leave` counts out again. Undefined: it may start at once.
+   *
+   * @param signal Ends the wait.
+   * @throws {GatewayError} UPSTREAM_OVERLOADED, also by rejection
+   */
+  enter(signal?: AbortSignal): Promise<void> | undefined {
+    if (this.#running < this.#bounds.maxConnections) {
+      this.#running++
+      return undefined
+    }
+    if (this.#waiting.size >= this.#bounds.maxWaiting) throw this.#overloaded()
+    return this.#wait(signal)
+  }
+
+  /** The place of a call goes to the one that waits longest. */
+  leave(): void {
+    for (const next of this.#waiting) {
+      next.proceed()
+      return
+    }
+    this.#running--
+  }
+
+  async close(): Promise<void> {
+    this.circuit?.stop()
+    await this.pool.destroy()
+  }
+
+  #wait(signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const stop = () => {
+      this.#waiting.delete(call)
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', giveUp)
+    }
+    const call: WaitingCall = {
+      proceed: () => {
+        stop()
+        resolve()
+      },
+    }
+    const giveUp = () => {
+      stop()
+      reject(this.#overloaded())
+    }
+    const { readTimeoutMs } = this.#bounds
+    const timer = readTimeoutMs === 0 ? undefined : setTimeout(giveUp, readTimeoutMs).unref()
+    this.#waiting.add(call)
+    if (signal?.aborted) giveUp()
+    else signal?.addEventListener('abort', giveUp)
+    return promise
+  }
+
+  #overloaded(): GatewayError {
+    const { service } = this
+    return new GatewayError('UPSTREAM_OVERLOADED', `Too many requests are waiting for ${service}. Try again in a moment.`, {
+      upstream: { service },
+      headers: { 'retry-after': '1' },
+    })
+  }
+
+  /** Any answer shows that it is there, except those of a proxy before it. */
+  async #answersProbe(): Promise<boolean> {
+    const timeoutMs = Math.min(probeTimeoutMs, this.#bounds.readTimeoutMs || probeTimeoutMs)
+    const request: Dispatcher.RequestOptions = {
+      path: `${this.basePath}/health`,
+      method: 'GET',
+      headers: { accept: 'application/json', 'x-spinnaker-anonymous': 'anonymous' },
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
+    }
+    try {
+      const { statusCode, body } = await this.pool.request(request)
+      await body.dump()
+      return statusCode !== 502 && statusCode !== 504
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo, LookupFunction } from 'node:net'
+import test, { type TestContext } from 'node:test'
+import { GatewayError } from '../../src/errors.ts'
+import { anonymousIdentity } from '../../src/upstreams/identity.ts'
+import { RetryBudget } from '../../src/upstreams/retry-budget.ts'
+import { Upstreams } from '../../src/upstreams/upstreams.ts'
+import { startGateway } from '../support/gateway.ts'
+import { brokenOff, Reply, silence, startUpstream } from '../support/upstream.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+type Settings = ConstructorParameters<typeof Upstreams>[0]
+
+const bounds = { connectTimeoutMs: 1000, readTimeoutMs: 0, maxConnections: 10, maxWaiting: 10 }
+
+function open(
+  t: TestContext,
+  settings: Partial<Settings> & { baseUrls: readonly string[] },
+  surroundings: ConstructorParameters<typeof Upstreams>[1] = {},
+): Upstreams {
+  const { baseUrls, ...others } = settings
+  const [baseUrl = ''] = baseUrls
+  const upstreams = new Upstreams(
+    {
+      services: { orca: { kind: 'external', baseUrl, baseUrls } },
+      bounds,
+      keepAliveMs: 10_000,
+      maxAnswerBytes: 1_000_000,
+      ...others,
+    },
+    surroundings,
+  )
+  t.after(() => upstreams.close())
+  return upstreams
+}
+
+function read(upstreams: Upstreams, path = '/tasks') {
+  return upstreams.call('orca', { path }, anonymousIdentity)
+}
+
+async function codeOf(call: Promise<unknown>): Promise<string> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  return error instanceof GatewayError ? error.code : `none: ${String(error)}`
+}
+
+async function serve(t: TestContext, handle: RequestListener, host = '127.0.0.1', port = 0): Promise<number> {
+  const server = createServer(handle)
+  await new Promise<void>((resolve) => server.listen(port, host, resolve))
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+test('a failing service is suspended until it answers', async (t) => {
+  const orca = await startUpstream(t, () => brokenOff)
+  const lines: string[] = []
+  const gateway = await startGateway(
+    t,
+    {
+      services: { orca: { baseUrl: orca.url }, default: { circuitBreaker: { openMs: 20, maxOpenMs: 20 } } },
+    },
+    { log: ({ msg }) => lines.push(String(msg)) },
+  )
+  const ask = () => fetch(`${gateway}/tasks/1`)
+  const statuses: number[] = []
+  for (let count = 0; count < 10; count++) statuses.push((await ask()).status)
+  assert.equal(statuses[0], 502)
+  assert.equal(statuses.at(-1), 503)
+
+  const refused = await ask()
+  const body = (await refused.json()) as { code: string; message: string }
+  assert.equal(body.code, 'CIRCUIT_OPEN')
+  assert.match(body.message, /^orca has failed repeatedly.* \d{4}-\d\d-\d\dT[\d:]+Z at the earliest/)
+  assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/)
+  const metrics = await (await fetch(`${gateway}/spectator/metrics`)).text()
+  assert.match(metrics, /fairlead_upstream_circuit_state\{service="orca",instance="1"\} [12]\n/)
+  assert.match(metrics, /fairlead_upstream_circuit_opened_total\{service="orca"\} 1\n/)
+  const { troubles } = (await (await fetch(`${gateway}/health/readiness`)).json()) as { troubles: string[] }
+  assert.match(troubles.join(), /orca, instance 1, has failed repeatedly/)
+  const write = await fetch(`${gateway}/tasks/1/cancel`, { method: 'PUT' })
+  assert.equal(write.status, 503)
+
+  const calls = orca.requests.length
+  await waitUntil(() => orca.background.length >= 3, 'probes')
+  assert.equal(orca.requests.length, calls)
+  orca.answer({ 'GET /tasks/1': { id: '1' } })
+  await waitUntil(async () => (await ask()).status === 200, 'recovery')
+  assert.ok(lines.some((line) => line.includes('calls to it are suspended')))
+  assert.ok(lines.some((line) => line.includes('calls to it are resumed')))
+  const after = await fetch(`${gateway}/health/readiness`)
+  assert.equal(((await after.json()) as { troubles?: string[] }).troubles, undefined)
+})
+
+test('errors that a service answers never suspend it', async (t) => {
+  const orca = await startUpstream(t, { 'GET /tasks': new Reply(503) })
+  const upstreams = open(t, { baseUrls: [orca.url] })
+  for (let count = 0; count < 30; count++) assert.equal((await read(upstreams)).status, 503)
+  assert.equal(orca.background.length, 30)
+})
+
+test('an answer to a call under way closes the circuit', async (t) => {
+  const held: ServerResponse[] = []
+  const port = await serve(t, ({ url, socket }, outgoing) => {
+    if (url === '/held') held.push(outgoing)
+    else socket.destroy()
+  })
+  const upstreams = open(t, {
+    baseUrls: [`http://127.0.0.1:${port}`],
+    circuit: { failures: 1, windowMs: 10_000, openMs: 1_000_000, maxOpenMs: 1_000_000 },
+  })
+  const earlier = read(upstreams, '/held')
+  await waitUntil(() => held.length === 1, 'the first call')
+  await codeOf(read(upstreams, '/broken'))
+  assert.equal(await codeOf(read(upstreams, '/held')), 'CIRCUIT_OPEN')
+
+  held[0]?.end('{}')
+  await earlier
+  const later = read(upstreams, '/held')
+  await waitUntil(() => held.length === 2, 'the next call')
+  held[1]?.end('{}')
+  assert.equal((await later).status, 200)
+})
+
+test('half of the calls have to fail', async (t) => {
+  const port = await serve(t, ({ url, socket }, outgoing) => {
+    if (url === '/broken') socket.destroy()
+    else outgoing.end('{}')
+  })
+  const upstreams = open(t, { baseUrls: [`http://127.0.0.1:${port}`], retry: false })
+  assert.equal(await codeOf(read(upstreams, '/broken')), 'UPSTREAM_UNREACHABLE')
+  for (let count = 0; count < 20; count++) {
+    assert.equal((await read(upstreams)).status, 200)
+    assert.equal((await read(upstreams)).status, 200)
+    assert.equal(await codeOf(read(upstreams, '/broken')), 'UPSTREAM_UNREACHABLE')
+  }
+})
+
+test('a client that leaves is no failure of the service', async (t) => {
+  const orca = await startUpstream(t, () => silence)
+  const upstreams = open(t, { baseUrls: [orca.url], circuit: { failures: 1, windowMs: 10_000, openMs: 1000, maxOpenMs: 1000 } })
+  const gone = new AbortController()
+  const left = upstreams.call('orca', { path: '/tasks', signal: gone.signal }, anonymousIdentity)
+  await waitUntil(() => orca.background.length === 1, 'the call')
+  gone.abort()
+  await assert.rejects(left)
+  assert.equal(upstreams.endpoints()[0]?.circuit, 'closed')
+})
+
+test('retries stay within a fifth of the calls', async (t) => {
+  let asked = 0
+  const port = await serve(t, ({ socket }) => {
+    asked++
+    socket.destroy()
+  })
+  const results: string[] = []
+  const surroundings = { onRetry: (_service: string, result: string) => results.push(result) }
+  const upstreams = open(t, { baseUrls: [`http://127.0.0.1:${port}`], circuit: false }, surroundings)
+  for (let count = 0; count < 100; count++) assert.equal(await codeOf(read(upstreams)), 'UPSTREAM_UNREACHABLE')
+  const retried = results.filter((result) => result === 'retried').length
+  assert.equal(asked, 100 + retried)
+  assert.ok(results.includes('over-budget'))
+})
+
+test('a retry budget refills slowly and has a bound', () => {
+  const budget = new RetryBudget()
+  const takeAll = (nowMs: number) => {
+    for (let count = 0; ; count++) if (!budget.take(nowMs)) return count
+  }
+  assert.equal(takeAll(0), 10)
+  for (let count = 0; count < 50; count++) budget.count()
+  assert.equal(takeAll(0), 10)
+  assert.equal(takeAll(5000), 5)
+  assert.equal(takeAll(1_000_000), 10)
+  for (let count = 0; count < 100_000; count++) budget.count()
+  assert.ok(takeAll(1_000_000) <= 101)
+})
+
+test('of several addresses, those that answer are called', async (t) => {
+  const dead = await startUpstream(t, () => brokenOff)
+  const busy = await startUpstream(t, () => new Reply(503))
+  const sound = await startUpstream(t, { 'GET /tasks': [], 'POST /ops': { ref: '/tasks/1' } })
+  const upstreams = open(t, { baseUrls: [dead.url, busy.url, sound.url] })
+  for (let count = 0; count < 40; count++) assert.equal((await read(upstreams)).status, 200)
+  await waitUntil(() => upstreams.endpoints().filter(({ circuit }) => circuit !== 'closed').length === 2, 'two open circuits')
+  const calls = dead.background.filter(({ path }) => path === '/tasks').length
+  for (let count = 0; count < 5; count++) {
+    const made = await upstreams.call('orca', { method: 'POST', path: '/ops', body: {} }, anonymousIdentity)
+    assert.equal(made.status, 200)
+  }
+  assert.equal(dead.background.filter(({ path }) => path === '/tasks').length, calls)
+})
+
+test('a change that was sent is never repeated elsewhere', async (t) => {
+  const first = await startUpstream(t, () => brokenOff)
+  const second = await startUpstream(t, () => new Reply(503))
+  const upstreams = open(t, { baseUrls: [first.url, second.url], circuit: false })
+  const outcomes: string[] = []
+  for (let count = 0; count < 4; count++) {
+    const call = upstreams.call('orca', { method: 'POST', path: '/ops', body: {} }, anonymousIdentity)
+    outcomes.push(
+      await call.then(
+        ({ status }) => String(status),
+        ({ code }: GatewayError) => code,
+      ),
+    )
+  }
+  assert.deepEqual(outcomes.toSorted(), ['503', '503', 'UPSTREAM_UNREACHABLE', 'UPSTREAM_UNREACHABLE'])
+  assert.equal(first.background.length + second.background.length, 4)
+})
+
+test('a streamed read is retried at another address', async (t) => {
+  const dead = await startUpstream(t, () => brokenOff)
+  const busy = await startUpstream(t, () => new Reply(502))
+  const sound = await startUpstream(t, { 'GET /networks': { aws: [] } })
+  const gateway = await startGateway(t, { services: { clouddriver: { baseUrls: [dead.url, busy.url, sound.url] } } })
+  for (let count = 0; count < 20; count++) {
+    const answer = await fetch(`${gateway}/networks`)
+    assert.equal(answer.status, 200)
+    assert.deepEqual(await answer.json(), { aws: [] })
+  }
+})
+
+test('calls wait their turn within a bound', async (t) => {
+  const held: { url: string | undefined; outgoing: ServerResponse }[] = []
+  const port = await serve(t, ({ url }, outgoing) => void held.push({ url, outgoing }))
+  const upstreams = open(t, {
+    baseUrls: [`http://127.0.0.1:${port}`],
+    bounds: { ...bounds, maxConnections: 1, maxWaiting: 2 },
+  })
+  const gone = new AbortController()
+  const calls = [
+    read(upstreams, '/1'),
+    upstreams.call('orca', { path: '/2', signal: gone.signal }, anonymousIdentity),
+    read(upstreams, '/3'),
+  ]
+  assert.equal(await codeOf(read(upstreams, '/4')), 'UPSTREAM_OVERLOADED')
+  assert.deepEqual([...upstreams.pending()], [['orca', { pending: 3, waiting: 2 }]])
+  gone.abort()
+  await assert.rejects(calls[1] as Promise<unknown>)
+  await waitUntil(() => held.length === 1, 'the first call')
+  held[0]?.outgoing.end('{}')
+  await waitUntil(() => held.length === 2, 'the next call')
+  held[1]?.outgoing.end('{}')
+  await Promise.all([calls[0], calls[2]])
+  assert.deepEqual(
+    held.map(({ url }) => url),
+    ['/1', '/3'],
+  )
+  assert.deepEqual([...upstreams.pending()], [['orca', { pending: 0, waiting: 0 }]])
+})
+
+test('a call waits no longer than the read timeout', async (t) => {
+  const orca = await startUpstream(t, () => silence)
+  const upstreams = open(t, {
+    baseUrls: [orca.url],
+    bounds: { ...bounds, maxConnections: 1, readTimeoutMs: 30 },
+  })
+  // Undici looks at timeouts twice a second, so the call ahead is answered later.
+  const first = codeOf(read(upstreams))
+  assert.equal(await codeOf(read(upstreams)), 'UPSTREAM_OVERLOADED')
+  assert.equal(await first, 'UPSTREAM_TIMEOUT')
+})
+
+test('a change of DNS is followed under load', async (t) => {
+  const served: string[] = []
+  const port = await serve(t, (_incoming, outgoing) => void outgoing.end(JSON.stringify(served.push('old'))))
+  await serve(t, (_incoming, outgoing) => void outgoing.end(JSON.stringify(served.push('new'))), '127.0.0.2', port)
+  let address = '127.0.0.1'
+  const lookup: LookupFunction = (_name, options, done) =>
+    options.all ? done(null, [{ address, family: 4 }]) : done(null, address, 4)
+  const upstreams = open(t, { baseUrls: [`http://orca.test:${port}`], lookup, maxConnectionAgeMs: 20 })
+  await read(upstreams)
+  assert.deepEqual(served, ['old'])
+  address = '127.0.0.2'
+  await waitUntil(async () => {
+    await read(upstreams)
+    return served.at(-1) === 'new'
+  }, 'the new address')
+})
+
+test('a service that hangs leaves the others alone', async (t) => {
+  const orca = await startUpstream(t, () => silence)
+  const clouddriver = await startUpstream(t, { 'GET /networks': { aws: [] } })
+  const gateway = await startGateway(t, {
+    services: { orca: { baseUrl: orca.url, maxRequests: 20, maxWaitingRequests: 20 }, clouddriver: { baseUrl: clouddriver.url } },
+  })
+  const order: string[] = []
+  const hanging = Array.from({ length: 60 }, async () => {
+    const { status } = await fetch(`${gateway}/tasks/1`)
+    order.push(`orca ${status}`)
+  })
+  // The health check takes a place as well.
+  const running = () => orca.requests.length + orca.background.length
+  await waitUntil(() => running() === 20 && order.length === 60 - 20 - orca.requests.length, 'a full queue')
+  const refused = order.length
+  assert.deepEqual([...new Set(order)], ['orca 503'])
+  for (let count = 0; count < 20; count++) {
+    assert.equal((await fetch(`${gateway}/networks`)).status, 200)
+    order.push('clouddriver')
+  }
+  orca.answer({ 'GET /tasks/1': { id: '1' } })
+  orca.release({ id: '1' })
+  await Promise.all(hanging)
+  assert.deepEqual(order.slice(refused), [...Array(20).fill('clouddriver'), ...Array(60 - refused).fill('orca 200')])
+})
