@@ -133,12 +133,12 @@ function unavailable(reason: string): BackendError {
 function toAccess(user: string, view: unknown): Access {
   const isAdmin = isTrue(fieldOf(view, 'admin'))
   const isOpen = isAdmin || isTrue(fieldOf(view, 'legacyFallback'))
-  const isNamed = (wanted: string) => {
-    const folded = foldName(wanted)
-    return ({ name }: JsonObject) => foldName(String(name)) === folded
-  }
-  const applications = objectsOf(fieldOf(view, 'applications'))
   const accounts = objectsOf(fieldOf(view, 'accounts'))
+  const byAccount = byFoldedName(accounts)
+  const byApplication = byFoldedName(objectsOf(fieldOf(view, 'applications')))
+  const serviceAccounts = byFoldedName(objectsOf(fieldOf(view, 'serviceAccounts')))
+  const has = (listed: readonly JsonObject[], authorization: string) =>
+    listed.some((one) => textsOf(one['authorizations']).includes(authorization))
   return {
     user,
     isAdmin,
@@ -151,12 +151,16 @@ function toAccess(user: string, view: unknown): Access {
     },
     mayOnApplication(application, authorization) {
       if (isOpen) return true
-      const listed = applications.filter(isNamed(application))
-      if (listed.length === 0) return isTrue(fieldOf(view, 'allowAccessToUnknownApplications'))
-      return listed.some((one) => textsOf(one['authorizations']).includes(authorization))
+      const listed = byApplication.get(foldName(application))
+      if (listed === undefined) return isTrue(fieldOf(view, 'allowAccessToUnknownApplications'))
+      return has(listed, authorization)
     },
-    mayOnAccount: (account, authorization) =>
-      isOpen || accounts.filter(isNamed(account)).some((one) => textsOf(one['authorizations']).includes(authorization)),
-    mayUse: (name) => isAdmin || objectsOf(fieldOf(view, 'serviceAccounts')).some(isNamed(name)),
+    mayOnAccount: (account, authorization) => isOpen || has(byAccount.get(foldName(account)) ?? [], authorization),
+    mayUse: (name) => isAdmin || serviceAccounts.has(foldName(name)),
   }
+}
+
+/** The same name may be listed several times. */
+function byFoldedName(listed: readonly JsonObject[]): ReadonlyMap<string, readonly JsonObject[]> {
+  return Map.groupBy(listed, ({ name }) => foldName(String(name)))
 }

@@ -17,17 +17,18 @@ import {
   queryFlag,
   queryValue,
   serverGroupsOf,
+  WrittenJson,
 } from './route.ts'
-import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupSummary, toServerGroupView } from './views.ts'
+import { byName, toInstanceView, toJobView, toLoadBalancerView, toServerGroupView, writeServerGroupSummary } from './views.ts'
 
 const serverGroups: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
-  const isExpanded = queryFlag(request, 'expand', false)
   const nowMs = infrastructure.context.now()
-  return serverGroupsOf(infrastructure, pathValue(request, 'application'))
+  const groups = serverGroupsOf(infrastructure, pathValue(request, 'application'))
     .filter(createChoice(request))
     .filter(({ account }) => access.mayOnAccount(account, 'READ'))
-    .map((group) => (isExpanded ? toServerGroupView(group, nowMs) : toServerGroupSummary(group, nowMs)))
+  if (queryFlag(request, 'expand', false)) return groups.map((group) => toServerGroupView(group, nowMs))
+  return new WrittenJson(`[${groups.map((group) => writeServerGroupSummary(group, nowMs)).join(',')}]`)
 }
 
 /** By `clusters`, pairs of account and cluster, else by `cloudProvider`. */
@@ -69,12 +70,13 @@ const serverGroupsByName: InfrastructureRoute['answer'] = async (request, infras
   const access = await accessOf(request, infrastructure)
   const nowMs = infrastructure.context.now()
   const provider = queryValue(request, 'cloudProvider')?.toLowerCase()
-  return chosenServerGroups(request, infrastructure)
+  const summaries = chosenServerGroups(request, infrastructure)
     .filter((group) => provider === undefined || group.provider === provider)
     .filter(
       ({ account, moniker }) => access.mayOnAccount(account, 'READ') && access.mayOnApplication(String(moniker.app), 'READ'),
     )
-    .map((group) => toServerGroupSummary(group, nowMs))
+    .map((group) => writeServerGroupSummary(group, nowMs))
+  return new WrittenJson(`[${summaries.join(',')}]`)
 }
 
 function chosenServerGroups(request: FastifyRequest, infrastructure: Infrastructure): ServerGroup[] {

@@ -24,6 +24,11 @@ export function healthStateOf({ health, launchMs }: Pick<Instance, 'health' | 'l
   return nowMs - launchMs < startingMs ? 'Starting' : 'Unknown'
 }
 
+/** Whether its state may change with time alone. */
+export function isAgeing({ health }: Pick<Instance, 'health'>): boolean {
+  return health.every(({ state }) => state === 'Unknown')
+}
+
 /** The state of one record that covers several load balancers. */
 export function rollUpLoadBalancers(states: readonly HealthState[]): HealthState {
   return (['Starting', 'Down', 'Draining', 'OutOfService'] as const).find((state) => states.includes(state)) ?? 'Up'

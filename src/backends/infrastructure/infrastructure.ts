@@ -13,7 +13,7 @@ import { findOperation, operationRoutes } from './operations.ts'
 import { projectRoutes } from './projects.ts'
 import type { Provider } from './provider.ts'
 import { providerRoutes } from './providers.ts'
-import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute, pathValue } from './route.ts'
+import { accessOf, checkReadable, type Infrastructure, type InfrastructureRoute, pathValue, WrittenJson } from './route.ts'
 import { searchRoutes } from './search.ts'
 import { securityGroupRoutes } from './security-groups.ts'
 import { Tasks, taskMigrations } from './tasks.ts'
@@ -73,7 +73,9 @@ export function openInfrastructure(context: BackendContext, providers: readonly 
               const access = await accessOf(request, infrastructure)
               for (const kind of reads) checkReadable(access, pathValue(request, kind), kind)
             }
-            return reply.send(await answer(request, infrastructure))
+            const body = await answer(request, infrastructure)
+            if (body instanceof WrittenJson) return reply.type('application/json; charset=utf-8').send(body.text)
+            return reply.send(body)
           },
         })
       }

@@ -53,6 +53,7 @@ export interface Image {
   readonly details: JsonObject
 }
 
+/** Never changed in place. A provider that returns the same one, with the same list of instances, is read fastest. */
 export interface ServerGroup {
   readonly provider: string
   readonly account: string

@@ -28,6 +28,15 @@ export interface InfrastructureRoute {
   answer: (request: FastifyRequest, infrastructure: Infrastructure) => unknown
 }
 
+/** An answer that is JSON already. */
+export class WrittenJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 /** An empty list: nothing of this kind exists. */
 export function none(): unknown[] {
   return []

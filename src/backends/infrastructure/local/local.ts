@@ -12,7 +12,7 @@ import type { Account, Job } from '../model.ts'
 import type { Provider } from '../provider.ts'
 import type { LocalAccountSettings, LocalSettings } from '../settings.ts'
 import { buildRoutes } from './builds.ts'
-import { Desired, desiredMigrations, type LocalGroup, type LocalJob, placeKey } from './desired.ts'
+import { Desired, desiredMigrations } from './desired.ts'
 import { toSecurityGroup } from './firewalls.ts'
 import { createImageReads, imageRoutes } from './local-images.ts'
 import { toNetworkViews, toSubnetViews } from './machine.ts'
@@ -26,7 +26,8 @@ import { securityGroupOperations } from './operations/security-groups.ts'
 import { serverGroupOperations } from './operations/server-groups.ts'
 import { snapshotOperations } from './operations/snapshots.ts'
 import { Ports } from './ports.ts'
-import { type ReadParts, toActivityView, toInstance, toJob, toLoadBalancer, toServerGroup } from './reading.ts'
+import { toActivityView } from './reading.ts'
+import { isListed, Readings } from './readings.ts'
 import { Reconciler } from './reconciler.ts'
 import { openUsers } from './users.ts'
 import { toDesiredState } from './wanted.ts'
@@ -64,7 +65,7 @@ export function openLocalProvider(
     reconciler,
     newId: createUlids(now),
   }
-  const read = (): ReadParts => ({ desired, observation: reconciler.observation, problem: agent.problem() })
+  const readings = new Readings({ desired, reconciler, agent })
   const places = settings.accounts.flatMap((account) => account.regions.map((region) => ({ account, region })))
 
   return {
@@ -81,40 +82,31 @@ export function openLocalProvider(
       ...snapshotOperations(parts),
     },
     serverGroups(application) {
-      const view = read()
       const groups = application === undefined ? desired.all('groups') : desired.groupsOf(application)
-      return [...groups].map((group) => toServerGroup(group, view))
+      return [...groups].map((group) => readings.serverGroup(group))
     },
     serverGroup(account, region, name) {
       const group = desired.groupAt(account, region, name)
-      return group && toServerGroup(group, read())
+      return group && readings.serverGroup(group)
     },
-    loadBalancers() {
-      const view = read()
-      const users = groupsByBalancer(desired)
-      return [...desired.all('balancers')].map((balancer) => toLoadBalancer(balancer, users.get(placeKey(balancer)) ?? [], view))
-    },
+    loadBalancers: () => readings.loadBalancers(),
     securityGroups: () => [...desired.all('firewalls')].map((firewall) => toSecurityGroup(firewall, desired)),
     instance(account, region, id) {
       const instance = desired.get('instances', id)
-      return instance?.account === account && instance.region === region ? toInstance(instance, read()) : undefined
+      return instance?.account === account && instance.region === region ? readings.instance(instance) : undefined
     },
-    detachedInstances() {
-      const view = read()
-      return [...desired.all('instances')]
-        .filter(({ group }) => group === undefined)
-        .map((instance) => toInstance(instance, view))
-    },
+    detachedInstances: () =>
+      [...desired.all('instances')].filter(({ group }) => group === undefined).map((instance) => readings.instance(instance)),
     async console(account, region, id) {
       const owner = desired.get('instances', id) ?? desired.get('jobs', id)
       if (owner?.account !== account || owner.region !== region || ('isBuild' in owner && owner.isBuild)) return undefined
       return (await agent.console(id, consoleBytes)) ?? ''
     },
-    jobs: () => [...desired.all('jobs')].filter(isKept).map((job) => toJob(job, reconciler)),
+    jobs: () => readings.jobs(),
     jobFile: (job, name) => readProperties(join(dataDir, 'instances', job.id, 'work'), name),
     removeJob({ id }: Job) {
       const job = desired.get('jobs', id)
-      if (job !== undefined && isKept(job)) {
+      if (job !== undefined && isListed(job)) {
         reconciler.change(() => desired.put('jobs', { ...job, leavingRevision: desired.revision + 1 }))
       }
     },
@@ -142,23 +134,6 @@ export function openLocalProvider(
     start: () => reconciler.start(),
     close: () => reconciler.close(),
   }
-}
-
-function isKept({ leavingRevision, isBuild }: LocalJob): boolean {
-  return leavingRevision === undefined && isBuild !== true
-}
-
-function groupsByBalancer(desired: Desired): Map<string, LocalGroup[]> {
-  const users = new Map<string, LocalGroup[]>()
-  for (const group of desired.all('groups')) {
-    for (const name of group.loadBalancers) {
-      const key = placeKey({ account: group.account, region: group.region, name })
-      const known = users.get(key)
-      if (known === undefined) users.set(key, [group])
-      else known.push(group)
-    }
-  }
-  return users
 }
 
 function toAccount({ name, environment, accountType, permissions, regions, instanceTypes }: LocalAccountSettings): Account {

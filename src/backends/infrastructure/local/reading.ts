@@ -1,36 +1,19 @@
-/** Resources of this machine for reads: the desired state, joined with the observed one. */
+/** Resources of this machine as reads have them: the desired state, joined with the observed one. */
 import type { ObservedInstance, ObservedMember } from '../../../agent/protocol.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import { parseMoniker } from '../../moniker.ts'
 import { rollUpLoadBalancers } from '../health.ts'
 import type { HealthRecord, HealthState, Instance, Job, LoadBalancer, LoadBalancerServerGroup, ServerGroup } from '../model.ts'
-import {
-  type Activity,
-  type Desired,
-  type LocalBalancer,
-  type LocalGroup,
-  type LocalInstance,
-  type LocalJob,
-  placeKey,
-} from './desired.ts'
+import type { Activity, LocalBalancer, LocalGroup, LocalInstance, LocalJob } from './desired.ts'
 import { dnsNameOf } from './machine.ts'
 import { toProgramView } from './program.ts'
 import type { Observation } from './reconciler.ts'
-import { balancersOf, isServing } from './wanted.ts'
 
 /** Name of the platform's health records; stages name it where nothing else decides. */
 export const platformHealth = 'Local'
 
-export interface ReadParts {
-  readonly desired: Desired
-  readonly observation: Observation
-  /** Why the agent cannot be reached. */
-  readonly problem: string | undefined
-}
-
-/** Instances are looked at only by those who need them. */
-export function toServerGroup(group: LocalGroup, parts: ReadParts): ServerGroup {
-  let instances: Instance[] | undefined
+/** @param instances Called by those who need them */
+export function toServerGroup(group: LocalGroup, instances: () => readonly Instance[]): ServerGroup {
   const { image, program } = group
   return {
     provider: 'local',
@@ -43,8 +26,7 @@ export function toServerGroup(group: LocalGroup, parts: ReadParts): ServerGroup 
     isDisabled: group.isDisabled,
     capacity: group.capacity,
     get instances() {
-      instances ??= parts.desired.instancesOf(group).map((instance) => toInstance(instance, parts))
-      return instances
+      return instances()
     },
     loadBalancers: group.loadBalancers,
     securityGroups: group.securityGroups,
@@ -67,31 +49,50 @@ export function toServerGroup(group: LocalGroup, parts: ReadParts): ServerGroup 
   }
 }
 
-export function toInstance(instance: LocalInstance, parts: ReadParts): Instance {
-  const observed = parts.observation.instances.get(instance.id)
-  const loadBalancers = balancersOf(parts.desired, instance)
-  const { id, account, region, zone, launchMs, host, port, program } = instance
+export interface InstanceState<M extends Membership = Membership> {
+  readonly observed: ObservedInstance | undefined
+  /** Load balancers that it belongs to, in service or not. */
+  readonly memberships: readonly M[]
+  readonly isServing: boolean
+  /** Why the agent cannot be reached. */
+  readonly problem: string | undefined
+}
+
+export interface Membership {
+  readonly loadBalancer: string
+  /** Undefined until the load balancer reports the instance. */
+  readonly member: ObservedMember | undefined
+}
+
+/** @param details Called by those who need them */
+export function toInstance(instance: LocalInstance, state: InstanceState, details: () => JsonObject): Instance {
+  const { id, account, region, zone, launchMs } = instance
   return {
     id,
     humanName: id,
     account,
     region,
     zone,
-    launchMs: observed?.startedAt ?? launchMs,
+    launchMs: state.observed?.startedAt ?? launchMs,
     serverGroup: instance.group,
-    health: healthOf(instance, observed, loadBalancers, parts),
-    loadBalancers,
+    health: healthOf(instance, state),
+    loadBalancers: state.memberships.map(({ loadBalancer }) => loadBalancer),
     get details() {
-      return {
-        cloudProvider: 'local',
-        providerType: 'local',
-        privateIpAddress: host,
-        port,
-        instanceType: program.instanceType,
-        placement: { availabilityZone: zone },
-        ...processView(observed),
-      }
+      return details()
     },
+  }
+}
+
+export function toInstanceDetails(instance: LocalInstance, observed: ObservedInstance | undefined): JsonObject {
+  const { host, port, program, zone } = instance
+  return {
+    cloudProvider: 'local',
+    providerType: 'local',
+    privateIpAddress: host,
+    port,
+    instanceType: program.instanceType,
+    placement: { availabilityZone: zone },
+    ...processView(observed),
   }
 }
 
@@ -101,19 +102,14 @@ function processView(observed: ObservedInstance | undefined): JsonObject {
   return { process: { phase, pid, startedAt, endedAt, exitCode, signal, restarts, reason }, enforcement, events }
 }
 
-function healthOf(
-  instance: LocalInstance,
-  observed: ObservedInstance | undefined,
-  loadBalancers: readonly string[],
-  parts: ReadParts,
-): HealthRecord[] {
-  const records = [platformRecord(observed, parts), readinessRecord(instance, observed, parts)]
-  if (loadBalancers.length > 0) records.push(balancerRecord(instance, loadBalancers, parts))
+function healthOf(instance: LocalInstance, state: InstanceState): HealthRecord[] {
+  const records = [platformRecord(state), readinessRecord(instance, state)]
+  if (state.memberships.length > 0) records.push(balancerRecord(instance, state))
   return records
 }
 
 /** A process that runs says nothing about traffic: its platform record is Unknown. */
-function platformRecord(observed: ObservedInstance | undefined, { problem }: ReadParts): HealthRecord {
+function platformRecord({ observed, problem }: InstanceState): HealthRecord {
   const isDown =
     observed !== undefined && (observed.phase === 'waiting' || observed.phase === 'failed' || observed.phase === 'ended')
   const description = problem ?? (observed === undefined ? 'It has not been started yet.' : observed.reason)
@@ -126,10 +122,9 @@ function platformRecord(observed: ObservedInstance | undefined, { problem }: Rea
 }
 
 /** Stands for a registry: Up while the probe succeeds, unless the instance shall take no traffic. */
-function readinessRecord(instance: LocalInstance, observed: ObservedInstance | undefined, { desired }: ReadParts): HealthRecord {
+function readinessRecord(instance: LocalInstance, { observed, isServing }: InstanceState): HealthRecord {
   const { host, port, isOutOfDiscovery, program } = instance
-  const isOut = isOutOfDiscovery || !isServing(desired, instance)
-  const state = isOut ? 'OutOfService' : readinessOf(observed)
+  const state = isOutOfDiscovery || !isServing ? 'OutOfService' : readinessOf(observed)
   const path = program.ready.path
   return {
     type: 'Discovery',
@@ -164,20 +159,21 @@ interface Registration {
   readonly description: string
 }
 
-function balancerRecord(instance: LocalInstance, names: readonly string[], parts: ReadParts): HealthRecord {
-  const loadBalancers = names.map((loadBalancerName) => ({
-    loadBalancerName,
+function balancerRecord(instance: LocalInstance, state: InstanceState): HealthRecord {
+  const loadBalancers = state.memberships.map((membership) => ({
+    loadBalancerName: membership.loadBalancer,
     instanceId: instance.id,
-    ...registrationOf(instance, loadBalancerName, parts),
+    ...registrationOf(instance, membership, state),
   }))
-  const state = rollUpLoadBalancers(loadBalancers.map(({ healthState }) => healthState))
-  return { type: 'LoadBalancer', state, loadBalancers }
+  return { type: 'LoadBalancer', state: rollUpLoadBalancers(loadBalancers.map(({ healthState }) => healthState)), loadBalancers }
 }
 
-function registrationOf(instance: LocalInstance, name: string, { desired, observation }: ReadParts): Registration {
-  const { account, region, id, deregistered } = instance
-  const member = observation.members.get(placeKey({ account, region, name }))?.get(id)
-  if (!isServing(desired, instance) || deregistered.includes(name)) return outOfService(member)
+function registrationOf(
+  { deregistered }: LocalInstance,
+  { loadBalancer, member }: Membership,
+  { isServing }: InstanceState,
+): Registration {
+  if (!isServing || deregistered.includes(loadBalancer)) return outOfService(member)
   if (member === undefined || !member.inService || member.health === 'starting') {
     const description = member?.reason ?? 'Its first health check has not succeeded yet.'
     return { state: 'OutOfService', healthState: 'Starting', reasonCode: 'Starting', description }
@@ -208,7 +204,18 @@ function outOfService(member: ObservedMember | undefined): Registration {
   }
 }
 
-export function toLoadBalancer(balancer: LocalBalancer, groups: readonly LocalGroup[], parts: ReadParts): LoadBalancer {
+/** Server groups that name a load balancer, with the state of their instances. */
+export type BalancerUser = readonly [group: LocalGroup, instances: readonly (readonly [LocalInstance, InstanceState])[]]
+
+/**
+ * @param users Called by those who need them
+ * @param problems Why listeners are not open
+ */
+export function toLoadBalancer(
+  balancer: LocalBalancer,
+  users: () => readonly BalancerUser[],
+  problems: readonly string[],
+): LoadBalancer {
   const { account, region, name, listeners, health, isInternal } = balancer
   const hosts = [...new Set(listeners.map(({ host }) => host))]
   return {
@@ -220,7 +227,7 @@ export function toLoadBalancer(balancer: LocalBalancer, groups: readonly LocalGr
     loadBalancerType: 'classic',
     securityGroups: balancer.securityGroups,
     get serverGroups() {
-      return groups.map((group) => toBalancerGroup(group, name, parts))
+      return users().map((user) => toBalancerGroup(user, name))
     },
     details: {
       loadBalancerName: name,
@@ -243,32 +250,31 @@ export function toLoadBalancer(balancer: LocalBalancer, groups: readonly LocalGr
         unhealthyThreshold: health.unhealthyThreshold,
         healthyThreshold: health.healthyThreshold,
       },
-      problems: parts.observation.closed.get(placeKey(balancer)) ?? [],
+      problems,
     },
   }
 }
 
-function toBalancerGroup(group: LocalGroup, name: string, parts: ReadParts): LoadBalancerServerGroup {
-  const instances = parts.desired.instancesOf(group)
+function toBalancerGroup([group, all]: BalancerUser, name: string): LoadBalancerServerGroup {
+  const [detached, attached] = [true, false].map((is) => all.filter(([instance]) => instance.deregistered.includes(name) === is))
   return {
     name: group.name,
     isDisabled: group.isDisabled,
-    detachedInstances: instances.filter(({ deregistered }) => deregistered.includes(name)).map(({ id }) => id),
-    instances: instances
-      .filter(({ deregistered }) => !deregistered.includes(name))
-      .map((instance) => {
-        const { state, reasonCode, description } = registrationOf(instance, name, parts)
-        return {
-          id: instance.id,
-          name: instance.id,
-          zone: instance.zone,
-          health: { type: 'LoadBalancer', state, reasonCode, description },
-        }
-      }),
+    detachedInstances: (detached ?? []).map(([{ id }]) => id),
+    instances: (attached ?? []).map(([instance, current]) => {
+      const { id, zone } = instance
+      const membership = current.memberships.find(({ loadBalancer }) => loadBalancer === name)
+      const { state, reasonCode, description } = registrationOf(
+        instance,
+        membership ?? { loadBalancer: name, member: undefined },
+        current,
+      )
+      return { id, name: id, zone, health: { type: 'LoadBalancer', state, reasonCode, description } }
+    }),
   }
 }
 
-export function toJob(job: LocalJob, { observation }: Pick<ReadParts, 'observation'>): Job {
+export function toJob(job: LocalJob, { observation }: { readonly observation: Observation }): Job {
   const { id, name, account, region, application, createdMs, end } = job
   const observed = observation.instances.get(id)
   return {

@@ -1,0 +1,144 @@
+/** Readings of server groups are made again where they changed, and nowhere else. */
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import type { ObservedInstance, ObservedMember } from '../../../src/agent/protocol.ts'
+import {
+  Desired,
+  desiredMigrations,
+  type LocalGroup,
+  type LocalInstance,
+} from '../../../src/backends/infrastructure/local/desired.ts'
+import { Readings } from '../../../src/backends/infrastructure/local/readings.ts'
+import type { Observation } from '../../../src/backends/infrastructure/local/reconciler.ts'
+import { writeServerGroupSummary } from '../../../src/backends/infrastructure/views.ts'
+
+const place = { account: 'dev', region: 'east' }
+const program = {
+  command: ['node'],
+  environment: {},
+  secrets: [],
+  ready: { intervalSeconds: 1, timeoutSeconds: 1 },
+  limits: {},
+  stopMs: 0,
+  overrides: {},
+}
+
+const group: LocalGroup = {
+  ...place,
+  name: 'shop-v000',
+  zones: ['a'],
+  createdMs: 1,
+  isDisabled: false,
+  capacity: { min: 2, max: 2, desired: 2 },
+  image: { id: 'shop:1', name: 'shop', version: '1', digest: 'd' },
+  buildInfo: undefined,
+  program,
+  instanceType: 'small',
+  loadBalancers: ['front'],
+  securityGroups: [],
+  tags: {},
+  labels: {},
+  suspendedProcesses: [],
+  isLeaving: false,
+  activities: [],
+}
+
+const toInstance = (id: string): LocalInstance => ({
+  ...place,
+  id,
+  zone: 'a',
+  group: group.name,
+  host: '127.0.0.1',
+  port: 1,
+  launchMs: 1,
+  generation: 0,
+  isOut: false,
+  isOutOfDiscovery: false,
+  deregistered: [],
+  registered: [],
+  program: { ...program, digest: 'd', instanceType: 'small', startedFor: group.name },
+  leaving: undefined,
+})
+
+const toObserved = (id: string, phase: ObservedInstance['phase']) =>
+  ({ id, phase, generation: 0, startedAt: 5, restarts: 0, enforcement: {}, events: [] }) as unknown as ObservedInstance
+
+const toMember = (instanceId: string, inFlight: number): ObservedMember => ({
+  instanceId,
+  health: 'up',
+  inService: true,
+  inFlight,
+  reason: undefined,
+})
+
+interface Report {
+  readonly phases?: readonly [ObservedInstance['phase'], ObservedInstance['phase']]
+  readonly inFlight?: number
+}
+
+function toObservation({ phases = ['ready', 'ready'], inFlight = 0 }: Report): Observation {
+  return {
+    revision: 1,
+    instances: new Map(phases.map((phase, index) => [`i-${index}`, toObserved(`i-${index}`, phase)])),
+    members: new Map([['dev:east:front', new Map([0, 1].map((index) => [`i-${index}`, toMember(`i-${index}`, inFlight)]))]]),
+    closed: new Map(),
+  }
+}
+
+function openReadings() {
+  const db = new DatabaseSync(':memory:')
+  for (const migration of desiredMigrations) db.exec(migration)
+  const desired = new Desired(db)
+  desired.transact(() => {
+    desired.put('groups', group)
+    for (const id of ['i-0', 'i-1']) desired.put('instances', toInstance(id))
+  })
+  const reconciler = { observation: toObservation({}) }
+  const agent = { problem: (): string | undefined => undefined }
+  const readings = new Readings({ desired, reconciler, agent })
+  const read = () => {
+    const reading = readings.serverGroup(desired.groupAt('dev', 'east', group.name) as LocalGroup)
+    const json = writeServerGroupSummary(reading, 10)
+    const { isDisabled, instanceCounts, instances } = JSON.parse(json)
+    return { reading, instances: reading.instances, isDisabled, instanceCounts, shown: JSON.stringify(instances) }
+  }
+  return { desired, reconciler, agent, read, report: (report: Report) => (reconciler.observation = toObservation(report)) }
+}
+
+test('an equal report leaves the reading of a server group', () => {
+  const { read, report } = openReadings()
+  const before = read()
+  report({})
+  const after = read()
+  assert.equal(after.reading, before.reading)
+  assert.equal(after.instances, before.instances)
+  assert.equal(after.instanceCounts.up, 2)
+})
+
+test('of a server group only the instance that changed is read again', () => {
+  const { read, report } = openReadings()
+  const [first, second] = read().instances
+  report({ phases: ['ready', 'unready'] })
+  const { instances, instanceCounts } = read()
+  assert.deepEqual([instances[0] === first, instances[1] === second], [true, false])
+  assert.deepEqual([instanceCounts.up, instanceCounts.down], [1, 1])
+})
+
+test('a reading follows everything that it shows', () => {
+  const { desired, agent, read, report } = openReadings()
+  report({ inFlight: 7 })
+  assert.match(read().shown, /7 requests run/)
+
+  agent.problem = () => 'The agent cannot be reached.'
+  assert.match(read().shown, /The agent cannot be reached/)
+
+  desired.transact(() => desired.put('instances', { ...toInstance('i-1'), isOut: true }))
+  assert.equal(read().instanceCounts.outOfService, 1)
+
+  desired.transact(() => desired.put('groups', { ...group, isDisabled: true }))
+  assert.deepEqual([read().isDisabled, read().instanceCounts.outOfService], [true, 2])
+
+  desired.transact(() => desired.remove('instances', toInstance('i-0')))
+  assert.equal(read().instanceCounts.total, 1)
+})
