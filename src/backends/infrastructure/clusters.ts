@@ -52,9 +52,10 @@ function clusterNamesOf(groups: readonly ServerGroup[]): string[] {
   return [...new Set(groups.flatMap(({ moniker }) => moniker.cluster ?? []))].sort()
 }
 
-const application: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const application: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const name = pathValue(request, 'application')
-  const groups = serverGroupsOf(infrastructure, name)
+  const access = await accessOf(request, infrastructure)
+  const groups = serverGroupsOf(infrastructure, name).filter(({ account }) => access.mayOnAccount(account, 'READ'))
   if (groups.length === 0) throw missing(request, 'Application', 'application')
   const byAccount = Map.groupBy(groups, ({ account }) => account)
   return {

@@ -1,7 +1,8 @@
 /** Choices of a deployment: networks, instance types, key pairs, certificates and the like. */
 import type { JsonObject } from '../../json/values.ts'
+import type { Access } from '../access.ts'
 import type { Provider } from './provider.ts'
-import { type Infrastructure, type InfrastructureRoute, none, notFound, pathValue, providerOf } from './route.ts'
+import { accessOf, type InfrastructureRoute, none, notFound, pathValue, providerOf } from './route.ts'
 import { byName } from './views.ts'
 
 type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
@@ -10,24 +11,32 @@ type Kind = 'networks' | 'subnets' | 'instanceTypes' | 'certificates'
 const alias = 'aws'
 
 function ofAll(kind: Kind): InfrastructureRoute['answer'] {
-  return (_request, { providers }) => providers.flatMap((provider) => listOf(provider, kind))
+  return async (request, infrastructure) => {
+    const access = await accessOf(request, infrastructure)
+    return infrastructure.providers.flatMap((provider) => listOf(provider, kind, access))
+  }
 }
 
 function ofOne(kind: Kind): InfrastructureRoute['answer'] {
-  return (request, infrastructure) => {
+  return async (request, infrastructure) => {
     const id = pathValue(request, 'provider')
     const provider = providerOf(infrastructure, id)
-    if (provider !== undefined) return listOf(provider, kind)
+    if (provider !== undefined) return listOf(provider, kind, await accessOf(request, infrastructure))
     return id === alias && kind !== 'certificates' ? ofAll(kind)(request, infrastructure) : []
   }
 }
 
-function listOf(provider: Provider, kind: Kind): JsonObject[] {
-  return [...provider[kind]()].sort(byName)
+/** Of accounts that the caller may read. */
+function listOf(provider: Provider, kind: Kind, access: Access): JsonObject[] {
+  return provider[kind]()
+    .filter(({ account, accountName }) => access.mayOnAccount(String(account ?? accountName), 'READ'))
+    .sort(byName)
 }
 
-const networksByProvider: InfrastructureRoute['answer'] = (_request, { providers }: Infrastructure) =>
-  Object.fromEntries(providers.map((provider) => [provider.id, listOf(provider, 'networks')]))
+const networksByProvider: InfrastructureRoute['answer'] = async (request, infrastructure) => {
+  const access = await accessOf(request, infrastructure)
+  return Object.fromEntries(infrastructure.providers.map((provider) => [provider.id, listOf(provider, 'networks', access)]))
+}
 
 const operationNames: InfrastructureRoute['answer'] = (_request, { providers }) =>
   [...new Set(providers.flatMap(({ operations }) => Object.keys(operations)))].sort().map((name) => ({ name, enabled: true }))

@@ -56,6 +56,6 @@ export interface ImageReads {
   tags(account: string, repository: string): string[]
   /** None: there is no such image in the region of the account. */
   details(account: string, region: string, id: string): JsonObject[]
-  /** `{id, name, region}`, without an account. */
+  /** `{id, name, region, accounts}`. */
   byId(id: string): JsonObject | undefined
 }

@@ -1,5 +1,6 @@
 /** Reads that name a cloud provider: its load balancers, images and charts. */
 import type { FastifyRequest } from 'fastify'
+import { type JsonObject, textsOf } from '../../json/values.ts'
 import type { Access } from '../access.ts'
 import { BackendError } from '../backend.ts'
 import { parseMoniker } from '../moniker.ts'
@@ -55,7 +56,7 @@ const loadBalancer: InfrastructureRoute['answer'] = async (request, infrastructu
   return item
 }
 
-const loadBalancerDetails: InfrastructureRoute['answer'] = (request, infrastructure) =>
+const loadBalancerDetails: InfrastructureRoute['answer'] = async (request, infrastructure) =>
   providerWithLoadBalancers(request, infrastructure)
     .loadBalancers()
     .filter(
@@ -64,13 +65,21 @@ const loadBalancerDetails: InfrastructureRoute['answer'] = (request, infrastruct
         region === pathValue(request, 'region') &&
         name === pathValue(request, 'name'),
     )
+    .filter(mayRead(await accessOf(request, infrastructure)))
     .map(toLoadBalancerView)
 
 const findImages: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const provider = providerWithImages(request, infrastructure)
+  const access = await accessOf(request, infrastructure)
   const account = queryValue(request, 'account')
-  if (account !== undefined && account !== '') checkReadable(await accessOf(request, infrastructure), account, 'account')
-  return provider.images.find(toImageQuery(request))
+  if (account !== undefined && account !== '') checkReadable(access, account, 'account')
+  return provider.images.find(toImageQuery(request)).flatMap((image) => readableImage(image, access))
+}
+
+/** With the accounts that the caller may read; nothing of an image that only others have. */
+function readableImage(image: JsonObject, access: Access): JsonObject[] {
+  const accounts = textsOf(image['accounts']).filter((account) => access.mayOnAccount(account, 'READ'))
+  return accounts.length === 0 ? [] : [{ ...image, accounts }]
 }
 
 function toImageQuery(request: FastifyRequest): ImageQuery {
@@ -93,17 +102,20 @@ const imageTags: InfrastructureRoute['answer'] = async (request, infrastructure)
   return provider.images.tags(account, repository)
 }
 
-const imageDetails: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const imageDetails: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const [account, region, id] = ['account', 'region', 'id'].map((name) => pathValue(request, name)) as [string, string, string]
   const found = providerWithImages(request, infrastructure).images.details(account, region, id)
   if (found.length === 0) throw missing(request, 'Image', 'id', 'account', 'region')
-  return found
+  const access = await accessOf(request, infrastructure)
+  return found.flatMap((image) => readableImage(image, access))
 }
 
-const imageById: InfrastructureRoute['answer'] = (request, infrastructure) => {
+const imageById: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const found = providerOf(infrastructure, pathValue(request, 'provider'))?.images.byId(pathValue(request, 'id'))
-  if (found === undefined) throw missing(request, 'Image', 'id', 'provider')
-  return found
+  const [image] = found === undefined ? [] : readableImage(found, await accessOf(request, infrastructure))
+  if (image === undefined) throw missing(request, 'Image', 'id', 'provider')
+  const { id, name, region } = image
+  return { id, name, region }
 }
 
 /** No provider here has charts. */

@@ -1,6 +1,7 @@
 /** Search: applications and projects of the definition store, and everything that providers report. */
 import type { FastifyRequest } from 'fastify'
 import { type JsonObject, objectOf, objectsOf, textOf, textsOf } from '../../json/values.ts'
+import type { Access } from '../access.ts'
 import { type BackendContext, BackendError } from '../backend.ts'
 import { parseMoniker } from '../moniker.ts'
 import { groupsByApplication } from './clusters.ts'
@@ -34,6 +35,7 @@ const search: InfrastructureRoute['answer'] = async (request, infrastructure) =>
     .filter((result) => matches(result, filters))
     .filter(({ application }) => typeof application !== 'string' || access.mayOnApplication(application, 'READ'))
     .filter(({ account }) => typeof account !== 'string' || access.mayOnAccount(account, 'READ'))
+    .map((result) => withReadableAccounts(result, access))
   return [
     {
       pageNumber,
@@ -44,6 +46,12 @@ const search: InfrastructureRoute['answer'] = async (request, infrastructure) =>
       results: found.slice((pageNumber - 1) * pageSize, pageNumber * pageSize),
     },
   ]
+}
+
+/** Applications name the accounts where they run. */
+function withReadableAccounts(result: JsonObject, access: Access): JsonObject {
+  if (!Array.isArray(result['accounts'])) return result
+  return { ...result, accounts: result['accounts'].filter((account) => access.mayOnAccount(String(account), 'READ')) }
 }
 
 /** By field; a value may be a comma list. */

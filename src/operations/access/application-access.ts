@@ -2,7 +2,7 @@
 import type { RequestState } from '../../http/request-state.ts'
 import type { Need } from '../../permissions/decide.ts'
 import { permissionDenied, requireAll } from '../../permissions/permission-denied.ts'
-import { grantsOnApplication, isListed } from '../../permissions/permission-view.ts'
+import { grantsOnAccount, grantsOnApplication, isListed } from '../../permissions/permission-view.ts'
 import type { PermissionView } from '../../permissions/permissions.ts'
 import { permissionsUnavailable } from '../../permissions/permissions-unavailable.ts'
 import type { OperationRequest } from '../operation.ts'
@@ -33,6 +33,13 @@ export async function createReadFilter(request: OperationRequest, platform: Plat
   if (!isDecided(platform)) return () => true
   const view = await loadView(request.state, platform)
   return (application) => view !== undefined && grantsOnApplication(view, application, 'READ')
+}
+
+/** The same for accounts. */
+export async function createAccountFilter(request: OperationRequest, platform: Platform): Promise<(account: string) => boolean> {
+  if (!isDecided(platform)) return () => true
+  const view = await loadView(request.state, platform)
+  return (account) => view !== undefined && (view.legacyFallback === true || grantsOnAccount(view, account, 'READ'))
 }
 
 /** Whether the caller's permissions limit the answer at all. */

@@ -6,6 +6,7 @@ import { pathTo } from '../../http/encode-path.ts'
 import { isObject, type JsonObject } from '../../json/values.ts'
 import { allowedAccounts } from '../../permissions/allowed-accounts.ts'
 import type { UpstreamCall } from '../../upstreams/upstreams.ts'
+import { createAccountFilter } from '../access/application-access.ts'
 import type { Account as AccountRecord } from '../account-cache.ts'
 import { demandsNothing, filteredByAccount, managesAccounts } from '../demands.ts'
 import { Account, AccountDefinition } from '../models/infrastructure.ts'
@@ -13,9 +14,9 @@ import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { flag, integer, nothing, text } from '../schemas.ts'
 
-const listsAccounts = demandsNothing('all users may list accounts, each with whether the caller may write to it', 'reads')
+const listsAccounts = demandsNothing('users see the accounts that they may read, each with whether they may write to it', 'reads')
 
-/** Each with a flag that says whether the caller may write to it. Nothing is hidden. */
+/** Those that the caller may read, each with a flag that says whether the caller may write to it. */
 const accounts: Operation[] = [
   {
     id: 'getAccountsUsingGET',
@@ -24,7 +25,7 @@ const accounts: Operation[] = [
     path: '/credentials',
     demands: listsAccounts,
     summary: 'List accounts',
-    description: 'All accounts, with `authorized`. Served from a list that is refreshed every half minute.',
+    description: 'Accounts that the caller may read, with `authorized`. Served from a list that is refreshed every half minute.',
     query: { expand: flag.default(false).describe('All fields of each account.') },
     handle: listAccounts,
     answer: z.array(Account),
@@ -39,7 +40,7 @@ const accounts: Operation[] = [
     description: 'One account with all its fields and `authorized`.',
     handle: findAccount,
     answer: Account,
-    errors: { 404: 'There is no account of that name.' },
+    errors: { 404: 'There is no account of that name that the caller may read.' },
   },
 ]
 
@@ -94,15 +95,21 @@ const definitions: Operation[] = [
 export const accountOperations: Operation[] = [...accounts, ...definitions]
 
 async function listAccounts(request: OperationRequest, platform: Platform): Promise<JsonObject[]> {
-  const mayWrite = await createWriteCheck(request, platform)
+  const [mayRead, mayWrite] = await Promise.all([createAccountFilter(request, platform), createWriteCheck(request, platform)])
   const toView = request.query['expand'] === true ? toFullView : toShortView
-  return platform.accounts.list().map((account) => toView(account, mayWrite(account)))
+  return platform.accounts
+    .list()
+    .filter(({ name }) => mayRead(name))
+    .map((account) => toView(account, mayWrite(account)))
 }
 
 async function findAccount(request: OperationRequest, platform: Platform): Promise<JsonObject> {
   const name = request.path['account'] as string
   const account = platform.accounts.list().find((one) => one.name === name)
-  if (account === undefined) throw new GatewayError('NOT_FOUND', `There is no account "${name}".`)
+  const mayRead = await createAccountFilter(request, platform)
+  if (account === undefined || !mayRead(name)) {
+    throw new GatewayError('NOT_FOUND', `There is no account "${name}" that you may read.`)
+  }
   const mayWrite = await createWriteCheck(request, platform)
   return toFullView(account, mayWrite(account))
 }

@@ -6,7 +6,7 @@ import { pathTo } from '../../http/encode-path.ts'
 import type { JsonObject } from '../../json/values.ts'
 import { readsApplication, readsApplicationOnAccount } from '../demands.ts'
 import { ServerGroup } from '../models/infrastructure.ts'
-import type { Operation, OperationRequest } from '../operation.ts'
+import { type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { text } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
@@ -24,9 +24,9 @@ export const serverGroupOperations: Operation[] = [
     query: {
       expand: text.default('false'),
       cloudProvider: text.optional(),
-      clusters: text.optional().describe('Pairs of account and cluster: `account:cluster`, comma-separated.'),
+      clusters: text.optional().describe('Pairs of account and cluster: `account:cluster`, comma-separated; empty: none.'),
     },
-    forward: 'clouddriver',
+    handle: listServerGroups,
     answer: z.array(ServerGroup),
   },
   {
@@ -43,6 +43,14 @@ export const serverGroupOperations: Operation[] = [
     errors: { 404: 'The account or the server group is unknown.' },
   },
 ]
+
+async function listServerGroups({ path, query, search }: OperationRequest): Promise<StreamedAnswer> {
+  const noneChosen = query['clusters'] === undefined && search.has('clusters')
+  return new StreamedAnswer('clouddriver', {
+    path: pathTo`/applications/${path['applicationName'] as string}/serverGroups`,
+    query: noneChosen ? { ...query, clusters: '' } : query,
+  })
+}
 
 async function loadDetails(request: OperationRequest, { settings }: Platform): Promise<JsonObject> {
   const { applicationName: application = '', account = '', region = '', serverGroupName = '' } = request.path

@@ -209,6 +209,41 @@ const cases: Record<string, (fixture: Fixture) => Promise<void>> = {
     assert.deepEqual(sorted(names(dev['regions'] as JsonObject[])), ['east', 'west'])
     assert.deepEqual([prod['challengeDestructiveActions'], prod['primaryAccount']], [true, false])
   },
+  'infrastructure-scenario 3: accounts without READ are hidden, those without WRITE not authorized': async ({ read }) => {
+    const accounts = await read<JsonObject[]>('/credentials', 'bob')
+    const authorized = Object.fromEntries(accounts.map(({ name, authorized }) => [name, authorized]))
+    assert.deepEqual(authorized, { dev: true, prod: false })
+  },
+  'infrastructure-scenarios 4, 5: an account list follows the session, not the query': async ({ read }) => {
+    const accounts = await read<JsonObject[]>('/credentials', 'carol')
+    assert.deepEqual(names(accounts), ['dev'])
+    const query = 'username=alice&roles=ops&allowedAccounts=secret&email=a@b&firstName=x&lastName=y'
+    assert.deepEqual(await read(`/credentials?${query}`, 'carol'), accounts)
+  },
+  'lists of all accounts leave out those without READ': async ({ read }) => {
+    const accountsIn = async (path: string, user?: string) => {
+      const listed = await read<JsonObject | JsonObject[]>(path, user)
+      const elements = Array.isArray(listed) ? listed : (Object.values(listed).flat() as JsonObject[])
+      return sorted([...new Set(elements.flatMap(({ account, accounts }) => account ?? accounts))])
+    }
+    for (const path of [
+      '/networks',
+      '/networks/local',
+      '/subnets/local',
+      '/vpcs',
+      '/instanceTypes',
+      '/images/find?provider=local&q=tool',
+    ]) {
+      assert.deepEqual(await accountsIn(path), ['dev', 'prod', 'secret', 'team.dev'], path)
+      assert.deepEqual(await accountsIn(path, 'bob'), ['dev', 'prod'], path)
+    }
+    assert.deepEqual(await accountsIn('/images/find?provider=local&q=shop', 'bob'), ['dev'])
+    const { clusters } = await read('/applications/shop', 'bob')
+    assert.deepEqual(sorted(Object.keys(clusters as JsonObject)), ['dev', 'prod'])
+    const [set] = await read<JsonObject[]>('/search?q=shop&type=applications', 'bob')
+    const [found] = set!['results'] as JsonObject[]
+    assert.deepEqual(sorted(found!['accounts'] as string[]), ['dev', 'prod'])
+  },
   'infrastructure-scenario 6: one account is read with all fields': async ({ read }) => {
     assert.equal((await read('/credentials/dev'))['environment'], 'dev')
   },
@@ -342,6 +377,9 @@ const cases: Record<string, (fixture: Fixture) => Promise<void>> = {
       assert.equal((await read<Group[]>(`/applications/shop/serverGroups?clusters=${clusters}`)).length, 4)
     }
   },
+  'infrastructure-scenario 38: an empty choice of clusters finds nothing': async ({ read }) => {
+    assert.deepEqual(await read('/applications/shop/serverGroups?clusters='), [])
+  },
   'infrastructure-scenarios 39, 111: a caller sees no resources of accounts without READ': async ({ read, ask }) => {
     assert.ok(!Object.keys(await read('/securityGroups', 'bob')).includes('secret'))
     assert.ok((await read<Group[]>('/applications/shop/serverGroups', 'bob')).every(({ account }) => account !== 'secret'))
@@ -389,7 +427,8 @@ const cases: Record<string, (fixture: Fixture) => Promise<void>> = {
     assert.ok(Array.isArray(health) && Array.isArray(insightActions))
   },
   'infrastructure-scenario 77: an instance of an unknown account is 404': async ({ read, ask }) => {
-    assert.equal((await ask(`/instances/nope/east/${await someInstance(read)}`, 'admin'))[0], 404)
+    const path = `/instances/nope/east/${await someInstance(read)}`
+    assert.deepEqual([(await ask(path, 'admin'))[0], (await ask(path))[0]], [404, 403])
   },
   'infrastructure-scenarios 78, 80: the console holds the output of the process': async ({ read }) => {
     const id = await someInstance(read)
@@ -448,9 +487,10 @@ const cases: Record<string, (fixture: Fixture) => Promise<void>> = {
     const details = await read<JsonObject[]>('/loadBalancers/dev/east/shop-front?provider=local')
     assert.deepEqual([names(details), Array.isArray(details[0]?.['insightActions'])], [['shop-front'], true])
   },
-  'infrastructure-scenario 95: details of an unknown load balancer are empty': async ({ read }) => {
+  'infrastructure-scenario 95: details of an unknown load balancer are empty': async ({ read, ask }) => {
     assert.deepEqual(await read('/loadBalancers/dev/east/none?provider=local'), [])
-    assert.deepEqual(await read('/loadBalancers/nope/east/shop-front?provider=local', 'admin'), [])
+    const unknown = '/loadBalancers/nope/east/shop-front?provider=local'
+    assert.deepEqual([await read(unknown, 'admin'), (await ask(unknown))[0]], [[], 403])
   },
   'infrastructure-scenarios 97, 99: load balancers of an application are sorted': async ({ read }) => {
     const own = await read<JsonObject[]>('/applications/shop/loadBalancers')

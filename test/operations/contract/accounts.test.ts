@@ -81,7 +81,7 @@ test('identity never comes from the query', async (t) => {
   assert.deepEqual(flags((await platform.ask(`GET /credentials?${query}`)).body), { 'prod.eu': false, old: false, open: true })
 })
 
-test('the permission service decides `authorized`, and hides nothing', async (t) => {
+test('the permission service decides who reads an account, and `authorized`', async (t) => {
   const view = {
     name: 'ann',
     accounts: [
@@ -92,22 +92,19 @@ test('the permission service decides `authorized`, and hides nothing', async (t)
   const platform = await startWithAccounts(t, view, withFiat)
   assert.deepEqual(flags((await platform.ask('GET /credentials', undefined, asAnn)).body), {
     'prod.eu': true,
-    old: false,
     open: false,
   })
+  assert.equal((await platform.ask('GET /credentials/old', undefined, asAnn)).status, 404)
   assert.equal(
     ((await platform.ask('GET /credentials/prod.eu', undefined, asAnn)).body as { authorized: boolean }).authorized,
     true,
   )
 })
 
-test('without grants no account is authorized', async (t) => {
-  const platform = await startWithAccounts(t, { name: 'ann' }, withFiat)
-  assert.deepEqual(flags((await platform.ask('GET /credentials', undefined, asAnn)).body), {
-    'prod.eu': false,
-    old: false,
-    open: false,
-  })
+test('READ alone authorizes no account', async (t) => {
+  const view = { name: 'ann', accounts: [{ name: 'old', authorizations: ['READ'] }] }
+  const platform = await startWithAccounts(t, view, withFiat)
+  assert.deepEqual(flags((await platform.ask('GET /credentials', undefined, asAnn)).body), { old: false })
 })
 
 test('a failing refresh keeps the list', async (t) => {

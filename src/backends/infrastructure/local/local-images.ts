@@ -98,7 +98,9 @@ export function createImageReads(images: ImageStore, settings: LocalSettings): I
     },
     byId(id) {
       const image = images.get(id)
-      return image && { id, name: imageNameOf(image), region: regionsOf(image, settings)[0] ?? null }
+      if (image === undefined) return undefined
+      const [region = null] = regionsOf(image, settings)
+      return { id, name: imageNameOf(image), region, accounts: accountsOf(image, settings) }
     },
   }
 }
