@@ -373,9 +373,12 @@ export class Instance {
     }
     const ranMs = endedAt - run.record.startedAt
     this.#update({ restarts: this.#record.restarts + 1, quickEnds: ranMs >= stableMs ? 0 : this.#record.quickEnds + 1 })
-    this.#note(parts.join(' '))
+    const reason = parts.join(' ')
+    this.#note(reason)
+    // Without a process it is not ready, also while its record is written.
+    this.#show('waiting', reason)
     await this.#persist()
-    await this.#pause(parts.join(' '), signal)
+    await this.#pause(reason, signal)
   }
 
   async #settleCommand(run: Run, end: ProcessEnd, endedAt: number, verdict: string | undefined): Promise<void> {

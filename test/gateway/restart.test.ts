@@ -56,9 +56,10 @@ async function dieAtWork(gateway: ServeProcess, round: number, acknowledged: Ack
   void ends.then(() => {
     working = false
   })
-  // A login alone takes long on a busy machine; from the first saved definition on, any moment will do.
-  const before = acknowledged.definitions.length
-  while (working && acknowledged.definitions.length === before) await pause(20)
+  // A login alone takes long on a busy machine; from the first execution on, any moment will do.
+  const started = () => acknowledged.waiting.length + acknowledged.judged.length
+  const before = started()
+  while (working && started() === before) await pause(20)
   await pause(Math.random() * 600)
   gateway.signal('SIGKILL')
   await gateway.exited
