@@ -1,22 +1,24 @@
-/** `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare pass-through; the cost of rules, of counting in Redis, of the audit log. */
+/**
+ * `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare
+ * pass-through; the cost of rules, of counting in Redis, of the audit log; deployments to this machine.
+ */
 import { cpus } from 'node:os'
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type LoadResult, load } from './load.ts'
+import { type Asked, measure, print, type Row, round, toRows } from './measure.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
 import {
   createScratch,
   logIn,
-  startAgentBalancer,
+  type Scratch,
   startGateway,
-  startNginx,
   startPassThrough,
+  startPeers,
   startRedis,
   startService,
   type Target,
 } from './targets.ts'
 
-type Row = Record<string, string | number>
-type Scratch = ReturnType<typeof createScratch>
 type Part = (options: BenchOptions, scratch: Scratch) => Promise<void>
 
 const parts: Record<string, Part> = {
@@ -27,10 +29,13 @@ const parts: Record<string, Part> = {
   rules: measureRules,
   counting: measureCounting,
   audit: measureAudit,
-  deployments: measureDeployments,
+  'deployments/balancer': (...given) => measureDeployments('measureBalancer', ...given),
+  'deployments/memory': (...given) => measureDeployments('measureAgentMemory', ...given),
+  'deployments/reads': (...given) => measureDeployments('measureReads', ...given),
+  'deployments/times': (...given) => measureDeployments('measureTimes', ...given),
+  'deployments/traffic': (...given) => measureDeployments('measureTraffic', ...given),
+  'deployments/kills': (...given) => measureDeployments('measureKills', ...given),
 }
-/** Before that, most of the processor time goes into compiling what runs often. */
-const warmUpSeconds = 4
 const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */
 const applicationPath = '/applications/app-500/serverGroupManagers'
@@ -46,7 +51,8 @@ async function main(options: BenchOptions): Promise<void> {
   console.log(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${options.dist ? 'bundle' : 'sources'}`)
   try {
     for (const [name, part] of Object.entries(parts)) {
-      if (options.only.length === 0 || options.only.includes(name)) await part(options, scratch)
+      if (options.only.length === 0 || options.only.some((only) => `${name}/`.startsWith(`${only}/`)))
+        await part(options, scratch)
     }
   } finally {
     scratch.remove()
@@ -156,19 +162,15 @@ async function measureRules(options: BenchOptions, scratch: Scratch): Promise<vo
   }
 }
 
-/** What serves deployed programs: the load balancer of the agent beside nginx. */
-async function measureDeployments(options: BenchOptions, scratch: Scratch): Promise<void> {
-  const targets: Target[] = []
-  try {
-    const service = await startPeers(targets, scratch)
-    targets.push(await startAgentBalancer(scratch.dir('agent'), options.dist, service))
-    const small = await measure(targets, options, { path: smallPath, connections: 50 })
-    print('Load balancer: 2 KB answers, 50 connections', toRows(small))
-    const megabyte = await measure(targets, options, { path: '/networks/mb1', connections: 16 })
-    print('Load balancer: 1 MB answers, 16 connections', toRows(megabyte))
-  } finally {
-    for (const target of targets.reverse()) await target.process.stop()
-  }
+/** It starts deployments as tests do, which choose between sources and bundle when they are loaded. */
+async function measureDeployments(
+  part: keyof typeof import('./deployments.ts'),
+  options: BenchOptions,
+  scratch: Scratch,
+): Promise<void> {
+  if (options.dist) process.env['TESTED_BUNDLE'] = resolve(import.meta.dirname, '..')
+  const parts = await import('./deployments.ts')
+  await parts[part](options, scratch)
 }
 
 /** What it costs to count the requests of all replicas together; sessions are in Redis for every target. */
@@ -230,16 +232,6 @@ async function compare(options: BenchOptions, scratch: Scratch, { title, asked, 
   }
 }
 
-/** Starts the service and, where it is installed, nginx in front of it; the targets are stopped by the caller. */
-async function startPeers(targets: Target[], scratch: Scratch): Promise<Target> {
-  const service = await startService(scratch.dir('service'))
-  targets.push(service)
-  const nginx = await startNginx(scratch.dir('nginx'), service)
-  if (nginx === undefined) console.log('nginx is not installed; ratios to it are missing.')
-  else targets.push(nginx)
-  return service
-}
-
 async function withTargets({ dist }: BenchOptions, scratch: Scratch, use: (targets: Target[]) => Promise<void>): Promise<void> {
   const targets: Target[] = []
   try {
@@ -249,87 +241,4 @@ async function withTargets({ dist }: BenchOptions, scratch: Scratch, use: (targe
   } finally {
     for (const target of targets.reverse()) await target.process.stop()
   }
-}
-
-interface Asked {
-  method?: string
-  path: string
-  connections: number
-  rate?: number
-}
-
-interface Measured {
-  target: Target
-  best: LoadResult
-  /** Microseconds of processor time of the target's own process for one answer, in each round. */
-  cpuUs: number[]
-  before: number
-  peak: number
-}
-
-/** Measures the targets in turn, round after round, so that what else happens on the machine meets all of them. */
-async function measure(targets: Target[], { rounds, secondsEach }: BenchOptions, what: Asked): Promise<Measured[]> {
-  const measured = new Map<Target, Measured>()
-  for (const target of targets) {
-    await load({ port: target.port, headers: target.headers, ...what, seconds: warmUpSeconds })
-    target.process.forgetPeak()
-  }
-  for (let count = 0; count < rounds; count++) {
-    for (const target of targets) {
-      const before = target.process.memory().now
-      const cpuBefore = target.process.cpuUs()
-      const result = await load({ port: target.port, headers: target.headers, ...what, seconds: secondsEach })
-      const cpuUs = (target.process.cpuUs() - cpuBefore) / result.requests
-      const { peak } = target.process.memory()
-      const known = measured.get(target)
-      const isBetter =
-        known === undefined ||
-        (what.rate === undefined ? result.requestsPerSecond > known.best.requestsPerSecond : result.p99 < known.best.p99)
-      measured.set(target, {
-        target,
-        best: isBetter ? result : known.best,
-        cpuUs: [...(known?.cpuUs ?? []), cpuUs],
-        before: known?.before ?? before,
-        peak,
-      })
-    }
-  }
-  return [...measured.values()]
-}
-
-/** A row for each target; ratios are to the target of that name, or to the first where there is none. */
-function toRows(measured: Measured[], baseName = 'nginx'): Row[] {
-  const base = measured.find(({ target }) => target.name === baseName) ?? measured[0]
-  return measured.map(({ target, best, cpuUs, before, peak }) => {
-    const isDirect = target.name === 'direct'
-    // Both of a round ran within seconds of each other.
-    const ratios = cpuUs.map((one, round) => one / (base?.cpuUs[round] ?? Number.NaN))
-    return {
-      target: target.name,
-      'answers/s': round(best.requestsPerSecond),
-      'MB/s': round(best.megabytesPerSecond),
-      ratio: (best.requestsPerSecond / (base?.best.requestsPerSecond ?? Number.NaN)).toFixed(2),
-      'p50 ms': best.p50.toFixed(2),
-      'p99 ms': best.p99.toFixed(2),
-      // The service itself is busy behind every target; its own time says nothing about direct access.
-      'CPU µs/answer': isDirect ? '' : round(median(cpuUs)),
-      'CPU ratio': isDirect ? '' : median(ratios).toFixed(2),
-      'memory MiB': isDirect ? '' : `${round(before)} → ${round(peak)}`,
-    }
-  })
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
-function print(title: string, rows: Row[]): void {
-  const columns = Object.keys(rows[0] ?? {})
-  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
-  console.log(`\n${title}\n\n${line(columns)}\n${line(columns.map(() => '---'))}`)
-  for (const row of rows) console.log(line(columns.map((column) => row[column] ?? '')))
-}
-
-function round(value: number): number {
-  return Math.round(value)
 }

@@ -55,11 +55,11 @@ export class MeasuredProcess {
     return readdirSync(tasks).reduce((sum, task) => sum + Number(readSchedule(`${tasks}/${task}`)) / 1000, 0)
   }
 
-  /** Resident memory in MiB: now, and at most since the last call of `forgetPeak`. */
-  memory(): { now: number; peak: number } {
+  /** Resident memory in MiB: now, of it what no file backs, and at most since the last call of `forgetPeak`. */
+  memory(): { now: number; own: number; peak: number } {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
     const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1])
-    return { now: kilobytes('VmRSS') / 1024, peak: kilobytes('VmHWM') / 1024 }
+    return { now: kilobytes('VmRSS') / 1024, own: kilobytes('RssAnon') / 1024, peak: kilobytes('VmHWM') / 1024 }
   }
 
   forgetPeak(): void {

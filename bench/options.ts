@@ -21,6 +21,9 @@ const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [
   --short    fewer and shorter measurements, for a first look
   --help     this text
 
+Deployments are measured in parts that have names of their own: deployments/balancer, deployments/memory, deployments/reads,
+deployments/times, deployments/traffic, deployments/kills.
+
 Everything runs on loopback, stops by itself, and takes about eight minutes (--short: two). Compare ratios of one run, and
 processor time before throughput: what else runs on the machine moves the latter.
 `

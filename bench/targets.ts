@@ -22,8 +22,13 @@ export interface Target {
 const root = resolve(import.meta.dirname, '..')
 const password = 'for-the-benchmark-only'
 
+export interface Scratch {
+  dir(name: string): string
+  remove(): void
+}
+
 /** A temporary directory that is gone when the benchmark ends. */
-export function createScratch(): { dir(name: string): string; remove(): void } {
+export function createScratch(): Scratch {
   const top = mkdtempSync(join(tmpdir(), 'fairlead-bench-'))
   let count = 0
   return {
@@ -80,11 +85,26 @@ export async function startPassThrough(dir: string, service: Target): Promise<Ta
   return { name: 'bare', port, process: bare, headers: {} }
 }
 
+/** Starts the service and, where it is installed, nginx in front of it; the targets are stopped by the caller. */
+export async function startPeers(targets: Target[], scratch: Scratch): Promise<Target> {
+  const service = await startService(scratch.dir('service'))
+  targets.push(service)
+  const nginx = await startNginx(scratch.dir('nginx'), service)
+  if (nginx === undefined) console.log('nginx is not installed; ratios to it are missing.')
+  else targets.push(nginx)
+  return service
+}
+
+export function startAgent(dir: string, dist: boolean): MeasuredProcess {
+  const file = resolve(root, dist ? 'dist/agent.js' : 'src/agent/main.ts')
+  const env = { MALLOC_ARENA_MAX: '1' }
+  return new MeasuredProcess({ command: process.execPath, args: [...agentNodeOptions, file, dir, 'bench'], env, dir })
+}
+
 /** The agent alone, with one load balancer and the service as its only instance. */
 export async function startAgentBalancer(dir: string, dist: boolean, service: Target): Promise<Target> {
   const port = await freePort()
-  const file = resolve(root, dist ? 'dist/agent.js' : 'src/agent/main.ts')
-  const agent = new MeasuredProcess({ command: process.execPath, args: [...agentNodeOptions, file, dir, 'bench'], dir })
+  const agent = startAgent(dir, dist)
   const socketPath = socketPathFor(dir, 'agent.sock')
   const url = `http://127.0.0.1:${port}/health`
   const desired: DesiredState = {

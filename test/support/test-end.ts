@@ -1,4 +1,6 @@
-/** The part of a test that those who start something need: where they leave word of how it ends. The benchmark has one, too. */
-import type { TestContext } from 'node:test'
+/** The part of a test that supports need which start something; the benchmark has one, too. */
 
-export type TestEnd = Pick<TestContext, 'after'>
+export interface TestEnd {
+  /** Runs at the end, in the order of the calls. */
+  after(end: () => unknown): void
+}
