@@ -7,3 +7,8 @@ const secretName = /pass(?:word|wd|phrase)?|secret|token|credential|private|api_
 export function looksSecret(name: string): boolean {
   return secretName.test(name)
 }
+
+/** @param secrets Longest first: one may be part of another. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), text)
+}

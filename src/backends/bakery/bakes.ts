@@ -10,6 +10,7 @@ import { loadAccess } from '../access.ts'
 import { type BackendContext, BackendError, type BackendSettings } from '../backend.ts'
 import { imageFileName } from '../images/image-file.ts'
 import { type ImageDescription, type ImageStore, openImageStore, parseImageId, type StoredImage } from '../images/image-store.ts'
+import { withoutSecrets } from '../secret-names.ts'
 import { type Bake, type BakeStore, openBakeStore } from './bake-store.ts'
 import { type BakePlan, imageFolder, planVariable, reportFile, type Source, startLine } from './plan.ts'
 import {
@@ -23,7 +24,6 @@ import {
   secretsOf,
   sourcesOf,
   variablesOf,
-  withoutSecrets,
 } from './request.ts'
 import { describeRefusal } from './settings.ts'
 import type { BakerySettings, BakeTemplate } from './template.ts'

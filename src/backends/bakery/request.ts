@@ -8,7 +8,7 @@ import { describeIssue } from '../../describe-issue.ts'
 import { formatJson } from '../../json/json.ts'
 import { fieldOf, type JsonObject, textOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
-import { looksSecret, mask } from '../secret-names.ts'
+import { looksSecret, mask, withoutSecrets } from '../secret-names.ts'
 import type { Source } from './plan.ts'
 
 /** Expressions of pipelines make numbers of texts, and older clients send null. */
@@ -177,10 +177,6 @@ export function secretsOf(request: BakeRequest, environment: Readonly<Record<str
   const password = userinfo?.includes(':') ? userinfo.slice(userinfo.indexOf(':') + 1) : userinfo
   const values = [...named.map(([, value]) => value), password].filter((value) => typeof value === 'string' && value !== '')
   return [...new Set(values as string[])].sort((one, other) => other.length - one.length)
-}
-
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), text)
 }
 
 function withoutUserinfo(url: string): string {

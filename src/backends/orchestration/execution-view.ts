@@ -1,20 +1,27 @@
 /** Representations of executions: the whole record, the unexpanded form of lists, the task view. */
 import { isObject, type JsonObject } from '../../json/values.ts'
 import type { Execution, Stage } from './model.ts'
+import { maskExecution, maskIn, secretsIn } from './secrets.ts'
 
-/** The record without the engine's notes; stages sorted by reference as text. Null members are left out when it is written. */
+/**
+ * The record without the engine's notes, and with secrets masked; stages sorted by reference as text. Null members are left out
+ * when it is written.
+ */
 export function executionView(execution: Execution): JsonObject {
+  const secrets = secretsIn(execution.stages)
   const { engine: _notes, stages, ...shown } = execution
-  return { ...shown, stages: [...stages].sort(byReference).map(stageView) }
+  const views = [...stages].sort(byReference).map((stage) => stageView(stage, secrets))
+  return { ...maskIn(shown, secrets), stages: views }
 }
 
 function byReference(one: Stage, other: Stage): number {
   return one.refId < other.refId ? -1 : one.refId > other.refId ? 1 : 0
 }
 
-export function stageView(stage: Stage): JsonObject {
+/** @param secrets Of its execution */
+export function stageView(stage: Stage, secrets: readonly string[] = secretsIn([stage])): JsonObject {
   const { engine: _notes, tasks, ...shown } = stage
-  return { ...shown, tasks: tasks.map(({ engine: _taskNotes, ...task }) => task) }
+  return maskIn({ ...shown, tasks: tasks.map(({ engine: _taskNotes, ...task }) => task) }, secrets)
 }
 
 export function unexpandedView(execution: Execution): JsonObject {
@@ -25,7 +32,7 @@ export function unexpandedView(execution: Execution): JsonObject {
     outputs: {},
     tasks: [],
   }))
-  return { ...view, stages, trigger: withoutParentStages(execution.trigger) }
+  return { ...view, stages, trigger: withoutParentStages(view['trigger']) }
 }
 
 function unexpandedContext(context: unknown): JsonObject {
@@ -38,7 +45,8 @@ function withoutParentStages(trigger: unknown): unknown {
   return { ...trigger, parentExecution: { ...parent, stages: [], trigger: withoutParentStages(parent['trigger']) } }
 }
 
-export function taskView(execution: Execution): JsonObject {
+export function taskView(whole: Execution): JsonObject {
+  const execution = maskExecution(whole)
   const { id, application, status, buildTime, startTime, endTime, description } = execution
   return {
     id,

@@ -11,6 +11,7 @@ import { identityHeaders } from './identity.ts'
 import type { LifeCycleEvent } from './machine/turn.ts'
 import type { Execution } from './model.ts'
 import { isTopLevel } from './model.ts'
+import { maskIn, secretsIn } from './secrets.ts'
 import { formatStored } from './store.ts'
 
 interface LifeCyclePublisher {
@@ -117,7 +118,7 @@ function stageContent({ execution, stage }: LifeCycleEvent, view: JsonObject): o
   return {
     standalone: execution.type === 'ORCHESTRATION',
     canceled: execution.canceled,
-    context: stage.context,
+    context: maskIn(stage.context, secretsIn(execution.stages)),
     startTime: stage.startTime,
     endTime: stage.endTime,
     executionId: execution.id,

@@ -5,6 +5,7 @@
 import type { JsonObject } from '../../../json/values.ts'
 import { isTrue } from '../../../json/values.ts'
 import type { Execution, Stage } from '../model.ts'
+import { keepMasked } from '../secrets.ts'
 import { stageTypeOf } from '../stages/stage-type.ts'
 import { isActive, isComplete } from '../statuses.ts'
 import { advance } from './advance.ts'
@@ -77,7 +78,7 @@ export function patchStage(run: StageRun, changes: JsonObject, modifier: Modifie
   const { execution, stage, turn } = run
   const finalKeys = isComplete(stage.status) ? (stageTypeOf(turn.stageTypes, stage)?.finalKeys ?? []) : []
   const allowed = Object.fromEntries(Object.entries(changes).filter(([key]) => !finalKeys.includes(key)))
-  stage.context = { ...stage.context, ...allowed, lastModifiedBy: modifier.user }
+  stage.context = { ...stage.context, ...keepMasked(allowed, stage.context), lastModifiedBy: modifier.user }
   stage.lastModified = { ...modifier, lastModifiedTime: turn.now }
   if (Object.keys(allowed).some((key) => !steeringKeys.has(key))) {
     const isOwn = modifier.user === execution.authentication.user && stage.engine.changedBy === undefined

@@ -15,6 +15,7 @@ import { type ExpressionSummary, evaluateTree } from '../expressions/template.ts
 import { evaluateVariables } from '../expressions/variables.ts'
 import { createStage } from '../machine/new-stage.ts'
 import type { ExecutionPlace, Stage } from '../model.ts'
+import { maskExecution } from '../secrets.ts'
 import { sendRecord } from './answers.ts'
 import { requireStage } from './stages.ts'
 
@@ -33,7 +34,7 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
   app.get<{ Params: { id: string }; Querystring: { expression?: string } }>(
     '/pipelines/:id/evaluateExpression',
     (request, reply) => {
-      const execution = engine.read(request.params.id, 'PIPELINE')
+      const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
       return sendRecord(reply, evaluate({ execution }, request.query.expression, now()))
     },
   )
@@ -41,7 +42,7 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
   app.get<{ Params: { id: string; stageId: string }; Querystring: { expression?: string } }>(
     '/pipelines/:id/:stageId/evaluateExpression',
     (request, reply) => {
-      const execution = engine.read(request.params.id, 'PIPELINE')
+      const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
       const stage = requireStage(execution, request.params.stageId)
       return sendRecord(reply, evaluate({ execution, stage }, request.query.expression, now()))
     },
@@ -50,7 +51,7 @@ export function expressionRoutes(app: FastifyInstance, engine: Engine): void {
   app.post<{ Params: { id: string }; Querystring: { requisiteStageRefIds?: string; spelVersion?: string } }>(
     '/pipelines/:id/evaluateVariables',
     (request, reply) => {
-      const execution = engine.read(request.params.id, 'PIPELINE')
+      const execution = maskExecution(engine.read(request.params.id, 'PIPELINE'))
       const version = request.query.spelVersion ?? execution.spelEvaluator
       if (version !== 'v3' && version !== 'v4') throw new BackendError(400, `"${version}" is not an evaluator; use v3 or v4.`)
       const variables = request.body

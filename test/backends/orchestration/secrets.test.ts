@@ -1,0 +1,89 @@
+/** Secrets that users send with stages reach the services, and no view of an execution shows them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { CallService } from '../../../src/backends/backend.ts'
+import { createCloudService } from './infrastructure/cloud-service.ts'
+import { J, startEngine, V } from './support.ts'
+
+const secrets = { TOKEN: 's3cr3t-value', PIN: '12' }
+const environment = { DB_PASSWORD: 'hunter-2222', MODE: 'fast' }
+const place = { cloudProvider: 'local', credentials: 'dev', account: 'dev', region: 'east' }
+const deploy = {
+  type: 'createServerGroup',
+  name: 'Deploy',
+  ...place,
+  application: 'shop',
+  stack: 'main',
+  imageId: 'new',
+  capacity: { min: 1, max: 1, desired: 1 },
+  secrets,
+  environment,
+  note: 'with ${secrets.TOKEN}',
+}
+
+test('secrets reach the service and no view, also when stages change and restart', async (t) => {
+  const cloud = createCloudService()
+  const events: unknown[] = []
+  const others: CallService = async (service, request) => {
+    if (service !== 'echo') return cloud.call(service, request)
+    events.push(request.body)
+    return { status: 200, body: undefined }
+  }
+  const engine = await startEngine(t, { others, clock: { now: Date.now, pass: () => {}, settled: async () => {} } })
+  const copied = "${#stage('Deploy')['context']['secrets']['TOKEN']}"
+  const id = await engine.run({
+    stages: [J('1'), { refId: '2', requisiteStageRefIds: ['1'], ...deploy }, V('3', { copied, plain: 'of ${MODE}' }, '2')],
+  })
+  const stage = await engine.eventually(async () => (await engine.stage(id, '1')).status === 'RUNNING' && engine.stage(id, '2'))
+  assert.ok(stage)
+  assert.deepEqual(stage.context['secrets'], { TOKEN: '******', PIN: '******' })
+  assert.deepEqual(stage.context['environment'], { DB_PASSWORD: '******', MODE: 'fast' })
+
+  const { secrets: shown } = stage.context
+  const changed = await engine.ask('PATCH', `/pipelines/${id}/stages/${stage.id}`, {
+    secrets: { ...(shown as object), NEW: 'n3w-value' },
+  })
+  assert.equal(changed.status, 200)
+  const judged = { judgmentStatus: 'continue' }
+  await engine.ask('PATCH', `/pipelines/${id}/stages/${(await engine.stage(id, '1')).id}`, judged)
+  await engine.ends(id, 'SUCCEEDED')
+  await engine.ask('PUT', `/pipelines/${id}/stages/${stage.id}/restart`, {})
+  await engine.eventually(async () => cloud.operations.filter(([name]) => name === 'createServerGroup').length === 2)
+  await engine.ends(id, 'SUCCEEDED')
+
+  for (const [name, fields] of cloud.operations) {
+    if (name !== 'createServerGroup') continue
+    assert.deepEqual(fields['secrets'], { ...secrets, NEW: 'n3w-value' })
+    assert.deepEqual(fields['environment'], environment)
+  }
+
+  const asked = ['secrets', 'secrets.TOKEN.substring(1)', 'note', "#stage('Deploy')['context']", 'execution'].flatMap((text) => {
+    const query = new URLSearchParams({ expression: `\${${text}}` })
+    return [`/pipelines/${id}/evaluateExpression?${query}`, `/pipelines/${id}/${stage.id}/evaluateExpression?${query}`]
+  })
+  const views = await Promise.all(
+    [`/pipelines/${id}`, `/pipelines?executionIds=${id}`, ...asked].map(async (path) => [
+      path,
+      (await engine.ask('GET', path)).body,
+    ]),
+  )
+  for (const [path, body] of [...views, ['changed', changed.body], ['events', events]]) {
+    const text = JSON.stringify(body)
+    for (const secret of ['3cr3t', 'hunter', 'n3w-value']) assert.ok(!text.includes(secret), `${String(path)}: ${text}`)
+  }
+  assert.equal((await engine.stage(id, '3')).outputs['copied'], '******')
+  assert.ok(events.length > 0)
+})
+
+test('secrets of a task are masked in its variables and steps', async (t) => {
+  const cloud = createCloudService()
+  cloud.failing.set('createServerGroup', 'The value s3cr3t-value is too weak.')
+  const engine = await startEngine(t, { others: cloud.call, clock: { now: Date.now, pass: () => {}, settled: async () => {} } })
+  const { note: _, ...job } = deploy
+  const id = await engine.task(job)
+  await engine.taskEnds(id, 'TERMINAL')
+  for (const path of [`/tasks/${id}`, '/tasks', '/applications/app/tasks']) {
+    const text = JSON.stringify((await engine.ask('GET', path)).body)
+    assert.ok(text.includes('******') && !/s3cr3t|hunter/.test(text), `${path}: ${text}`)
+  }
+})
