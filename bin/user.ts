@@ -171,11 +171,7 @@ async function confirmRevocation(name: string, count: number | undefined): Promi
 /** The tokens have ended already: the gateway compares them with the user. This takes them out of the lists. */
 async function revokeTokens(name: string, config: Config): Promise<string> {
   try {
-    const count = await withTokens(config, async (tokens) => {
-      const found = await tokens.listOf({ type: 'USER', id: name })
-      for (const { id } of found) await tokens.revoke(id, revokedBy)
-      return found.length
-    })
+    const count = await withTokens(config, (tokens) => tokens.revokeAllOf({ type: 'USER', id: name }, revokedBy))
     return count === 0 ? 'there were no API tokens' : `${count} API ${tokenWord(count)} revoked`
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error

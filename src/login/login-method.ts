@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GatewayError } from '../errors.ts'
 import type { ListenerKind, RequestState, User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
+import type { FormUsers } from './form/form-users.ts'
 import type { PendingLogin } from './login-cookies.ts'
 import type { NameCase } from './name-case.ts'
 import type { OpenPath } from './open-paths.ts'
@@ -87,6 +88,10 @@ export interface LoginMethod {
   mount?(server: FastifyInstance, ending: LoginEnding): void
   /** Before the gateway listens. */
   prepareStart?(): Promise<StartSteps>
+  /** The users that Fairlead keeps for this method; undefined where a directory, a provider or the configuration has them. */
+  readonly users?: FormUsers | undefined
+  /** Forgets the wrong passwords of a user, who need not wait any more. @throws {Error} as SQLite, Redis */
+  unlock?(username: string): Promise<void>
 }
 
 /** What a method has to do while the gateway starts. */

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { ListenerKind, RequestState, RequestStep } from '../http/request-state.ts'
 import type { UserSession } from '../sessions/sessions.ts'
+import type { FormUsers } from './form/form-users.ts'
 import type { StartSteps } from './login-method.ts'
 import type { Tokens } from './tokens/tokens.ts'
 
@@ -28,6 +29,14 @@ export interface Login {
   logout(state: RequestState, headers: IncomingHttpHeaders): Promise<void>
   /** API tokens; undefined while they are switched off. */
   readonly tokens: Tokens | undefined
+  /** Users of the login form that Fairlead keeps; undefined where users come from elsewhere. */
+  readonly users: FormUsers | undefined
+  /**
+   * Forgets the wrong passwords of a user, who need not wait any more.
+   *
+   * @throws {GatewayError} NOT_FOUND without a login with passwords, SESSIONS_UNAVAILABLE
+   */
+  unlock(username: string): Promise<void>
   /** The sessions of a user, the one used last first. @throws {GatewayError} SESSIONS_UNAVAILABLE */
   sessionsOf(username: string): Promise<UserSession[]>
   /** Ends those sessions of a user that are chosen, and says how many. @throws {GatewayError} SESSIONS_UNAVAILABLE */

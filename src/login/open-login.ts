@@ -16,6 +16,7 @@ import { createAnonymousUser } from './anonymous.ts'
 import { CompletedLogins } from './completed-logins.ts'
 import { prepareFirstAdministrator } from './form/first-administrator.ts'
 import { createFormSource } from './form/form-source.ts'
+import { FormUsers } from './form/form-users.ts'
 import { openUsers } from './form/users.ts'
 import { KnownBrowsers } from './known-browsers.ts'
 import type { Login } from './login.ts'
@@ -198,7 +199,11 @@ async function openFormSource(options: MethodOptions, now: () => number) {
     options
   const { configuredUser } = settings.form
   const users = keep(openUsers(options.dataDir, now))
-  const source = await createFormSource({ users, configuredUser, permissionServiceEmbedded, command })
+  const formUsers = new FormUsers(users, permissionServiceEmbedded ? adminRoles : [])
+  const source = {
+    ...(await createFormSource({ users, configuredUser, permissionServiceEmbedded, command })),
+    users: formUsers,
+  }
   if (configuredUser !== undefined) return source
   const first = { ...settings.firstAdmin, roles: adminRoles, command, announce, warn: (text: string) => log.warn(text) }
   return { ...source, prepareStart: () => prepareFirstAdministrator(users, first) }
@@ -248,6 +253,21 @@ class OpenLogin implements Login, LoginEnding {
 
   get active(): boolean {
     return this.#methods.length > 0
+  }
+
+  get users(): FormUsers | undefined {
+    return this.#methods.find(({ users }) => users !== undefined)?.users
+  }
+
+  async unlock(username: string): Promise<void> {
+    const method = this.#methods.find(({ unlock }) => unlock !== undefined)
+    if (method?.unlock === undefined)
+      throw new GatewayError('NOT_FOUND', 'No login with passwords is configured here, so no user has to wait.')
+    try {
+      await method.unlock(username)
+    } catch (cause) {
+      throw new GatewayError('SESSIONS_UNAVAILABLE', 'This cannot be noted at present. Try again later.', { cause })
+    }
   }
 
   methodsOf(listener: ListenerKind): readonly string[] {

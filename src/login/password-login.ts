@@ -6,6 +6,7 @@ import type { User } from '../http/request-state.ts'
 import type { LoginReport } from '../permissions/permissions.ts'
 import { findNameObjection } from '../user-name.ts'
 import { type Credentials, parseBasic, VerifiedCredentials } from './basic-credentials.ts'
+import type { FormUsers } from './form/form-users.ts'
 import { type Guess, type GuessDecision, GuessLimit } from './form/guess-limit.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import type { CurrentUser, EntryPoint, LoginEnding, LoginMethod, LoginOutcome, StartSteps, Visitor } from './login-method.ts'
@@ -44,6 +45,8 @@ export interface PasswordSource {
   readonly refusesOnOpenPaths: boolean
   /** See `LoginMethod`. */
   prepareStart?(): Promise<StartSteps>
+  /** See `LoginMethod`. */
+  readonly users?: FormUsers
 }
 
 interface PasswordLoginOptions {
@@ -87,6 +90,14 @@ export class PasswordLogin implements LoginMethod {
 
   get name(): string {
     return this.#source.name
+  }
+
+  get users(): FormUsers | undefined {
+    return this.#source.users
+  }
+
+  unlock(username: string): Promise<void> {
+    return this.#options.unlocks.add(username)
   }
 
   reportOf(user: User): LoginReport | undefined {

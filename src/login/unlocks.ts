@@ -53,7 +53,9 @@ export class Unlocks {
 
   /** @throws {Error} as SQLite, Redis */
   async add(username: string): Promise<void> {
-    await this.#store.add(toStoredKey(username), this.#now())
+    const user = toStoredKey(username)
+    await this.#store.add(user, this.#now())
+    this.#found.delete(user)
   }
 
   close(): void {

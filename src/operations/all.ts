@@ -25,6 +25,7 @@ import { ecsOperations } from './resources/ecs.ts'
 import { entityTagOperations } from './resources/entity-tags.ts'
 import { executionOperations } from './resources/executions.ts'
 import { expressionOperations } from './resources/expressions.ts'
+import { formUserOperations } from './resources/form-users.ts'
 import { imageOperations } from './resources/images.ts'
 import { infrastructureOperations } from './resources/infrastructure.ts'
 import { instanceOperations } from './resources/instances.ts'
@@ -141,6 +142,7 @@ export const subjects: readonly Subject[] = [
       ...authOperations,
       ...createAccessOperations(() => allOperations),
       ...loginSessionOperations,
+      ...formUserOperations,
       ...auditOperations,
       ...adminOperations,
     ],

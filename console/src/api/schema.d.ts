@@ -494,6 +494,22 @@ export interface paths {
   '/auth/sessions/{id}': {
     /** End a session */ delete: { parameters: { query?: { username?: string }; path: { id: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
+  '/auth/users': {
+    /** List users of the form */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['FormUser'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+    /** Add a user */ post: { parameters: {  }; requestBody: { content: { 'application/json': components['schemas']['NewFormUser'] } }; responses: { 201: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/auth/users/{username}/password': {
+    /** Set a password */ put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['NewFormUserPassword'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUserPassword'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/auth/users/{username}/roles': {
+    /** Replace roles */ put: { parameters: { path: { username: string } }; requestBody: { content: { 'application/json': components['schemas']['NewFormUserRoles'] } }; responses: { 200: { content: { 'application/json': components['schemas']['FormUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/auth/users/{username}/unlock': {
+    /** Unlock a user */ post: { parameters: { path: { username: string } }; responses: { 204: { content?: never }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/auth/users/{username}': {
+    /** Remove a user */ delete: { parameters: { path: { username: string } }; responses: { 200: { content: { 'application/json': components['schemas']['RemovedFormUser'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
   '/audit/events': {
     /** List audit events */ get: { parameters: { query?: { kind?: "change" | "read" | "refusal" | "login" | "logout" | "token" | "audit"; user?: string; address?: string; operation?: string; application?: string; decision?: "begun" | "allowed" | "refused" | "failed" | "interrupted"; from?: string; to?: string; limit?: number; cursor?: string } }; responses: { 200: { content: { 'application/json': components['schemas']['AuditEvents'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
@@ -958,6 +974,8 @@ export interface components {
     ExpressionCapabilities: { functions: ({ name: string; description?: string | null; parameters?: ({ name: string; description?: string | null; type?: string | null; [key: string]: unknown })[] | null; [key: string]: unknown })[]; spelEvaluators?: ({ versionKey: string; description?: string | null; [key: string]: unknown })[] | null; [key: string]: unknown }
     ExpressionRequest: { /** In the expression language of pipelines, percent-encoded. */ expression: string; [key: string]: unknown }
     /** A stage that made an execution fail, with its error. */ FailedStage: { pipelineExecutionId: string; pipelineExecutionName?: string | null; pipelineApplication?: string | null; pipelineExecutionUrl?: string | null; stageId: string; stageName?: string | null; stageType?: string | null; stageStatus?: components['schemas']['ExecutionStatus'] | null; stageException?: string | null; [key: string]: unknown }
+    FormUser: { username: string; /** Lower case, sorted. */ roles: (string)[]; /** Whether a role makes the user an administrator of the embedded permission service. */ isAdmin: boolean; /** ISO 8601, UTC. */ createdAt: string; /** Of the newest session, to about a minute; absent without a session. */ lastUsedAt?: string; /** Number of API tokens; absent while they are switched off. */ tokens?: number }
+    FormUserPassword: { username: string; /** Only if it was generated. It is not shown again. */ password?: string }
     /** A cluster; `{}` for an unknown one. */ FoundCluster: { name?: string; accountName?: string | null; account?: string | null; type?: string | null; provider?: string | null; moniker?: components['schemas']['Moniker'] | null; /** Server groups, or their names in lists. */ serverGroups?: (unknown)[] | null; /** Load balancers, or their names in lists. */ loadBalancers?: (unknown)[] | null; [key: string]: unknown }
     GraphqlAnswer: { data?: unknown; errors?: ({ [key: string]: unknown })[]; [key: string]: unknown }
     GraphqlRequest: { query?: string; operationName?: string | null; variables?: { [key: string]: unknown } | null; [key: string]: unknown }
@@ -978,6 +996,9 @@ export interface components {
     Manifest: { account?: string | null; name?: string | null; location?: string | null; moniker?: components['schemas']['Moniker'] | null; /** The Kubernetes object. */ manifest?: { [key: string]: unknown } | null; status?: { [key: string]: unknown } | null; artifacts?: ({ [key: string]: unknown })[] | null; events?: ({ [key: string]: unknown })[] | null; warnings?: ({ [key: string]: unknown })[] | null; [key: string]: unknown }
     /** The parts of a name such as `shop-main-v012`. */ Moniker: { app?: string | null; stack?: string | null; detail?: string | null; cluster?: string | null; sequence?: number | null; [key: string]: unknown }
     Network: { id?: string | null; name?: string | null; cloudProvider?: string | null; account?: string | null; region?: string | null; deprecated?: boolean | null; [key: string]: unknown }
+    NewFormUser: { username: string; roles?: (string)[]; /** 8 to 1,024 characters. Without it, Fairlead generates one. */ password?: string }
+    NewFormUserPassword: { /** 8 to 1,024 characters. Without it, Fairlead generates one. */ password?: string; /** Also ends the API tokens of the user. */ revokeTokens?: boolean }
+    NewFormUserRoles: { roles: (string)[] }
     Notification: { /** email, slack, googlechat, microsoftteams, sms, pubsub, … */ type: string; address?: string | null; level?: string | null; /** Such as `pipeline.failed`. */ when?: (string)[] | null; message?: { [key: string]: unknown } | null; [key: string]: unknown }
     NotificationKind: { notificationType: string; parameters?: ({ [key: string]: unknown })[] | null; uiType?: string | null; [key: string]: unknown }
     /** Notifications of an application, by kind. */ NotificationSettings: { application?: string | null; /** Milliseconds since the epoch. */ lastModified?: number | null; lastModifiedBy?: string | null; email?: (components['schemas']['Notification'])[] | null; slack?: (components['schemas']['Notification'])[] | null; sms?: (components['schemas']['Notification'])[] | null; googlechat?: (components['schemas']['Notification'])[] | null; microsoftteams?: (components['schemas']['Notification'])[] | null; pubsub?: (components['schemas']['Notification'])[] | null; [key: string]: unknown }
@@ -997,6 +1018,7 @@ export interface components {
     QuietPeriod: { enabled?: boolean; inQuietPeriod?: boolean; /** -1 when it is not set. */ startTime?: number; /** -1 when it is not set. */ endTime?: number; [key: string]: unknown }
     /** A Kubernetes object that fits no other list. */ RawResource: { name: string; account?: string | null; region?: string | null; namespace?: string | null; kind?: string | null; apiVersion?: string | null; displayName?: string | null; labels?: { [key: string]: unknown } | null; moniker?: components['schemas']['Moniker'] | null; [key: string]: unknown }
     /** Where to find what was started. */ Ref: { /** Path relative to the base URL: /tasks/{id} or /pipelines/{id}. */ ref: string; [key: string]: unknown }
+    RemovedFormUser: { revokedTokens: number }
     SavedCanaryConfig: { canaryConfigId?: string; [key: string]: unknown }
     ScalingActivity: { activityId?: string | null; autoScalingGroupName?: string | null; description?: string | null; cause?: string | null; startTime?: unknown; endTime?: unknown; statusCode?: string | null; statusMessage?: string | null; progress?: number | null; /** JSON as text. */ details?: string | null; [key: string]: unknown }
     SearchResultSet: { pageNumber: number; pageSize: number; query?: string | null; platform?: string | null; totalMatches: number; results: ({ type: string; provider?: string | null; [key: string]: unknown })[]; [key: string]: unknown }

@@ -1,9 +1,9 @@
 /** The first user of an empty store, which opens a fresh installation to one person. */
-import { randomInt } from 'node:crypto'
 import { GatewayError } from '../../errors.ts'
 import { shellWord } from '../../shell-word.ts'
 import { toUserKey } from '../../user-name.ts'
 import type { StartSteps } from '../login-method.ts'
+import { generatePassword } from './generate-password.ts'
 import type { Users } from './users.ts'
 
 export interface FirstAdministrator {
@@ -72,13 +72,6 @@ function nameSettings(cause: unknown): never {
   throw new GatewayError(cause.code, `The first administrator (fairlead.admin.user, fairlead.admin.password): ${cause.message}`, {
     cause,
   })
-}
-
-/** 24 letters and digits that cannot be mistaken for each other: about 118 bits. */
-function generatePassword(): string {
-  const alphabet = 'abcdefghijkmnpqrstuvwxyz23456789'
-  const letters = Array.from({ length: 24 }, () => alphabet[randomInt(alphabet.length)])
-  return [0, 6, 12, 18].map((from) => letters.slice(from, from + 6).join('')).join('-')
 }
 
 /** Open at the right, so that a long command can be copied whole. */

@@ -149,6 +149,13 @@ export class Tokens {
     return token
   }
 
+  /** Ends all tokens of a principal. @returns how many there were. @throws {GatewayError} TOKENS_UNAVAILABLE */
+  async revokeAllOf(principal: Principal, by: string): Promise<number> {
+    const found = await this.listOf(principal)
+    for (const { id } of found) await this.revoke(id, by)
+    return found.length
+  }
+
   /** @throws {GatewayError} TOKENS_UNAVAILABLE */
   listOf(principal: Principal): Promise<StoredToken[]> {
     return ask(() => this.#store.listOf(principal))
