@@ -45,8 +45,10 @@ export interface Bake {
   readonly createdMs: number
 }
 
-/** Finished bakes that are kept. */
-const keptBakes = 1000
+/** What is kept. Beyond it, bakes of the user who has most go first, and the oldest logs. */
+const kept = { bakes: 1000, logLength: 64 * 1024 * 1024 }
+
+export const removedLog = 'The log was removed to make room for those of newer bakes.\n'
 
 export interface BakeStore {
   get(id: string): Bake | undefined
@@ -64,7 +66,7 @@ export interface BakeStore {
   remove(id: string): void
 }
 
-export function openBakeStore(db: DatabaseSync): BakeStore {
+export function openBakeStore(db: DatabaseSync, bounds: typeof kept = kept): BakeStore {
   const statements = {
     get: db.prepare('SELECT document FROM bakery_bakes WHERE id = ?'),
     ofKey: db.prepare('SELECT document FROM bakery_bakes WHERE key = ? ORDER BY created_ms DESC LIMIT 1'),
@@ -79,8 +81,18 @@ export function openBakeStore(db: DatabaseSync): BakeStore {
     setLog: db.prepare('UPDATE bakery_bakes SET log = ? WHERE id = ?'),
     remove: db.prepare('DELETE FROM bakery_bakes WHERE id = ?'),
     trim: db.prepare(
-      `DELETE FROM bakery_bakes WHERE state <> 'RUNNING' AND created_ms <
-         (SELECT created_ms FROM bakery_bakes ORDER BY created_ms DESC LIMIT 1 OFFSET ?)`,
+      `DELETE FROM bakery_bakes WHERE id IN (
+         SELECT id FROM bakery_bakes WHERE state <> 'RUNNING' AND document ->> 'user' =
+           (SELECT document ->> 'user' FROM bakery_bakes WHERE state <> 'RUNNING' GROUP BY 1 ORDER BY count(*) DESC LIMIT 1)
+         ORDER BY created_ms, id
+         LIMIT max(0, (SELECT count(*) FROM bakery_bakes WHERE state <> 'RUNNING') - ?))`,
+    ),
+    trimLogs: db.prepare(
+      `UPDATE bakery_bakes SET log = :removed WHERE id IN (
+         SELECT id FROM (
+           SELECT id, length(log) AS own, sum(length(log)) OVER (ORDER BY created_ms DESC, id DESC) AS total
+           FROM bakery_bakes WHERE log IS NOT NULL)
+         WHERE total > :kept AND own > length(:removed))`,
     ),
   }
   const toBake = (row: Record<string, unknown>): Bake => parseJson(String(row['document'])) as Bake
@@ -99,9 +111,12 @@ export function openBakeStore(db: DatabaseSync): BakeStore {
     put(bake) {
       const { id, key = null, state, image = null, request, createdMs } = bake
       statements.put.run(id, key, state, image, request.spinnaker_execution_id ?? null, createdMs, formatJson(bake))
-      statements.trim.run(keptBakes)
+      statements.trim.run(bounds.bakes)
     },
-    setLog: (id, log) => void statements.setLog.run(log, id),
+    setLog(id, log) {
+      statements.setLog.run(log, id)
+      statements.trimLogs.run({ removed: removedLog, kept: bounds.logLength })
+    },
     remove: (id) => void statements.remove.run(id),
   }
 }

@@ -1,30 +1,17 @@
 /** Image bakes of the provider `local`: the agent runs the builder, and the result becomes an image. */
-import { lstatSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { formatJson } from '../../json/json.ts'
-import { fieldOf, type JsonObject, numberOf, objectsOf, textOf } from '../../json/values.ts'
 import { createUlids } from '../../storage/ulid.ts'
 import { loadAccess } from '../access.ts'
 import { type BackendContext, BackendError, type BackendSettings } from '../backend.ts'
-import { imageFileName } from '../images/image-file.ts'
-import { type ImageDescription, type ImageStore, openImageStore, parseImageId, type StoredImage } from '../images/image-store.ts'
+import { type ImageStore, openImageStore, type StoredImage } from '../images/image-store.ts'
 import { withoutSecrets } from '../secret-names.ts'
+import { adoptImage, nameOf } from './bake-image.ts'
 import { type Bake, type BakeStore, openBakeStore } from './bake-store.ts'
-import { type BakePlan, imageFolder, planVariable, reportFile, type Source, startLine } from './plan.ts'
-import {
-  attributeOf,
-  type BakeRequest,
-  isFixed,
-  keyOf,
-  maskRequest,
-  packagesOf,
-  parseBakeRequest,
-  secretsOf,
-  sourcesOf,
-  variablesOf,
-} from './request.ts'
+import { type BuildOrder, Builds, hasEnded } from './builds.ts'
+import { type BakePlan, planVariable, type Source, startLine } from './plan.ts'
+import { type BakeRequest, isFixed, keyOf, maskRequest, parseBakeRequest, secretsOf, sourcesOf, variablesOf } from './request.ts'
 import { describeRefusal } from './settings.ts'
 import type { BakerySettings, BakeTemplate } from './template.ts'
 
@@ -42,7 +29,6 @@ export const bakeTimes: BakeTimes = { startMs: 5_000, settleMs: 300, pollMs: 250
 
 /** Environment variables of a process have a bound of 128 kB each. */
 const maxPlanLength = 100_000
-const logBytes = 1024 * 1024
 
 /** Accounts of this machine, and the bounds of images. */
 export type LocalSettings = NonNullable<NonNullable<BackendSettings['infrastructure']>['local']>
@@ -52,13 +38,6 @@ export interface BakesOptions {
   readonly settings: BakerySettings
   readonly local: LocalSettings
   readonly times: BakeTimes
-}
-
-interface BuildView {
-  readonly phase: string
-  readonly exitCode: number | undefined
-  readonly reason: string | undefined
-  readonly folder: string
 }
 
 export interface BakeQuery {
@@ -72,6 +51,7 @@ export interface BakeQuery {
 export class Bakes {
   readonly #options: BakesOptions
   readonly #store: BakeStore
+  readonly #builds: Builds
   readonly #newId: () => string
   /** Requests that wait for the start of a bake, by its id. */
   readonly #starting = new Map<string, Promise<void>>()
@@ -82,6 +62,7 @@ export class Bakes {
   constructor(options: BakesOptions) {
     this.#options = options
     this.#store = openBakeStore(options.context.db)
+    this.#builds = new Builds(options.context)
     this.#newId = createUlids(options.context.now)
   }
 
@@ -230,6 +211,7 @@ export class Bakes {
     const planText = formatJson(plan)
     if (planText.length > maxPlanLength) throw new BackendError(400, 'The extended attributes are too large.')
     const { name, version } = nameOf(request)
+    this.#checkRoom(user)
     const id = `bake-${this.#newId().toLowerCase()}`
     const bake: Bake = {
       id,
@@ -249,9 +231,9 @@ export class Bakes {
     this.#store.put(bake)
     const started = this.#startBuilder(bake, {
       account,
-      command: [process.execPath, builderFile()],
       environment: { [planVariable]: planText },
       timeLimitMs: settings.timeLimitMs,
+      memoryMb: settings.memoryMb,
     }).finally(() => {
       this.#starting.delete(id)
       this.#watch()
@@ -259,6 +241,25 @@ export class Bakes {
     this.#starting.set(id, started)
     await started
     return this.#store.get(id) ?? bake
+  }
+
+  /** @throws {BackendError} 429, 503 */
+  #checkRoom(user: string): void {
+    const { maxRunning, maxRunningPerUser } = this.#options.settings
+    const running = this.#store.running()
+    const own = running.filter((bake) => bake.user === user).length
+    if (own >= maxRunningPerUser) {
+      throw new BackendError(
+        429,
+        `${own} bakes of ${user} run, which is as many as a user may have (bakery.local.max-running-per-user). ` +
+          'Wait for the end of one, or cancel it.',
+      )
+    }
+    if (running.length < maxRunning) return
+    throw new BackendError(
+      503,
+      `${running.length} bakes run, which is as many as this machine may have (bakery.local.max-running). Try again later.`,
+    )
   }
 
   #folderOf({ from }: BakeTemplate): string | undefined {
@@ -269,17 +270,17 @@ export class Bakes {
   }
 
   /** @throws {BackendError} 400 when it does not start, or fails at once */
-  async #startBuilder(bake: Bake, build: JsonObject): Promise<void> {
+  async #startBuilder(bake: Bake, order: BuildOrder): Promise<void> {
     const { startMs, settleMs } = this.#options.times
     try {
-      await this.#call('PUT', `/${bake.id}`, build)
+      await this.#builds.start(bake.id, order)
     } catch (error) {
       await this.#end(bake, 'CANCELED', (error as Error).message)
       throw error
     }
     let endMs = performance.now() + startMs
     for (let isStarted = false; ; await sleep(25)) {
-      const view = await this.#look(bake.id)
+      const view = await this.#builds.look(bake.id)
       if (view === undefined || hasEnded(view)) break
       if (!isStarted && (await this.#consoleOf(bake)).includes(startLine)) {
         isStarted = true
@@ -312,7 +313,7 @@ export class Bakes {
       if (running.length === 0 || this.#closing.signal.aborted) return
       for (const bake of running) {
         try {
-          const view = await this.#look(bake.id)
+          const view = await this.#builds.look(bake.id)
           if (view === undefined || hasEnded(view)) await this.#settle(bake)
         } catch (error) {
           context.log.warn({ err: error, bake: bake.id }, 'a bake cannot be followed at the moment')
@@ -324,11 +325,12 @@ export class Bakes {
 
   /** Records how a builder has ended, and takes its image over. */
   async #settle(bake: Bake): Promise<void> {
-    const view = await this.#look(bake.id)
+    const view = await this.#builds.look(bake.id)
     if (view === undefined) return void (await this.#end(bake, 'CANCELED', 'The builder has vanished.'))
     if (view.exitCode !== 0) return void (await this.#end(bake, 'CANCELED', view.reason))
     try {
-      const image = await this.#adopt(bake, view.folder)
+      const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
+      const image = await adoptImage(this.#imageStore, bake, { folder: view.folder, template })
       const isKept = await this.#end(
         bake,
         'COMPLETED',
@@ -342,19 +344,6 @@ export class Bakes {
       }
       await this.#end(bake, 'CANCELED', (error as Error).message)
     }
-  }
-
-  #adopt(bake: Bake, folder: string): Promise<StoredImage> {
-    const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
-    return this.#imageStore.addFolder(
-      async (target) => {
-        // In one step: after a crash in the middle of it, nothing is left that looks like a result.
-        rmdirSync(target)
-        renameSync(join(folder, imageFolder), target)
-        if (template?.image !== undefined) addImageFile(target, template.image)
-      },
-      describeImage(bake, readCommit(folder)),
-    )
   }
 
   /** Once only: what comes later does not change the state. @returns whether it was the first */
@@ -377,120 +366,19 @@ export class Bakes {
 
   /** A folder that stays is removed at the next start. */
   async #removeBuild(id: string): Promise<void> {
-    await this.#call('DELETE', `/${id}`).catch((error: unknown) => {
+    await this.#builds.remove(id).catch((error: unknown) => {
       this.#options.context.log.warn({ err: error, bake: id }, 'the folder of a bake could not be removed')
     })
   }
 
   async #removeLeftovers(): Promise<void> {
-    for (const build of objectsOf(await this.#call('GET', ''))) {
-      const id = textOf(build['id'])
-      if (id !== undefined && this.#store.get(id)?.state !== 'RUNNING') await this.#removeBuild(id)
+    for (const id of await this.#builds.ids()) {
+      if (this.#store.get(id)?.state !== 'RUNNING') await this.#removeBuild(id)
     }
   }
 
   /** What the builder has written until now. */
   async #consoleOf({ id, secrets }: Bake): Promise<string> {
-    const answer = await this.#call('GET', `/${id}/console?tailBytes=${logBytes}`).catch(() => undefined)
-    return withoutSecrets(textOf(fieldOf(answer, 'output')) ?? '', secrets)
-  }
-
-  /** Undefined when it does not exist. */
-  async #look(id: string): Promise<BuildView | undefined> {
-    const answer = await this.#call('GET', `/${id}`)
-    if (answer === undefined) return undefined
-    return {
-      phase: String(fieldOf(answer, 'phase')),
-      exitCode: numberOf(fieldOf(answer, 'exitCode')),
-      reason: textOf(fieldOf(answer, 'reason')),
-      folder: String(fieldOf(answer, 'folder')),
-    }
-  }
-
-  /** Undefined for a 404. @throws {BackendError} for every other error */
-  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answer = await this.#options.context.call('clouddriver', { method, path: `/local/builds${path}`, body })
-    if (answer.status === 404) return undefined
-    if (answer.status < 300) return answer.body
-    throw new BackendError(
-      400,
-      textOf(fieldOf(answer.body, 'message')) ?? `The infrastructure service answered ${answer.status}.`,
-    )
-  }
-}
-
-function hasEnded({ phase }: BuildView): boolean {
-  return phase === 'ended' || phase === 'failed'
-}
-
-function builderFile(): string {
-  return fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? './builder.ts' : './builder.js', import.meta.url))
-}
-
-/** @throws {BackendError} 400 */
-function nameOf(request: BakeRequest): { name: string; version: string | undefined } {
-  const [first] = packagesOf(request)
-  const place = attributeOf(request, 'git') ?? attributeOf(request, 'directory') ?? ''
-  const name = request.ami_name ?? first?.name ?? basename(place, '.git')
-  const version =
-    request.ami_suffix ?? attributeOf(request, 'version') ?? (request.ami_name === undefined ? first?.version : undefined)
-  if (parseImageId(`${name}:${version ?? '1'}`) === undefined) {
-    throw new BackendError(
-      400,
-      `"${name}${version === undefined ? '' : `:${version}`}" is no name and version of an image. Set package or ami_name, and ami_suffix.`,
-    )
-  }
-  return { name, version }
-}
-
-function describeImage({ id, name, version, request, user, createdMs }: Bake, commit: string | undefined): ImageDescription {
-  const { build_info_url, job, build_number, build_host, base_os, package: packages, spinnaker_execution_id } = request
-  const source = {
-    package: packages,
-    git: attributeOf(request, 'git'),
-    revision: attributeOf(request, 'revision'),
-    directory: attributeOf(request, 'directory'),
-  }
-  return {
-    name,
-    version: version ?? `${createdMs}${commit === undefined ? '' : `-${commit.slice(0, 7)}`}`,
-    labels: withoutGaps({
-      commit: commit ?? request.commit_hash,
-      branch: attributeOf(request, 'revision'),
-      buildInfoUrl: build_info_url,
-      job,
-      buildNumber: build_number,
-      host: build_host,
-    }),
-    tags: {},
-    origin: { kind: 'bake', bake: id, user, baseOs: base_os, execution: spinnaker_execution_id, ...withoutGaps(source) },
-  }
-}
-
-function withoutGaps(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined))
-}
-
-const maxReportBytes = 10_000
-
-/** The builder's steps may have written the report. */
-function readCommit(folder: string): string | undefined {
-  try {
-    const file = join(folder, reportFile)
-    const found = lstatSync(file)
-    if (!found.isFile() || found.size > maxReportBytes) return undefined
-    const commit = textOf(fieldOf(JSON.parse(readFileSync(file, 'utf8')), 'commit'))
-    return commit !== undefined && /^[0-9a-f]{40,64}$/.test(commit) ? commit : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** Unless the image has one. */
-function addImageFile(folder: string, text: string): void {
-  try {
-    writeFileSync(join(folder, imageFileName), text, { flag: 'wx' })
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return withoutSecrets(await this.#builds.console(id), secrets)
   }
 }

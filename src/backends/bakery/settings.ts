@@ -74,6 +74,17 @@ export const BakeryKeys = z.strictObject({
     .default('packages')
     .describe('Directory with packages: directories, or archives `.tar`, `.tar.gz` and `.tgz`. Relative to the data directory.'),
   'bakery.local.time-limit-minutes': z.number().min(0.01).max(1440).default(30).describe('Minutes that a bake may take.'),
+  'bakery.local.memory-mb': z.int().min(16).default(4096).describe('Memory that one bake may take, in MiB.'),
+  'bakery.local.max-running': z
+    .int()
+    .min(1)
+    .default(8)
+    .describe('Bakes that may run at the same time; more are answered with 503.'),
+  'bakery.local.max-running-per-user': z
+    .int()
+    .min(1)
+    .default(4)
+    .describe('Bakes that one user may have running; more are answered with 429.'),
   'bakery.default-provider': z.string().min(1).default('local').describe('Cloud provider of bakes that name none.'),
 })
 export type BakeryKeys = z.infer<typeof BakeryKeys>
@@ -125,6 +136,9 @@ export function toBakerySettings(
     templates: [...templates, ...builtIn.filter(({ id }) => !ids.has(id))],
     packages,
     timeLimitMs: Math.round(keys['bakery.local.time-limit-minutes'] * 60_000),
+    memoryMb: keys['bakery.local.memory-mb'],
+    maxRunning: keys['bakery.local.max-running'],
+    maxRunningPerUser: keys['bakery.local.max-running-per-user'],
     defaultProvider: keys['bakery.default-provider'],
   }
 }

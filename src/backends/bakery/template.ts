@@ -25,5 +25,9 @@ export interface BakerySettings {
   /** Absolute path. */
   readonly packages: string
   readonly timeLimitMs: number
+  /** Of one bake. */
+  readonly memoryMb: number
+  readonly maxRunning: number
+  readonly maxRunningPerUser: number
   readonly defaultProvider: string
 }

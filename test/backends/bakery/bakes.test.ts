@@ -7,7 +7,7 @@ import { create } from 'tar'
 import { createBakeryBackend } from '../../../src/backends/bakery/bakery.ts'
 import { bakeTimes } from '../../../src/backends/bakery/bakes.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
-import { startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import { packImage, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitFor } from '../../support/wait-until.ts'
 
@@ -39,13 +39,15 @@ interface RigOptions {
   readonly bakery?: JsonObject
   readonly local?: JsonObject
   readonly settleMs?: number
+  /** Views of the permission service by user; without them everything is allowed. */
+  readonly views?: Readonly<Record<string, JsonObject>>
   readonly dataDir?: string
   readonly folder?: string
 }
 
 async function startBakery(
   t: TestContext,
-  { bakery, local, settleMs = 0, dataDir, folder: given }: RigOptions = {},
+  { bakery, local, settleMs = 0, dataDir, folder: given, views }: RigOptions = {},
 ): Promise<Bakery> {
   const folder = given ?? createFolder('bakery')
   if (given === undefined) t.after(() => removeFolder(folder))
@@ -57,6 +59,10 @@ async function startBakery(
     beside: [createBakeryBackend({ ...patient, settleMs })],
     bakery: { 'local.packages': folder, 'local.templates': templates, ...bakery },
     ...(local !== undefined && { local }),
+    ...(views !== undefined && {
+      authorization: true,
+      others: async (_service, { path }) => ({ status: 200, body: views[path.split('/').at(-1) ?? ''] }),
+    }),
     ...(dataDir !== undefined && { dataDir }),
   })
   const ask: Bakery['ask'] = async (method, path, body, user) => {
@@ -418,4 +424,71 @@ test('commands see their own environment only, and logs no secrets', async (t) =
   assert.ok(log.includes(`${names.join(' ')} \n`), log)
   assert.match(log, /\*{6} \*{6}\n/)
   assert.ok(!log.includes('tiptop-secret') && !log.includes('from-the-template'))
+})
+
+test('bakes beyond the limits of users and of the machine are refused', async (t) => {
+  const bakery = await startBakery(t, { bakery: { 'local.max-running': 3, 'local.max-running-per-user': 2 } })
+  const bake = (user: string, ami_name: string) => {
+    const extended_attributes = { gate: join(bakery.folder, 'go') }
+    return bakery.ask('POST', '/api/v1/global/bake', { package: 'app', base_os: 'trusty', ami_name, extended_attributes }, user)
+  }
+  const first = await bake('ann', 'one')
+  const later = []
+  for (const [user, name] of [
+    ['ann', 'two'],
+    ['ann', 'three'],
+    ['bob', 'four'],
+    ['bob', 'five'],
+  ] as const)
+    later.push(await bake(user, name))
+  assert.deepEqual(
+    [first, ...later].map(({ status }) => status),
+    [200, 200, 429, 200, 503],
+  )
+  assert.match(String(later[1]?.body['message']), /2 bakes of ann run.+max-running-per-user/)
+  assert.match(String(later[3]?.body['message']), /3 bakes run.+max-running/)
+  assert.equal((await bake('ann', 'one')).body['id'], first.body['id'])
+
+  await bakery.ask('GET', `/api/v1/global/cancel/${String(first.body['id'])}`)
+  assert.equal((await bake('ann', 'three')).status, 200)
+})
+
+test('bakes and uploads need WRITE on their accounts', async (t) => {
+  const account = (name: string, first: number) => ({ name, ports: `${first}-${first + 9}`, regions: [{ name: 'east' }] })
+  const reads = { name: 'prod', authorizations: ['READ'] }
+  const bakery = await startBakery(t, {
+    local: { accounts: [account('dev', 64_100), account('prod', 64_110)] },
+    views: {
+      ann: { name: 'ann', accounts: [{ name: 'dev', authorizations: ['READ', 'WRITE'] }, reads] },
+      bob: { name: 'bob', accounts: [reads] },
+    },
+  })
+  const bake = (user: string, fields: JsonObject = {}) =>
+    bakery.ask('POST', '/api/v1/east/bake', { package: 'app', base_os: 'quick', ...fields }, user)
+  for (const [user, fields, says] of [
+    ['ann', { account_name: 'prod' }, /Access denied to account prod/],
+    ['bob', {}, /Access denied to account dev, prod/],
+    ['eve', { account_name: 'dev' }, /Access denied to account dev/],
+  ] as const) {
+    const { status, body } = await bake(user, fields)
+    assert.equal(status, 403, user)
+    assert.match(String(body['message']), says)
+  }
+  assert.deepEqual(await builds(bakery), [])
+  assert.equal((await bake('ann')).status, 200)
+
+  const archive = await packImage('1')
+  const upload = async (version: string, accounts: string, headers: Record<string, string>) => {
+    const address = `${bakery.infra.backends.url('clouddriver')}/local/images/up/${version}${accounts}`
+    return (await fetch(address, { method: 'PUT', body: archive, headers: { 'content-type': 'application/x-tar', ...headers } }))
+      .status
+  }
+  const ann = { 'x-spinnaker-user': 'ann' }
+  assert.equal(await upload('1', '', ann), 403)
+  assert.equal(await upload('1', '?accounts=dev,prod', ann), 403)
+  assert.equal(await upload('1', '?accounts=nope', ann), 400)
+  assert.equal(await upload('1', '?accounts=dev', ann), 201)
+  assert.equal(await upload('2', '', { 'x-fairlead-operator': 'true' }), 201)
+  const remove = (id: string) => bakery.infra.ask('DELETE', `/local/images/up/${id}`, undefined, 'bob')
+  assert.equal((await remove('1')).status, 403)
 })

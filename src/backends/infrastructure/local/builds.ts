@@ -19,9 +19,10 @@ const Build = z.strictObject({
   command: z.array(z.string()).min(1),
   environment: z.record(z.string(), z.string()),
   timeLimitMs: z.int().min(1),
+  memoryMb: z.int().min(1),
 })
 
-/** A build takes what it needs; this is no instance type of the configuration. */
+/** Beside its memory, a build takes what it needs; this is no instance type of the configuration. */
 const unlimited = 'build'
 const stopSeconds = 5
 const defaultTailBytes = 1024 * 1024
@@ -48,7 +49,7 @@ export function buildRoutes(app: FastifyInstance, { agent, dataDir, parts }: Bui
 
   app.put('/local/builds/:id', (request) => {
     const id = pathValue(request, 'id')
-    const { account, command, environment, timeLimitMs } = Build.parse(request.body)
+    const { account, command, environment, timeLimitMs, memoryMb } = Build.parse(request.body)
     const place = settings.accounts.find(({ name }) => name === account)
     if (place === undefined) throw new BackendError(400, `The account "${account}" does not exist.`)
     const problem = users.problemOf(account)
@@ -63,7 +64,7 @@ export function buildRoutes(app: FastifyInstance, { agent, dataDir, parts }: Bui
         createdMs: context.now(),
         timeLimitMs,
         image: undefined,
-        program: toProgram(ImageFile.parse({ command }), { environment, stopSeconds }),
+        program: toProgram(ImageFile.parse({ command }), { environment, stopSeconds, limits: { memoryMb } }),
         digest: undefined,
         instanceType: unlimited,
         labels: {},

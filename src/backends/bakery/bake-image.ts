@@ -1,0 +1,96 @@
+/** The image of a bake: its name, its description, and its content from the folder of the builder. */
+import { lstatSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fieldOf, textOf } from '../../json/values.ts'
+import { BackendError } from '../backend.ts'
+import { imageFileName } from '../images/image-file.ts'
+import { type ImageDescription, type ImageStore, parseImageId, type StoredImage } from '../images/image-store.ts'
+import type { Bake } from './bake-store.ts'
+import { imageFolder, reportFile } from './plan.ts'
+import { attributeOf, type BakeRequest, packagesOf } from './request.ts'
+import type { BakeTemplate } from './template.ts'
+
+/** Takes the result of a builder over. @param folder Of the builder, which its steps may have filled as they like */
+export function adoptImage(
+  images: ImageStore,
+  bake: Bake,
+  { folder, template }: { readonly folder: string; readonly template: BakeTemplate | undefined },
+): Promise<StoredImage> {
+  return images.addFolder(
+    async (target) => {
+      // In one step: after a crash in the middle of it, nothing is left that looks like a result.
+      rmdirSync(target)
+      renameSync(join(folder, imageFolder), target)
+      if (template?.image !== undefined) addImageFile(target, template.image)
+    },
+    describeImage(bake, readCommit(folder)),
+  )
+}
+
+/** @throws {BackendError} 400 */
+export function nameOf(request: BakeRequest): { name: string; version: string | undefined } {
+  const [first] = packagesOf(request)
+  const place = attributeOf(request, 'git') ?? attributeOf(request, 'directory') ?? ''
+  const name = request.ami_name ?? first?.name ?? basename(place, '.git')
+  const version =
+    request.ami_suffix ?? attributeOf(request, 'version') ?? (request.ami_name === undefined ? first?.version : undefined)
+  if (parseImageId(`${name}:${version ?? '1'}`) === undefined) {
+    throw new BackendError(
+      400,
+      `"${name}${version === undefined ? '' : `:${version}`}" is no name and version of an image. Set package or ami_name, and ami_suffix.`,
+    )
+  }
+  return { name, version }
+}
+
+function describeImage({ id, name, version, request, user, createdMs }: Bake, commit: string | undefined): ImageDescription {
+  const { build_info_url, job, build_number, build_host, base_os, package: packages, spinnaker_execution_id } = request
+  const source = {
+    package: packages,
+    git: attributeOf(request, 'git'),
+    revision: attributeOf(request, 'revision'),
+    directory: attributeOf(request, 'directory'),
+  }
+  return {
+    name,
+    version: version ?? `${createdMs}${commit === undefined ? '' : `-${commit.slice(0, 7)}`}`,
+    labels: withoutGaps({
+      commit: commit ?? request.commit_hash,
+      branch: attributeOf(request, 'revision'),
+      buildInfoUrl: build_info_url,
+      job,
+      buildNumber: build_number,
+      host: build_host,
+    }),
+    tags: {},
+    origin: { kind: 'bake', bake: id, user, baseOs: base_os, execution: spinnaker_execution_id, ...withoutGaps(source) },
+  }
+}
+
+function withoutGaps(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+const maxReportBytes = 10_000
+
+/** The builder's steps may have written the report. */
+function readCommit(folder: string): string | undefined {
+  try {
+    const file = join(folder, reportFile)
+    const found = lstatSync(file)
+    if (!found.isFile() || found.size > maxReportBytes) return undefined
+    const commit = textOf(fieldOf(JSON.parse(readFileSync(file, 'utf8')), 'commit'))
+    return commit !== undefined && /^[0-9a-f]{40,64}$/.test(commit) ? commit : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Unless the image has one. */
+function addImageFile(folder: string, text: string): void {
+  try {
+    writeFileSync(join(folder, imageFileName), text, { flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+}
