@@ -91,6 +91,7 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
     apply,
     observe,
     console: (id, tailBytes) => supervisor.console(id, tailBytes),
+    consolePart: (id, wish, maxBytes) => supervisor.consolePart(id, wish, maxBytes),
     stop,
     handOver: () => end('another agent takes over'),
   })

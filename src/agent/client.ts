@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { type AgentAnswer, type AgentRequest, askAgent, isAbsent } from './agent-request.ts'
-import { openConsole } from './console.ts'
+import { type ConsolePart, type ConsoleWish, openConsole } from './console.ts'
 import type { AgentLog } from './log.ts'
 import { agentLogName, instancesFolderName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
@@ -32,6 +32,8 @@ export interface AgentClient {
   onChange(listener: () => void): () => void
   /** The newest bytes of what an instance wrote; undefined when there is no such console, or no agent. */
   console(instanceId: string, tailBytes: number): Promise<string | undefined>
+  /** A part of it, in at most `maxBytes`; undefined as for `console`. */
+  consolePart(instanceId: string, wish: ConsoleWish, maxBytes: number): Promise<ConsolePart | undefined>
   /** Leaves the agent running. */
   close(): Promise<void>
 }
@@ -70,6 +72,16 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
   }
 
   const ask = askUntil(closing.signal)
+
+  async function askConsole(path: string): Promise<string | undefined> {
+    try {
+      const { status, text } = await ask('GET', path)
+      return status === 200 ? text : undefined
+    } catch (error) {
+      if (isAbsent(error)) return undefined
+      throw error
+    }
+  }
 
   function tell(): void {
     for (const listener of [...listeners]) listener()
@@ -190,14 +202,11 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    async console(instanceId, tailBytes) {
-      try {
-        const { status, text } = await ask('GET', `/console/${encodeURIComponent(instanceId)}?tailBytes=${tailBytes}`)
-        return status === 200 ? text : undefined
-      } catch (error) {
-        if (isAbsent(error)) return undefined
-        throw error
-      }
+    console: (instanceId, tailBytes) => askConsole(`/console/${encodeURIComponent(instanceId)}?tailBytes=${tailBytes}`),
+    async consolePart(instanceId, wish, maxBytes) {
+      const wanted = 'tail' in wish ? `tail=${wish.tail}` : `offset=${wish.offset}`
+      const text = await askConsole(`/console-part/${encodeURIComponent(instanceId)}?${wanted}&maxBytes=${maxBytes}`)
+      return text === undefined ? undefined : (JSON.parse(text) as ConsolePart)
     },
     async close() {
       closing.abort()

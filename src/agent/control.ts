@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { http } from '../node-http.ts'
 import { checkDesiredState } from './check-desired.ts'
+import type { ConsolePart, ConsoleWish } from './console.ts'
 import type { DesiredState, ObservedState } from './protocol.ts'
 
 export interface ControlOptions {
@@ -9,6 +10,7 @@ export interface ControlOptions {
   readonly apply: (state: DesiredState) => boolean
   readonly observe: () => ObservedState
   readonly console: (instanceId: string, tailBytes: number) => string | undefined
+  readonly consolePart: (instanceId: string, wish: ConsoleWish, maxBytes: number) => ConsolePart | undefined
   /** Ends everything; the agent ends after the answer. */
   readonly stop: () => Promise<void>
   /** The agent ends after the answer; processes are left for another agent. */
@@ -77,6 +79,9 @@ export function createControl(options: ControlOptions): Control {
       const text = options.console(decodeURIComponent(second), tailBytes)
       if (text === undefined) send(response, 404, { error: 'There is no console of this instance.' })
       else response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(text)
+    } else if (route === 'GET /console-part') {
+      const part = options.consolePart(decodeURIComponent(second), wishOf(url), numberIn(url, 'maxBytes', maxTailBytes))
+      send(response, part === undefined ? 404 : 200, part ?? { error: 'There is no console of this instance.' })
     } else if (route === 'POST /stop') {
       await options.stop()
       send(response, 200, {})
@@ -92,6 +97,16 @@ export function createControl(options: ControlOptions): Control {
     })
   })
   return { server, changed }
+}
+
+function wishOf(url: URL): ConsoleWish {
+  return url.searchParams.has('offset') ? { offset: numberIn(url, 'offset') } : { tail: numberIn(url, 'tail') }
+}
+
+/** A whole number from 0 to a limit. */
+function numberIn(url: URL, name: string, most = Number.MAX_SAFE_INTEGER): number {
+  const number = Number(url.searchParams.get(name) ?? most)
+  return Math.min(most, Math.max(0, Math.trunc(number) || 0))
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

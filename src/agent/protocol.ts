@@ -1,7 +1,7 @@
 /** The agent's interface: schemas of the desired state and of the observed state. */
 
 /** Raised with every change that an older agent or an older Fairlead would misread. */
-export const agentProtocol = 1
+export const agentProtocol = 2
 
 /** Everything the agent shall run. A document replaces the one before it as a whole. */
 export interface DesiredState {

@@ -1,7 +1,7 @@
 /** Brings processes in line with the desired state; adopts those of an earlier agent. */
 import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { readConsole } from './console.ts'
+import { type ConsolePart, type ConsoleWish, readConsole, readConsolePart } from './console.ts'
 import { listGroups, openControlGroups, removeGroup } from './control-groups.ts'
 import { Instance, type InstanceContext } from './instance.ts'
 import { parseMark } from './instance-processes.ts'
@@ -58,6 +58,12 @@ export class Supervisor {
   console(id: string, tailBytes: number): string | undefined {
     const instance = this.#instances.get(id)
     return instance && readConsole(instance.consoleFile, tailBytes)
+  }
+
+  /** A part of it; undefined as for `console`. */
+  consolePart(id: string, wish: ConsoleWish, maxBytes: number): ConsolePart | undefined {
+    const instance = this.#instances.get(id)
+    return instance && readConsolePart(instance.consoleFile, wish, maxBytes)
   }
 
   /** Ends everything. */

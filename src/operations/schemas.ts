@@ -6,6 +6,8 @@ export const text = z.string()
 export const nonEmpty = z.string().min(1)
 /** A whole number in decimal digits. */
 export const integer = z.int().min(-2_147_483_648).max(2_147_483_647)
+/** How many, or a position: a whole number from 0. */
+export const count = z.int().min(0)
 /** true, false, on, off, yes, no, 1 or 0. */
 export const flag = z.boolean()
 /** Repeated or comma-separated. */

@@ -1,5 +1,6 @@
 /** Server groups, load balancers, instances and jobs of an application. */
 import type { FastifyRequest } from 'fastify'
+import type { ConsoleWish } from '../../agent/console.ts'
 import { BackendError } from '../backend.ts'
 import { parseMoniker } from '../moniker.ts'
 import { balancersOf } from './clusters.ts'
@@ -135,16 +136,33 @@ function groupOf({ account, region, serverGroup }: Instance, infrastructure: Inf
 const console: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const [account, region, id] = instancePlace(request)
   const wanted = queryValue(request, 'cloudProvider') ?? queryValue(request, 'provider')
+  const wish = consoleWish(request)
   for (const provider of infrastructure.providers) {
     if (wanted !== undefined && provider.id !== wanted.toLowerCase()) continue
-    const found = provider.instance(account, region, id)
-    if (found !== undefined) {
-      await checkApplication(request, infrastructure, groupOf(found, infrastructure)?.moniker.app ?? null)
+    const instance = provider.instance(account, region, id)
+    if (instance !== undefined) {
+      await checkApplication(request, infrastructure, groupOf(instance, infrastructure)?.moniker.app ?? null)
     }
-    const output = await provider.console(account, region, id)
-    if (output !== undefined) return { output }
+    const found = await provider.console(account, region, id, wish)
+    if (found !== undefined) return found
   }
   throw missing(request, 'Instance', 'id')
+}
+
+/** @throws {BackendError} 400 */
+function consoleWish(request: FastifyRequest): ConsoleWish | undefined {
+  const [tail, offset] = [countIn(request, 'tail'), countIn(request, 'offset')]
+  if (tail !== undefined && offset !== undefined) throw new BackendError(400, 'Give either "tail" or "offset", not both.')
+  if (tail !== undefined) return { tail }
+  return offset === undefined ? undefined : { offset }
+}
+
+function countIn(request: FastifyRequest, name: string): number | undefined {
+  const text = queryValue(request, name)
+  if (text === undefined || text === '') return undefined
+  const count = Number(text)
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(count)) throw new BackendError(400, `"${name}" must be a whole number from 0.`)
+  return count
 }
 
 const jobs: InfrastructureRoute['answer'] = async (request, infrastructure) => {

@@ -1,5 +1,6 @@
 /** A provider of infrastructure: its accounts, what runs there, and the operations that change it. */
 import type { FastifyInstance } from 'fastify'
+import type { ConsolePart, ConsoleWish } from '../../agent/console.ts'
 import type { JsonObject } from '../../json/values.ts'
 import type { Account, Instance, Job, LoadBalancer, SecurityGroup, ServerGroup } from './model.ts'
 import type { OperationTypes } from './operation-type.ts'
@@ -19,8 +20,12 @@ export interface Provider {
   instance(account: string, region: string, id: string): Instance | undefined
   /** Instances that belong to no server group. */
   detachedInstances(): readonly Instance[]
-  /** Undefined: there is no such instance. */
-  console(account: string, region: string, id: string): Promise<ConsoleOutput | undefined>
+  /**
+   * Of an instance or a job; undefined: there is no such.
+   *
+   * @param wish A part, where the provider keeps offsets; without it, the newest output.
+   */
+  console(account: string, region: string, id: string, wish: ConsoleWish | undefined): Promise<ConsoleView | undefined>
   jobs(): readonly Job[]
   /** Properties that a job has written; undefined: there is no such job or file. */
   jobFile(job: Job, name: string): Promise<JsonObject | undefined>
@@ -39,7 +44,10 @@ export interface Provider {
   close(): void | Promise<void>
 }
 
-export type ConsoleOutput = string | readonly { readonly name: string; readonly output: string }[]
+/** Output, with the offsets of a part where one was wanted. */
+export interface ConsoleView extends Partial<ConsolePart> {
+  readonly output: string
+}
 
 export interface ImageQuery {
   readonly text: string | undefined

@@ -142,7 +142,13 @@ export const ScalingActivity = z
   .meta({ id: 'ScalingActivity' })
 
 export const ConsoleOutput = z
-  .looseObject({ output: z.unknown().describe('Text, or a list of logs with `name` and `output`.') })
+  .looseObject({
+    output: z.unknown().describe('Text, or a list of logs with `name` and `output`.'),
+    offset: z.int().optional().describe('Of the first byte of `output`.'),
+    nextOffset: z.int().optional().describe('Where the next part begins.'),
+    endOffset: z.int().optional().describe('Where the output ends at present; there is more when it is beyond `nextOffset`.'),
+    lostBytes: z.int().optional().describe('Bytes from the wanted offset on that were dropped before.'),
+  })
   .meta({ id: 'ConsoleOutput' })
 
 export const LoadBalancer = z

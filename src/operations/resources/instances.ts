@@ -6,7 +6,7 @@ import { readsAccount } from '../demands.ts'
 import { ConsoleOutput, Instance } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
-import { text } from '../schemas.ts'
+import { count, text } from '../schemas.ts'
 import { checkObject } from '../upstream-shape.ts'
 import { parseServerGroupName, textFields, toInsightActions } from './insights.ts'
 import { loadWithAccount } from './linked-resource.ts'
@@ -31,7 +31,16 @@ export const instanceOperations: Operation[] = [
     path: '/instances/{account}/{region}/{instanceId}/console',
     demands: readsAccount,
     summary: 'Get console output',
-    query: { provider: text.default('aws') },
+    description:
+      'Output of an instance or a job. With `tail` or `offset`, the embedded service answers a part with its offsets: bytes since the ' +
+      'instance first started, which stay the same when old output is dropped. To follow, ask with `tail`, then again and again with ' +
+      '`offset` as `nextOffset` said. An `offset` beyond the end reads from the oldest output. An external service does not know these ' +
+      'parameters: its answer has no `nextOffset` and holds all.',
+    query: {
+      provider: text.default('aws'),
+      tail: count.optional().describe('Newest lines, at most 1 MiB; not together with `offset`.'),
+      offset: count.optional().describe('First byte of the wanted output; an answer holds at most 1 MiB.'),
+    },
     forward: 'clouddriver',
     answer: ConsoleOutput,
   },

@@ -430,10 +430,27 @@ const cases: Record<string, (fixture: Fixture) => Promise<void>> = {
     const path = `/instances/nope/east/${await someInstance(read)}`
     assert.deepEqual([(await ask(path, 'admin'))[0], (await ask(path))[0]], [404, 403])
   },
-  'infrastructure-scenarios 78, 80: the console holds the output of the process': async ({ read }) => {
+  'infrastructure-scenarios 78, 80: the console holds the output of the process': async ({ read, ask }) => {
     const id = await someInstance(read)
-    const { output } = await read(`/instances/dev/east/${id}/console?provider=local`)
-    assert.match(String(output), new RegExp(`listening ${id}`))
+    const path = `/instances/dev/east/${id}/console?provider=local`
+    const whole = await read(path)
+    assert.match(String(whole['output']), new RegExp(`listening ${id}`))
+    assert.deepEqual(Object.keys(whole), ['output'])
+
+    const tail = await read(`${path}&tail=1`)
+    const endOffset = Buffer.byteLength(String(whole['output']))
+    assert.equal(
+      tail['output'],
+      String(whole['output'])
+        .split(/(?<=\n)/)
+        .at(-1),
+    )
+    assert.deepEqual([tail['nextOffset'], tail['endOffset']], [endOffset, endOffset])
+    assert.equal((await read(`${path}&offset=0`))['output'], whole['output'])
+    assert.equal((await read(`${path}&offset=${endOffset}`))['output'], '')
+    for (const wrong of ['tail=-1', 'offset=x', 'tail=1&offset=1']) {
+      assert.equal((await ask(`${path}&${wrong}`, 'admin'))[0], 400, wrong)
+    }
   },
   'infrastructure-scenario 81: images are found with their accounts and regions': async ({ read }) => {
     const images = await read<JsonObject[]>('/images/find?provider=local&q=shop')

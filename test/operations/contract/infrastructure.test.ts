@@ -37,6 +37,10 @@ test('optional parameters reach the infrastructure only when they are given', as
       '/applications/shop/clusters/dev/m/aws/east/serverGroups/target/newest',
     ],
     ['/instances/dev/east/i-1/console?provider=gce', '/instances/dev/east/i-1/console?provider=gce'],
+    [
+      '/instances/dev/east/i-1/console?offset=5000000000&tail=2',
+      '/instances/dev/east/i-1/console?provider=aws&tail=2&offset=5000000000',
+    ],
     ['/images/dev/east/ami?provider=', '/aws/images/dev/east/ami'],
     ['/securityGroups/dev?provider=gce', '/securityGroups/dev/gce'],
     ['/securityGroups/dev/east/web', '/securityGroups/dev/aws/east/web'],

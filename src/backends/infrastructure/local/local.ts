@@ -35,6 +35,8 @@ import { toDesiredState } from './wanted.ts'
 export const localMigrations: readonly string[] = [...desiredMigrations, ...imageMigrations]
 
 const consoleBytes = 256 * 1024
+/** The same of an answer that names offsets: what is beyond follows with the next one. */
+const partBytes = 1024 * 1024
 const maxPropertyFileBytes = 1024 * 1024
 
 /** @param openAgent Opens the client of the agent for a data directory */
@@ -97,10 +99,13 @@ export function openLocalProvider(
     },
     detachedInstances: () =>
       [...desired.all('instances')].filter(({ group }) => group === undefined).map((instance) => readings.instance(instance)),
-    async console(account, region, id) {
+    async console(account, region, id, wish) {
       const owner = desired.get('instances', id) ?? desired.get('jobs', id)
       if (owner?.account !== account || owner.region !== region || ('isBuild' in owner && owner.isBuild)) return undefined
-      return (await agent.console(id, consoleBytes)) ?? ''
+      if (wish === undefined) return { output: (await agent.console(id, consoleBytes)) ?? '' }
+      return (
+        (await agent.consolePart(id, wish, partBytes)) ?? { output: '', offset: 0, nextOffset: 0, endOffset: 0, lostBytes: 0 }
+      )
     },
     jobs: () => readings.jobs(),
     jobFile: (job, name) => readProperties(join(dataDir, 'instances', job.id, 'work'), name),
