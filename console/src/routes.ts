@@ -16,5 +16,37 @@ export const routes: readonly ScreenRoute[] = [
   },
   // Screens to come, whose addresses no pattern below may take for its own.
   ...['executions/compare', 'applications/:application/pipelines/new'].map((path) => ({ path, load: unknownAddress })),
+  {
+    path: 'applications',
+    load: () => import('./screens/applications.tsx').then(({ Applications }) => Applications),
+    rail: { label: words.applications, icon: 'apps' },
+    goKey: 'a',
+  },
+  {
+    path: 'applications/:application',
+    load: () => import('./screens/application.tsx').then(({ ApplicationOverview }) => ApplicationOverview),
+  },
+  {
+    path: 'applications/:application/server-groups/:account/:region/:name',
+    load: () => import('./screens/server-group.tsx').then(({ ServerGroupScreen }) => ServerGroupScreen),
+  },
+  {
+    path: 'applications/:application/instances/:account/:region/:id',
+    load: () => import('./screens/instance.tsx').then(({ InstanceScreen }) => InstanceScreen),
+  },
+  {
+    path: 'applications/:application/pipelines',
+    load: () => import('./screens/pipelines.tsx').then(({ Pipelines }) => Pipelines),
+  },
+  {
+    path: 'applications/:application/pipelines/:id/start',
+    load: () => import('./screens/pipelines.tsx').then(({ Pipelines }) => Pipelines),
+  },
+  {
+    path: 'executions/:id',
+    load: () => import('./screens/execution.tsx').then(({ ExecutionScreen }) => ExecutionScreen),
+  },
+  { path: 'applications/:application/tasks', load: () => import('./screens/tasks.tsx').then(({ Tasks }) => Tasks) },
+  { path: 'tasks/:id', load: () => import('./screens/task.tsx').then(({ TaskScreen }) => TaskScreen) },
   { path: 'signed-in', load: () => import('./screens/signed-in.tsx').then(({ SignedIn }) => SignedIn) },
 ]

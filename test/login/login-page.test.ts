@@ -1,14 +1,12 @@
 /** The look of the login page: name, text and logo by configuration, nothing that runs, and readable for everyone. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import type { AxeResults } from 'axe-core'
-import type { Page } from 'playwright-core'
 import { checkConfig } from '../config/given.ts'
+import { findBarriers } from '../support/barriers.ts'
 import { openChromium } from '../support/chromium.ts'
 import { startGuarded, startPath } from './support.ts'
 
@@ -83,14 +81,6 @@ for (const [name, ui, said] of mistakes) {
     assert.equal(ok, false)
     assert.match(text, said)
   })
-}
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const results = (await page.evaluate('axe.run()')) as AxeResults
-  return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
 const sizes = [

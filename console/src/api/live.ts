@@ -135,6 +135,7 @@ class Resource<Body> implements Live<Body> {
   #text: string | undefined
   #again = false
   #stopEvents: (() => void) | undefined
+  #isFollowing = false
 
   constructor(key: string, path: ReadPath, parameters: unknown) {
     this.#key = key
@@ -147,7 +148,7 @@ class Resource<Body> implements Live<Body> {
     const { readAtMs } = this.reading.peek()
     if (this.#call === undefined && (readAtMs === undefined || Date.now() - readAtMs > 1000)) this.refresh()
     else this.#schedule()
-    if (options.events !== undefined) this.#stopEvents ??= followEvents(options.events, () => this.refresh())
+    if (options.events !== undefined) this.#stopEvents ??= this.#follow(options.events)
     return () => {
       this.#subscribers.delete(options)
       if (this.#subscribers.size > 0) return
@@ -156,6 +157,14 @@ class Resource<Body> implements Live<Body> {
       this.#stopEvents = undefined
       this.#timer = setTimeout(() => this.#forget(), keptMs)
     }
+  }
+
+  #follow(path: string): () => void {
+    const onState = (isFollowing: boolean) => {
+      this.#isFollowing = isFollowing
+      this.#schedule()
+    }
+    return followEvents(path, () => this.refresh(), onState)
   }
 
   refresh(): void {
@@ -228,15 +237,20 @@ class Resource<Body> implements Live<Body> {
     })
   }
 
+  /** Milliseconds to the next read, for the fastest of those that show it. */
   #interval(): number {
+    return Math.min(...[...this.#subscribers].map((options) => this.#paceOf(options)), Number.POSITIVE_INFINITY)
+  }
+
+  #paceOf({ refresh = 'steady', isBusy }: LiveOptions<Body>): number {
+    if (refresh !== 'live') return intervals[refresh]
+    if (this.#isFollowing) return intervals.steady
     const { body } = this.reading.peek()
-    const times = [...this.#subscribers].map(({ refresh = 'steady', isBusy }) =>
-      refresh === 'live' && body !== undefined && isBusy?.(body) === true ? busyMs : intervals[refresh],
-    )
-    return Math.min(...times, Number.POSITIVE_INFINITY)
+    return body !== undefined && isBusy?.(body) === true ? busyMs : intervals.live
   }
 
   #schedule(): void {
+    if (this.#subscribers.size === 0 || this.#call !== undefined) return
     clearTimeout(this.#timer)
     const { failures, error } = this.reading.peek()
     const waitMs = error === undefined ? this.#interval() : waitAfter(error, failures + 1)

@@ -8,8 +8,11 @@ const retryMs = 5000
 /** A hidden tab needs no stream. */
 const hiddenMs = 60_000
 
-/** @returns ends the stream */
-export function followEvents(path: string, onChange: () => void): () => void {
+/**
+ * @param onState Told when the stream begins and when it breaks off.
+ * @returns ends the stream
+ */
+export function followEvents(path: string, onChange: () => void, onState: (isFollowing: boolean) => void): () => void {
   let ended = false
   let lastId = ''
   let call: AbortController | undefined
@@ -19,6 +22,7 @@ export function followEvents(path: string, onChange: () => void): () => void {
     while (!ended && document.visibilityState === 'visible') {
       call = new AbortController()
       const offered = await readStream(call.signal).catch(() => true)
+      onState(false)
       if (!offered) return
       if (!ended) await new Promise((resolve) => setTimeout(resolve, retryMs))
     }
@@ -38,6 +42,7 @@ export function followEvents(path: string, onChange: () => void): () => void {
       await response.body?.cancel()
       return response.status >= 500 || response.status === 429
     }
+    onState(true)
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     let rest = ''
     for (let part = await reader.read(); !part.done; part = await reader.read()) {

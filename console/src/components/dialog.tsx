@@ -21,6 +21,12 @@ export function DialogOutlet() {
   return <>{opened.value}</>
 }
 
+/** A field, else the button that changes nothing, which comes first. */
+function firstField(dialog: HTMLDialogElement | null): HTMLElement | null | undefined {
+  const field = dialog?.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea)')
+  return field ?? dialog?.querySelector<HTMLElement>('.dialog-foot :is(button, a)')
+}
+
 interface DialogProps {
   readonly title: ComponentChildren
   readonly children: ComponentChildren
@@ -38,6 +44,7 @@ export function Dialog({ title, children, footer, onClose = closeDialog, class: 
   useEffect(() => {
     const dialog = element.current
     dialog?.showModal()
+    firstField(dialog)?.focus()
     return () => dialog?.close()
   }, [])
   const onCancel = (event: Event) => {

@@ -40,6 +40,7 @@ const paths = {
   people:
     'M6 7.5a2.25 2.25 0 1 0 0-4.5 2.25 2.25 0 0 0 0 4.5M2 13c.4-2.3 1.9-3.5 4-3.5s3.6 1.2 4 3.5M10.5 7.5a2 2 0 1 0-.5-4M11.5 9.7c1.500.3 2.3 1.4 2.5 3.3',
   task: 'M3 3h10v10H3zM5.5 8l2 2 3-4',
+  download: 'M8 2.5v8M4.5 7 8 10.5 11.5 7M3 13.5h10',
   external: 'M9 3h4v4M13 3 7.5 8.5M11 9.5V13H3V5h3.5',
 } as const
 
@@ -48,7 +49,7 @@ export type IconName = keyof typeof paths
 /** Decoration: the word stands beside it, or the button has a name. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: 16 | 20 }) {
   return (
-    <svg class="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <svg class={`icon is-${name}`} width={size} height={size} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
       <path d={paths[name]} />
     </svg>
   )

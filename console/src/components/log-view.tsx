@@ -58,7 +58,7 @@ export function LogView({ text, name, isEnded = false }: { text: string; name: s
           aria-label={words.download}
           title={words.download}
         >
-          <Icon name="down" />
+          <Icon name="download" />
         </a>
       </div>
       {lines.length > maxLines && <p class="muted">{words.lastLines(maxLines, lines.length)}</p>}

@@ -1,0 +1,93 @@
+/** Changes to applications and infrastructure: tasks that the page follows to their end. */
+import { signal } from '@preact/signals'
+import { objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { isComplete } from '../model/status.ts'
+import { actionHeaders, client, type Schemas, unwrap } from './client.ts'
+import { refreshMatching } from './live.ts'
+
+export type Task = Schemas['Task']
+
+export interface PendingTask {
+  readonly id: string
+  /** In words: "Resize web-prod-v007 to 3". */
+  readonly description: string
+  readonly application: string
+  /** Of what it changes, as `objectKey` makes it. */
+  readonly object: string
+  readonly startedAtMs: number
+  /** Once it has failed. */
+  readonly failure?: string
+}
+
+/** Tasks of this tab that have not ended, and those that have failed until they are put aside. */
+export const pendingTasks = signal<readonly PendingTask[]>([])
+
+const pollMs = 1000
+
+export function objectKey(...parts: readonly (string | null | undefined)[]): string {
+  return parts.map((part) => part ?? '').join('\n')
+}
+
+export function pendingOf(object: string): PendingTask | undefined {
+  return pendingTasks.value.find((pending) => pending.object === object)
+}
+
+export function dismiss(id: string): void {
+  pendingTasks.value = pendingTasks.value.filter((pending) => pending.id !== id)
+}
+
+interface Change {
+  readonly application: string
+  readonly description: string
+  readonly job: readonly ({ readonly type: string } & Readonly<Record<string, unknown>>)[]
+  readonly object: string
+}
+
+/** Resolves once the task is accepted; its end shows at the object. @throws {ApiError} */
+export async function submitTask(change: Change): Promise<string> {
+  const { application, description, job, object } = change
+  const { ref } = await unwrap(
+    client.POST('/applications/{application}/tasks', {
+      params: { path: { application } },
+      headers: actionHeaders,
+      body: { application, description, job: job.map((one) => ({ ...one })) },
+    }),
+  )
+  const id = ref.slice(ref.lastIndexOf('/') + 1)
+  const others = pendingTasks.value.filter((pending) => pending.object !== object)
+  pendingTasks.value = [...others, { id, description, application, object, startedAtMs: Date.now() }]
+  refreshMatching(application)
+  void follow(id, application)
+  return id
+}
+
+/** @throws {ApiError} @returns the task once it has ended */
+export async function awaitTask(id: string): Promise<Task> {
+  for (;;) {
+    const task = await unwrap(client.GET('/tasks/{id}', { params: { path: { id } } }))
+    if (isComplete(task.status)) return task
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
+  }
+}
+
+async function follow(id: string, application: string): Promise<void> {
+  const failure = await awaitTask(id).then(
+    (task) => (task.status === 'SUCCEEDED' ? undefined : (failureOf(task) ?? task.status)),
+    (error: Error) => error.message,
+  )
+  refreshMatching(application)
+  if (failure === undefined) dismiss(id)
+  else pendingTasks.value = pendingTasks.value.map((pending) => (pending.id === id ? { ...pending, failure } : pending))
+}
+
+/** Why a task failed. */
+export function failureOf({ variables, execution }: Task): string | undefined {
+  const exception = objectOf(variables.find(({ key }) => key === 'exception')?.value)
+  const details = objectOf(exception['details'])
+  const errors = textsOf(details['errors'])
+  if (errors.length > 0) return errors.join(' ')
+  const cloud = objectsOf(variables.find(({ key }) => key === 'kato.tasks')?.value).map((task) =>
+    textOf(objectOf(task['exception'])['message']),
+  )
+  return textOf(details['error']) ?? cloud.find((text) => text !== undefined) ?? textOf(execution?.cancellationReason)
+}

@@ -1,0 +1,39 @@
+/** The head of the screens of one application, with the tabs between them. */
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { to } from '../address.ts'
+import { noteRecent } from '../model/recent.ts'
+import { words } from '../words.ts'
+import { Name } from './name.tsx'
+import { PageHead } from './page-head.tsx'
+import { LinkTabs } from './tabs.tsx'
+
+interface ApplicationHeadProps {
+  readonly application: string
+  /** Of the browser's tab. */
+  readonly tab: string
+  readonly state?: ComponentChildren
+  readonly actions?: ComponentChildren
+}
+
+export function ApplicationHead({ application, tab, state, actions }: ApplicationHeadProps) {
+  useEffect(() => noteRecent({ label: application, kind: 'application', href: to.application(application) }), [application])
+  return (
+    <PageHead
+      tab={`${application}: ${tab}`}
+      title={<Name text={application} />}
+      crumbs={[{ label: words.applications, href: to.applications() }]}
+      state={state}
+      actions={actions}
+    >
+      <LinkTabs
+        label={application}
+        tabs={[
+          { label: words.overview, href: to.application(application) },
+          { label: words.pipelines, href: to.pipelines(application) },
+          { label: words.tasks, href: to.tasks(application) },
+        ]}
+      />
+    </PageHead>
+  )
+}

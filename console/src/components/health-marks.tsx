@@ -1,0 +1,40 @@
+/** The instances of a server group: a mark each up to 60, above that a bar with counts. */
+import { countsOf, type Instance, instanceId, instancesOf, type ServerGroup } from '../model/server-groups.ts'
+import { instanceStatus } from '../model/status.ts'
+import { words } from '../words.ts'
+import { StatusMark } from './status-mark.tsx'
+
+const maxMarks = 60
+
+export function HealthMarks({ group, hrefOf }: { group: ServerGroup; hrefOf?: (instance: Instance) => string }) {
+  const instances = instancesOf(group)
+  const { total, up } = countsOf(group)
+  const share = total === 0 ? 0 : (up / total) * 100
+  return (
+    <span class="health">
+      <span class="marks" aria-hidden="true">
+        {instances.length <= maxMarks ? (
+          instances.map((instance) => {
+            const { kind, word } = instanceStatus(instance.healthState)
+            const mark = <StatusMark kind={kind} size={12} />
+            const title = `${instanceId(instance)}: ${word}`
+            return hrefOf === undefined ? (
+              <span key={instanceId(instance)} title={title}>
+                {mark}
+              </span>
+            ) : (
+              <a key={instanceId(instance)} href={hrefOf(instance)} title={title} tabIndex={-1}>
+                {mark}
+              </a>
+            )
+          })
+        ) : (
+          <span class="health-bar">
+            <span style={{ width: `${share}%` }} />
+          </span>
+        )}
+      </span>
+      <span class={`number ${up < total ? 'is-short' : ''}`}>{words.upOf(up, total)}</span>
+    </span>
+  )
+}

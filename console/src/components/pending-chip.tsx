@@ -1,0 +1,35 @@
+/** An action of this tab that runs at an object, or has failed there. */
+import { to } from '../address.ts'
+import { dismiss, pendingOf } from '../api/actions.ts'
+import { words } from '../words.ts'
+import { Icon } from './icon.tsx'
+import { Name } from './name.tsx'
+import { StatusMark } from './status-mark.tsx'
+import { Duration } from './time.tsx'
+
+export function PendingChip({ object }: { object: string }) {
+  const pending = pendingOf(object)
+  if (pending === undefined) return null
+  const { id, description, failure, startedAtMs } = pending
+  if (failure === undefined) {
+    return (
+      <a class="chip is-running" href={to.task(id)}>
+        <StatusMark kind="running" /> <Name text={description} max={50} /> <Duration from={startedAtMs} />
+      </a>
+    )
+  }
+  return (
+    <span class="chip is-failed wraps">
+      <StatusMark kind="failed" />
+      <a href={to.task(id)}>
+        <Name text={description} max={50} />
+      </a>
+      <span>
+        <Name text={failure} max={200} />
+      </span>
+      <button type="button" class="icon-button small" aria-label={words.close} onClick={() => dismiss(id)}>
+        <Icon name="close" />
+      </button>
+    </span>
+  )
+}

@@ -1,0 +1,185 @@
+/** All applications that the reader may see, and the dialog that creates one. */
+
+import { useId, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import { awaitTask, failureOf, objectKey, submitTask } from '../api/actions.ts'
+import { ApiError } from '../api/api-error.ts'
+import type { Schemas } from '../api/client.ts'
+import { refreshMatching, useLive } from '../api/live.ts'
+import { Banner } from '../components/banner.tsx'
+import { closeDialog, Dialog, openDialog } from '../components/dialog.tsx'
+import { Field } from '../components/field.tsx'
+import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { Time } from '../components/time.tsx'
+import { VirtualList } from '../components/virtual-list.tsx'
+import { numberOf } from '../model/read.ts'
+import type { ScreenProps } from '../screen.ts'
+import { describeError, words } from '../words.ts'
+
+type Application = Schemas['ApplicationAttributes']
+
+const rowHeight = 45
+
+export function Applications({ query: { q = '' } }: ScreenProps) {
+  const live = useLive('/applications', {}, { refresh: 'slow' })
+  const all = live.reading.value.body
+  const create = (
+    <button type="button" class="button is-primary" onClick={() => openDialog(<CreateApplication />)}>
+      <Icon name="plus" /> {words.createApplication}
+    </button>
+  )
+  return (
+    <>
+      <PageHead
+        tab={words.applications}
+        title={words.applications}
+        state={all !== undefined && <span class="count">{all.length.toLocaleString()}</span>}
+        actions={create}
+      />
+      <Loaded
+        live={live}
+        rows={8}
+        empty={
+          <EmptyState icon="apps" text={words.applicationsEmpty}>
+            {create}
+          </EmptyState>
+        }
+      >
+        {(found) => <List applications={found} filter={q} />}
+      </Loaded>
+    </>
+  )
+}
+
+function List({ applications, filter }: { applications: readonly Application[]; filter: string }) {
+  const change = useQueryChange()
+  const wanted = filter.toLowerCase()
+  const shown = applications
+    .filter(({ name, email }) => name.toLowerCase().includes(wanted) || email?.toLowerCase().includes(wanted))
+    .toSorted((a, b) => a.name.localeCompare(b.name))
+  return (
+    <>
+      <div class="filters">
+        <FilterField value={filter} />
+      </div>
+      {shown.length === 0 ? (
+        <EmptyState icon="search" text={words.noApplicationMatches(filter)}>
+          <button type="button" class="button" onClick={() => change({ q: undefined })}>
+            {words.clearFilters}
+          </button>
+        </EmptyState>
+      ) : (
+        <div class="panel is-flush">
+          <VirtualList
+            items={shown}
+            keyOf={({ name }) => name}
+            rowHeight={rowHeight}
+            label={words.applications}
+            row={(application) => <Row application={application} />}
+          />
+        </div>
+      )}
+    </>
+  )
+}
+
+function Row({ application: { name, email, description, accounts, updateTs } }: { application: Application }) {
+  return (
+    <div class="run-row">
+      <span class="letter" aria-hidden="true">
+        {name[0]?.toUpperCase()}
+      </span>
+      <a class="row-link row-title" href={to.application(name)}>
+        <Name text={name} max={60} />
+      </a>
+      <span class="grow muted cut">
+        <Name text={description ?? ''} max={120} />
+      </span>
+      <span class="muted hide-narrow">{email && <Name text={email} max={40} />}</span>
+      {accounts && (
+        <span class="chip hide-phone">
+          <Icon name="box" /> {accounts.split(',').join(', ')}
+        </span>
+      )}
+      <span class="muted hide-phone aside">
+        <Time at={numberOf(updateTs)} />
+      </span>
+    </div>
+  )
+}
+
+const validName = /^[a-z][a-z0-9-]*$/i
+
+function CreateApplication() {
+  const { route: navigate } = useLocation()
+  const [values, setValues] = useState({ name: '', email: '', description: '' })
+  const [problem, setProblem] = useState<{ field?: 'name' | 'email'; text: string } | undefined>(undefined)
+  const [busy, setBusy] = useState(false)
+  const id = useId()
+  const set = (field: keyof typeof values) => (event: { currentTarget: { value: string } }) =>
+    setValues({ ...values, [field]: event.currentTarget.value })
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const name = values.name.trim().toLowerCase()
+    if (!validName.test(name)) return setProblem({ field: 'name', text: words.nameRule })
+    if (values.email.trim() === '') return setProblem({ field: 'email', text: words.emailNeeded })
+    setBusy(true)
+    setProblem(undefined)
+    try {
+      const application = {
+        name,
+        email: values.email.trim(),
+        ...(values.description.trim() !== '' && { description: values.description.trim() }),
+      }
+      const task = await submitTask({
+        application: name,
+        description: `Create application ${name}`,
+        job: [{ type: 'createApplication', application }],
+        object: objectKey('application', name),
+      })
+      const ended = await awaitTask(task)
+      if (ended.status !== 'SUCCEEDED') throw new ApiError({ status: 400, message: failureOf(ended) ?? ended.status })
+      refreshMatching('/applications')
+      closeDialog()
+      navigate(to.application(name))
+    } catch (error) {
+      setProblem({ text: error instanceof ApiError ? describeError(error).title : String(error) })
+      setBusy(false)
+    }
+  }
+  const errorOf = (field: string) => (problem?.field === field ? problem.text : undefined)
+  const footer = (
+    <>
+      <button type="button" class="button" onClick={closeDialog}>
+        {words.cancel}
+      </button>
+      <button type="submit" form={id} class="button is-primary" aria-disabled={busy} aria-busy={busy}>
+        {words.createApplication}
+      </button>
+    </>
+  )
+  return (
+    <Dialog title={words.createApplication} footer={footer} class="is-narrow">
+      <form id={id} onSubmit={(event) => void submit(event)} noValidate>
+        <p class="muted">{words.applicationsMeaning}</p>
+        <Field label={words.name} required help={words.nameRule} error={errorOf('name')}>
+          {(tied) => (
+            <input {...tied} value={values.name} onInput={set('name')} autoComplete="off" spellcheck={false} maxLength={100} />
+          )}
+        </Field>
+        <Field label={words.email} required error={errorOf('email')}>
+          {(tied) => <input {...tied} type="email" value={values.email} onInput={set('email')} />}
+        </Field>
+        <Field label={words.description}>
+          {(tied) => <input {...tied} value={values.description} onInput={set('description')} />}
+        </Field>
+        {problem !== undefined && problem.field === undefined && <Banner tone="failed">{problem.text}</Banner>}
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,232 @@
+/** One execution: where it is, why it failed, what can be done. */
+import { useEffect, useMemo } from 'preact/hooks'
+import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
+import { Banner } from '../components/banner.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
+import { useQueryChange } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { PlainText } from '../components/plain-text.tsx'
+import { announcement } from '../components/shell.tsx'
+import { StageGraph } from '../components/stage-graph.tsx'
+import { StageList } from '../components/stage-list.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { Segments } from '../components/tabs.tsx'
+import { Duration, Time } from '../components/time.tsx'
+import {
+  type Execution,
+  findFailure,
+  isWaiting,
+  type Stage,
+  shortId,
+  startedBy,
+  statusOf,
+  titleOf,
+  toStageTree,
+} from '../model/execution.ts'
+import { objectOf, textOf } from '../model/read.ts'
+import { isComplete } from '../model/status.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { useExecutionActions } from './execution-actions.tsx'
+import { StagePanel } from './stage-panel.tsx'
+
+const views = [
+  { id: 'graph', label: words.graph },
+  { id: 'list', label: words.list },
+  { id: 'time', label: words.time },
+] as const
+/** Above that the list says more than a drawing. */
+const maxNodes = 400
+
+export function ExecutionScreen({ params, query }: ScreenProps) {
+  const id = params['id'] ?? ''
+  const live = useLive(
+    '/pipelines/{id}',
+    { path: { id } },
+    {
+      refresh: 'live',
+      isBusy: ({ status }) => !isComplete(status),
+      events: `/executions/${encodeURIComponent(id)}/events`,
+    },
+  )
+  return (
+    <Loaded live={live} rows={8} empty={<EmptyState icon="search" text={words.noSuchExecution} />}>
+      {(execution) => <Run execution={execution} query={query} />}
+    </Loaded>
+  )
+}
+
+function Run({ execution, query }: { execution: Execution; query: Readonly<Record<string, string>> }) {
+  const change = useQueryChange()
+  const actions = useExecutionActions(execution)
+  const status = statusOf(execution)
+  const tree = useMemo(() => toStageTree(execution.stages), [execution])
+  const failure = findFailure(execution.stages)
+  const waiting = execution.stages.find(isWaiting)
+  const usual = isComplete(execution.status)
+    ? (failure?.path[0] ?? tree.top[0])
+    : (waiting ?? tree.top.find((stage) => stage.status === 'RUNNING') ?? failure?.path[0] ?? tree.top[0])
+  const selected = execution.stages.find((stage) => stage.id === query['stage']) ?? usual
+  const phone = matchMedia('(max-width: 599.98px)').matches
+  const canDraw = tree.top.length <= maxNodes
+  const view = views.find(({ id }) => id === query['view'])?.id ?? (phone || !canDraw ? 'list' : 'graph')
+  const select = (stage: Stage) => change({ stage: stage.id, tab: undefined })
+  const name = execution.name ?? execution.description ?? execution.id
+  const { application, id } = execution
+
+  useEffect(() => {
+    announcement.value = `${name} ${status.word}`
+  }, [status.word])
+
+  return (
+    <>
+      <PageHead
+        tab={`${name} ${shortId(id)}: ${status.word}`}
+        title={
+          <>
+            <Name text={name} max={80} /> <span class="run-id">{shortId(id)}</span>
+          </>
+        }
+        crumbs={[
+          { label: words.applications, href: to.applications() },
+          { label: <Name text={application} />, href: to.application(application) },
+          { label: words.pipelines, href: to.pipelines(application) },
+        ]}
+        state={
+          <span class="row">
+            <span class={`status-badge is-${status.kind}`}>
+              <StatusMark kind={status.kind} /> {status.word}
+            </span>
+            <Duration from={execution.startTime ?? execution.buildTime} until={execution.endTime} />
+          </span>
+        }
+        actions={<RunActions actions={actions} />}
+      >
+        <Facts execution={execution} />
+      </PageHead>
+      {failure !== undefined && execution.status === 'TERMINAL' && (
+        <Banner
+          tone="failed"
+          actions={
+            failure.child === undefined ? undefined : (
+              <a class="button small" href={to.execution(failure.child)}>
+                {words.openChild}
+              </a>
+            )
+          }
+        >
+          <strong>
+            <Name text={titleOf(failure.path[0] ?? failure.stage)} max={60} />:
+          </strong>{' '}
+          {failure.reason === undefined ? (
+            words.noReason(titleOf(failure.stage), failure.stage.tasks.at(-1)?.name)
+          ) : (
+            <PlainText text={failure.reason} />
+          )}
+        </Banner>
+      )}
+      {execution.canceled === true && (
+        <Banner tone="info">
+          {words.cancelledBy(execution.canceledBy ?? undefined)}{' '}
+          {execution.cancellationReason && <Name text={execution.cancellationReason} max={300} />}
+        </Banner>
+      )}
+      <div class="filters">
+        <Segments label={words.view} options={views} selected={view} onSelect={(chosen) => change({ view: chosen })} />
+        {!canDraw && <span class="muted">{words.tooManyStages(tree.top.length)}</span>}
+      </div>
+      <div class="execution">
+        {view === 'graph' && canDraw ? (
+          <div class="panel">
+            <StageGraph tree={tree} selected={topOf(selected, execution.stages)?.id} onSelect={select} />
+          </div>
+        ) : (
+          <div class="panel is-flush">
+            <StageList execution={execution} tree={tree} selected={selected?.id} onSelect={select} showsTime={view === 'time'} />
+          </div>
+        )}
+        {selected !== undefined && (
+          <StagePanel
+            key={selected.id}
+            execution={execution}
+            stage={selected}
+            inner={tree.inner.get(selected.id) ?? []}
+            tab={query['tab']}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+function RunActions({ actions }: { actions: ReturnType<typeof useExecutionActions> }) {
+  const [first, ...rest] = actions
+  return (
+    <>
+      {first !== undefined && first.onSelect !== undefined && (
+        <button
+          type="button"
+          class="button"
+          aria-disabled={first.denied !== undefined}
+          title={first.denied}
+          onClick={() => first.denied === undefined && first.onSelect?.()}
+        >
+          {first.icon !== undefined && <Icon name={first.icon} />} {first.label}
+        </button>
+      )}
+      {first?.href !== undefined && (
+        <a class="button" href={first.href}>
+          {first.icon !== undefined && <Icon name={first.icon} />} {first.label}
+        </a>
+      )}
+      {rest.length > 0 && <Menu items={rest} />}
+    </>
+  )
+}
+
+function Facts({ execution }: { execution: Execution }) {
+  const { trigger, id } = execution
+  const by = startedBy(execution)
+  const parameters = Object.entries(objectOf(trigger.parameters))
+  const parent = textOf(objectOf(trigger.parentExecution)['id'])
+  return (
+    <div class="run-facts">
+      <span class="muted">
+        {words.startedBy} {by === undefined ? words.unknown : <Name text={by} max={40} />}, {trigger.type},{' '}
+        <Time at={execution.startTime ?? execution.buildTime} />
+      </span>
+      <span class="muted row tight">
+        <code>{id}</code>
+        <CopyButton text={id} label={words.copyId} />
+      </span>
+      {parent !== undefined && (
+        <a class="chip" href={to.execution(parent)}>
+          <Icon name="pipeline" /> {words.startedByExecution} {shortId(parent)}
+        </a>
+      )}
+      {parameters.map(([key, value]) => (
+        <span key={key} class="chip">
+          <span class="muted">
+            <Name text={key} max={30} />
+          </span>
+          <Name text={typeof value === 'string' ? value : JSON.stringify(value)} max={40} />
+        </span>
+      ))}
+    </div>
+  )
+}
+
+/** The stage of the definition that a synthetic one belongs to. */
+function topOf(stage: Stage | undefined, stages: readonly Stage[]): Stage | undefined {
+  let current = stage
+  for (let depth = 0; current?.parentStageId && depth < 20; depth++) {
+    const { parentStageId } = current
+    current = stages.find(({ id }) => id === parentStageId)
+  }
+  return current
+}

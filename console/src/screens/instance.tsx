@@ -1,0 +1,174 @@
+/** One instance: its checks, what happened to it, and its output. */
+import { to } from '../address.ts'
+import { useLive } from '../api/live.ts'
+import { useQueryChange } from '../components/filter-field.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { LogView } from '../components/log-view.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { Panel } from '../components/panel.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { Tabs } from '../components/tabs.tsx'
+import { Time } from '../components/time.tsx'
+import { numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
+import { type Instance, instanceId } from '../model/server-groups.ts'
+import { instanceStatus } from '../model/status.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+
+const tabs = [
+  { id: 'details', label: words.details },
+  { id: 'console', label: words.console },
+  { id: 'raw', label: words.rawRecord },
+] as const
+
+export function InstanceScreen({ params, query }: ScreenProps) {
+  const [application = '', account = '', region = '', id = ''] = ['application', 'account', 'region', 'id'].map(
+    (key) => params[key],
+  )
+  const live = useLive(
+    '/instances/{account}/{region}/{instanceId}',
+    { path: { account, region, instanceId: id } },
+    { refresh: 'steady' },
+  )
+  const change = useQueryChange()
+  const selected = tabs.find((tab) => tab.id === query['tab'])?.id ?? 'details'
+  return (
+    <Loaded live={live} rows={8} empty={<EmptyState text={words.noSuchInstance(id)} />}>
+      {(instance) => {
+        const status = instanceStatus(instance.healthState)
+        const group = instance.serverGroup
+        return (
+          <>
+            <PageHead
+              tab={instanceId(instance)}
+              title={<Name text={instanceId(instance)} max={50} />}
+              crumbs={[
+                { label: words.applications, href: to.applications() },
+                { label: <Name text={application} />, href: to.application(application) },
+                ...(group
+                  ? [{ label: <Name text={group} />, href: to.serverGroup(application, { account, region, name: group }) }]
+                  : []),
+              ]}
+              state={
+                <span class={`status-badge is-${status.kind}`}>
+                  <StatusMark kind={status.kind} /> {status.word}
+                </span>
+              }
+            />
+            <Tabs
+              label={instanceId(instance)}
+              tabs={tabs}
+              selected={selected}
+              onSelect={(tab) => change({ tab: tab === 'details' ? undefined : tab })}
+            >
+              {selected === 'details' && <Details instance={instance} />}
+              {selected === 'console' && (
+                <Output account={account} region={region} id={id} provider={instance.cloudProvider ?? undefined} />
+              )}
+              {selected === 'raw' && (
+                <Panel title={words.rawRecord}>
+                  <JsonTree value={instance} name={instanceId(instance)} />
+                </Panel>
+              )}
+            </Tabs>
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function Details({ instance }: { instance: Instance }) {
+  const process = objectOf(instance['process'])
+  const events = objectsOf(instance['events'])
+  return (
+    <div class="stack">
+      <Panel title={words.details}>
+        <KeyValue
+          facts={[
+            [words.account, instance.account],
+            [words.region, instance.region],
+            [words.zoneOf, instance.zone],
+            [words.address, [textOf(instance['privateIpAddress']), textOf(instance['port'])].filter(Boolean).join(':')],
+            [words.since, <Time key="since" at={instance.launchTime} />],
+            [words.restarts, numberOf(process['restarts'])],
+            [words.process, numberOf(process['pid'])],
+          ]}
+        />
+      </Panel>
+      <Panel title={words.checks} flush>
+        <ul class="rows">
+          {objectsOf(instance.health).map((check, index) => {
+            const status = instanceStatus(textOf(check['state']))
+            const balancers = objectsOf(check['loadBalancers'])
+            const texts = [
+              textOf(check['healthCheckUrl']),
+              textOf(check['description']),
+              ...balancers.map(
+                (balancer) =>
+                  `${textOf(balancer['loadBalancerName']) ?? textOf(balancer['name']) ?? ''}: ${textOf(balancer['description']) ?? textOf(balancer['state']) ?? ''}`,
+              ),
+            ]
+            return (
+              <li key={index} class="run-row">
+                <StatusMark kind={status.kind} label={status.word} />
+                <strong>{textOf(check['type']) ?? words.unknown}</strong>
+                <span class="muted">{status.word}</span>
+                <span class="grow cut">
+                  <Name text={texts.filter(Boolean).join(', ')} max={160} />
+                </span>
+              </li>
+            )
+          })}
+        </ul>
+      </Panel>
+      {events.length > 0 && (
+        <Panel title={words.events} flush>
+          <ul class="rows">
+            {events.toReversed().map((event, index) => (
+              <li key={index} class="run-row">
+                <span class="muted aside">
+                  <Time at={numberOf(event['at'])} />
+                </span>
+                <span class="grow">
+                  <Name text={textOf(event['text']) ?? ''} max={300} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </div>
+  )
+}
+
+interface OutputProps {
+  readonly account: string
+  readonly region: string
+  readonly id: string
+  readonly provider: string | undefined
+}
+
+function Output({ account, region, id, provider }: OutputProps) {
+  const live = useLive(
+    '/instances/{account}/{region}/{instanceId}/console',
+    { path: { account, region, instanceId: id }, query: { provider } },
+    { refresh: 'live', isBusy: () => true },
+  )
+  return (
+    <Loaded live={live} rows={8} empty={<p class="quiet">{words.noOutput}</p>}>
+      {({ output }) => <LogView text={toText(output)} name={id} />}
+    </Loaded>
+  )
+}
+
+/** One text, or a list of logs with their names. */
+function toText(output: unknown): string {
+  if (typeof output === 'string') return output
+  const logs = objectsOf(output)
+  if (logs.length === 1) return textOf(logs[0]?.['output']) ?? ''
+  return logs.map((log) => `== ${textOf(log['name']) ?? ''} ==\n${textOf(log['output']) ?? ''}`).join('\n')
+}

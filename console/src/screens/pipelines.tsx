@@ -1,0 +1,211 @@
+/** The pipelines of an application: health of each at a glance, and the start of one. */
+
+import { useEffect, useMemo } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import type { Schemas } from '../api/client.ts'
+import { useLive } from '../api/live.ts'
+import { startOperation, useRight } from '../api/rights.ts'
+import { ApplicationHead } from '../components/application-head.tsx'
+import { Banner } from '../components/banner.tsx'
+import { closeDialog, openDialog } from '../components/dialog.tsx'
+import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
+import { RunStrip } from '../components/run-strip.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { Duration, Time } from '../components/time.tsx'
+import { type Execution, shortId, startedBy, statusOf } from '../model/execution.ts'
+import { isComplete } from '../model/status.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { StartDialog } from './start-dialog.tsx'
+
+export type Pipeline = Schemas['Pipeline']
+
+const stripRuns = 30
+/** Ids of one call for strips. */
+const idsPerCall = 20
+
+export function Pipelines({ params, query }: ScreenProps) {
+  const application = params['application'] ?? ''
+  const live = useLive('/applications/{application}/pipelineConfigs', { path: { application } }, { refresh: 'steady' })
+  const quiet = useLive('/capabilities/quietPeriod', {}, { refresh: 'slow' }).reading.value.body
+  useStartAddress(params, query, live.reading.value.body)
+  return (
+    <>
+      <ApplicationHead application={application} tab={words.pipelines} />
+      {quiet?.inQuietPeriod === true && <Banner tone="warning">{words.quietPeriod}</Banner>}
+      <Loaded live={live} rows={6} empty={<EmptyState icon="pipeline" text={words.pipelinesEmpty(application)} />}>
+        {(pipelines) => <List application={application} pipelines={pipelines} filter={query['q'] ?? ''} />}
+      </Loaded>
+    </>
+  )
+}
+
+/** The start of a pipeline has an address, which shows the dialog above the list. */
+function useStartAddress(
+  params: ScreenProps['params'],
+  query: ScreenProps['query'],
+  pipelines: readonly Pipeline[] | undefined,
+): void {
+  const { route: navigate } = useLocation()
+  const { application = '', id } = params as { application?: string; id?: string }
+  const pipeline = id === undefined ? undefined : pipelines?.find((one) => one.id === id)
+  useEffect(() => {
+    if (pipeline === undefined) return
+    const close = () => {
+      closeDialog()
+      navigate(to.pipelines(application), true)
+    }
+    openDialog(<StartDialog pipeline={pipeline} query={query} onClose={close} />)
+    return closeDialog
+  }, [pipeline?.id])
+}
+
+interface ListProps {
+  readonly application: string
+  readonly pipelines: readonly Pipeline[]
+  readonly filter: string
+}
+
+function List({ application, pipelines, filter }: ListProps) {
+  const change = useQueryChange()
+  const wanted = filter.toLowerCase()
+  const shown = pipelines.filter(({ name }) => name.toLowerCase().includes(wanted))
+  const groups = useMemo(() => {
+    const ids = shown.flatMap(({ id }) => id ?? [])
+    return Array.from({ length: Math.ceil(ids.length / idsPerCall) }, (_, at) =>
+      ids.slice(at * idsPerCall, (at + 1) * idsPerCall),
+    )
+  }, [shown.map(({ id }) => id).join()])
+  return (
+    <>
+      <div class="filters">
+        <FilterField value={filter} />
+      </div>
+      {shown.length === 0 ? (
+        <EmptyState icon="search" text={words.noPipelineMatches(filter)}>
+          <button type="button" class="button" onClick={() => change({ q: undefined })}>
+            {words.clearFilters}
+          </button>
+        </EmptyState>
+      ) : (
+        <div class="panel is-flush">
+          {groups.map((ids) => (
+            <Batch
+              key={ids.join()}
+              application={application}
+              ids={ids}
+              pipelines={shown.filter(({ id }) => ids.includes(id ?? ''))}
+            />
+          ))}
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Rows whose runs come in one call. */
+function Batch({ application, ids, pipelines }: { application: string; ids: readonly string[]; pipelines: readonly Pipeline[] }) {
+  const runs = useLive(
+    '/executions',
+    { query: { pipelineConfigIds: ids.join(','), limit: stripRuns, expand: false } },
+    { refresh: 'live', isBusy: (found) => found.some(({ status }) => !isComplete(status)) },
+  ).reading.value.body
+  const byPipeline = useMemo(() => Map.groupBy(runs ?? [], ({ pipelineConfigId }) => pipelineConfigId ?? ''), [runs])
+  return (
+    <ul class="rows">
+      {pipelines.map((pipeline) => (
+        <li key={pipeline.id}>
+          <Row application={application} pipeline={pipeline} runs={byPipeline.get(pipeline.id ?? '') ?? []} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Row({ application, pipeline, runs }: { application: string; pipeline: Pipeline; runs: readonly Execution[] }) {
+  const { name, disabled, description } = pipeline
+  const id = pipeline.id ?? name
+  const right = useRight({ operation: startOperation, application })
+  const sorted = runs.toSorted((a, b) => (b.buildTime ?? 0) - (a.buildTime ?? 0))
+  const [last] = sorted
+  const denied = disabled === true ? words.pipelineDisabled : right.allowed ? undefined : right.reason
+  return (
+    <div class="run-row pipeline-row">
+      <div class="pipeline-name">
+        <a class="row-title" href={last === undefined ? to.startPipeline(application, id) : to.execution(last.id)}>
+          <Name text={name} max={60} />
+        </a>
+        {disabled === true && <span class="chip">{words.disabled}</span>}
+        {description && (
+          <span class="muted cut">
+            <Name text={description} max={80} />
+          </span>
+        )}
+      </div>
+      <RunStrip runs={sorted} label={words.runsOf(name)} />
+      <span class="grow last-run">
+        {last === undefined ? <span class="muted">{words.neverRan}</span> : <LastRun run={last} />}
+      </span>
+      {denied === undefined ? (
+        <a class="button small" href={to.startPipeline(application, id)} aria-label={words.startPipeline(name)}>
+          <Icon name="play" /> {words.start}
+        </a>
+      ) : (
+        <button
+          type="button"
+          class="button small"
+          aria-disabled="true"
+          title={denied}
+          aria-label={`${words.startPipeline(name)}: ${denied}`}
+        >
+          <Icon name="play" /> {words.start}
+        </button>
+      )}
+      <Menu
+        label={words.actionsOf(name)}
+        items={[
+          {
+            label: words.start,
+            icon: 'play',
+            ...(denied === undefined ? { href: to.startPipeline(application, id) } : { denied }),
+          },
+          ...(last === undefined
+            ? []
+            : [
+                { label: words.openLast, icon: 'right' as const, href: to.execution(last.id) },
+                {
+                  label: words.startLikeLast,
+                  icon: 'undo' as const,
+                  ...(denied === undefined ? { href: to.startPipeline(application, id, { from: last.id }) } : { denied }),
+                },
+              ]),
+        ]}
+      />
+    </div>
+  )
+}
+
+function LastRun({ run }: { run: Execution }) {
+  const status = statusOf(run)
+  return (
+    <a class="last-run-link" href={to.execution(run.id)}>
+      <StatusMark kind={status.kind} />
+      <span class="strong">{status.word}</span>
+      <span class="muted">
+        {isComplete(run.status) ? <Time at={run.endTime ?? run.startTime} /> : <Duration from={run.startTime ?? run.buildTime} />}
+        {startedBy(run) !== undefined && (
+          <>
+            {`, ${words.by} `}
+            <Name text={startedBy(run) ?? ''} max={24} />
+          </>
+        )}
+      </span>
+      <span class="run-id">{shortId(run.id)}</span>
+    </a>
+  )
+}

@@ -1,0 +1,264 @@
+/** What can be done to a server group and its instances, with what each says before it is done. */
+import { signal } from '@preact/signals'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import { objectKey, pendingOf, submitTask } from '../api/actions.ts'
+import { changeOperation, useRight } from '../api/rights.ts'
+import { confirm } from '../components/confirm-dialog.tsx'
+import type { MenuItem } from '../components/menu.tsx'
+import {
+  accountOf,
+  countsOf,
+  type Instance,
+  instanceId,
+  isEnabled,
+  objectingGuard,
+  type ServerGroup,
+  servingSiblings,
+  siblingsOf,
+  type TrafficGuard,
+  versionOf,
+} from '../model/server-groups.ts'
+import { plural, words } from '../words.ts'
+
+export interface ServerGroupContext {
+  readonly application: string
+  /** Every group of the application, for what takes over. */
+  readonly groups: readonly ServerGroup[]
+  readonly guards: readonly TrafficGuard[]
+}
+
+export function groupKey(group: ServerGroup): string {
+  return objectKey('serverGroup', accountOf(group), group.region, group.name)
+}
+
+/** Actions in the order of their damage; what may not be done stays visible with the reason. */
+export function useServerGroupActions(group: ServerGroup, context: ServerGroupContext): readonly MenuItem[] {
+  const { route: navigate } = useLocation()
+  const account = accountOf(group)
+  const right = useRight({ operation: changeOperation, application: context.application, account })
+  const pending = pendingOf(groupKey(group))
+  const denied = pending !== undefined && pending.failure === undefined ? words.actionRuns : right.reason
+  const act = new ServerGroupActs(group, context)
+  const others = siblingsOf(group, context.groups)
+  return [
+    {
+      label: words.openDetails,
+      icon: 'right',
+      onSelect: () => navigate(to.serverGroup(context.application, { account, region: group.region, name: group.name })),
+    },
+    { label: words.resize, icon: 'resize', denied, onSelect: () => act.resize() },
+    isEnabled(group)
+      ? { label: words.disable, icon: 'power', denied, onSelect: () => act.disable() }
+      : { label: words.enable, icon: 'power', denied, onSelect: () => void act.enable() },
+    {
+      label: words.rollBack,
+      icon: 'undo',
+      denied: denied ?? (!isEnabled(group) ? words.rollBackDisabled : others.length === 0 ? words.rollBackAlone : undefined),
+      onSelect: () => act.rollBack(),
+    },
+    { label: words.destroy, icon: 'trash', denied, destructive: true, onSelect: () => act.destroy() },
+  ]
+}
+
+class ServerGroupActs {
+  readonly #group: ServerGroup
+  readonly #context: ServerGroupContext
+
+  constructor(group: ServerGroup, context: ServerGroupContext) {
+    this.#group = group
+    this.#context = context
+  }
+
+  resize(): void {
+    const { name, capacity } = this.#group
+    const now = capacity?.desired ?? countsOf(this.#group).total
+    const desired = signal(String(now))
+    const wanted = () => Math.max(0, Math.floor(Number(desired.value)) || 0)
+    const isPinned = capacity?.pinned === true || capacity?.min === capacity?.max
+    confirm({
+      title: words.resizeTitle(name),
+      effect: <p>{words.resizeEffect(name, now, isPinned ? undefined : capacity)}</p>,
+      action: words.resizeAction(name),
+      level: 1,
+      facts: this.#facts(),
+      fields: <DesiredField desired={desired} group={this.#group} />,
+      run: async () => {
+        const size = wanted()
+        const [min, max] = isPinned
+          ? [size, size]
+          : [Math.min(capacity?.min ?? size, size), Math.max(capacity?.max ?? size, size)]
+        await this.#submit(words.resizeTask(name, size), { type: 'resizeServerGroup', capacity: { min, max, desired: size } })
+      },
+    })
+  }
+
+  disable(): void {
+    const { name } = this.#group
+    const takers = servingSiblings(this.#group, this.#context.groups)
+    const objection = this.#objection()
+    confirm({
+      title: words.disableTitle(name),
+      effect: (
+        <>
+          <p>{words.disableEffect(name, countsOf(this.#group).total)}</p>
+          <p>
+            {takers.length === 0
+              ? words.nothingTakesOver
+              : words.takesOver(takers.map((other) => `${other.name} (${countsOf(other).up} up)`))}
+          </p>
+        </>
+      ),
+      action: objection === undefined ? words.disableAction(name) : words.tryAnyway,
+      level: objection === undefined ? 1 : 2,
+      typed: name,
+      objection,
+      facts: this.#facts(),
+      run: () => this.#submit(words.disableAction(name), { type: 'disableServerGroup' }),
+    })
+  }
+
+  enable(): Promise<void> {
+    return this.#submit(words.enableAction(this.#group.name), { type: 'enableServerGroup' })
+  }
+
+  rollBack(): void {
+    const { name } = this.#group
+    const choices = siblingsOf(this.#group, this.#context.groups).toSorted((a, b) => (b.createdTime ?? 0) - (a.createdTime ?? 0))
+    const older = choices.find((other) => (other.createdTime ?? 0) < (this.#group.createdTime ?? 0)) ?? choices[0]
+    if (older === undefined) return
+    const target = signal(older.name)
+    confirm({
+      title: words.rollBackTitle(name),
+      effect: <p>{words.rollBackEffect(name)}</p>,
+      action: words.rollBackAction(name),
+      level: 1,
+      facts: this.#facts(),
+      fields: <TargetField target={target} choices={choices} />,
+      run: () =>
+        this.#submit(words.rollBackTask(name, target.value), {
+          type: 'rollbackServerGroup',
+          rollbackType: 'EXPLICIT',
+          rollbackContext: {
+            rollbackServerGroupName: name,
+            restoreServerGroupName: target.value,
+            targetHealthyRollbackPercentage: 100,
+          },
+          platformHealthOnlyShowOverride: false,
+        }),
+    })
+  }
+
+  destroy(): void {
+    const { name } = this.#group
+    confirm({
+      title: words.destroyTitle(name),
+      effect: <p>{words.destroyEffect(name, countsOf(this.#group).total, isEnabled(this.#group))}</p>,
+      action: words.destroyAction(name),
+      level: 2,
+      typed: name,
+      destructive: true,
+      objection: this.#objection(),
+      facts: this.#facts(),
+      run: () => this.#submit(words.destroyAction(name), { type: 'destroyServerGroup' }),
+    })
+  }
+
+  #objection(): string | undefined {
+    const guard = objectingGuard(this.#group, this.#context.groups, this.#context.guards)
+    return guard && words.guardObjects(`${guard.account ?? '*'} / ${guard.location ?? '*'}`, this.#group.name)
+  }
+
+  #facts() {
+    return factsOf(this.#group)
+  }
+
+  async #submit(description: string, job: { type: string } & Record<string, unknown>): Promise<void> {
+    const { application } = this.#context
+    await submitTask({ application, description, job: [{ ...placeOf(this.#group), ...job }], object: groupKey(this.#group) })
+  }
+}
+
+function placeOf(group: ServerGroup): Record<string, unknown> {
+  return {
+    cloudProvider: group.cloudProvider ?? group.type,
+    credentials: accountOf(group),
+    account: accountOf(group),
+    region: group.region,
+    regions: [group.region],
+    serverGroupName: group.name,
+    asgName: group.name,
+    cluster: group.cluster,
+    moniker: group.moniker,
+  }
+}
+
+function factsOf(group: ServerGroup) {
+  return [
+    [words.serverGroup, group.name],
+    [words.place, `${accountOf(group)} / ${group.region}`],
+    [words.runs, versionOf(group) ?? '–'],
+  ] as const
+}
+
+function DesiredField({ desired, group }: { desired: { value: string }; group: ServerGroup }) {
+  const now = group.capacity?.desired ?? 0
+  const wanted = Number(desired.value) || 0
+  return (
+    <label class="field">
+      <span>{words.desired}</span>
+      <input
+        type="number"
+        min="0"
+        max="1000"
+        value={desired.value}
+        onInput={(event) => (desired.value = event.currentTarget.value)}
+      />
+      <span class="help">
+        {wanted === 0
+          ? words.resizeToNothing
+          : wanted < now
+            ? words.stops(now - wanted)
+            : wanted > now
+              ? words.starts(wanted - now)
+              : ''}
+      </span>
+    </label>
+  )
+}
+
+function TargetField({ target, choices }: { target: { value: string }; choices: readonly ServerGroup[] }) {
+  return (
+    <label class="field">
+      <span>{words.restoreTo}</span>
+      <select value={target.value} onChange={(event) => (target.value = event.currentTarget.value)}>
+        {choices.map((choice) => (
+          <option key={choice.name} value={choice.name}>
+            {`${choice.name} (${[versionOf(choice), plural(countsOf(choice).total, 'instance')].filter(Boolean).join(', ')})`}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** Ends one instance; the group starts another. */
+export function terminateInstance(instance: Instance, group: ServerGroup, { application }: { application: string }): void {
+  const id = instanceId(instance)
+  confirm({
+    title: words.terminateTitle(id),
+    effect: <p>{words.terminateEffect(id)}</p>,
+    action: words.terminateAction(id),
+    level: 1,
+    destructive: true,
+    facts: factsOf(group),
+    run: async () => {
+      await submitTask({
+        application,
+        description: words.terminateAction(id),
+        job: [{ ...placeOf(group), type: 'terminateInstances', instanceIds: [id], zone: instance.zone }],
+        object: groupKey(group),
+      })
+    },
+  })
+}

@@ -1,0 +1,210 @@
+/** One server group: its instances, details and events. */
+import { to } from '../address.ts'
+import { pendingOf } from '../api/actions.ts'
+import { useLive } from '../api/live.ts'
+import { type Column, DataTable } from '../components/data-table.tsx'
+import { useQueryChange } from '../components/filter-field.tsx'
+import { HealthMarks } from '../components/health-marks.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { Panel } from '../components/panel.tsx'
+import { PendingChip } from '../components/pending-chip.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusMark, StatusText } from '../components/status-mark.tsx'
+import { Tabs } from '../components/tabs.tsx'
+import { Time } from '../components/time.tsx'
+import { objectOf, textOf } from '../model/read.ts'
+import {
+  accountOf,
+  healthReason,
+  type Instance,
+  instanceId,
+  instancesOf,
+  isEnabled,
+  loadBalancersOf,
+  type ServerGroup,
+  versionOf,
+} from '../model/server-groups.ts'
+import { instanceStatus } from '../model/status.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { groupKey, type ServerGroupContext, terminateInstance, useServerGroupActions } from './server-group-actions.tsx'
+
+const tabs = [
+  { id: 'instances', label: words.instances },
+  { id: 'details', label: words.details },
+  { id: 'raw', label: words.rawRecord },
+] as const
+
+export function ServerGroupScreen({ params, query }: ScreenProps) {
+  const [application = '', account = '', region = '', name = ''] = ['application', 'account', 'region', 'name'].map(
+    (key) => params[key],
+  )
+  const live = useLive(
+    '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
+    { path: { applicationName: application, account, region, serverGroupName: name } },
+    { refresh: 'live', isBusy: (group) => pendingOf(groupKey(group)) !== undefined },
+  )
+  const groups = useLive(
+    '/applications/{applicationName}/serverGroups',
+    { path: { applicationName: application } },
+    { refresh: 'steady' },
+  )
+  const attributes = useLive(
+    '/applications/{application}',
+    { path: { application }, query: { expand: false } },
+    { refresh: 'slow' },
+  )
+  const context: ServerGroupContext = {
+    application,
+    groups: groups.reading.value.body ?? [],
+    guards: attributes.reading.value.body?.attributes.trafficGuards ?? [],
+  }
+  return (
+    <Loaded live={live} rows={8} empty={<EmptyState text={words.noSuchGroup(name)} />}>
+      {(group) => <Group group={group} context={context} tab={query['tab']} />}
+    </Loaded>
+  )
+}
+
+function Group({ group, context, tab }: { group: ServerGroup; context: ServerGroupContext; tab: string | undefined }) {
+  const change = useQueryChange()
+  const { application } = context
+  const actions = useServerGroupActions(group, context).slice(1)
+  const selected = tabs.find(({ id }) => id === tab)?.id ?? 'instances'
+  return (
+    <>
+      <PageHead
+        tab={group.name}
+        title={<Name text={group.name} />}
+        crumbs={[
+          { label: words.applications, href: to.applications() },
+          { label: <Name text={application} />, href: to.application(application) },
+        ]}
+        state={
+          <span class="row">
+            <HealthMarks group={group} />
+            {!isEnabled(group) && (
+              <span class="status-badge is-disabled">
+                <StatusMark kind="disabled" /> {words.disabled}
+              </span>
+            )}
+            <PendingChip object={groupKey(group)} />
+          </span>
+        }
+        actions={
+          <Menu label={words.actionsOf(group.name)} items={actions} class="button">
+            {words.actions}
+          </Menu>
+        }
+      >
+        <p class="muted">
+          {`${accountOf(group)} / ${group.region}, `}
+          {versionOf(group) !== undefined && <code>{versionOf(group)}</code>}
+          {', '}
+          {words.created} <Time at={group.createdTime} />
+        </p>
+      </PageHead>
+      <Tabs
+        label={group.name}
+        tabs={tabs}
+        selected={selected}
+        onSelect={(id) => change({ tab: id === 'instances' ? undefined : id })}
+      >
+        {selected === 'instances' && <Instances group={group} context={context} />}
+        {selected === 'details' && <Details group={group} />}
+        {selected === 'raw' && (
+          <Panel title={words.rawRecord}>
+            <JsonTree value={group} name={group.name} />
+          </Panel>
+        )}
+      </Tabs>
+    </>
+  )
+}
+
+function Instances({ group, context }: { group: ServerGroup; context: ServerGroupContext }) {
+  const { application } = context
+  const place = { account: accountOf(group), region: group.region }
+  const columns: readonly Column<Instance>[] = [
+    { key: 'state', head: words.state, cell: ({ healthState }) => <StatusText status={instanceStatus(healthState)} /> },
+    {
+      key: 'name',
+      head: words.instance,
+      cell: (instance) => (
+        <a href={to.instance(application, { ...place, id: instanceId(instance) })}>
+          <Name text={instanceId(instance)} max={40} />
+        </a>
+      ),
+    },
+    {
+      key: 'why',
+      head: words.why,
+      grow: true,
+      cell: (instance) => <Name text={healthReason(instance) ?? ''} max={200} />,
+      hideBelow: 'phone',
+    },
+    { key: 'zone', head: words.zoneOf, cell: ({ zone }) => zone ?? '', hideBelow: 'narrow' },
+    { key: 'since', head: words.since, cell: ({ launchTime }) => <Time at={launchTime} />, hideBelow: 'phone' },
+    {
+      key: 'actions',
+      head: '',
+      align: 'end',
+      cell: (instance) => (
+        <Menu
+          label={words.actionsOf(instanceId(instance))}
+          items={[
+            {
+              label: words.console,
+              icon: 'terminal',
+              href: to.instance(application, { ...place, id: instanceId(instance) }, { tab: 'console' }),
+            },
+            {
+              label: words.terminate,
+              icon: 'trash',
+              destructive: true,
+              onSelect: () => terminateInstance(instance, group, context),
+            },
+          ]}
+        />
+      ),
+    },
+  ]
+  const instances = instancesOf(group)
+  return (
+    <div class="panel is-flush">
+      {instances.length === 0 ? (
+        <EmptyState text={words.instancesEmpty} />
+      ) : (
+        <DataTable label={words.instances} columns={columns} rows={instances} keyOf={instanceId} />
+      )}
+    </div>
+  )
+}
+
+function Details({ group }: { group: ServerGroup }) {
+  const { capacity } = group
+  const image = objectOf(group.image)
+  return (
+    <Panel title={words.details}>
+      <KeyValue
+        facts={[
+          [words.cluster, group.cluster],
+          [words.account, accountOf(group)],
+          [words.region, group.region],
+          [words.provider, group.cloudProvider],
+          [words.desired, capacity?.desired],
+          [words.size, capacity && `${capacity.min ?? '–'} – ${capacity.max ?? '–'}`],
+          [words.loadBalancers, loadBalancersOf(group).join(', ')],
+          [words.instanceType, group.instanceType],
+          [words.image, versionOf(group)],
+          [words.digest, textOf(image['digest']) && <code>{textOf(image['digest'])}</code>],
+          [words.created, <Time key="created" at={group.createdTime} />],
+        ]}
+      />
+    </Panel>
+  )
+}

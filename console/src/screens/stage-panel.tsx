@@ -1,0 +1,231 @@
+/** The selected stage: what it did, why it failed, what can be done. */
+import { useState } from 'preact/hooks'
+import { to } from '../address.ts'
+import { startOperation, useRight } from '../api/rights.ts'
+import { Banner } from '../components/banner.tsx'
+import { useQueryChange } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { LogView } from '../components/log-view.tsx'
+import { Name } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
+import { PlainText } from '../components/plain-text.tsx'
+import { StatusMark, StatusText } from '../components/status-mark.tsx'
+import { Tabs } from '../components/tabs.tsx'
+import { Duration, Time } from '../components/time.tsx'
+import { type Execution, isWaiting, reasonOf, remainingWait, type Stage, stageStatus, titleOf } from '../model/execution.ts'
+import { objectOf, objectsOf, textOf } from '../model/read.ts'
+import { executionStatus, isFailed } from '../model/status.ts'
+import { formatDuration, now } from '../model/time.ts'
+import { words } from '../words.ts'
+import { confirmJudgment, judgedBy, useStageActions } from './execution-actions.tsx'
+
+const tabs = [
+  { id: 'summary', label: words.summary },
+  { id: 'tasks', label: words.steps },
+  { id: 'context', label: words.context },
+  { id: 'outputs', label: words.outputs },
+  { id: 'log', label: words.log },
+] as const
+
+interface StagePanelProps {
+  readonly execution: Execution
+  readonly stage: Stage
+  readonly inner: readonly Stage[]
+  readonly tab: string | undefined
+}
+
+export function StagePanel({ execution, stage, inner, tab }: StagePanelProps) {
+  const change = useQueryChange()
+  const actions = useStageActions(execution, stage)
+  const log = logOf(stage)
+  const offered = tabs.filter(({ id }) => id !== 'log' || log !== undefined)
+  const selected = offered.find(({ id }) => id === tab)?.id ?? 'summary'
+  const status = stageStatus(stage)
+  return (
+    <Panel
+      class="stage-panel"
+      title={
+        <>
+          <StatusMark kind={status.kind} />
+          <Name text={titleOf(stage)} max={60} />
+          <span class="muted regular">{stage.type}</span>
+        </>
+      }
+      actions={actions.map(({ label, icon, denied, onSelect }) => (
+        <button
+          key={label}
+          type="button"
+          class="button small"
+          aria-disabled={denied !== undefined}
+          title={denied}
+          onClick={() => denied === undefined && onSelect?.()}
+        >
+          {icon !== undefined && <Icon name={icon} />} {label}
+        </button>
+      ))}
+    >
+      {isWaiting(stage) && <Judgment execution={execution} stage={stage} />}
+      <Tabs
+        label={titleOf(stage)}
+        tabs={offered}
+        selected={selected}
+        onSelect={(id) => change({ tab: id === 'summary' ? undefined : id })}
+      >
+        {selected === 'summary' && <Summary execution={execution} stage={stage} inner={inner} />}
+        {selected === 'tasks' && <Steps stage={stage} />}
+        {selected === 'context' && <JsonTree value={stage.context} name="context" />}
+        {selected === 'outputs' &&
+          (Object.keys(stage.outputs).length === 0 ? (
+            <p class="quiet">{words.noOutputs}</p>
+          ) : (
+            <JsonTree value={stage.outputs} name="outputs" />
+          ))}
+        {selected === 'log' && log !== undefined && <LogView text={log} name={titleOf(stage)} isEnded />}
+      </Tabs>
+    </Panel>
+  )
+}
+
+function Summary({ execution, stage, inner }: { execution: Execution; stage: Stage; inner: readonly Stage[] }) {
+  const reason = reasonOf(stage)
+  const child = textOf(stage.context['executionId'])
+  const left = remainingWait(stage, now.value)
+  return (
+    <>
+      {reason !== undefined && (
+        <Banner tone={isFailed(stage.status) ? 'failed' : 'warning'}>
+          <PlainText text={reason} />
+        </Banner>
+      )}
+      <KeyValue
+        facts={[
+          [words.state, <StatusText key="state" status={stageStatus(stage)} />],
+          [words.started, stage.startTime ? <Time at={stage.startTime} /> : undefined],
+          [words.length, stage.startTime ? <Duration from={stage.startTime} until={stage.endTime} /> : undefined],
+          [words.left, left === undefined ? undefined : formatDuration(left)],
+          [words.judgedBy, stage.type === 'manualJudgment' && !isWaiting(stage) ? judgedBy(stage) : undefined],
+          [words.judgedWith, textOf(stage.context['judgmentInput'])],
+          [words.account, textOf(stage.context['account']) ?? textOf(stage.context['credentials'])],
+          [words.startedExecution, child === undefined ? undefined : <a href={to.execution(child)}>{child}</a>],
+          [words.why, textOf(stage.context['skipReason'])],
+        ]}
+      />
+      {inner.length > 0 && <Inner execution={execution} inner={inner} />}
+    </>
+  )
+}
+
+/** What the stage was made of: before it, after it. */
+function Inner({ execution, inner }: { execution: Execution; inner: readonly Stage[] }) {
+  return (
+    <>
+      <h3 class="sub">{words.innerStages(inner.length)}</h3>
+      <ul class="rows boxed-rows">
+        {inner.map((stage) => {
+          const { kind, word } = stageStatus(stage)
+          return (
+            <li key={stage.id} class="run-row">
+              <StatusMark kind={kind} label={word} />
+              <a class="row-link" href={to.execution(execution.id, { stage: stage.id })}>
+                <Name text={titleOf(stage)} max={60} />
+              </a>
+              <span class="grow cut muted">
+                {reasonOf(stage) !== undefined && <Name text={reasonOf(stage) ?? ''} max={120} />}
+              </span>
+              <Duration from={stage.startTime} until={stage.endTime} />
+            </li>
+          )
+        })}
+      </ul>
+    </>
+  )
+}
+
+function Steps({ stage }: { stage: Stage }) {
+  if (stage.tasks.length === 0) return <p class="quiet">{words.noSteps}</p>
+  return (
+    <ol class="rows boxed-rows">
+      {stage.tasks.map((task) => {
+        const { kind, word } = executionStatus(task.status)
+        const error = textOf(objectOf(objectOf(objectOf(task.taskExceptionDetails)['exception'])['details'])['error'])
+        return (
+          <li key={task.id} class="run-row">
+            <StatusMark kind={kind} label={word} />
+            <span>{toWords(task.name)}</span>
+            <span class="grow cut muted">{error !== undefined && <Name text={error} max={160} />}</span>
+            <span class="muted hide-phone">
+              <Time at={task.startTime} />
+            </span>
+            <Duration from={task.startTime} until={task.endTime} />
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+/** `waitForUpInstances` as people say it. */
+function toWords(name: string): string {
+  const text = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** Output of a command or a job, else the history of the operations. */
+function logOf({ context }: Stage): string | undefined {
+  const output = textOf(context['buildOutput']) ?? textOf(context['logs']) ?? textOf(context['stdout'])
+  if (output !== undefined) return output
+  const lines = objectsOf(context['kato.tasks']).flatMap((task) =>
+    objectsOf(task['history']).map((entry) => `${textOf(entry['phase']) ?? ''}  ${textOf(entry['status']) ?? ''}`),
+  )
+  return lines.length === 0 ? undefined : lines.join('\n')
+}
+
+function Judgment({ execution, stage }: { execution: Execution; stage: Stage }) {
+  const right = useRight({ operation: startOperation, application: execution.application })
+  const inputs = objectsOf(stage.context['judgmentInputs']).flatMap(({ value }) => textOf(value) ?? [])
+  const [input, setInput] = useState<string | undefined>(undefined)
+  const instructions = textOf(stage.context['instructions'])
+  const isReady = right.allowed && (inputs.length === 0 || input !== undefined)
+  return (
+    <div class="judgment">
+      {instructions !== undefined && (
+        <p>
+          <PlainText text={instructions} />
+        </p>
+      )}
+      {inputs.length > 0 && (
+        <fieldset class="row" aria-label={words.judgmentInput}>
+          {inputs.map((value) => (
+            <label key={value} class="check">
+              <input type="radio" name="judgment" checked={input === value} onChange={() => setInput(value)} />{' '}
+              <Name text={value} />
+            </label>
+          ))}
+        </fieldset>
+      )}
+      <div class="row">
+        <button
+          type="button"
+          class="button is-primary"
+          aria-disabled={!isReady}
+          title={right.reason}
+          onClick={() => isReady && confirmJudgment(execution, stage, 'continue', input)}
+        >
+          {words.continueRun}
+        </button>
+        <button
+          type="button"
+          class="button"
+          aria-disabled={!right.allowed}
+          title={right.reason}
+          onClick={() => right.allowed && confirmJudgment(execution, stage, 'stop', input)}
+        >
+          {words.stopRun}
+        </button>
+        {right.reason !== undefined && <span class="muted">{right.reason}</span>}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,265 @@
+/** Starts a pipeline with valid parameters. */
+
+import { useId, useMemo, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import { ApiError } from '../api/api-error.ts'
+import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
+import { refreshMatching, useLive } from '../api/live.ts'
+import { Banner } from '../components/banner.tsx'
+import { Dialog } from '../components/dialog.tsx'
+import { Field } from '../components/field.tsx'
+import { Name } from '../components/name.tsx'
+import { RequestId } from '../components/states.tsx'
+import { objectOf, objectsOf, textOf } from '../model/read.ts'
+import { describeError, words } from '../words.ts'
+
+type Pipeline = Schemas['Pipeline']
+type Parameter = Schemas['Parameter']
+
+interface StartDialogProps {
+  readonly pipeline: Pipeline
+  /** `p.NAME` fills a field; `from` names a run whose values are taken. */
+  readonly query: Readonly<Record<string, string>>
+  readonly onClose: () => void
+}
+
+const maxRadios = 5
+/** The 202 does not prove a start. */
+const attempts = 10
+const attemptMs = 1000
+
+export function StartDialog({ pipeline, query, onClose }: StartDialogProps) {
+  const { from } = query
+  const earlier = useLive('/pipelines/{id}', from === undefined ? undefined : { path: { id: from } }, { refresh: 'open' }).reading
+    .value
+  if (from !== undefined && earlier.body === undefined && earlier.error === undefined) return null
+  return (
+    <Form
+      pipeline={pipeline}
+      initial={initialValues(pipeline, query, objectOf(earlier.body?.trigger.parameters))}
+      onClose={onClose}
+    />
+  )
+}
+
+function initialValues(
+  pipeline: Pipeline,
+  query: Readonly<Record<string, string>>,
+  earlier: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    parametersOf(pipeline).map(({ name, default: usual }) => [
+      name,
+      query[`p.${name}`] ?? textOf(earlier[name]) ?? toText(usual) ?? '',
+    ]),
+  )
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === 'boolean' ? String(value) : textOf(value)
+}
+
+/** Pinned ones first. */
+function parametersOf(pipeline: Pipeline): readonly Parameter[] {
+  return (pipeline.parameterConfig ?? []).toSorted((a, b) => Number(b['pinned'] === true) - Number(a['pinned'] === true))
+}
+
+interface FormProps {
+  readonly pipeline: Pipeline
+  readonly initial: Readonly<Record<string, string>>
+  readonly onClose: () => void
+}
+
+function Form({ pipeline, initial, onClose }: FormProps) {
+  const { route: navigate } = useLocation()
+  const [values, setValues] = useState(initial)
+  const [dryRun, setDryRun] = useState(false)
+  const [missing, setMissing] = useState<ReadonlySet<string>>(new Set())
+  const [error, setError] = useState<ApiError | undefined>(undefined)
+  const [busy, setBusy] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  const id = useId()
+  const parameters = useMemo(() => parametersOf(pipeline), [pipeline])
+  const shown = parameters.filter((parameter) => isShown(parameter, values))
+
+  const start = async (event?: Event) => {
+    event?.preventDefault()
+    if (busy) return
+    const without = shown
+      .filter(({ name, required }) => required === true && (values[name] ?? '').trim() === '')
+      .map(({ name }) => name)
+    setMissing(new Set(without))
+    if (without.length > 0) {
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus())
+      return
+    }
+    setBusy(true)
+    setError(undefined)
+    try {
+      const sent = Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? '']))
+      const execution = await startPipeline(pipeline, sent, dryRun)
+      refreshMatching('/executions')
+      onClose()
+      navigate(to.execution(execution))
+    } catch (cause) {
+      setError(cause instanceof ApiError ? cause : new ApiError({ status: 0, message: String((cause as Error).message) }))
+      setBusy(false)
+    }
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void start(event)
+  }
+  const footer = (
+    <>
+      <button type="button" class="button" onClick={onClose}>
+        {words.cancel}
+      </button>
+      <button type="submit" form={id} class="button is-primary" aria-disabled={busy} aria-busy={busy}>
+        {words.startPipeline(pipeline.name)}
+      </button>
+    </>
+  )
+  return (
+    <Dialog title={words.startPipeline(pipeline.name)} footer={footer} onClose={onClose} class="is-narrow">
+      <form id={id} ref={form} onSubmit={(event) => void start(event)} onKeyDown={onKey} noValidate>
+        {pipeline.description && <p class="muted">{<Name text={pipeline.description} max={400} />}</p>}
+        {shown.length === 0 && <p>{words.noParameters}</p>}
+        {shown.map((parameter) => (
+          <ParameterField
+            key={parameter.name}
+            parameter={parameter}
+            value={values[parameter.name] ?? ''}
+            error={missing.has(parameter.name) ? words.needed : undefined}
+            onChange={(value) => setValues({ ...values, [parameter.name]: value })}
+          />
+        ))}
+        <details class="advanced">
+          <summary>{words.advanced}</summary>
+          <label class="check">
+            <input type="checkbox" checked={dryRun} onChange={(event) => setDryRun(event.currentTarget.checked)} /> {words.dryRun}
+          </label>
+        </details>
+        {error !== undefined && (
+          <Banner tone="failed">
+            <strong>{describeError(error).title}</strong> {describeError(error).advice} <RequestId id={error.requestId} />
+          </Banner>
+        )}
+      </form>
+    </Dialog>
+  )
+}
+
+/** @throws {ApiError} @returns the id of the execution, once it can be read */
+async function startPipeline(pipeline: Pipeline, parameters: Record<string, string>, dryRun: boolean): Promise<string> {
+  const path = { application: pipeline.application, pipelineNameOrId: pipeline.id ?? pipeline.name }
+  const body = { type: 'manual', parameters, ...(dryRun && { dryRun }) }
+  const answer = await unwrap(
+    client.POST('/pipelines/v2/{application}/{pipelineNameOrId}', {
+      params: { path },
+      body,
+      headers: actionHeaders,
+    } as never) as Promise<{
+      data?: unknown
+      response: Response
+      error?: unknown
+    }>,
+  )
+  const { ref, eventId } = objectOf(answer)
+  const id = textOf(ref)?.split('/').at(-1) ?? textOf(eventId)
+  if (id === undefined) throw new ApiError({ status: 202, message: words.startUnclear })
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const { response } = await client.GET('/pipelines/{id}', { params: { path: { id } } })
+    if (response.ok) return id
+    await new Promise((resolve) => setTimeout(resolve, attemptMs))
+  }
+  throw new ApiError({ status: 202, message: words.startUnclear })
+}
+
+/** A conditional parameter is shown while another one has the value that it names. */
+function isShown(parameter: Parameter, values: Readonly<Record<string, string>>): boolean {
+  const { parameter: other, comparator, comparatorValue } = objectOf(parameter['conditional'])
+  const name = textOf(other)
+  if (name === undefined) return true
+  const [left, right] = [values[name] ?? '', textOf(comparatorValue) ?? '']
+  if (comparator === '!=') return left !== right
+  const [a, b] = [Number(left), Number(right)]
+  if (comparator === '>') return a > b
+  if (comparator === '<') return a < b
+  if (comparator === '>=') return a >= b
+  if (comparator === '<=') return a <= b
+  return left === right
+}
+
+interface ParameterFieldProps {
+  readonly parameter: Parameter
+  readonly value: string
+  readonly error: string | undefined
+  readonly onChange: (value: string) => void
+}
+
+function ParameterField({ parameter, value, error, onChange }: ParameterFieldProps) {
+  const { name, label, description, required, default: usual } = parameter
+  const options =
+    parameter.hasOptions === true ? objectsOf(parameter.options).flatMap(({ value: option }) => textOf(option) ?? []) : []
+  const shown = label || name
+  const isSecret = /password|secret|token/i.test(name)
+  const help = [description, isSecret && words.secretsAreStored].filter(Boolean).join(' ') || undefined
+  const set = (event: { currentTarget: { value: string } }) => onChange(event.currentTarget.value)
+  if (options.length > 0 && options.length <= maxRadios) {
+    return (
+      <fieldset class="field">
+        <legend>
+          <Name text={shown} />
+          {required && <span aria-hidden="true"> *</span>}
+        </legend>
+        <div class="row">
+          {options.map((option) => (
+            <label key={option} class="check">
+              <input type="radio" name={name} value={option} checked={value === option} onChange={() => onChange(option)} />{' '}
+              <Name text={option} />
+            </label>
+          ))}
+        </div>
+        {help !== undefined && <p class="help">{help}</p>}
+        {error !== undefined && <p class="error">{error}</p>}
+      </fieldset>
+    )
+  }
+  if (options.length === 0 && (usual === true || usual === false || usual === 'true' || usual === 'false')) {
+    return (
+      <div class="field">
+        <label class="check">
+          <input type="checkbox" checked={value === 'true'} onChange={(event) => onChange(String(event.currentTarget.checked))} />
+          <strong>
+            <Name text={shown} />
+          </strong>{' '}
+          <span class="muted">{value === 'true' ? words.yes : words.no}</span>
+        </label>
+        {help !== undefined && <p class="help">{help}</p>}
+      </div>
+    )
+  }
+  return (
+    <Field label={<Name text={shown} />} help={help} error={error} required={required === true}>
+      {(tied) =>
+        options.length > 0 ? (
+          <select {...tied} value={value} onChange={set}>
+            <option value="" />
+            {options.map((option) => (
+              <option key={option} value={option}>
+                {option}
+              </option>
+            ))}
+          </select>
+        ) : parameter['constraint'] === 'date' ? (
+          <input {...tied} type="date" value={value} onInput={set} />
+        ) : isSecret ? (
+          <input {...tied} type="password" autoComplete="off" value={value} onInput={set} />
+        ) : (
+          <textarea {...tied} rows={Math.min(8, value.split('\n').length)} spellcheck={false} value={value} onInput={set} />
+        )
+      }
+    </Field>
+  )
+}

@@ -1,0 +1,131 @@
+/** One task: its error first, then its steps and variables. */
+import { to } from '../address.ts'
+import { failureOf, type Task } from '../api/actions.ts'
+import { actionHeaders, client, unwrap } from '../api/client.ts'
+import { refreshMatching, useLive } from '../api/live.ts'
+import { changeOperation, useRight } from '../api/rights.ts'
+import { Banner } from '../components/banner.tsx'
+import { confirm } from '../components/confirm-dialog.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { Panel } from '../components/panel.tsx'
+import { PlainText } from '../components/plain-text.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { Duration, Time } from '../components/time.tsx'
+import { executionStatus, isComplete } from '../model/status.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { userOf } from './tasks.tsx'
+
+export function TaskScreen({ params }: ScreenProps) {
+  const id = params['id'] ?? ''
+  const live = useLive(
+    '/tasks/{id}',
+    { path: { id } },
+    {
+      refresh: 'live',
+      isBusy: ({ status }) => !isComplete(status),
+      events: `/tasks/${encodeURIComponent(id)}/events`,
+    },
+  )
+  return (
+    <Loaded live={live} rows={8} empty={<EmptyState icon="search" text={words.noSuchTask} />}>
+      {(task) => <Details task={task} />}
+    </Loaded>
+  )
+}
+
+function Details({ task }: { task: Task }) {
+  const status = executionStatus(task.status)
+  const name = task.name ?? task.id
+  const failure = failureOf(task)
+  const by = userOf(task)
+  return (
+    <>
+      <PageHead
+        tab={name}
+        title={<Name text={name} max={100} />}
+        crumbs={[
+          { label: words.applications, href: to.applications() },
+          { label: <Name text={task.application} />, href: to.application(task.application) },
+          { label: words.tasks, href: to.tasks(task.application) },
+        ]}
+        state={
+          <span class="row">
+            <span class={`status-badge is-${status.kind}`}>
+              <StatusMark kind={status.kind} /> {status.word}
+            </span>
+            <Duration from={task.startTime} until={task.endTime} />
+          </span>
+        }
+        actions={isComplete(task.status) ? undefined : <CancelButton task={task} />}
+      >
+        <p class="muted">
+          {by !== undefined && (
+            <>
+              {words.startedBy} <Name text={by} max={40} />,{' '}
+            </>
+          )}
+          <Time at={task.startTime ?? task.buildTime} />
+        </p>
+      </PageHead>
+      {failure !== undefined && (
+        <Banner tone="failed">
+          <PlainText text={failure} />
+        </Banner>
+      )}
+      <div class="stack">
+        <Panel title={words.steps} flush>
+          <ol class="rows">
+            {task.steps.map((step) => {
+              const { kind, word } = executionStatus(step.status)
+              return (
+                <li key={step.id} class="run-row">
+                  <StatusMark kind={kind} label={word} />
+                  <span class="grow">{step.name}</span>
+                  <span class="muted hide-phone">
+                    <Time at={step.startTime} />
+                  </span>
+                  <Duration from={step.startTime} until={step.endTime} />
+                </li>
+              )
+            })}
+          </ol>
+        </Panel>
+        <Panel title={words.variables}>
+          <JsonTree value={Object.fromEntries(task.variables.map(({ key, value }) => [key, value]))} name="variables" />
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+function CancelButton({ task }: { task: Task }) {
+  const right = useRight({ operation: changeOperation, application: task.application })
+  const cancel = () =>
+    confirm({
+      title: words.cancelTaskTitle(task.name ?? task.id),
+      effect: <p>{words.cancelTaskEffect}</p>,
+      action: words.cancelTask,
+      level: 1,
+      destructive: true,
+      run: async () => {
+        const call = client.PUT('/tasks/{id}/cancel', { params: { path: { id: task.id } }, headers: actionHeaders } as never)
+        await unwrap(call as Promise<{ data?: unknown; response: Response; error?: unknown }>)
+        refreshMatching(task.id)
+      },
+    })
+  return (
+    <button
+      type="button"
+      class="button"
+      aria-disabled={!right.allowed}
+      title={right.reason}
+      onClick={() => right.allowed && cancel()}
+    >
+      {words.cancelTask}
+    </button>
+  )
+}

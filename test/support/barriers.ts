@@ -1,0 +1,13 @@
+/** What keeps people from using a page, as axe finds it. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  const results = (await page.evaluate('axe.run()')) as AxeResults
+  return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+}
