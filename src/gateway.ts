@@ -374,8 +374,8 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
 
   async function listen(): Promise<string> {
     const start = await login.prepareStart()
-    const listenTextResolver = (text: string) => describeListener(login, toAddress(text), 'main')
-    const listening = toAddress(await server.listen({ host: address, port, listenTextResolver }))
+    const listening = toAddress(await server.listen({ host: address, port }))
+    log.info(describeListener(login, listening, 'main'))
     start.listening()
     for (const extra of await extraListeners.listen(address)) {
       log.info(describeListener(login, extra.address, extra.kind))

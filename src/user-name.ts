@@ -29,8 +29,10 @@ export function findNameObjection(name: string): string | undefined {
  * here that keeps something by user: roles, sessions, tokens, limits.
  */
 export function toUserKey(name: string): string {
-  return name.normalize('NFKC').toLowerCase()
+  return isKey.test(name) ? name : name.normalize('NFKC').toLowerCase()
 }
+
+const isKey = /^[a-z0-9._@-]+$/
 
 /** Why a name is not told apart from another by its characters: some are invisible, or stand for others. */
 export function findCharacterObjection(name: string): string | undefined {

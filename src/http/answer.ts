@@ -20,6 +20,8 @@ const securityHeaders = {
   'x-frame-options': 'DENY',
   'x-xss-protection': '0',
 } as const
+const strictTransport = 'max-age=31536000 ; includeSubDomains'
+const requestIdName = 'X-SPINNAKER-REQUEST-ID'
 
 /** Names of the request headers that are echoed, `interceptors.responseHeader.fields`; only the request id by default. */
 export type EchoedHeaders = readonly string[]
@@ -32,12 +34,44 @@ export type EchoedHeaders = readonly string[]
 export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders): Record<string, string | string[]> {
   const { state } = request
   const headers: Record<string, string | string[]> = { ...securityHeaders, ...state.answerHeaders }
-  if (state.scheme === 'https') headers['strict-transport-security'] = 'max-age=31536000 ; includeSubDomains'
+  if (state.scheme === 'https') headers['strict-transport-security'] = strictTransport
   for (const name of echoed) {
-    const value = name.toLowerCase() === 'x-spinnaker-request-id' ? state.requestId : request.headers[name.toLowerCase()]
-    if (typeof value === 'string') headers[name] = value
+    const value = echoedValue(request, name)
+    if (value !== undefined) headers[name] = value
   }
   return headers
+}
+
+const securityLines: readonly string[] = Object.entries(securityHeaders).flat()
+
+/**
+ * The same as a list of names and values in turn, for answers that are written past the framework.
+ *
+ * @param vary What else the answer depends on.
+ */
+export function listCommonHeaders(request: FastifyRequest, echoed: EchoedHeaders, vary: string | undefined): string[] {
+  const { state } = request
+  const list = securityLines.slice()
+  const { answerHeaders } = state
+  if (vary !== undefined) answerHeaders['vary'] = answerHeaders['vary'] === undefined ? vary : `${answerHeaders['vary']}, ${vary}`
+  for (const name in answerHeaders) {
+    const value = answerHeaders[name] as string | string[]
+    if (typeof value === 'string') list.push(name, value)
+    else for (const one of value) list.push(name, one)
+  }
+  if (state.scheme === 'https') list.push('strict-transport-security', strictTransport)
+  for (const name of echoed) {
+    const value = echoedValue(request, name)
+    if (value !== undefined) list.push(name, value)
+  }
+  return list
+}
+
+function echoedValue({ state, headers }: FastifyRequest, name: string): string | undefined {
+  if (name === requestIdName) return state.requestId
+  const lower = name.toLowerCase()
+  const value = lower === 'x-spinnaker-request-id' ? state.requestId : headers[lower]
+  return typeof value === 'string' ? value : undefined
 }
 
 /**

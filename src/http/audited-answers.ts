@@ -75,12 +75,12 @@ export class AuditedAnswers {
    * @param body As far as it has been read
    * @throws {GatewayError} AUDIT_UNAVAILABLE
    */
-  async begin(request: FastifyRequest, body: unknown): Promise<void> {
-    if (changesNothing(request)) return
+  begin(request: FastifyRequest, body: unknown): Promise<void> | undefined {
+    if (changesNothing(request)) return undefined
     this.#named.set(request, namesInBody(body))
-    if (!this.#options.required) return
+    if (!this.#options.required) return undefined
     this.#begun.set(request, this.#options.audit.nameChange())
-    await this.#write(request, this.#toEvent(request, { kind: 'change', decision: 'begun' }))
+    return this.#write(request, this.#toEvent(request, { kind: 'change', decision: 'begun' }))
   }
 
   /**

@@ -5,6 +5,8 @@ import { GatewayError } from '../errors.ts'
 const encodedForms = /%(?:2f|5c|2e|3b|25|[01][0-9a-f]|7f)/i
 /** What a URL path may not contain unencoded, plus `;`, which some servers read as the start of parameters. */
 const rawForms = /[^\x21-\x7e]|[;\\"<>[\]^`{|}#]/
+/** What nearly every path consists of: none of the above, and no segment that begins with a dot. */
+const plain = /^(?:\/[\w-][\w.-]*)+$/
 const dotSegments = /(?:^|\/)\.{1,2}(?:\/|$)/
 
 /**
@@ -13,6 +15,7 @@ const dotSegments = /(?:^|\/)\.{1,2}(?:\/|$)/
  * @see docs/contracts/authentication.md#rejected-paths
  */
 export function checkPath(path: string): void {
+  if (plain.test(path)) return
   if (!path.startsWith('/')) throw refused('it does not start with a slash')
   if (path.includes('//')) throw refused('it has two slashes in a row')
   if (rawForms.test(path)) throw refused('it has a character that must be percent-encoded, or ";" or "\\"')

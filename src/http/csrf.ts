@@ -30,7 +30,7 @@ export function refuseCsrf(settings: CorsSettings): RequestStep {
       if (origin !== undefined && (isAllowedOrigin(origin, settings, uiOrigin) || isSameOrigin(origin, request))) return
       // Behind a proxy that does not say how it is called, only the browser knows that the page is our own.
       if (site === 'same-origin') return
-      request.log.info({ origin, user: state.user?.username }, 'a page of another origin was refused')
+      request.log.info({ requestId: state.requestId, origin, user: state.user?.username }, 'a page of another origin was refused')
       throw new GatewayError(
         'ORIGIN_REFUSED',
         'Pages of this origin may not use the login of their visitor. Add the origin to cors.allowedOriginsPattern.',

@@ -1,7 +1,7 @@
 /** Client address, scheme and base URL of a request, through trusted proxies. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BoundedMap } from '../bounded-map.ts'
-import { type ForwardedHeaders, plainAddress, readForwarded } from './forwarded.ts'
+import { type ForwardedHeaders, type ForwardedRequest, plainAddress, readForwarded } from './forwarded.ts'
 
 export interface OriginSettings {
   /** The address that browsers use, when it is configured; it then replaces everything derived. Without a trailing slash. */
@@ -16,9 +16,32 @@ export interface OriginSettings {
 }
 
 interface Origin {
-  clientAddress: string
-  scheme: 'http' | 'https'
-  baseUrl: string
+  readonly clientAddress: string
+  readonly scheme: 'http' | 'https'
+  readonly baseUrl: string
+}
+
+/** Few requests need to know under which address the browser sees the gateway. */
+class DerivedOrigin implements Origin {
+  readonly clientAddress: string
+  readonly scheme: 'http' | 'https'
+  readonly #raw: RawRequest
+  readonly #forwarded: ForwardedRequest | undefined
+  readonly #contextPath: string
+
+  constructor(raw: RawRequest, peer: string, forwarded: ForwardedRequest | undefined, contextPath: string) {
+    this.clientAddress = forwarded?.clientAddress ?? peer
+    this.scheme = forwarded?.scheme ?? (raw.socket.encrypted === true ? 'https' : 'http')
+    this.#raw = raw
+    this.#forwarded = forwarded
+    this.#contextPath = contextPath
+  }
+
+  get baseUrl(): string {
+    const forwarded = this.#forwarded
+    const host = withPort(forwarded?.host ?? this.#raw.headers.host, forwarded?.port, this.scheme)
+    return `${this.scheme}://${host ?? localHost(this.#raw)}${this.#contextPath}`
+  }
 }
 
 /** The parts of a request that show its origin. */
@@ -36,15 +59,12 @@ export interface RawRequest {
 /** @see docs/contracts/authentication.md#base-address */
 export function originOf(raw: RawRequest, settings: OriginSettings): Origin {
   const peer = plainAddress(raw.socket.remoteAddress ?? '')
-  const trusted = isTrustedPeer(raw, settings)
+  const trusted = settings.trustForwarded && settings.trustedProxies.test(peer)
   const forwarded = trusted ? readForwarded(raw.headers, settings.headers, { peer, proxies: settings.trustedProxies }) : undefined
+  const { publicUrl, contextPath } = settings
+  if (publicUrl === undefined) return new DerivedOrigin(raw, peer, forwarded, contextPath)
   const clientAddress = forwarded?.clientAddress ?? peer
-  if (settings.publicUrl !== undefined) {
-    return { clientAddress, scheme: settings.publicUrl.startsWith('https:') ? 'https' : 'http', baseUrl: settings.publicUrl }
-  }
-  const scheme = forwarded?.scheme ?? (raw.socket.encrypted === true ? 'https' : 'http')
-  const host = withPort(forwarded?.host ?? raw.headers.host, forwarded?.port, scheme)
-  return { clientAddress, scheme, baseUrl: `${scheme}://${host ?? localHost(raw)}${settings.contextPath}` }
+  return { clientAddress, scheme: publicUrl.startsWith('https:') ? 'https' : 'http', baseUrl: publicUrl }
 }
 
 /** Whether the other end of the connection is a proxy whose headers are believed. */

@@ -18,11 +18,12 @@ import type { BoundsOf } from './body-bounds.ts'
 import { listenerOf } from './listeners.ts'
 import { type OriginSettings, originOf } from './origin.ts'
 import type { Site } from './page.ts'
-import type { RequestState, RequestStep } from './request-state.ts'
+import type { ListenerKind, RequestState, RequestStep, User } from './request-state.ts'
 import { readTarget } from './request-target.ts'
 import { anyPath, type FindRoute, maxParamLength, type Route } from './route.ts'
 
 const clientGone = 499
+const slash = 0x2f
 
 interface HttpServerOptions {
   log: FastifyBaseLogger
@@ -62,8 +63,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const serverFactory: FastifyServerFactory<Server> = (handler) => options.createMainServer(handler)
   const server = Fastify({
     serverFactory,
-    loggerInstance: options.log,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    // The framework would make a logger for each request and follow each answer to its end.
+    childLoggerFactory: () => options.log,
+    logController: new LogController({ disableRequestLogging: true }),
     routerOptions: { maxParamLength },
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -73,7 +75,9 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     rewriteUrl: (raw) => {
       const target = readTarget(raw)
       if ('problem' in target) Object.assign(raw, { [misdirected]: target.problem })
-      const { path, query } = splitUrl('url' in target ? target.url : '/')
+      const url = 'url' in target ? target.url : '/'
+      if (contextPath === '' && isInner(url)) return url
+      const { path, query } = splitUrl(url)
       const inner = innerPath(path, contextPath, options)
       if (inner === undefined) Object.assign(raw, { [outside]: true })
       return (inner ?? '/') + query
@@ -91,28 +95,20 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('*', (_request, _payload, done) => done(null))
 
-  server.addHook('onRequest', async (request, reply) => {
+  const tellEnded = createEndedQueue(options)
+  server.addHook('onRequest', (request, reply, done) => {
     request.state = createState(request, routeTo(request, options), options)
     options.onReceived()
     const span = options.startSpan?.(request)
     if (span !== undefined) request.state.span = span
     // The framework tells about finished answers only; a client that goes away must be counted out, too.
-    reply.raw.once('close', () => {
-      const answered = reply.raw.headersSent
-      setImmediate(() => options.onAnswered(request, outcomeOf(request, reply, answered)))
-    })
+    reply.raw.once('close', () => tellEnded(request, reply))
     const { [misdirected]: problem } = request.raw as { [misdirected]?: string }
     if (problem !== undefined) throw new GatewayError('BAD_ARGUMENT', problem, { headers: { connection: 'close' } })
     if (outside in request.raw) throw noRoute(request)
     // No login would change this answer.
     if (!offeredMethods.has(request.method)) throw notOffered(request, options.methodsOf(request.state.path))
-    for (const step of options.steps) {
-      const running = step.run(request, reply)
-      if (running !== undefined) await running
-      if (reply.sent) return reply
-    }
-    // Before the framework reads the body, which is not needed.
-    if (request.state.route === undefined) throw notOffered(request, options.methodsOf(request.state.path))
+    takeSteps(options, { request, reply, done }, 0)
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
     for (const [name, value] of Object.entries(commonHeaders(request, options.echoedHeaders))) {
@@ -130,6 +126,47 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     return reply
   })
   return server
+}
+
+interface Passage {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly done: (error?: Error) => void
+}
+
+/** All steps at once, as far as none has to wait. A step that answers the request is the last. */
+function takeSteps(options: HttpServerOptions, passage: Passage, from: number): void {
+  const { request, reply, done } = passage
+  const { steps } = options
+  for (let index = from; index < steps.length; index++) {
+    const running = (steps[index] as RequestStep).run(request, reply)
+    if (running !== undefined) {
+      running
+        .then(() => {
+          if (!reply.sent) takeSteps(options, passage, index + 1)
+        })
+        .catch(done)
+      return
+    }
+    if (reply.sent) return
+  }
+  // Before the framework reads the body, which is not needed.
+  if (request.state.route === undefined) throw notOffered(request, options.methodsOf(request.state.path))
+  done()
+}
+
+/** Tells about answers that are over once everything else that follows from their end has happened, many of them together. */
+function createEndedQueue({ onAnswered }: HttpServerOptions): (request: FastifyRequest, reply: FastifyReply) => void {
+  let ended: { request: FastifyRequest; reply: FastifyReply; answered: boolean }[] = []
+  const tellAll = () => {
+    const told = ended
+    ended = []
+    for (const { request, reply, answered } of told) onAnswered(request, outcomeOf(request, reply, answered))
+  }
+  return (request, reply) => {
+    if (ended.length === 0) setImmediate(tellAll)
+    ended.push({ request, reply, answered: reply.raw.headersSent })
+  }
 }
 
 function outcomeOf(request: FastifyRequest, reply: FastifyReply, answered: boolean): Outcome {
@@ -160,6 +197,13 @@ function splitUrl(url: string): { path: string; query: string } {
   return mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark) }
 }
 
+/** Whether a path without a context path is taken as it is. */
+function isInner(url: string): boolean {
+  const mark = url.indexOf('?')
+  const end = mark === -1 ? url.length : mark
+  return url.charCodeAt(0) === slash && (end === 1 || url.charCodeAt(end - 1) !== slash)
+}
+
 /** The path below the context path, one trailing slash removed; undefined when it lies outside. */
 function innerPath(path: string, contextPath: string, { ignoreTrailingSlash, rootPaths }: HttpServerOptions): string | undefined {
   const trim = (text: string) =>
@@ -179,23 +223,48 @@ function routeTo(request: FastifyRequest, { findRoute }: HttpServerOptions): Rou
 }
 
 function createState(request: FastifyRequest, route: Route | undefined, { origin }: HttpServerOptions): RequestState {
-  const { path } = splitUrl(request.url)
-  return {
-    ...originOf(request.raw, origin),
-    requestId: request.id,
-    receivedAtMs: performance.now(),
-    listener: listenerOf(request.raw),
-    path,
-    route,
-    user: undefined,
-    application: undefined,
-    applicationSegment: /^\/applications\/([^/]+)/.exec(path)?.[1],
-    operation: undefined,
-    upstreamCalls: [],
-    streamedBytes: undefined,
-    answerHeaders: {},
+  return new CurrentRequest(request, route, originOf(request.raw, origin))
+}
+
+class CurrentRequest implements RequestState {
+  readonly requestId: string
+  readonly receivedAtMs = performance.now()
+  readonly listener: ListenerKind
+  readonly path: string
+  readonly route: Route | undefined
+  readonly clientAddress: string
+  readonly scheme: 'http' | 'https'
+  user: User | undefined = undefined
+  application: string | undefined = undefined
+  operation: string | undefined = undefined
+  readonly upstreamCalls: RequestState['upstreamCalls'] = []
+  streamedBytes: number | undefined = undefined
+  readonly answerHeaders: Record<string, string | string[]> = {}
+  readonly #origin: ReturnType<typeof originOf>
+
+  constructor({ id, url, raw }: FastifyRequest, route: Route | undefined, origin: ReturnType<typeof originOf>) {
+    const mark = url.indexOf('?')
+    this.requestId = id
+    this.listener = listenerOf(raw)
+    this.path = mark === -1 ? url : url.slice(0, mark)
+    this.route = route
+    this.clientAddress = origin.clientAddress
+    this.scheme = origin.scheme
+    this.#origin = origin
+  }
+
+  get baseUrl(): string {
+    return this.#origin.baseUrl
+  }
+
+  get applicationSegment(): string | undefined {
+    if (!this.path.startsWith(applications)) return undefined
+    const end = this.path.indexOf('/', applications.length)
+    return this.path.slice(applications.length, end === -1 ? undefined : end) || undefined
   }
 }
+
+const applications = '/applications/'
 
 /** A client may name its request; anything that could break a header or a log line is replaced. */
 function requestIdOf(raw: IncomingMessage): string {

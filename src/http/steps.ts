@@ -1,4 +1,5 @@
 /** Request steps without dependencies: ambiguous paths, forged identity, OPTIONS. */
+import type { FastifyReply } from 'fastify'
 import { checkPath } from './check-path.ts'
 import { isPreflight } from './cors.ts'
 import type { RequestStep } from './request-state.ts'
@@ -63,20 +64,20 @@ export function answerOptions(methodsOf: (path: string) => string[]): RequestSte
   return {
     name: 'answerOptions',
     run(request, reply) {
-      if (request.method !== 'OPTIONS') return
+      if (request.method !== 'OPTIONS') return undefined
       const { answerHeaders, path } = request.state
       if (isPreflight(request)) {
         answerHeaders['vary'] = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'
-        void reply.code(200).header('content-length', '0').send('')
-        return
+        return sendNothing(reply)
       }
-      if (optionsOperations.test(path)) return
+      if (optionsOperations.test(path)) return undefined
       const methods = methodsOf(path)
-      if (methods.length === 0) return
-      void reply
-        .code(200)
-        .headers({ allow: methods.join(', '), 'content-length': '0' })
-        .send('')
+      return methods.length === 0 ? undefined : sendNothing(reply.header('allow', methods.join(', ')))
     },
   }
+}
+
+/** Until the answer is sent, the next step does not know that there is one. */
+async function sendNothing(reply: FastifyReply): Promise<void> {
+  await reply.code(200).header('content-length', '0').send('')
 }

@@ -27,7 +27,7 @@ export function refuseLoginCsrf(cors: CorsSettings): RequestStep {
       const action = actionOf(request)
       if (action === undefined || !isForeign(request, action, cors)) return
       request.log.info(
-        { action, origin: request.headers.origin, address: request.state.clientAddress },
+        { requestId: request.state.requestId, action, origin: request.headers.origin, address: request.state.clientAddress },
         'a page of another origin was refused',
       )
       const { message, path, label } = words[action]

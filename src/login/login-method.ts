@@ -69,7 +69,7 @@ export interface LoginMethod {
   /** Paths that are open while this method is active, besides those that always are. */
   readonly openPaths: readonly OpenPath[]
   /** Finds the user of a request by credentials that the request itself carries. Starts no session. */
-  authenticate(request: FastifyRequest): Promise<LoginOutcome>
+  authenticate(request: FastifyRequest): LoginOutcome | Promise<LoginOutcome>
   /**
    * Judges credentials outside of any request, with the code that judges requests, and tells each step. Nothing
    * is used up by it. The user of an interactive method is not prepared yet.

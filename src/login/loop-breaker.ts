@@ -98,8 +98,9 @@ export class LoopBreaker {
 
   /** Undefined when the browser sent no such cookie, or an unreadable one. */
   #read(request: FastifyRequest): Rounds | undefined {
-    if (this.#forgiven.has(request)) return undefined
-    const value = cookieForm.exec(request.headers.cookie ?? '')?.[1]
+    const { cookie } = request.headers
+    if (cookie?.includes(cookieName) !== true || this.#forgiven.has(request)) return undefined
+    const value = cookieForm.exec(cookie)?.[1]
     if (value === undefined) return undefined
     const [sent, completed, ...more] = value.split('_').map((list) => this.#recent(list.split('.').map(parseTime)))
     return sent === undefined || completed === undefined || more.length > 0 ? undefined : { sent, completed }

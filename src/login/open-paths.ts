@@ -33,13 +33,28 @@ export const alwaysOpen: readonly OpenPath[] = [
   { path: '/managed/delivery-configs/schema', identity: 'none' },
 ]
 
-/** The entry that opens a path; undefined when the path is protected. Paths compare byte by byte, as they were sent. */
-export function findOpenPath(table: readonly OpenPath[], method: string, path: string): OpenPath | undefined {
-  return table.find((entry) => isCovered(entry.path, path) && allows(entry, method))
-}
+/**
+ * Finds the entry that opens a path; undefined when the path is protected, as nearly all are. Paths compare byte by byte, as they
+ * were sent. An exact entry wins over a wider one.
+ */
+export class OpenPathIndex {
+  readonly #exact: ReadonlyMap<string, readonly OpenPath[]>
+  readonly #below: readonly { start: string; entry: OpenPath }[]
 
-function isCovered(open: string, path: string): boolean {
-  return open.endsWith('/**') ? path.startsWith(open.slice(0, -2)) : path === open
+  constructor(table: readonly OpenPath[]) {
+    this.#exact = Map.groupBy(
+      table.filter(({ path }) => !path.endsWith('/**')),
+      ({ path }) => path,
+    )
+    this.#below = table.flatMap((entry) => (entry.path.endsWith('/**') ? [{ start: entry.path.slice(0, -2), entry }] : []))
+  }
+
+  find(method: string, path: string): OpenPath | undefined {
+    const exact = this.#exact.get(path)?.find((entry) => allows(entry, method))
+    if (exact !== undefined) return exact
+    for (const { start, entry } of this.#below) if (path.startsWith(start) && allows(entry, method)) return entry
+    return undefined
+  }
 }
 
 /** HEAD is GET without the body, so it is open where GET is. */

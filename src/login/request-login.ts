@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GatewayError } from '../errors.ts'
 import { callerOf, isBrowser } from '../http/caller.ts'
 import type { ListenerKind, RequestState, RequestStep, User } from '../http/request-state.ts'
-import type { Permissions } from '../permissions/permissions.ts'
+import type { PermissionAnswer, Permissions } from '../permissions/permissions.ts'
 import { permissionsUnavailable } from '../permissions/permissions-unavailable.ts'
 import type { Session } from '../sessions/session.ts'
 import { parseSessionCookie } from '../sessions/session-cookie.ts'
@@ -12,7 +12,7 @@ import type { LoginCookies } from './login-cookies.ts'
 import type { EntryPoint, LoginMethod, LoginOutcome, Visitor } from './login-method.ts'
 import type { LoopBreaker } from './loop-breaker.ts'
 import { createLoopError } from './loop-error.ts'
-import { alwaysOpen, findOpenPath, type OpenPath } from './open-paths.ts'
+import { alwaysOpen, type OpenPath, OpenPathIndex } from './open-paths.ts'
 import { toSavedRequest } from './saved-request.ts'
 
 interface RequestLoginOptions {
@@ -44,19 +44,27 @@ interface Findings {
 interface Guard {
   /** Those that count here. */
   readonly methods: readonly LoginMethod[]
+  /** Of these, whose credentials win over a session, and those that count without one. */
+  readonly beforeSession: readonly LoginMethod[]
+  readonly afterSession: readonly LoginMethod[]
   /** No login is required: no login method is configured, or this port is open. */
   readonly isOpen: boolean
-  readonly openPaths: readonly OpenPath[]
+  readonly openPaths: OpenPathIndex
   /** Login pages of methods that count on other ports only. */
-  readonly foreignPaths: readonly OpenPath[]
+  readonly foreignPaths: OpenPathIndex
   /** Sessions belong to logins with a browser; where there is none, cookies are not looked at. */
   readonly usesSessions: boolean
+}
+
+declare module '../http/request-state.ts' {
+  interface RequestState {
+    loginFindings?: Findings
+  }
 }
 
 export class RequestLogin {
   readonly #options: RequestLoginOptions
   readonly #guards: Readonly<Record<ListenerKind, Guard>>
-  readonly #findings = new WeakMap<RequestState, Findings>()
 
   constructor(options: RequestLoginOptions) {
     this.#options = options
@@ -86,64 +94,81 @@ export class RequestLogin {
 
   /** The live session of the request. */
   sessionOf(state: RequestState): Session | undefined {
-    return this.#findings.get(state)?.session
+    return state.loginFindings?.session
   }
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE, and what a method throws whose provider cannot be asked */
-  async #findUser(request: FastifyRequest): Promise<void> {
+  #findUser(request: FastifyRequest): Promise<void> | undefined {
     const { state } = request
     const guard = this.#guards[state.listener]
-    const findings: Findings = { open: findOpenPath(guard.openPaths, request.method, state.path) }
-    this.#findings.set(state, findings)
+    const findings: Findings = { open: guard.openPaths.find(request.method, state.path) }
+    state.loginFindings = findings
     if (guard.isOpen) {
       state.user = this.#options.anonymous()
-      return
+      return undefined
     }
-    if (findings.open?.identity === 'none') return
-    await this.#askMethods(request, findings, true)
-    if (state.user !== undefined || findings.refused !== undefined) return
-    if (guard.usesSessions) await this.#askSession(request, findings)
-    if (state.user === undefined) await this.#askMethods(request, findings, false)
+    if (findings.open?.identity === 'none') return undefined
+    const asked = this.#askMethods(request, findings, guard.beforeSession)
+    return asked === undefined ? this.#askSession(request, findings) : asked.then(() => this.#askSession(request, findings))
   }
 
-  async #askMethods(request: FastifyRequest, findings: Findings, beforeSession: boolean): Promise<void> {
-    for (const method of this.#guards[request.state.listener].methods) {
-      if (method.beforeSession !== beforeSession) continue
-      const outcome = await authenticate(method, request)
-      if (outcome.kind === 'not-mine') {
-        if (outcome.objection !== undefined) findings.objection = outcome.objection
-        continue
+  #askMethods(request: FastifyRequest, findings: Findings, methods: readonly LoginMethod[], from = 0): Promise<void> | undefined {
+    for (let index = from; index < methods.length; index++) {
+      const method = methods[index] as LoginMethod
+      const outcome = authenticate(method, request)
+      if (outcome instanceof Promise) {
+        return outcome.then((known) =>
+          takeOutcome(request, findings, method, known) ? undefined : this.#askMethods(request, findings, methods, index + 1),
+        )
       }
-      if (outcome.kind === 'user') {
-        request.state.user = outcome.user
-        findings.method = method
-      } else {
-        findings.refused = outcome
-        request.state.auditNote = { kind: 'refused', method: method.name, reason: outcome.reason, user: outcome.user }
-        request.log.info({ method: method.name, reason: outcome.reason }, 'credentials were refused')
-      }
-      return
+      if (takeOutcome(request, findings, method, outcome)) return undefined
     }
+    return undefined
   }
 
-  async #askSession(request: FastifyRequest, findings: Findings): Promise<void> {
+  /** The session, and then those credentials that it wins over. */
+  #askSession(request: FastifyRequest, findings: Findings): Promise<void> | undefined {
+    const { state, headers } = request
+    if (state.user !== undefined || findings.refused !== undefined) return undefined
+    const guard = this.#guards[state.listener]
+    if (!guard.usesSessions) return this.#askMethods(request, findings, guard.afterSession)
+    const session = this.#options.sessions.find(headers.cookie)
+    if (session instanceof Promise) return this.#awaitSession(request, findings, session)
+    const method = session && this.#methodOf(session, guard)
+    if (session === undefined || method === undefined) return this.#awaitSession(request, findings, session)
+    const { credentialStamp, user } = session.content
+    if (method.stillValid !== undefined && method.stillValid(user, credentialStamp) !== true) {
+      return this.#awaitSession(request, findings, session)
+    }
+    takeSession(request, findings, session, method)
+    return undefined
+  }
+
+  async #awaitSession(
+    request: FastifyRequest,
+    findings: Findings,
+    searched: Session | undefined | Promise<Session | undefined>,
+  ): Promise<void> {
     const { sessions } = this.#options
-    const { methods } = this.#guards[request.state.listener]
-    const session = await sessions.find(request.headers.cookie)
+    const guard = this.#guards[request.state.listener]
+    const session = await searched
     if (session === undefined) {
       findings.endedSession = parseSessionCookie(request.headers.cookie, sessions.cookieRules.settings.name).length > 0
-      return
-    }
-    const { credentialStamp, user } = session.content
-    const method = methods.find(({ name }) => name === user.method)
-    if (method === undefined || (await method.stillValid?.(user, credentialStamp)) === false) {
+    } else {
+      const { credentialStamp, user } = session.content
+      const method = this.#methodOf(session, guard)
+      if (method !== undefined && (await method.stillValid?.(user, credentialStamp)) !== false) {
+        takeSession(request, findings, session, method)
+        return
+      }
       await sessions.end(session)
       findings.endedSession = true
-      return
     }
-    findings.session = session
-    findings.method = method
-    request.state.user = user
+    await this.#askMethods(request, findings, guard.afterSession)
+  }
+
+  #methodOf({ content }: Session, { methods }: Guard): LoginMethod | undefined {
+    return methods.find(({ name }) => name === content.user.method)
   }
 
   /**
@@ -153,13 +178,25 @@ export class RequestLogin {
    * @throws {GatewayError} PERMISSIONS_UNAVAILABLE
    * @see docs/contracts/permissions.md#failure-of-the-permission-service, #session-filter
    */
-  async #askPermissionService(request: FastifyRequest): Promise<void> {
-    const { permissions, sessions } = this.#options
+  #askPermissionService(request: FastifyRequest): Promise<void> | undefined {
+    const { permissions } = this.#options
     const { state } = request
-    const findings = this.#findings.get(state)
-    const { user } = state
-    if (user === undefined || findings?.method?.filtered !== true || !permissions.enabled || !permissions.sessionFilter) return
-    const answer = await this.#lookUp(user, findings)
+    const { user, loginFindings: findings } = state
+    if (user === undefined || findings?.method?.filtered !== true || !permissions.enabled || !permissions.sessionFilter)
+      return undefined
+    const answer = permissions.lookUp(user)
+    if (!(answer instanceof Promise) && answer.kind === 'view') return undefined
+    return this.#awaitPermissions(state, user, findings, answer)
+  }
+
+  async #awaitPermissions(
+    state: RequestState,
+    user: User,
+    findings: Findings,
+    asked: PermissionAnswer | Promise<PermissionAnswer>,
+  ): Promise<void> {
+    const { sessions } = this.#options
+    const answer = await this.#reportOnce(user, findings, await asked)
     if (answer.kind === 'view') return
     if (answer.kind === 'unknown') {
       if (findings.session !== undefined) await sessions.end(findings.session)
@@ -173,9 +210,8 @@ export class RequestLogin {
   }
 
   /** Credentials that come with each request cannot be sent to a login page: the login is reported once more instead. */
-  async #lookUp(user: User, { session, method }: Findings) {
+  async #reportOnce(user: User, { session, method }: Findings, answer: PermissionAnswer): Promise<PermissionAnswer> {
     const { permissions } = this.#options
-    const answer = await permissions.lookUp(user)
     const report = method?.reportOf(user)
     if (answer.kind !== 'unknown' || session !== undefined || report === undefined) return answer
     await permissions.reportLogin(user, report)
@@ -183,10 +219,10 @@ export class RequestLogin {
   }
 
   /** A browser that returns to log in a third time within a minute gets an explanation instead of a redirect. */
-  async #breakLoop(request: FastifyRequest): Promise<void> {
+  #breakLoop(request: FastifyRequest): void {
     const { loops } = this.#options
     const { state, method } = request
-    const { open, session } = this.#findings.get(state) ?? {}
+    const { open, session } = state.loginFindings ?? {}
     if (state.user !== undefined) {
       if (session !== undefined) loops.settled(request)
       return
@@ -194,7 +230,7 @@ export class RequestLogin {
     if (open === undefined || (method !== 'GET' && method !== 'HEAD')) return
     const loop = loops.check(request)
     if (loop === undefined) return
-    request.log.warn({ loop, address: state.clientAddress }, 'a browser logs in again and again')
+    request.log.warn({ requestId: state.requestId, loop, address: state.clientAddress }, 'a browser logs in again and again')
     throw createLoopError({ loop, baseUrl: state.baseUrl })
   }
 
@@ -203,14 +239,20 @@ export class RequestLogin {
    *
    * @throws {GatewayError} LOGIN_REQUIRED, or the refusal of a method; SESSIONS_UNAVAILABLE
    */
-  async #requireLogin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  #requireLogin(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
     const { state, method } = request
-    const findings = this.#findings.get(state) ?? { open: undefined }
+    const findings = state.loginFindings ?? { open: undefined }
     const { open, refused } = findings
     if (refused?.evenOnOpenPaths !== true && (state.user !== undefined || open !== undefined)) {
-      if (findOpenPath(this.#guards[state.listener].foreignPaths, method, state.path) === undefined) return
+      if (this.#guards[state.listener].foreignPaths.find(method, state.path) === undefined) return undefined
       throw new GatewayError('NO_ROUTE', 'The login with a browser is not offered on this port.')
     }
+    return this.#sendToLogin(request, reply, findings)
+  }
+
+  async #sendToLogin(request: FastifyRequest, reply: FastifyReply, findings: Findings): Promise<void> {
+    const { state, method } = request
+    const { refused } = findings
     if (method === 'OPTIONS') {
       // An OPTIONS request without login gets its cross-origin answer and never reaches an operation.
       await reply.code(200).header('content-length', '0').send('')
@@ -263,13 +305,43 @@ export class RequestLogin {
 }
 
 /** A user whose name is rejected is anonymous, on open paths too. */
-async function authenticate(method: LoginMethod, request: FastifyRequest): Promise<LoginOutcome> {
+function authenticate(method: LoginMethod, request: FastifyRequest): LoginOutcome | Promise<LoginOutcome> {
   try {
-    return await method.authenticate(request)
+    const outcome = method.authenticate(request)
+    return outcome instanceof Promise ? outcome.catch(toRefusedName) : outcome
   } catch (error) {
-    if (!(error instanceof GatewayError) || error.code !== 'USER_NAME_REFUSED') throw error
-    return { kind: 'refused', reason: error.message, error }
+    return toRefusedName(error)
   }
+}
+
+function toRefusedName(error: unknown): LoginOutcome {
+  if (!(error instanceof GatewayError) || error.code !== 'USER_NAME_REFUSED') throw error
+  return { kind: 'refused', reason: error.message, error }
+}
+
+/** Whether the credentials are those of the method, and decide. */
+function takeOutcome(request: FastifyRequest, findings: Findings, method: LoginMethod, outcome: LoginOutcome): boolean {
+  const { state } = request
+  if (outcome.kind === 'not-mine') {
+    if (outcome.objection !== undefined) findings.objection = outcome.objection
+    return false
+  }
+  if (outcome.kind === 'user') {
+    state.user = outcome.user
+    findings.method = method
+  } else {
+    findings.refused = outcome
+    state.auditNote = { kind: 'refused', method: method.name, reason: outcome.reason, user: outcome.user }
+    const { requestId } = state
+    request.log.info({ requestId, method: method.name, reason: outcome.reason }, 'credentials were refused')
+  }
+  return true
+}
+
+function takeSession({ state }: FastifyRequest, findings: Findings, session: Session, method: LoginMethod): void {
+  findings.session = session
+  findings.method = method
+  state.user = session.content.user
 }
 
 /** The response to a program without credentials, or without any that a method here accepts. */
@@ -305,9 +377,11 @@ function createGuard(options: RequestLoginOptions, listener: ListenerKind): Guar
   const others = options.methods.filter((method) => !methods.includes(method)).flatMap((method) => method.openPaths)
   return {
     methods,
+    beforeSession: methods.filter(({ beforeSession }) => beforeSession),
+    afterSession: methods.filter(({ beforeSession }) => !beforeSession),
     isOpen: options.methods.length === 0 || (listener === 'legacy' && !options.legacyPortLogin && methods.length === 0),
-    openPaths,
-    foreignPaths: others.filter(({ path }) => openPaths.every((open) => open.path !== path)),
+    openPaths: new OpenPathIndex(openPaths),
+    foreignPaths: new OpenPathIndex(others.filter(({ path }) => openPaths.every((open) => open.path !== path))),
     usesSessions: methods.some(({ interactive }) => interactive),
   }
 }

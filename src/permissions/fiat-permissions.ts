@@ -41,6 +41,12 @@ interface PermissionsOptions {
   now?: () => number
 }
 
+interface CachedView {
+  readonly answer: Extract<PermissionAnswer, { kind: 'view' }>
+  readonly untilMs: number
+  readonly version: number
+}
+
 const reportIntervalMs = 2000
 /** A logout is over for the user before the permission service has taken note of it. */
 const logoutWaitMs = 500
@@ -54,7 +60,7 @@ class FiatPermissions implements Permissions {
   readonly #log: FastifyBaseLogger
   readonly #now: () => number
   readonly #version: () => number
-  readonly #views: BoundedMap<string, { view: PermissionView; untilMs: number; version: number }>
+  readonly #views: BoundedMap<string, CachedView>
   readonly #switches: SwitchPositions
   readonly #lookups: ViewLookups
   readonly #sync: RoleSync
@@ -98,13 +104,16 @@ class FiatPermissions implements Permissions {
     return this.#settings.sessionFilter
   }
 
-  async lookUp(user: User): Promise<PermissionAnswer> {
+  lookUp(user: User): PermissionAnswer | Promise<PermissionAnswer> {
     if (!this.enabled) return { kind: 'unknown' }
     const key = toUserKey(user.username)
     const version = this.#version()
     const cached = this.#views.get(key)
-    if (cached !== undefined && cached.untilMs > this.#now() && cached.version === version)
-      return { kind: 'view', view: cached.view }
+    if (cached !== undefined && cached.untilMs > this.#now() && cached.version === version) return cached.answer
+    return this.#ask(user, key, version)
+  }
+
+  async #ask(user: User, key: string, version: number): Promise<PermissionAnswer> {
     const answer = await this.#lookups.find(key, { username: user.username, version })
     if (answer.kind !== 'unavailable') return answer
     const lastKnown = this.#lastKnown(key, version)
@@ -269,11 +278,11 @@ class FiatPermissions implements Permissions {
   #lastKnown(key: string, version: number): PermissionView | undefined {
     const cached = this.#views.get(key)
     if (cached === undefined || cached.version !== version) return undefined
-    return cached.untilMs + this.#settings.lastKnownForMs > this.#now() ? cached.view : undefined
+    return cached.untilMs + this.#settings.lastKnownForMs > this.#now() ? cached.answer.view : undefined
   }
 
   #cacheView(key: string, view: PermissionView, version: number): void {
-    this.#views.set(key, { view, untilMs: this.#now() + this.#settings.cacheTtlMs, version })
+    this.#views.set(key, { answer: { kind: 'view', view }, untilMs: this.#now() + this.#settings.cacheTtlMs, version })
   }
 
   #forget(username: string): void {

@@ -46,10 +46,10 @@ export interface Permissions {
   /** Whether the session of a user ends when the service reports the user as unknown. */
   readonly sessionFilter: boolean
   /**
-   * The cached answer, or a fresh one: after 20 s, and as soon as the embedded services have changed a permission. Never
+   * The cached answer at once, or a fresh one: after 20 s, and as soon as the embedded services have changed a permission. Never
    * fails, and says within a bound that the service cannot say.
    */
-  lookUp(user: User): Promise<PermissionAnswer>
+  lookUp(user: User): PermissionAnswer | Promise<PermissionAnswer>
   /** The cached view; undefined when the service knows no such user or cannot say, which means no rights. */
   viewOf(user: User): Promise<PermissionView | undefined>
   /** @throws {GatewayError} PERMISSIONS_UNAVAILABLE */

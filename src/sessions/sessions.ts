@@ -45,6 +45,9 @@ const shownLength = 24
 /** How long this process answers from memory; for as long, a session ended by another replica may still be seen here. */
 const cacheMs = 3000
 const maxCached = 10_000
+/** A user may send any cookies besides, so few and short headers are kept. */
+const maxKnownHeaders = 4000
+const maxKnownHeader = 1000
 
 interface CacheEntry {
   /** Undefined: ended here, so that a slower reader of the store does not bring it back. */
@@ -60,6 +63,8 @@ export class Sessions {
   readonly #onStarted: () => void
   readonly #now: () => number
   readonly #cache = new BoundedMap<string, CacheEntry>(maxCached)
+  /** Keys of live sessions by the whole header that led to them: a request that repeats it is neither parsed nor hashed. */
+  readonly #keys = new BoundedMap<string, string>(maxKnownHeaders)
 
   constructor({ settings, store, contextPath, log, onStarted = () => {}, now = Date.now }: SessionsOptions) {
     this.#settings = settings
@@ -73,12 +78,26 @@ export class Sessions {
   /**
    * The live session of a `Cookie` header. An unreadable cookie is no session.
    *
+   * @returns at once while the session is cached
    * @throws {GatewayError} SESSIONS_UNAVAILABLE when the store cannot be asked
    */
-  async find(cookieHeader: string | undefined): Promise<Session | undefined> {
+  find(cookieHeader: string | undefined): Session | undefined | Promise<Session | undefined> {
+    if (cookieHeader === undefined) return undefined
+    const key = this.#keys.get(cookieHeader)
+    const cached = key === undefined ? undefined : this.#cache.get(key)
+    if (cached?.session === undefined) return this.#search(cookieHeader)
+    const { session, untilMs } = cached
+    const nowMs = this.#now()
+    const counts = untilMs > nowMs && session.expiresAtMs > nowMs && !this.#isTooOld(session.content)
+    return counts && !this.#needsTouch(session) ? session : this.#search(cookieHeader)
+  }
+
+  async #search(cookieHeader: string): Promise<Session | undefined> {
     for (const id of parseSessionCookie(cookieHeader, this.#settings.cookie.name)) {
       const session = await this.#load(toKey(id))
-      if (session !== undefined) return session
+      if (session === undefined) continue
+      if (cookieHeader.length <= maxKnownHeader) this.#keys.set(cookieHeader, session.key)
+      return session
     }
     return undefined
   }
@@ -184,8 +203,7 @@ export class Sessions {
   /** The end is moved in memory at once, and in the store only when that is worth a write. */
   async #touch(session: Session): Promise<Session | undefined> {
     const expiresAtMs = this.#endOf(session.content)
-    const touchIntervalMs = Math.min(60_000, this.#settings.idleMs / 20)
-    if (expiresAtMs - session.expiresAtMs < touchIntervalMs) return session
+    if (!this.#needsTouch(session)) return session
     const touched = { ...session, expiresAtMs }
     try {
       if (!(await this.#store.touch(session.key, { expiresAtMs, owner: ownerOf(session.content) }))) {
@@ -198,6 +216,10 @@ export class Sessions {
     }
     if (this.#cache.get(session.key)?.session !== undefined) this.#setCached(session.key, touched)
     return touched
+  }
+
+  #needsTouch({ content, expiresAtMs }: Session): boolean {
+    return this.#endOf(content) - expiresAtMs >= Math.min(60_000, this.#settings.idleMs / 20)
   }
 
   #toSession(key: string, content: SessionContent): Session {

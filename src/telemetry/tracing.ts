@@ -29,7 +29,7 @@ interface AnsweredRequest {
   readonly errorCode: string | undefined
 }
 
-interface CallSpan {
+export interface CallSpan {
   /** What the service gets to know about the trace. */
   readonly headers: Readonly<Record<string, string>>
   /** @param status Undefined when no answer came. */

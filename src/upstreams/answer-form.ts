@@ -32,6 +32,9 @@ type Verdict =
   | { readonly kind: 'misfit'; readonly found: string }
 
 const fits: Verdict = { kind: 'fits' }
+const unknown: Verdict = { kind: 'unknown' }
+const openingBrace = 0x7b
+const openingBracket = 0x5b
 const blanks = /^(?:\ufeff)?[ \t\r\n]*/
 /** As much as is looked at; an answer that begins with so many blanks is judged by its content type. */
 const maxHeadBytes = 512
@@ -45,17 +48,21 @@ const maxHeadBytes = 512
  */
 export function judgeAnswer(form: AnswerForm, headers: AnswerHeaders, head: Buffer, isWhole: boolean): Verdict {
   if (form.kind === 'anything') return fits
+  if (form.kind === 'json' && isPlain(headers)) {
+    if (head.length === 0 && !isWhole) return unknown
+    if ((form.object && head[0] === openingBrace) || (form.list && head[0] === openingBracket)) return fits
+  }
   const text = headOf(headers, head)
   if (text === undefined || (head.length >= maxHeadBytes && text.trim() === '')) return judgeType(headers)
   const start = text.replace(blanks, '')
-  if (form.kind !== 'json') return start.startsWith('<') ? page : start !== '' || isWhole ? fits : { kind: 'unknown' }
+  if (form.kind !== 'json') return start.startsWith('<') ? page : start !== '' || isWhole ? fits : unknown
   if (start === '') {
-    if (!isWhole) return { kind: 'unknown' }
+    if (!isWhole) return unknown
     return form.mayBeEmpty ? fits : { kind: 'misfit', found: 'nothing' }
   }
   if ((form.object && start[0] === '{') || (form.list && start[0] === '[')) return fits
   if (/^null[ \t\r\n]*$/.test(start)) return { kind: isWhole ? 'null' : 'unknown' }
-  if (!isWhole && 'null'.startsWith(start)) return { kind: 'unknown' }
+  if (!isWhole && 'null'.startsWith(start)) return unknown
   return start[0] === '<' ? page : { kind: 'misfit', found: nameOf(start) }
 }
 
@@ -88,13 +95,17 @@ function judgeType(headers: AnswerHeaders): Verdict {
 function headOf(headers: AnswerHeaders, head: Buffer): string | undefined {
   const encoding = headers['content-encoding']
   const bytes = head.subarray(0, maxHeadBytes)
-  if (encoding === undefined || encoding === 'identity') return bytes.toString('utf8')
+  if (isPlain(headers)) return bytes.toString('utf8')
   if (encoding !== 'gzip') return undefined
   try {
     return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH }).toString('utf8')
   } catch {
     return undefined
   }
+}
+
+function isPlain({ 'content-encoding': encoding }: AnswerHeaders): boolean {
+  return encoding === undefined || encoding === 'identity'
 }
 
 function nameOf(start: string): string {

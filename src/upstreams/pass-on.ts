@@ -1,10 +1,10 @@
 /** Streams responses of services to clients, without buffering, with back-pressure. */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable, type Transform } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
+import type { CallSpan } from '../telemetry/tracing.ts'
 import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { IdentityHeaders } from './identity.ts'
@@ -25,20 +25,36 @@ interface PassOnOptions {
   identity: IdentityHeaders
   /** What the answer has to be; judged before the client sees anything of it. */
   form: AnswerForm
-  /** The raw answer to the client. Untouched when the promise is rejected. */
+  /** The raw answer to the client. Untouched when the call fails. */
   client: ServerResponse
-  /** What has to be done before the client sees anything of a good answer; the service waits meanwhile. May reject. */
-  beforeAnswer?: (status: number) => Promise<void> | undefined
-  /** Called once, when the answer of the service turned out to be good, just before the first byte is written. */
-  begin: () => Record<string, string | string[]>
   /** Status for the client instead of that of the service. */
-  status?: number
+  status: number | undefined
   /** The client understands gzip. */
   gzip: boolean
   /** The client asked with HEAD: headers only. */
   headersOnly: boolean
+  receiver: AnswerReceiver
+}
+
+/** The request that an answer is passed on for. */
+export interface AnswerReceiver {
+  /** What has to be done before the client sees anything of a good answer; the service waits meanwhile. May reject. */
+  beforeAnswer(status: number): Promise<void> | undefined
+  /**
+   * Called once, when the answer of the service turned out to be good, just before the first byte is written.
+   *
+   * @param vary What else than the common headers the answer depends on.
+   * @returns names and values in turn
+   */
+  begin(vary: string | undefined): string[]
   /** Told what has arrived from the service so far. */
-  progress: (status: number, bytes: number) => void
+  progress(status: number, bytes: number): void
+  /**
+   * Called once. Without an error, the answer has been handed over completely or the client has gone away; with one, nothing was
+   * written: SERVICE_DISABLED, CIRCUIT_OPEN, UPSTREAM_OVERLOADED, UPSTREAM_UNREACHABLE, UPSTREAM_TIMEOUT, UPSTREAM_UNREADABLE for an answer of
+   * another form, or UPSTREAM_FAILED with the error status of the service.
+   */
+  ended(error?: unknown): void
 }
 
 /** Answers shorter than this are not worth compressing (docs/contracts/http.md#content). */
@@ -48,43 +64,9 @@ const maxErrorBytes = 64 * 1024
 /** A client that takes nothing for this long is given up: it holds a connection to the service. */
 const stalledClientMs = 120_000
 
-/**
- * Resolves when the answer has been handed over completely or the client has gone away.
- *
- * @throws {GatewayError} before anything was written: SERVICE_DISABLED, CIRCUIT_OPEN, UPSTREAM_OVERLOADED, UPSTREAM_UNREACHABLE,
- * UPSTREAM_TIMEOUT, UPSTREAM_UNREADABLE for an answer of another form, or UPSTREAM_FAILED with the error status of the service.
- */
-export async function passOn(upstreams: Upstreams, options: PassOnOptions): Promise<void> {
-  const { service, identity, client } = options
-  try {
-    let call = options.call
-    const failed: Endpoint[] = []
-    for (let redirects = 0; ; ) {
-      const endpoint = upstreams.choose(service, call, identity, failed)
-      const waiting = endpoint.enter(endpoint.isFull ? goneSignal(client) : undefined)
-      if (waiting !== undefined) await waiting
-      try {
-        const redirect = await dispatchOnce(upstreams, endpoint, { ...options, call })
-        upstreams.noteAnswer(endpoint, undefined)
-        if (redirect === undefined) return
-        if (++redirects > maxRedirects) throw unfollowed(service)
-        call = { ...call, path: redirect, query: undefined }
-      } catch (error) {
-        if (client.destroyed || client.headersSent) throw error
-        // What was read of a streamed body is gone.
-        const attempt = call.rawBody === undefined ? failed.length + 1 : Number.POSITIVE_INFINITY
-        const delayMs = upstreams.noteFailure(endpoint, { error, method: call.method ?? 'GET', attempt })
-        if (delayMs === undefined) throw error
-        failed.push(endpoint)
-        await pause(delayMs)
-      } finally {
-        endpoint.leave()
-      }
-    }
-  } finally {
-    // A call that failed before it was sent leaves the body unread.
-    if (options.call.rawBody instanceof Readable) options.call.rawBody.destroy()
-  }
+/** Sends the call before it returns, unless it has to wait for a connection, and tells the receiver how it ended. */
+export function passOn(upstreams: Upstreams, options: PassOnOptions): void {
+  new Exchange(upstreams, options).attempt()
 }
 
 /** Fires when the client goes away. */
@@ -101,31 +83,7 @@ function unfollowed(service: ServiceName): GatewayError {
   })
 }
 
-/** One exchange. Resolves with a path to ask instead, when the service redirects within itself. */
-function dispatchOnce(upstreams: Upstreams, endpoint: Endpoint, options: PassOnOptions): Promise<string | undefined> {
-  const { service } = options
-  const span = upstreams.startCall?.(service, options.call.method ?? 'GET')
-  const headers = { ...options.call.headers, 'accept-encoding': options.gzip ? 'gzip' : 'identity', ...span?.headers }
-  const target = upstreams.target(endpoint, { ...options.call, headers }, options.identity)
-  const { dispatcher, options: request } = target
-  const isClosed = dispatcher.closed
-  return new Promise((resolve, reject) => {
-    const exchange = new Exchange(
-      options,
-      target,
-      (call) => {
-        span?.end(call.status)
-        if (!isClosed) upstreams.observe({ ...call, service })
-      },
-      resolve,
-      reject,
-    )
-    exchange.watchClient()
-    dispatcher.dispatch(request, exchange)
-  })
-}
-
-type CallObserver = (call: { method: string; status: number | undefined; durationMs: number; bytes: number }) => void
+const noBytes = Buffer.alloc(0)
 
 interface Head {
   status: number
@@ -134,14 +92,21 @@ interface Head {
   bytes: Buffer
 }
 
-/** Receives one answer from undici and writes it to the client. */
+/** One answer for a client: received from undici, perhaps after a retry or a redirect, and written. */
 class Exchange implements Dispatcher.DispatchHandler {
+  readonly #upstreams: Upstreams
   readonly #options: PassOnOptions
-  readonly #target: UpstreamTarget
-  readonly #finished: CallObserver
-  readonly #resolve: (redirect?: string) => void
-  readonly #reject: (error: unknown) => void
-  readonly #startedAtMs = performance.now()
+  #call: UpstreamCall
+  /** Where it is sent. */
+  #endpoint: Endpoint | undefined
+  /** Where it has failed. */
+  #failed: Endpoint[] | undefined
+  #redirects = 0
+  #target: UpstreamTarget | undefined
+  #span: CallSpan | undefined
+  /** The pool was closed already, so what becomes of the call says nothing about the service. */
+  #isClosed = false
+  #startedAtMs = 0
   #controller: Dispatcher.DispatchController | undefined
   #transform: Transform | undefined
   #errorBody: Buffer[] | undefined
@@ -153,31 +118,116 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Announced length of the body, when it is written as it comes. */
   #length: number | undefined
   #errorBytes = 0
-  #ended = false
+  #isOver = false
   #clientIsGone = false
   /** Why the client gets something else than the answer. */
   #refusal: unknown
   #stalled: NodeJS.Timeout | undefined
 
-  constructor(
-    options: PassOnOptions,
-    target: UpstreamTarget,
-    finished: CallObserver,
-    resolve: (redirect?: string) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(upstreams: Upstreams, options: PassOnOptions) {
+    this.#upstreams = upstreams
     this.#options = options
-    this.#target = target
-    this.#finished = finished
-    this.#resolve = resolve
-    this.#reject = reject
+    this.#call = options.call
+    // From now on a client that goes away ends the exchange, even while it waits for a connection.
+    if (options.client.destroyed) this.#clientIsGone = true
+    else options.client.once('close', this.#clientClosed)
   }
 
-  /** From now on a client that goes away ends the exchange, even while it waits for a connection. */
-  watchClient(): void {
-    const { client } = this.#options
-    if (client.destroyed) this.#clientClosed()
-    else client.once('close', this.#clientClosed)
+  attempt(): void {
+    const { service, identity, client } = this.#options
+    try {
+      const endpoint = this.#upstreams.choose(service, this.#call, identity, this.#failed)
+      const waiting = endpoint.enter(endpoint.isFull ? goneSignal(client) : undefined)
+      this.#endpoint = endpoint
+      if (waiting === undefined) this.#dispatch(endpoint)
+      else {
+        waiting.then(
+          () => this.#dispatch(endpoint),
+          (error: unknown) => this.#end(error),
+        )
+      }
+    } catch (error) {
+      this.#end(error)
+    }
+  }
+
+  #dispatch(endpoint: Endpoint): void {
+    const { service, gzip, identity } = this.#options
+    const upstreams = this.#upstreams
+    this.#startedAtMs = performance.now()
+    try {
+      this.#span = upstreams.startCall?.(service, this.#call.method ?? 'GET')
+      const target = upstreams.target(endpoint, this.#call, identity, gzip ? 'gzip' : 'identity', this.#span?.headers)
+      this.#target = target
+      this.#isClosed = target.dispatcher.closed
+      target.dispatcher.dispatch(target.options, this)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** Forgets what the last attempt has found. */
+  #again(): void {
+    this.#controller = undefined
+    this.#errorBody = undefined
+    this.#redirect = undefined
+    this.#head = undefined
+    this.#status = undefined
+    this.#errorBytes = 0
+    this.#isOver = false
+    this.attempt()
+  }
+
+  #end(error?: unknown): void {
+    const { client, call, receiver } = this.#options
+    client.off('close', this.#clientClosed)
+    // A call that failed before it was sent leaves the body unread.
+    if (call.rawBody instanceof Readable) call.rawBody.destroy()
+    receiver.ended(error)
+  }
+
+  #fail(error: unknown): void {
+    const { client, call } = this.#options
+    const endpoint = this.#endpoint as Endpoint
+    this.#failed ??= []
+    // What was read of a streamed body is gone.
+    const attempt = call.rawBody === undefined ? this.#failed.length + 1 : Number.POSITIVE_INFINITY
+    const delayMs =
+      client.destroyed || client.headersSent
+        ? undefined
+        : this.#upstreams.noteFailure(endpoint, { error, method: this.#call.method ?? 'GET', attempt })
+    if (delayMs === undefined) {
+      endpoint.leave()
+      this.#end(error)
+      return
+    }
+    this.#failed.push(endpoint)
+    setTimeout(() => {
+      endpoint.leave()
+      this.#again()
+    }, delayMs)
+  }
+
+  /** The service has answered, whatever came of it. */
+  #noteAnswer(): void {
+    const endpoint = this.#endpoint as Endpoint
+    this.#upstreams.noteAnswer(endpoint, undefined)
+    endpoint.leave()
+  }
+
+  #succeed(): void {
+    this.#noteAnswer()
+    this.#end()
+  }
+
+  #follow(path: string): void {
+    if (++this.#redirects > maxRedirects) {
+      this.#fail(unfollowed(this.#options.service))
+      return
+    }
+    this.#noteAnswer()
+    this.#call = { ...this.#call, path, query: undefined }
+    this.#again()
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -189,17 +239,17 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return
     this.#status = status
     this.#controller = controller
-    this.#options.progress(status, 0)
+    this.#options.receiver.progress(status, 0)
     if (status >= 400) {
       this.#errorBody = []
       return
     }
     if (status >= 300) {
-      this.#redirect = redirectPath(this.#target.options, this.#target.basePath, headers.location)
+      this.#redirect = this.#target && redirectPath(this.#target.options, this.#target.basePath, headers.location)
       if (this.#redirect === undefined) controller.abort(unfollowed(this.#options.service))
       return
     }
-    const head = { status, headers, bytes: Buffer.alloc(0) }
+    const head = { status, headers, bytes: noBytes }
     if (isEmptyByStatus(status)) this.#begin(controller, head)
     else this.#judge(controller, head)
   }
@@ -220,7 +270,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #begin(controller: Dispatcher.DispatchController, head: Head): void {
     this.#head = undefined
-    const preparing = this.#options.beforeAnswer?.(head.status)
+    const preparing = this.#options.receiver.beforeAnswer(head.status)
     if (preparing === undefined) {
       this.#write(controller, head)
       return
@@ -228,7 +278,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     controller.pause()
     preparing.then(
       () => {
-        if (this.#ended) return
+        if (this.#isOver) return
         this.#write(controller, head)
         if (this.#stalled === undefined) controller.resume()
       },
@@ -250,13 +300,16 @@ class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     if (this.#redirect !== undefined || this.#refusal !== undefined) return
-    if (this.#head !== undefined) this.#judge(controller, { ...this.#head, bytes: Buffer.concat([this.#head.bytes, chunk]) })
-    else if (!this.#options.headersOnly) this.#writeBody(controller, chunk)
+    const head = this.#head
+    if (head !== undefined) {
+      head.bytes = head.bytes.length === 0 ? chunk : Buffer.concat([head.bytes, chunk])
+      this.#judge(controller, head)
+    } else if (!this.#options.headersOnly) this.#writeBody(controller, chunk)
   }
 
   #writeBody(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length
-    this.#options.progress(this.#status ?? 0, this.#bytes)
+    this.#options.receiver.progress(this.#status ?? 0, this.#bytes)
     const sink = this.#transform ?? this.#options.client
     if (this.#bytes === this.#length) {
       // The last piece ends the answer in the same write: most answers are one piece, and then one packet.
@@ -276,40 +329,40 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#leave()
-    if (this.#errorBody !== undefined) {
-      this.#reject(this.#upstreamFailed())
-      return
-    }
-    if (this.#redirect !== undefined) {
-      this.#resolve(this.#redirect)
-      return
-    }
-    if (this.#head !== undefined) this.#endHead(this.#head)
-    else this.#end()
+    if (this.#errorBody !== undefined) this.#fail(this.#upstreamFailed())
+    else if (this.#redirect !== undefined) this.#follow(this.#redirect)
+    else if (this.#head !== undefined) this.#endHead(this.#head)
+    else this.#finish()
   }
 
   /** The whole answer is there, and so short that it was not judged before, or empty. */
   #endHead(head: Head): void {
-    const { form, service, beforeAnswer, client, headersOnly } = this.#options
+    const { form, service, receiver, client, headersOnly } = this.#options
     const verdict = judgeAnswer(form, head.headers, head.bytes, true)
+    if (verdict.kind === 'misfit') {
+      this.#fail(misfit(form, service, verdict.found))
+      return
+    }
     const isNull = verdict.kind === 'null'
     const write = () => {
-      if (client.destroyed) return void this.#resolve()
+      if (client.destroyed) {
+        this.#succeed()
+        return
+      }
       this.#bytes = isNull ? 0 : head.bytes.length
-      this.#options.progress(head.status, this.#bytes)
+      receiver.progress(head.status, this.#bytes)
       this.#writeHead(head.status, isNull ? { 'content-length': '0' } : head.headers)
-      this.#end(headersOnly || isNull ? undefined : head.bytes)
+      this.#finish(headersOnly || isNull ? undefined : head.bytes)
     }
-    const preparing = verdict.kind === 'misfit' ? undefined : beforeAnswer?.(head.status)
-    if (verdict.kind === 'misfit') this.#reject(misfit(form, service, verdict.found))
-    else if (preparing === undefined) write()
-    else preparing.then(write, this.#reject)
+    const preparing = receiver.beforeAnswer(head.status)
+    if (preparing === undefined) write()
+    else preparing.then(write, (error: unknown) => this.#fail(error))
   }
 
-  #end(last?: Buffer): void {
+  #finish(last?: Buffer): void {
     const sink = this.#transform ?? this.#options.client
-    sink.end(last)
-    this.#resolve()
+    if (!sink.writableEnded) sink.end(last)
+    this.#succeed()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -318,11 +371,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     if (client.headersSent) {
       // A cut-off answer must not look complete: the client sees the connection break.
       if (!headersOnly) client.destroy()
-      this.#resolve()
+      this.#succeed()
       return
     }
     const failure = this.#errorBytes > maxErrorBytes ? this.#upstreamFailed() : toGatewayError(error, service)
-    this.#reject(this.#refusal ?? failure)
+    this.#fail(this.#refusal ?? failure)
   }
 
   #upstreamFailed(): GatewayError {
@@ -331,29 +384,27 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #clientClosed = (): void => {
-    if (this.#ended) return
     this.#clientIsGone = true
-    this.#controller?.abort(clientGone())
+    if (!this.#isOver) this.#controller?.abort(clientGone())
   }
 
   #writeHead(status: number, headers: IncomingHttpHeaders): void {
-    const { client, begin, gzip, headersOnly } = this.#options
-    const out = begin()
+    const { client, receiver, gzip, headersOnly } = this.#options
     const empty = status === 204 || status === 205 || headers['content-length'] === '0'
-    const encoding = headers['content-encoding']
-    if (!empty) out['content-type'] = toAnswerType(headers['content-type'])
+    const { 'content-encoding': encoding, 'content-type': type } = headers
+    const out = receiver.begin(gzip ? 'Accept-Encoding' : undefined)
     const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
-    if (gzip) out['vary'] = out['vary'] === undefined ? 'Accept-Encoding' : `${out['vary']}, Accept-Encoding`
+    if (!empty) out.push('content-type', toAnswerType(type))
     if (encoding === 'gzip' && !gzip) this.#transform = createGunzip()
-    else if (encoding !== undefined && encoding !== 'identity') out['content-encoding'] = encoding
-    else if (gzip && !empty && isCompressible(headers['content-type']) && (length === undefined || length > minGzipBytes)) {
+    else if (encoding !== undefined && encoding !== 'identity') out.push('content-encoding', encoding)
+    else if (gzip && !empty && isCompressible(type) && (length === undefined || length > minGzipBytes)) {
       this.#transform = createGzip({ level: zlibConstants.Z_BEST_SPEED })
-      out['content-encoding'] = 'gzip'
+      out.push('content-encoding', 'gzip')
     }
-    if (empty) out['content-length'] = '0'
+    if (empty) out.push('content-length', '0')
     else if (this.#transform === undefined && length !== undefined) {
       this.#length = length
-      out['content-length'] = String(length)
+      out.push('content-length', String(length))
     }
     client.writeHead(this.#options.status ?? (status === 204 || status === 205 ? 200 : status), out)
     if (headersOnly) {
@@ -367,12 +418,15 @@ class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
+  /** The exchange with the service is over. */
   #leave(): void {
-    this.#ended = true
+    this.#isOver = true
     clearTimeout(this.#stalled)
-    this.#options.client.off('close', this.#clientClosed)
-    this.#finished({
-      method: this.#target.options.method,
+    this.#span?.end(this.#status)
+    if (this.#isClosed) return
+    this.#upstreams.observe({
+      service: this.#options.service,
+      method: this.#target?.options.method ?? 'GET',
       status: this.#status,
       durationMs: performance.now() - this.#startedAtMs,
       bytes: this.#bytes,
@@ -386,6 +440,7 @@ function clientGone(): Error {
 
 /** JSON is named without a charset, as clients expect; HTML of a service is never served as HTML from the gateway's origin. */
 function toAnswerType(type: string | undefined): string {
+  if (type === 'application/json') return type
   if (type === undefined || /^application\/([\w.-]+\+)?json\b/i.test(type))
     return type?.split(';', 1)[0]?.trimEnd().toLowerCase() ?? 'application/json'
   return /^text\/html\b/i.test(type) ? 'text/plain; charset=utf-8' : type

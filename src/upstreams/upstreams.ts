@@ -318,31 +318,33 @@ export class Upstreams {
     return isAllowed ? Math.random() * maxRetryDelayMs : undefined
   }
 
-  /** Resolves a call to the pool and options that carry it out, for code that streams the answer. */
-  target(endpoint: Endpoint, call: UpstreamCall, identity: IdentityHeaders): UpstreamTarget {
-    const headers: Record<string, string> = {
-      ...(this.#settings.sendIdentity !== false && identity),
-      accept: 'application/json',
-      'accept-encoding': 'gzip',
-      ...call.headers,
-    }
+  /**
+   * Resolves a call to the pool and options that carry it out, for code that streams the answer.
+   *
+   * @param more Headers besides those of the call.
+   */
+  target(
+    endpoint: Endpoint,
+    call: UpstreamCall,
+    identity: IdentityHeaders,
+    encoding: 'gzip' | 'identity' = 'gzip',
+    more?: Readonly<Record<string, string>>,
+  ): UpstreamTarget {
+    const headers: Record<string, string> = this.#settings.sendIdentity === false ? {} : { ...identity }
+    headers['accept'] = 'application/json'
+    headers['accept-encoding'] = encoding
+    if (call.headers !== undefined) Object.assign(headers, call.headers)
+    if (more !== undefined) Object.assign(headers, more)
     let body: Dispatcher.DispatchOptions['body'] = call.rawBody
     if (call.body !== undefined) {
       body = formatJson(call.body)
       headers['content-type'] ??= 'application/json; charset=UTF-8'
     }
-    return {
-      dispatcher: endpoint.pool,
-      basePath: endpoint.basePath,
-      options: {
-        origin: endpoint.origin,
-        path: endpoint.basePath + call.path + formatQuery(call.query ?? {}),
-        method: call.method ?? 'GET',
-        headers,
-        body,
-        ...(call.readTimeoutMs !== undefined && { headersTimeout: call.readTimeoutMs, bodyTimeout: call.readTimeoutMs }),
-      },
-    }
+    const path = endpoint.basePath + call.path + (call.query === undefined ? '' : formatQuery(call.query))
+    const { readTimeoutMs } = call
+    const options: Dispatcher.DispatchOptions = { origin: endpoint.origin, path, method: call.method ?? 'GET', headers, body }
+    if (readTimeoutMs !== undefined) Object.assign(options, { headersTimeout: readTimeoutMs, bodyTimeout: readTimeoutMs })
+    return { dispatcher: endpoint.pool, basePath: endpoint.basePath, options }
   }
 
   observe(call: Parameters<UpstreamObserver>[0]): void {

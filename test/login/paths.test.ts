@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { FastifyRequest } from 'fastify'
 import { callerOf } from '../../src/http/caller.ts'
-import { alwaysOpen, findOpenPath } from '../../src/login/open-paths.ts'
+import { alwaysOpen, OpenPathIndex } from '../../src/login/open-paths.ts'
 import { toSavedRequest } from '../../src/login/saved-request.ts'
 import { pageAccept } from './browser.ts'
 
-const isOpen = (method: string, path: string) => findOpenPath(alwaysOpen, method, path) !== undefined
+const isOpen = (method: string, path: string) => new OpenPathIndex(alwaysOpen).find(method, path) !== undefined
 
 test('auth-scenario 200: the open paths are open', () => {
   for (const path of [

@@ -105,7 +105,7 @@ test('auth-scenario 236: a silent service is waited for within a bound', async (
   const { permissions, clock } = await open(t, answers, impatient)
   await waitUntilKnown(permissions, bob, clock)
   let isOver = false
-  const asking = permissions.lookUp(alice).finally(() => {
+  const asking = Promise.resolve(permissions.lookUp(alice)).finally(() => {
     isOver = true
   })
   assert.equal((await permissions.lookUp(bob)).kind, 'view')

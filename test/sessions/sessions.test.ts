@@ -178,7 +178,7 @@ for (const { name, open } of stores) {
     assert.equal(await sessions.find(undefined), undefined)
 
     await place.repair()
-    const again = () => sessions.find(`SESSION=${id}`).catch(() => undefined)
+    const again = async () => Promise.resolve(sessions.find(`SESSION=${id}`)).catch(() => undefined)
     await waitUntil(async () => (await again()) !== undefined, 'the session')
     assert.deepEqual((await again())?.content, alice)
   })

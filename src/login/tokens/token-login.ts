@@ -23,6 +23,7 @@ interface TokenLoginOptions {
 }
 
 const maxReported = 10_000
+const notMine: LoginOutcome = { kind: 'not-mine' }
 const apiTokenPaths = /^\/auth\/apiTokens(?:\/|$)/
 
 export class TokenLogin implements LoginMethod {
@@ -60,10 +61,13 @@ export class TokenLogin implements LoginMethod {
   }
 
   /** @throws {GatewayError} TOKENS_UNAVAILABLE, LOGIN_UNAVAILABLE */
-  async authenticate(request: FastifyRequest): Promise<LoginOutcome> {
+  authenticate(request: FastifyRequest): LoginOutcome | Promise<LoginOutcome> {
+    const text = takeToken(request.raw.headers, this.#options.tokens.settings.prefix)
+    return text === undefined ? notMine : this.#judge(request, text)
+  }
+
+  async #judge(request: FastifyRequest, text: string): Promise<LoginOutcome> {
     const { tokens } = this.#options
-    const text = takeToken(request.raw.headers, tokens.settings.prefix)
-    if (text === undefined) return { kind: 'not-mine' }
     const recognised = await tokens.recognise(text)
     if (recognised.kind === 'refused') return refusal(recognised.reason)
     const { token } = recognised

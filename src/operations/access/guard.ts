@@ -38,6 +38,8 @@ interface Plan {
   readonly always: readonly Demand[]
   readonly aboutBody: readonly Demand[]
   readonly fields: readonly FilterField[]
+  /** The address says all that `ahead` and `always` need: no service has to be asked. */
+  readonly isAddressed: boolean
 }
 
 /** User and token are judged by the same needs: the token by all of them, the user where the gateway decides. */
@@ -62,13 +64,31 @@ export class Guard {
    *
    * @throws {GatewayError} TOKEN_LIMITED, PERMISSION_DENIED, PERMISSIONS_UNAVAILABLE
    */
-  async check(operation: Operation, request: OperationRequest): Promise<void> {
+  check(operation: Operation, request: OperationRequest): Promise<void> | undefined {
     const { state } = request
     checkTokenUse(operation, state)
-    const { ahead, always } = this.#planFor(operation)
+    const { ahead, always, isAddressed } = this.#planFor(operation)
     const judged = this.#checks(operation) ? ahead : always
     const isLimited = isLimitedToApplications(state)
-    if (judged.length === 0 && !isLimited) return
+    if (judged.length === 0 && !isLimited) return undefined
+    if (isAddressed && !isLimited && operation.method !== 'DELETE' && this.#isMetNow(judged, request)) return undefined
+    return this.#checkEach(operation, request, judged)
+  }
+
+  /** The common case: what the user may do is cached, and covers what the address names. False: it takes a closer look. */
+  #isMetNow(judged: readonly Demand[], request: OperationRequest): boolean {
+    const { user } = request.state
+    if (user === undefined || !isDecided(this.#platform)) return false
+    const answer = this.#platform.permissions.lookUp(user)
+    if (answer instanceof Promise || answer.kind !== 'view') return false
+    const { view } = answer
+    return judged.every((demand) => addressedNeeds(demand, request)?.needs.every((need) => decide(view, need).allowed) === true)
+  }
+
+  async #checkEach(operation: Operation, request: OperationRequest, judged: readonly Demand[]): Promise<void> {
+    const { state } = request
+    const { ahead } = this.#planFor(operation)
+    const isLimited = isLimitedToApplications(state)
     const needs = new Map<Demand, Needs>()
     for (const demand of isLimited ? ahead : judged) needs.set(demand, await this.#needsOf(demand, request))
     if (isLimited) await this.#checkToken(operation, request, [...needs.values()])
@@ -100,10 +120,18 @@ export class Guard {
   }
 
   /** A function that leaves out what the caller may not read; undefined when nothing has to be left out. */
-  async filterOf(operation: Operation, request: OperationRequest): Promise<((answer: unknown) => unknown) | undefined> {
+  filterOf(operation: Operation, request: OperationRequest): undefined | Promise<((answer: unknown) => unknown) | undefined> {
     const { fields } = this.#planFor(operation)
-    const { token } = request.state
     if (fields.length === 0 || !(this.#checks(operation) || isLimitedToApplications(request.state))) return undefined
+    return this.#createFilter(operation, request, fields)
+  }
+
+  async #createFilter(
+    operation: Operation,
+    request: OperationRequest,
+    fields: readonly FilterField[],
+  ): Promise<((answer: unknown) => unknown) | undefined> {
+    const { token } = request.state
     if (!this.#checks(operation)) return (answer) => filterAnswer(answer, fields, (need) => isMetByToken(token, need))
     const view = await loadView(request.state, this.#platform)
     if (view?.admin === true && token?.applications === undefined) return undefined
@@ -131,6 +159,7 @@ export class Guard {
       always: ahead.filter(isAlwaysDemanded),
       aboutBody: demands.filter(isAboutBody),
       fields: demands.flatMap((demand) => (demand.kind === 'filter' ? demand.by : [])),
+      isAddressed: ahead.every(isAddressed),
     }
     this.#plans.set(operation, plan)
     return plan
@@ -176,15 +205,9 @@ export class Guard {
   }
 
   async #needsOf(demand: Demand, request: OperationRequest): Promise<Needs> {
+    const addressed = addressedNeeds(demand, request)
+    if (addressed !== undefined) return addressed
     switch (demand.kind) {
-      case 'account-manager':
-        return { needs: [{ kind: demand.kind }], concerns: false }
-      case 'named-application':
-        return onApplications([demand.application], demand.authorization)
-      case 'account':
-        return named(valuesOf(request, accountParameters), 'account', demand.authorization)
-      case 'build-service':
-        return named(valuesOf(request, [demand.parameter]), 'build-service', demand.authorization)
       case 'template':
         return this.#ownedNeeds(request, 'template', templateIdsOf(demand, request), demand.authorization)
       case 'application':
@@ -197,10 +220,6 @@ export class Guard {
   #applicationNeeds(demand: Extract<Demand, { kind: 'application' }>, request: OperationRequest): Promise<Needs> | Needs {
     const { of, authorization, parameter = 'id' } = demand
     switch (of) {
-      case 'path':
-        return onApplications(applicationsInPath(request.path), authorization)
-      case 'query':
-        return onApplications(valuesOf(request, ['application']), authorization)
       case 'execution':
       case 'task':
       case 'definition':
@@ -235,6 +254,31 @@ export class Guard {
       case 'shared':
         return { needs: [], concerns: true, changesShared: true }
     }
+  }
+}
+
+/** CREATE is a question of its own to the permission service. */
+function isAddressed(demand: Demand): boolean {
+  if (demand.kind === 'application') return (demand.of === 'path' || demand.of === 'query') && demand.authorization !== 'CREATE'
+  return ['account-manager', 'named-application', 'account', 'build-service'].includes(demand.kind)
+}
+
+/** What a demand needs whose subject the address names, or the demand itself; undefined for all others. */
+function addressedNeeds(demand: Demand, request: OperationRequest): Needs | undefined {
+  switch (demand.kind) {
+    case 'account-manager':
+      return { needs: [{ kind: demand.kind }], concerns: false }
+    case 'named-application':
+      return onApplications([demand.application], demand.authorization)
+    case 'account':
+      return named(valuesOf(request, accountParameters), 'account', demand.authorization)
+    case 'build-service':
+      return named(valuesOf(request, [demand.parameter]), 'build-service', demand.authorization)
+    case 'application':
+      if (demand.of === 'path') return onApplications(applicationsInPath(request.path), demand.authorization)
+      return demand.of === 'query' ? onApplications(valuesOf(request, ['application']), demand.authorization) : undefined
+    default:
+      return undefined
   }
 }
 

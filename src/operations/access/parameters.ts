@@ -8,11 +8,17 @@ export const accountParameters = ['account', 'accountName'] as const
 type Values = Readonly<Record<string, string>>
 
 export function applicationsInPath(path: Values): string[] {
-  return applicationParameters.flatMap((name) => path[name] ?? [])
+  return inPath(path, applicationParameters)
 }
 
 export function accountsInPath(path: Values): string[] {
-  return accountParameters.flatMap((name) => path[name] ?? [])
+  return inPath(path, accountParameters)
+}
+
+function inPath(path: Values, names: readonly string[]): string[] {
+  const found: string[] = []
+  for (const name of names) if (path[name] !== undefined) found.push(path[name])
+  return found
 }
 
 /** Values of parameters of the path or the query, lists included, without blank ones. */

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { describeIssue } from '../../describe-issue.ts'
 import { GatewayError } from '../../errors.ts'
-import { commonHeaders, type EchoedHeaders, sendBytes, sendValue } from '../../http/answer.ts'
+import { type EchoedHeaders, listCommonHeaders, sendBytes, sendValue } from '../../http/answer.ts'
 import { codingOf } from '../../http/content-coding.ts'
 import type { QueryValue } from '../../http/encode-path.ts'
 import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
@@ -21,7 +21,7 @@ import { anyPath } from '../../http/route.ts'
 import { formatJson, isRawNumber, JsonScan } from '../../json/json.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
 import { identityOf } from '../../upstreams/identity.ts'
-import { passOn } from '../../upstreams/pass-on.ts'
+import { type AnswerReceiver, passOn } from '../../upstreams/pass-on.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { checkDone, readJson, type UpstreamCall } from '../../upstreams/upstreams.ts'
 import { Guard } from '../access/guard.ts'
@@ -45,20 +45,20 @@ export function mountOperations(
   platform: Platform,
   settings: MountSettings,
 ): void {
-  const guard = new Guard(platform)
-  const byId = new Map(operations.map((operation) => [operation.id, operation]))
+  const surroundings: Surroundings = { platform, settings, guard: new Guard(platform) }
+  const byId = new Map(operations.map((operation) => [operation.id, declarationsOf(operation)]))
   server.route({
     method: [...new Set([...operations.map(({ method }) => method), 'HEAD'])],
     url: anyPath,
     handler: (request, reply) => {
-      const operation = byId.get(request.state.route?.operation ?? '')
-      if (operation === undefined) throw new Error(`no operation for ${request.method} ${request.state.path}`)
-      return answer({ ...declarationsOf(operation), request, reply, platform, settings, guard })
+      const declared = byId.get(request.state.route?.operation ?? '')
+      if (declared === undefined) throw new Error(`no operation for ${request.method} ${request.state.path}`)
+      return answer(new Exchange(declared, surroundings, request, reply))
     },
   })
 }
 
-/** What an operation declares, worked out when it is first asked for. */
+/** What an operation declares, worked out once. */
 interface Declarations {
   readonly operation: Operation
   readonly forward: ForwardedCall | undefined
@@ -77,34 +77,77 @@ function declarationsOf(operation: Operation): Declarations {
   }))
 }
 
-interface Exchange extends Declarations {
-  request: FastifyRequest
-  reply: FastifyReply
-  platform: Platform
-  settings: MountSettings
-  guard: Guard
+interface Surroundings {
+  readonly platform: Platform
+  readonly settings: MountSettings
+  readonly guard: Guard
 }
 
-async function answer(exchange: Exchange): Promise<FastifyReply> {
-  const { operation, forward, rules, request, platform, guard } = exchange
+/** A request for an operation. */
+class Exchange {
+  readonly declared: Declarations
+  readonly surroundings: Surroundings
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+
+  constructor(declared: Declarations, surroundings: Surroundings, request: FastifyRequest, reply: FastifyReply) {
+    this.declared = declared
+    this.surroundings = surroundings
+    this.request = request
+    this.reply = reply
+  }
+
+  get operation(): Operation {
+    return this.declared.operation
+  }
+
+  get form(): AnswerForm {
+    return this.declared.form
+  }
+
+  get platform(): Platform {
+    return this.surroundings.platform
+  }
+
+  get guard(): Guard {
+    return this.surroundings.guard
+  }
+}
+
+/** A promise only where something has to be waited for: a read that is passed on is sent to its service before this returns. */
+function answer(exchange: Exchange): Promise<FastifyReply> | undefined {
+  const { operation, request, guard } = exchange
   request.state.operation = operation.id
   checkAcceptable(exchange)
-  const mark = request.url.indexOf('?')
-  const search = new URLSearchParams(mark === -1 ? '' : request.url.slice(mark))
-  const operationRequest = createOperationRequest(exchange, { ...parseQuery(rules, search), search })
+  const asked = new AskedOperation(exchange)
+  const checked = guard.check(operation, asked)
+  return checked === undefined ? carryOut(exchange, asked) : checked.then(() => carryOut(exchange, asked) ?? exchange.reply)
+}
 
-  await guard.check(operation, operationRequest)
-
-  if (forward !== undefined) {
-    await platform.audited?.begin(request, undefined)
-    return answerForward(exchange, forward, operationRequest)
+function carryOut(exchange: Exchange, asked: AskedOperation): Promise<FastifyReply> | undefined {
+  const { declared, operation, request, platform, guard } = exchange
+  const { forward } = declared
+  if (forward === undefined) return answerHandled(exchange, asked)
+  if (operation.body !== undefined || 'whenDisabled' in operation || operation.missingWhenDisabled) {
+    return answerForward(exchange, forward, asked)
   }
+  const begun = platform.audited?.begin(request, undefined)
+  const filter = guard.filterOf(operation, asked)
+  if (begun !== undefined || filter !== undefined || looksInto(exchange)) {
+    return answerForward(exchange, forward, asked, { begun, filter })
+  }
+  stream(exchange, forward.service, toCall(forward, asked), asked)
+  return undefined
+}
+
+async function answerHandled(exchange: Exchange, asked: AskedOperation): Promise<FastifyReply> {
+  const { operation, request, platform, guard } = exchange
   if (operation.handle === undefined) throw new Error(`operation ${operation.id} has neither forward nor handle`)
   const body = operation.body === undefined ? undefined : await readDeclaredBody(exchange)
-  await guard.checkBody(operation, operationRequest, body)
+  await guard.checkBody(operation, asked, body)
   await platform.audited?.begin(request, body)
-  const value = await operation.handle({ ...operationRequest, body }, platform)
-  return answerValue(exchange, value, await guard.filterOf(operation, operationRequest))
+  const value = await operation.handle(asked.withBody(body), platform)
+  return answerValue(exchange, value, asked, await guard.filterOf(operation, asked))
 }
 
 /**
@@ -120,43 +163,82 @@ function checkAcceptable({ operation, form, request }: Exchange): void {
   throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
 }
 
-function createOperationRequest(exchange: Exchange, queries: ParsedQuery & { search: URLSearchParams }): OperationRequest {
-  const { request } = exchange
-  const call = (service: ServiceName, upstreamCall: UpstreamCall) => callAs(exchange, service, upstreamCall)
-  return {
-    path: toPathValues(request.params),
-    ...queries,
-    body: undefined,
-    headers: request.headers,
-    state: request.state,
-    call,
-    json: async (service, upstreamCall) => readJson(await call(service, upstreamCall), service),
+/** The request as operations and permission checks see it. */
+class AskedOperation implements OperationRequest {
+  readonly path: Readonly<Record<string, string>>
+  readonly query: ParsedQuery['query']
+  readonly otherQuery: ParsedQuery['otherQuery']
+  readonly headers: FastifyRequest['headers']
+  readonly state: FastifyRequest['state']
+  readonly #exchange: Exchange
+  #body: unknown
+  #search: URLSearchParams | undefined
+
+  constructor(exchange: Exchange) {
+    const { request, declared } = exchange
+    this.#exchange = exchange
+    this.path = toPathValues(request.params)
+    const isEmpty = declared.rules.length === 0 && !request.url.includes('?')
+    const { query, otherQuery } = isEmpty ? noQuery : parseQuery(declared.rules, this.search)
+    this.query = query
+    this.otherQuery = otherQuery
+    this.headers = request.headers
+    this.state = request.state
+  }
+
+  get body(): unknown {
+    return this.#body
+  }
+
+  get search(): URLSearchParams {
+    if (this.#search === undefined) {
+      const { url } = this.#exchange.request
+      const mark = url.indexOf('?')
+      this.#search = new URLSearchParams(mark === -1 ? '' : url.slice(mark))
+    }
+    return this.#search
+  }
+
+  readonly call: OperationRequest['call'] = (service, call) => callAs(this.#exchange, service, call)
+
+  readonly json: OperationRequest['json'] = async (service, call) => readJson(await this.call(service, call), service)
+
+  withBody(body: unknown): this {
+    this.#body = body
+    return this
   }
 }
+
+const noQuery: ParsedQuery = { query: Object.freeze({}), otherQuery: Object.freeze({}) }
 
 function callAs({ request, reply, platform }: Exchange, service: ServiceName, call: UpstreamCall) {
   const record = recordCall(request, service)
   return platform.upstreams
     .call(service, isRead(call) ? { ...call, signal: goneSignal(reply) } : call, identityOf(request.state, request.headers))
     .then((answered) => {
-      record.status = answered.status
+      record.call.status = answered.status
       return answered
     })
     .finally(() => record.end())
 }
 
 /** Enters a call to a service into the access line of the request; its status is set once there is one. */
-function recordCall({ state }: FastifyRequest, service: ServiceName) {
-  const startedAtMs = performance.now()
-  const call = { service, status: undefined as number | undefined, durationMs: 0 }
-  state.upstreamCalls.push(call)
-  return {
-    set status(status: number | undefined) {
-      call.status = status
-    },
-    end: () => {
-      call.durationMs = Math.round(performance.now() - startedAtMs)
-    },
+function recordCall({ state }: FastifyRequest, service: ServiceName): CallRecord {
+  const record = new CallRecord(service)
+  state.upstreamCalls.push(record.call)
+  return record
+}
+
+class CallRecord {
+  readonly call: { service: string; status: number | undefined; durationMs: number }
+  readonly #startedAtMs = performance.now()
+
+  constructor(service: string) {
+    this.call = { service, status: undefined, durationMs: 0 }
+  }
+
+  end(): void {
+    this.call.durationMs = Math.round(performance.now() - this.#startedAtMs)
   }
 }
 
@@ -216,30 +298,46 @@ function missingBody(): GatewayError {
   return new GatewayError('MISSING_BODY', 'This operation needs a body. Send a JSON or YAML document.')
 }
 
+/** @param started What has been started already. */
 async function answerForward(
   exchange: Exchange,
   forward: ForwardedCall,
-  operationRequest: OperationRequest,
+  asked: AskedOperation,
+  started?: { begun: Promise<void> | undefined; filter: ReturnType<Guard['filterOf']> },
 ): Promise<FastifyReply> {
   const { operation, request, reply, platform, guard } = exchange
+  await (started === undefined ? platform.audited?.begin(request, undefined) : started.begun)
   if (operation.missingWhenDisabled) checkServicePresent(platform, forward.service)
   if ('whenDisabled' in operation && !platform.upstreams.isEnabled(forward.service))
     return sendValue(request, reply, 200, operation.whenDisabled)
-  const call = toCall(forward, operationRequest)
-  const filter = await guard.filterOf(operation, operationRequest)
-  const looksInto = filter !== undefined || operation.pick !== undefined || operation.answer === nothing || wantsYaml(request)
-  const readsBody = looksInto || guard.readsBody(operation, operationRequest)
-  if (operation.body !== undefined) await attachBody(exchange, call, readsBody, operationRequest)
-  try {
-    return looksInto
-      ? await answerParsed(exchange, { service: forward.service, call, filter }, operationRequest)
-      : await stream(exchange, forward.service, call)
-  } catch (error) {
-    const { on404 } = operation
-    if (on404 === undefined || !(error instanceof GatewayError) || error.details.upstream?.status !== 404) throw error
-    if ('answer' in on404) return sendValue(request, reply, 200, on404.answer)
-    throw new GatewayError('NOT_FOUND', on404.message(operationRequest), { upstream: error.details.upstream })
+  const call = toCall(forward, asked)
+  const filter = await (started === undefined ? guard.filterOf(operation, asked) : started.filter)
+  const isParsed = filter !== undefined || looksInto(exchange)
+  const readsBody = isParsed || guard.readsBody(operation, asked)
+  if (operation.body !== undefined) await attachBody(exchange, call, readsBody, asked)
+  if (!isParsed) {
+    stream(exchange, forward.service, call, asked)
+    return reply
   }
+  try {
+    return await answerParsed(exchange, { service: forward.service, call, filter }, asked)
+  } catch (error) {
+    const replacement = replacementFor(operation, error, asked)
+    if (replacement === undefined) throw error
+    return sendValue(request, reply, 200, replacement.answer)
+  }
+}
+
+/** Whether the answer is parsed here, whatever the caller may see of it. */
+function looksInto({ operation, request }: Exchange): boolean {
+  return operation.pick !== undefined || operation.answer === nothing || wantsYaml(request)
+}
+
+/** What is answered instead of a 404 of the service. @throws {GatewayError} NOT_FOUND with the message of the operation */
+function replacementFor({ on404 }: Operation, error: unknown, asked: OperationRequest): { answer: unknown } | undefined {
+  if (on404 === undefined || !(error instanceof GatewayError) || error.details.upstream?.status !== 404) return undefined
+  if ('answer' in on404) return on404
+  throw new GatewayError('NOT_FOUND', on404.message(asked), { upstream: error.details.upstream })
 }
 
 function wantsYaml(request: FastifyRequest): boolean {
@@ -331,45 +429,80 @@ function describeBytes({ headers }: FastifyRequest): Record<string, string> {
 }
 
 /** Streams the answer of a service to the client; errors before the first byte become ordinary error answers. */
-async function stream(
-  { operation, form, request, reply, platform, settings }: Exchange,
-  service: ServiceName,
-  call: UpstreamCall,
-): Promise<FastifyReply> {
-  const record = recordCall(request, service)
-  try {
-    await passOn(platform.upstreams, {
-      service,
-      call: { ...call, method: call.method === 'HEAD' ? 'GET' : call.method },
-      identity: identityOf(request.state, request.headers),
-      form: formOfCall(form, call),
-      client: reply.raw,
-      beforeAnswer: (status) => platform.audited?.beforeStream(request, operation.success ?? status),
-      begin: () => {
-        reply.hijack()
-        return commonHeaders(request, settings.echoedHeaders)
-      },
-      status: operation.success,
-      gzip: acceptsGzip(request.headers['accept-encoding']),
-      headersOnly: request.method === 'HEAD',
-      progress: (status, bytes) => {
-        record.status = status
-        request.state.streamedBytes = bytes
-      },
-    })
-  } catch (error) {
-    record.status = (error as Partial<GatewayError>).details?.upstream?.status
-    throw error
-  } finally {
-    record.end()
-  }
-  return reply
+function stream(exchange: Exchange, service: ServiceName, call: UpstreamCall, asked: OperationRequest): void {
+  const { operation, form, request, reply, platform } = exchange
+  passOn(platform.upstreams, {
+    service,
+    call: call.method === 'HEAD' ? { ...call, method: 'GET' } : call,
+    identity: identityOf(request.state, request.headers),
+    form: formOfCall(form, call),
+    client: reply.raw,
+    status: operation.success,
+    gzip: acceptsGzip(request.headers['accept-encoding']),
+    headersOnly: request.method === 'HEAD',
+    receiver: new StreamReceiver(exchange, asked, recordCall(request, service)),
+  })
 }
 
-async function answerValue(exchange: Exchange, value: unknown, filter?: Filter): Promise<FastifyReply> {
+class StreamReceiver implements AnswerReceiver {
+  readonly #exchange: Exchange
+  readonly #asked: OperationRequest
+  readonly #record: CallRecord
+
+  constructor(exchange: Exchange, asked: OperationRequest, record: CallRecord) {
+    this.#exchange = exchange
+    this.#asked = asked
+    this.#record = record
+  }
+
+  beforeAnswer(status: number): Promise<void> | undefined {
+    const { platform, request, operation } = this.#exchange
+    return platform.audited?.beforeStream(request, operation.success ?? status)
+  }
+
+  begin(vary: string | undefined): string[] {
+    const { request, reply, surroundings } = this.#exchange
+    reply.hijack()
+    return listCommonHeaders(request, surroundings.settings.echoedHeaders, vary)
+  }
+
+  progress(status: number, bytes: number): void {
+    this.#record.call.status = status
+    this.#exchange.request.state.streamedBytes = bytes
+  }
+
+  ended(error?: unknown): void {
+    this.#record.end()
+    if (error === undefined) return
+    this.#record.call.status = (error as Partial<GatewayError>).details?.upstream?.status
+    void this.#answerError(error)
+  }
+
+  /** As the framework answers what a handler throws. */
+  async #answerError(error: unknown): Promise<void> {
+    const { operation, request, reply } = this.#exchange
+    try {
+      const replacement = replacementFor(operation, error, this.#asked)
+      if (replacement === undefined) void reply.send(error)
+      else await sendValue(request, reply, 200, replacement.answer)
+    } catch (thrown) {
+      void reply.send(thrown)
+    }
+  }
+}
+
+async function answerValue(
+  exchange: Exchange,
+  value: unknown,
+  asked: OperationRequest,
+  filter: Filter | undefined,
+): Promise<FastifyReply> {
   const { operation, form, request, reply } = exchange
   if (value instanceof StreamedAnswer) {
-    if (filter === undefined && !wantsYaml(request)) return stream(exchange, value.service, value.call)
+    if (filter === undefined && !wantsYaml(request)) {
+      stream(exchange, value.service, value.call, asked)
+      return reply
+    }
     const answered = await callAs(exchange, value.service, value.call)
     const body = readJson(answered, value.service, formOfCall(form, value.call))
     return sendValue(request, reply, operation.success ?? 200, filter === undefined ? body : filter(body))

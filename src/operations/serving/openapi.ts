@@ -5,7 +5,7 @@ import { BoundedMap } from '../../bounded-map.ts'
 import type { PathTemplate } from '../../http/path-template.ts'
 import { formatJson } from '../../json/json.ts'
 import type { JsonObject } from '../../json/values.ts'
-import { alwaysOpen, findOpenPath, type OpenPath } from '../../login/open-paths.ts'
+import { alwaysOpen, type OpenPath, OpenPathIndex } from '../../login/open-paths.ts'
 import { http } from '../../node-http.ts'
 import { formatDemands } from '../demands.ts'
 import type { BodyRule, Operation, Subject } from '../operation.ts'
@@ -127,7 +127,7 @@ function toEntry(operation: Operation, { tag, names, schemas }: EntryContext): J
     summary,
     description: sentences.filter((sentence) => sentence !== undefined).join(' '),
     'x-fairlead-demands': demands,
-    ...toSecurity(findOpenPath(alwaysOpen, method, path)),
+    ...toSecurity(openPaths.find(method, path)),
     parameters: [
       ...names.map((name) => ({ ...toPathParameter(name), ...toExample(id, name) })),
       ...createQueryRules(operation.query).map((rule) => ({
@@ -233,6 +233,8 @@ function toSuccess(operation: Operation, schemas: ApiSchemas): JsonObject {
     content: { [operation.answerType ?? 'application/json']: { schema, ...(example !== undefined && { example }) } },
   }
 }
+
+const openPaths = new OpenPathIndex(alwaysOpen)
 
 const securitySchemes = {
   session: {
