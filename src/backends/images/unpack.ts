@@ -1,6 +1,8 @@
 /** Unpacks archives of strangers: nothing leaves the folder, and size and number are bounded. */
 import { type Dirent, readdirSync, realpathSync } from 'node:fs'
-import { isAbsolute, join, normalize, sep } from 'node:path'
+import { dirname, isAbsolute, join, normalize, sep } from 'node:path'
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { UnpackSync } from 'tar'
 import { BackendError } from '../backend.ts'
 
@@ -41,7 +43,7 @@ export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: 
     fault ??= error
   })
   try {
-    for await (const chunk of guard.watched(archive)) {
+    for await (const chunk of guard.watched(plainTar(archive))) {
       // What follows a fault is read and dropped: a client that is still sending would not see the answer.
       if (fault === undefined) unpack.write(Buffer.from(chunk))
     }
@@ -63,6 +65,63 @@ export async function unpackArchive(archive: AsyncIterable<Uint8Array>, folder: 
   checkLinks(folder)
 }
 
+/**
+ * The archive without its compression. The library would unzip in this thread whatever one piece becomes, and before anything
+ * counts it.
+ */
+async function* plainTar(archive: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const source = archive[Symbol.asyncIterator]()
+  try {
+    const given = await peek(source)
+    if (!hasMagic(given.start, gzipMagic)) return yield* refusingCompressed(given)
+    const unzipped = createGunzip()
+    // An error of one side ends the other, and arrives where the result is read.
+    pipeline(Readable.from(given.all, { objectMode: false }), unzipped, () => {})
+    yield* refusingCompressed(await peek(unzipped[Symbol.asyncIterator]()))
+  } finally {
+    // Also of an archive that is refused before its end. It may have to wait for the next piece, so the answer does not.
+    source.return?.().catch(() => {})
+  }
+}
+
+const gzipMagic = [0x1f, 0x8b]
+const zstdMagic = [0x28, 0xb5, 0x2f, 0xfd]
+
+/** The library recognises compression by the first bytes as well. */
+async function* refusingCompressed({ start, all }: Peeked): AsyncIterable<Uint8Array> {
+  if (hasMagic(start, gzipMagic) || hasMagic(start, zstdMagic)) {
+    throw new BackendError(
+      400,
+      'The archive is compressed twice, or not with gzip. Send a tar archive, compressed with gzip or not.',
+    )
+  }
+  yield* all
+}
+
+interface Peeked {
+  /** At least four bytes, if there are as many. */
+  readonly start: Uint8Array
+  readonly all: AsyncIterable<Uint8Array>
+}
+
+async function peek(bytes: AsyncIterator<Uint8Array>): Promise<Peeked> {
+  let start = Buffer.alloc(0)
+  while (start.length < zstdMagic.length) {
+    const { done, value } = await bytes.next()
+    if (done === true) break
+    start = Buffer.concat([start, value])
+  }
+  async function* all(): AsyncIterable<Uint8Array> {
+    if (start.length > 0) yield start
+    yield* { [Symbol.asyncIterator]: () => bytes }
+  }
+  return { start, all: all() }
+}
+
+function hasMagic(start: Uint8Array, magic: readonly number[]): boolean {
+  return magic.every((byte, index) => start[index] === byte)
+}
+
 interface Entry {
   type: string
   size: number
@@ -74,6 +133,7 @@ interface Entry {
 class EntryGuard {
   readonly #bounds: UnpackBounds
   readonly #files = new Set<string>()
+  readonly #folders = new Set<string>(['.'])
   #bytes = 0
   #refusal: BackendError | undefined
   entries = 0
@@ -96,6 +156,12 @@ class EntryGuard {
     const { type, size, linkpath = '' } = entry
     this.entries++
     this.#bytes += size
+    // Folders that no entry names are made all the same.
+    for (let folder = dirname(normalize(path)); !this.#folders.has(folder) && isInside(folder); folder = dirname(folder)) {
+      this.#folders.add(folder)
+      this.entries++
+      if (this.entries > this.#bounds.maxEntries) break
+    }
     if (this.entries > this.#bounds.maxEntries) throw tooLarge(`more than ${this.#bounds.maxEntries} entries`)
     if (this.#bytes > this.#bounds.maxBytes) throw tooLarge(`more than ${this.#bounds.maxBytes} bytes unpacked`)
     if (!kinds.has(type)) throw hostile(path, `is a ${type}; only files, directories and links may be in an image`)

@@ -1,6 +1,7 @@
 /** Operations of the provider `local`: names, checks, permissions, security groups, hostile images. Server groups are empty here. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { followTask, somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
@@ -244,6 +245,15 @@ test('hostile archives are refused and leave nothing behind', async (t) => {
     ['a device', archive(image, entry('disk', { type: 'BlockDevice' })), /BlockDevice/],
     ['too much content', archive(image, entry('big', {}, Buffer.alloc(200_000))), /more than 100000 bytes/],
     ['too many files', archive(image, ...Array.from({ length: 60 }, (_, index) => entry(`f${index}`))), /more than 50 entries/],
+    ['too many folders', archive(image, entry(`${'d/'.repeat(48)}f`), entry('e/f')), /more than 50 entries/],
+    ['zeros behind the end', gzipSync(Buffer.concat([archive(image), Buffer.alloc(5_000_000)])), /more than \d+ bytes/],
+    [
+      'zeros in a second member',
+      Buffer.concat([gzipSync(archive(image)), gzipSync(Buffer.alloc(5_000_000))]),
+      /more than \d+ bytes/,
+    ],
+    ['gzip within gzip', gzipSync(gzipSync(archive(image))), /compressed twice/],
+    ['half of a compressed archive', gzipSync(archive(image)).subarray(0, 60), /unexpected end/],
     ['no archive', Buffer.from('hello '.repeat(500)), /archive/i],
     ['nothing', Buffer.alloc(0), /archive/],
     ['no description', archive(entry('server.mjs')), /no fairlead-image.yml/],

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import type { OutsideSettings } from '../../../src/backends/outside/settings.ts'
-import { at, startEngine, type TestEngine } from './support.ts'
+import { at, startEngine, type TestEngine, V } from './support.ts'
 
 interface Call {
   readonly method: string | undefined
@@ -223,4 +223,24 @@ test('a preconfigured webhook fixes fields and fills in parameters', async (t) =
   assert.equal(at(body, 0, 'type'), 'deploySite')
   assert.deepEqual(at(body, 0, 'preconfiguredProperties'), ['url', 'method', 'payload'])
   assert.equal(at(body, 0, 'parameters', 0, 'name'), 'region')
+})
+
+test('orchestration-scenario 194: webhooks that hang do not delay other executions', async (t) => {
+  const held: (() => void)[] = []
+  const server = createServer((_request, response) => void held.push(() => response.end('{}')))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const engine = await startEngine(t, { outside: loopback, clock: realClock })
+  const hanging = await Promise.all(
+    Array.from({ length: 30 }, () => engine.run({ stages: [{ refId: '1', type: 'webhook', requisiteStageRefIds: [], url }] })),
+  )
+  await engine.eventually(async () => held.length === hanging.length)
+
+  await engine.ends(await engine.run({ stages: [V('1', { first: '1' }), V('2', { second: '2' }, '1')] }), 'SUCCEEDED')
+  for (const id of hanging) assert.equal((await engine.execution(id)).status, 'RUNNING')
+
+  for (const release of held.splice(0)) release()
+  await Promise.all(hanging.map((id) => engine.ends(id, 'SUCCEEDED')))
+  assert.equal(held.length, 0)
 })
