@@ -1,6 +1,7 @@
 /** A gateway with many server groups on record, and an agent that reports their instances as running without any process. */
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { agentProtocol, type DesiredState, type ObservedInstance, type ObservedState } from '../src/agent/protocol.ts'
 import type { LocalGroup, LocalInstance } from '../src/backends/infrastructure/local/desired.ts'
@@ -13,6 +14,9 @@ export interface FleetSize {
   readonly groups: number
   readonly instancesEach: number
 }
+
+/** An agent of another version would be asked to hand over. */
+const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../package.json'), 'utf8')) as { version: string }
 
 const place = { account: 'local', region: 'local' }
 const program: GroupProgram = {
@@ -117,7 +121,7 @@ function startSilentAgent(dataDir: string, ids: readonly string[]): ReturnType<t
   let revision = 0
   const server = createServer(async (request, response) => {
     const answer = (body: object) => response.end(JSON.stringify(body))
-    const head = { protocol: agentProtocol, version: 'bench', pid: process.pid }
+    const head = { protocol: agentProtocol, version, pid: process.pid }
     if (request.method === 'PUT') {
       const pieces = (await request.toArray()) as Buffer[]
       revision = (JSON.parse(Buffer.concat(pieces).toString()) as DesiredState).revision

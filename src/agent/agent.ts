@@ -1,5 +1,5 @@
 /** The agent: owns processes and listeners of one data directory, controlled over a Unix socket. */
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type FileLock, LockedError, lockFile } from '../storage/file-lock.ts'
@@ -10,6 +10,7 @@ import { type Control, createControl } from './control.ts'
 import type { AgentLog } from './log.ts'
 import { agentLockName, agentLogName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
+import { type AgentProgram, startAgent } from './start-agent.ts'
 import { Supervisor } from './supervisor.ts'
 
 export interface AgentOptions {
@@ -17,6 +18,8 @@ export interface AgentOptions {
   /** Of the package. */
   readonly version: string
   readonly log: AgentLog
+  /** Listening sockets of the agent before this one, by host and port. */
+  readonly inherited?: ReadonlyMap<string, number>
 }
 
 /** An agent that hands over needs a moment until it has ended. */
@@ -24,6 +27,9 @@ const lockTimeoutMs = 10_000
 const lockPauseMs = 50
 const maxLogBytes = 1024 * 1024
 const logCheckMs = 60_000
+const folderCheckMs = 1000
+/** Consecutive checks that find the data directory gone. */
+const checksUntilGone = 3
 /** For the answer to the request that ends the agent. */
 const farewellMs = 100
 
@@ -32,20 +38,21 @@ const farewellMs = 100
  *
  * @throws {LockedError} when another agent works on the data directory
  */
-export async function runAgent({ dataDir: folder, version, log }: AgentOptions): Promise<void> {
+export async function runAgent({ dataDir: folder, version, log, inherited = new Map() }: AgentOptions): Promise<void> {
   const dataDir = resolve(folder)
   const lock = await waitForLock(join(dataDir, agentLockName))
   const socketPath = socketPathFor(dataDir, 'agent.sock')
   let sequence = 1
   let revision = 0
   let isStopping = false
+  let isOver = false
   let control: Control | undefined
   const onChange = () => {
     sequence += 1
     control?.changed()
   }
   const supervisor = new Supervisor({ dataDir, log, onChange })
-  const balancers = openBalancers({ log, onChange })
+  const balancers = openBalancers({ log, onChange, inherited })
 
   const observe = (): ObservedState => ({
     protocol: agentProtocol,
@@ -76,6 +83,8 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
   }
 
   function end(reason: string): void {
+    if (isOver) process.exit(0)
+    isOver = true
     log.info({ pid: process.pid }, `the agent ends: ${reason}`)
     supervisor.close()
     void balancers.close()
@@ -87,13 +96,31 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
     }, farewellMs)
   }
 
+  /** Connections that are open stay with this process, which ends with the last of them. */
+  function handOver(program: AgentProgram | undefined): number | undefined {
+    const successor = program && startAgent(program, balancers.descriptors()).pid
+    if (successor === undefined) {
+      end('another agent takes over')
+      return undefined
+    }
+    log.info({ pid: process.pid, successor }, 'another agent takes over; this one ends with its last connection')
+    isOver = isStopping = true
+    supervisor.close()
+    // It removes the file of the socket: only then may the successor make its own.
+    control?.server.close()
+    setTimeout(() => control?.server.closeAllConnections(), farewellMs)
+    lock.release()
+    void Promise.all([balancers.yieldPorts(), sleep(farewellMs)]).then(() => process.exit(0))
+    return successor
+  }
+
   control = createControl({
     apply,
     observe,
     console: (id, tailBytes) => supervisor.console(id, tailBytes),
     consolePart: (id, wish, maxBytes) => supervisor.consolePart(id, wish, maxBytes),
     stop,
-    handOver: () => end('another agent takes over'),
+    handOver,
   })
   rmSync(socketPath, { force: true })
   await listen(control, socketPath)
@@ -108,7 +135,27 @@ export async function runAgent({ dataDir: folder, version, log }: AgentOptions):
   }
   boundLog()
   setInterval(boundLog, logCheckMs).unref()
+  watchFolder(dataDir, () => {
+    if (isOver || isStopping) return
+    log.warn({ dataDir }, 'the data directory is gone: everything is stopped')
+    stop().catch((err: unknown) => {
+      log.error({ err }, 'not everything could be stopped')
+      end('the data directory is gone')
+    })
+  })
   log.info({ pid: process.pid, version, dataDir }, 'the agent runs')
+}
+
+/** Without its files, no Fairlead would ever find the agent again. A lock file that alone was removed by mistake ends nothing. */
+function watchFolder(dataDir: string, onGone: () => void): void {
+  let count = 0
+  const timer = setInterval(() => {
+    const isGone = ![agentLockName, agentLogName].some((name) => existsSync(join(dataDir, name)))
+    count = isGone ? count + 1 : 0
+    if (count < checksUntilGone) return
+    clearInterval(timer)
+    onGone()
+  }, folderCheckMs).unref()
 }
 
 async function waitForLock(file: string): Promise<FileLock> {

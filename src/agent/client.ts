@@ -1,16 +1,15 @@
 /** Fairlead's side of the agent: starts it, sends the desired state, follows the observed state. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { getCompileCacheDir } from 'node:module'
+import type { ChildProcess } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { socketPathFor } from '../storage/socket-path.ts'
 import { type AgentAnswer, type AgentRequest, askAgent, isAbsent } from './agent-request.ts'
-import { type ConsolePart, type ConsoleWish, openConsole } from './console.ts'
+import type { ConsolePart, ConsoleWish } from './console.ts'
 import type { AgentLog } from './log.ts'
 import { agentLogName, instancesFolderName } from './places.ts'
 import { agentProtocol, type DesiredState, type ObservedState } from './protocol.ts'
+import { startAgent, toAgentProgram } from './start-agent.ts'
 
 export interface AgentClientOptions {
   readonly dataDir: string
@@ -45,11 +44,6 @@ const firstPauseMs = 25
 const longestPauseMs = 1_000
 /** A start takes a moment; after this time without an agent, Fairlead reports it. */
 const reconnectGraceMs = 5_000
-/** Measured with 50 instances: without these and one malloc arena, the agent needs 10 MB more. */
-export const agentNodeOptions = ['--max-semi-space-size=2', '--v8-pool-size=1']
-/** The agent gets no other variable of Fairlead, whose environment may hold secrets. */
-const passedOn = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_COMPILE_CACHE']
-
 export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentFile() }: AgentClientOptions): AgentClient {
   const dataDir = resolve(folder)
   const socketPath = socketPathFor(dataDir, 'agent.sock')
@@ -60,6 +54,8 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
   let latest: ObservedState | undefined
   let problem: string | undefined
   let starting: ChildProcess | undefined
+  /** Process id of the agent that takes over from another one. */
+  let successor: number | undefined
 
   type Ask = (method: AgentRequest['method'], path: string, body?: string) => Promise<AgentAnswer>
 
@@ -121,20 +117,26 @@ export function openAgent({ dataDir: folder, log, version, agentFile = ownAgentF
   async function connect(): Promise<boolean> {
     const agent = await greet(ask)
     if (agent === undefined) {
-      if (isNeeded() && (starting === undefined || hasEnded(starting))) {
+      if (isNeeded() && !isStarting()) {
         log.info({ dataDir }, 'the agent is started')
-        starting = startAgent(dataDir, version, agentFile)
+        starting = startAgent(toAgentProgram(dataDir, version, agentFile))
       }
       return false
     }
-    if (agent.protocol === agentProtocol) {
-      if (agent.version !== version) log.info(agent, 'an agent of another version goes on: it speaks the same protocol')
-      return true
+    successor = undefined
+    if (agent.protocol === agentProtocol && agent.version === version) return true
+    log.info(agent, 'an agent of another version is asked to hand over its processes and ports')
+    const { status, text } = await ask('POST', '/hand-over', JSON.stringify(toAgentProgram(dataDir, version, agentFile)))
+    if (status === 200) {
+      successor = (JSON.parse(text) as { successor?: number }).successor
+      return false
     }
-    log.info(agent, 'an agent of another version is asked to hand over its processes')
-    const { status } = await ask('POST', '/hand-over')
-    if (status === 200) return false
     throw new Error(`the agent of version ${agent.version} (process ${agent.pid}) does not hand over; run fairlead stop --all`)
+  }
+
+  function isStarting(): boolean {
+    if (successor !== undefined && isAlive(successor)) return true
+    return starting !== undefined && !hasEnded(starting)
   }
 
   /** Without an agent there may be processes of one that has died. */
@@ -236,32 +238,11 @@ function ownAgentFile(): URL {
   return new URL(import.meta.url.endsWith('.ts') ? './main.ts' : './agent.js', import.meta.url)
 }
 
-/** In a session of its own: neither Ctrl-C at Fairlead's terminal nor a signal to Fairlead reaches it. */
-function startAgent(dataDir: string, version: string, file: URL): ChildProcess {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const output = openConsole(join(dataDir, agentLogName))
+function isAlive(pid: number): boolean {
   try {
-    const child = spawn(process.execPath, [...agentNodeOptions, fileURLToPath(file), dataDir, version], {
-      cwd: dataDir,
-      detached: true,
-      env: agentEnvironment(),
-      stdio: ['ignore', output, output],
-    })
-    // Without a process, the next attempt follows.
-    child.on('error', () => {})
-    child.unref()
-    return child
-  } finally {
-    closeSync(output)
-  }
-}
-
-function agentEnvironment(): NodeJS.ProcessEnv {
-  // From sources, compiled modules also save the compiler of types.
-  const own = { MALLOC_ARENA_MAX: '1', NODE_COMPILE_CACHE: getCompileCacheDir() }
-  return {
-    ...own,
-    ...Object.fromEntries(passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 

@@ -4,6 +4,7 @@ import { http } from '../node-http.ts'
 import { checkDesiredState } from './check-desired.ts'
 import type { ConsolePart, ConsoleWish } from './console.ts'
 import type { DesiredState, ObservedState } from './protocol.ts'
+import { type AgentProgram, checkAgentProgram } from './start-agent.ts'
 
 export interface ControlOptions {
   /** @returns false when a newer state is there already */
@@ -13,8 +14,13 @@ export interface ControlOptions {
   readonly consolePart: (instanceId: string, wish: ConsoleWish, maxBytes: number) => ConsolePart | undefined
   /** Ends everything; the agent ends after the answer. */
   readonly stop: () => Promise<void>
-  /** The agent ends after the answer; processes are left for another agent. */
-  readonly handOver: () => void
+  /**
+   * Leaves processes and ports to another agent, and ends after the answer.
+   *
+   * @param successor Starts it; undefined: Fairlead does, and the ports close for a moment
+   * @returns process id of the successor
+   */
+  readonly handOver: (successor: AgentProgram | undefined) => number | undefined
 }
 
 export interface Control {
@@ -86,8 +92,9 @@ export function createControl(options: ControlOptions): Control {
       await options.stop()
       send(response, 200, {})
     } else if (route === 'POST /hand-over') {
-      options.handOver()
-      send(response, 200, {})
+      const text = await readText(request)
+      const pid = options.handOver(text === '' ? undefined : checkAgentProgram(JSON.parse(text)))
+      send(response, 200, { successor: pid })
     } else send(response, 404, { error: `There is no ${route}.` })
   }
 

@@ -45,6 +45,8 @@ export interface InstanceContext {
   readonly log: AgentLog
   /** Called after every change of what `observe` returns. */
   readonly changed: () => void
+  /** The processes belong to another agent from now on. */
+  readonly isOver: () => boolean
 }
 
 const maxEvents = 20
@@ -190,10 +192,11 @@ export class Instance {
   async #live(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
     let run = await this.#resume(signal)
-    while (!signal.aborted && this.#phase !== 'ended' && this.#phase !== 'failed') {
+    while (!signal.aborted && !this.#context.isOver() && this.#phase !== 'ended' && this.#phase !== 'failed') {
       run ??= await this.#start(signal)
       if (run === undefined) continue
       await this.#watch(run, signal)
+      if (this.#context.isOver()) return
       await this.#settle(run, signal)
       run = undefined
     }
@@ -254,7 +257,7 @@ export class Instance {
       if (signal.aborted) return undefined
       return await this.#launch(desired)
     } catch (error) {
-      if (signal.aborted) return undefined
+      if (signal.aborted || this.#context.isOver()) return undefined
       const reason = describeStartFault(error as NodeJS.ErrnoException, desired.program)
       this.#note(reason)
       if (error instanceof StartError || isContentMissing(error as NodeJS.ErrnoException, desired.program)) {
@@ -297,6 +300,7 @@ export class Instance {
       this.#note(`Started as process ${started.pid}.`)
       this.#update({ run: run.record })
       await this.#persist()
+      if (this.#context.isOver()) throw new Error('Another agent starts it.')
     } catch (error) {
       await this.#endAll(0)
       throw error
@@ -346,7 +350,7 @@ export class Instance {
 
   /** Ends the program for a reason of the agent's own. */
   #condemn(run: Run, verdict: string, graceMs = 0): void {
-    if (run.verdict !== undefined) return
+    if (run.verdict !== undefined || this.#context.isOver()) return
     run.verdict = verdict
     void this.#endAll(graceMs)
   }

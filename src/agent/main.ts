@@ -1,14 +1,15 @@
-/** Entry point of the agent's process: `main.ts DATA_DIR VERSION`. */
+/** Entry point of the agent's process: `main.ts DATA_DIR VERSION [ADDRESS...]`, the addresses of the sockets that it inherits. */
 import { flushCompileCache } from 'node:module'
 import { LockedError } from '../storage/file-lock.ts'
 import { giveBackMemory } from '../telemetry/memory.ts'
 import { runAgent } from './agent.ts'
 import { createAgentLog } from './log.ts'
+import { inheritedSockets } from './start-agent.ts'
 
 /** By then the first state has been applied. */
 const settledMs = 2000
 
-const [dataDir = '', version = ''] = process.argv.slice(2)
+const [dataDir = '', version = '', ...addresses] = process.argv.slice(2)
 // A full disk must not end the agent.
 process.stderr.on('error', () => {})
 const log = createAgentLog((line) => void process.stderr.write(line))
@@ -18,7 +19,7 @@ setTimeout(() => {
   flushCompileCache()
   giveBackMemory()
 }, settledMs).unref()
-runAgent({ dataDir, version, log }).catch((err: unknown) => {
+runAgent({ dataDir, version, log, inherited: inheritedSockets(addresses) }).catch((err: unknown) => {
   const isOther = err instanceof LockedError
   if (isOther) log.info({ dataDir }, 'another agent works on this data directory')
   else log.error({ err }, 'the agent cannot run')

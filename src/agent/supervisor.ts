@@ -30,6 +30,7 @@ export class Supervisor {
   #desired = new Map<string, DesiredInstance>()
   #timer: NodeJS.Timeout | undefined
   #sweeps = 0
+  #isOver = false
 
   constructor({ dataDir, log, onChange }: SupervisorOptions) {
     const agentMark = markOfDataDir(dataDir)
@@ -41,6 +42,7 @@ export class Supervisor {
       table: openProcessTable(),
       log,
       changed: onChange,
+      isOver: () => this.#isOver,
     }
   }
 
@@ -76,6 +78,7 @@ export class Supervisor {
 
   /** Leaves the processes to the next agent. */
   close(): void {
+    this.#isOver = true
     clearInterval(this.#timer)
   }
 

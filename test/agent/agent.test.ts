@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { askAgent } from '../../src/agent/agent-request.ts'
 import { openAgent } from '../../src/agent/client.ts'
-import type { DesiredLoadBalancer, ObservedInstance } from '../../src/agent/protocol.ts'
+import type { DesiredLoadBalancer, ObservedInstance, ObservedState } from '../../src/agent/protocol.ts'
 import { restartPauseMs } from '../../src/agent/restart-pause.ts'
 import { openTestAgent, silentLog, type TestAgent, toInstance } from '../support/agent.ts'
 import { freePort } from '../support/free-port.ts'
+import { openRawConnection } from '../support/raw-connection.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
 import { waitFor, waitUntil } from '../support/wait-until.ts'
 
@@ -160,10 +161,20 @@ test('programs survive their agent, and the next agent adopts them', async (t) =
   )
 })
 
-test('a load balancer serves with the next agent, too', async (t) => {
-  const agent = openTestAgent(t)
+/** Answers; a request for `/held` lasts until a file exists. */
+const server = (port: number, file: string) => `
+const { existsSync } = require('node:fs')
+require('node:http').createServer((request, answer) => {
+  if (request.url !== '/held') return answer.end('served')
+  answer.write('begun ')
+  const timer = setInterval(() => {
+    if (existsSync('${file}')) clearInterval(timer), answer.end('ended')
+  }, 20)
+}).listen(${port}, '127.0.0.1')`
+
+/** A load balancer and a program behind it. */
+async function toService(dataDir: string) {
   const [port, memberPort] = [await freePort(), await freePort()]
-  const server = `require('node:http').createServer((_, answer) => answer.end('served')).listen(${memberPort}, '127.0.0.1')`
   const place = { host: '127.0.0.1', port: memberPort }
   const readiness = { kind: 'tcp', ...place, intervalMs: 20, timeoutMs: 10_000 } as const
   const balancer: DesiredLoadBalancer = {
@@ -172,11 +183,20 @@ test('a load balancer serves with the next agent, too', async (t) => {
     healthCheck: { kind: 'http', path: '/', intervalMs: 20, timeoutMs: 10_000, healthyThreshold: 1, unhealthyThreshold: 2 },
     members: [{ instanceId: 'web', ...place, inService: true }],
   }
-  await agent.desire([toInstance('web', [process.execPath, '-e', server], { readiness })], [balancer])
+  const file = join(dataDir, 'go')
+  const instance = toInstance('web', [process.execPath, '-e', server(memberPort, file)], { readiness })
+  const url = `http://127.0.0.1:${port}`
   const isServed = async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}/`).catch(() => undefined)
+    const answer = await fetch(`${url}/`, { headers: { connection: 'close' } }).catch(() => undefined)
     return (await answer?.text()) === 'served'
   }
+  return { instance, balancer, port, url, file, isServed }
+}
+
+test('a load balancer serves with the next agent, too', async (t) => {
+  const agent = openTestAgent(t)
+  const { instance, balancer, isServed } = await toService(agent.dataDir)
+  await agent.desire([instance], [balancer])
   await waitUntil(isServed, 'a response')
   await waitUntil(() => agent.client.observed()?.loadBalancers[0]?.members[0]?.health === 'up', 'the health of the member')
   await agent.kill()
@@ -220,6 +240,64 @@ test('an agent that speaks another protocol hands over', async (t) => {
   await agent.desire([toInstance('one', ['sleep', '1000'])])
   await agent.until('one', isReady)
   assert.deepEqual(asked.slice(0, 2), ['GET /', 'POST /hand-over'])
+})
+
+test('an agent of another version takes over, and no connection is lost', async (t) => {
+  const former = openTestAgent(t, { version: '1.0.0' })
+  const { instance, balancer, port, url, file, isServed } = await toService(former.dataDir)
+  await former.desire([instance], [balancer])
+  await waitUntil(isServed, 'a response')
+  const before = await former.until('web', isReady)
+  const { pid } = former.client.observed() as ObservedState
+  await former.client.close()
+  const held = await fetch(`${url}/held`)
+  const kept = await openRawConnection(t, url)
+  kept.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  assert.equal((await kept.next()).headers['connection'], 'keep-alive')
+  let isOver = false
+  let lost = 0
+  let sent = 0
+  const load = (async () => {
+    for (; !isOver; sent++) if (!(await isServed())) lost++
+  })()
+
+  const next = openTestAgent(t, { dataDir: former.dataDir, version: '2.0.0' })
+  const revision = 7
+  next.client.setDesired({ revision, instances: [instance, toInstance('other', ['sleep', '1000'])], loadBalancers: [balancer] })
+  await next.until('other', isReady)
+  const then = sent
+  await waitUntil(() => sent > then + 5, 'further requests')
+
+  assert.equal(next.client.observed()?.version, '2.0.0')
+  assert.equal(next.instance('web')?.pid, before.pid)
+  kept.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  assert.equal((await kept.next()).headers['connection'], 'close')
+  await kept.ended
+  writeFileSync(file, '')
+  assert.equal(await held.text(), 'begun ended')
+  isOver = true
+  await load
+  assert.equal(lost, 0)
+  await waitUntil(() => !existsSync(`/proc/${pid}`), 'the end of the former agent')
+  // No program has inherited the socket.
+  next.client.setDesired({ revision: revision + 1, instances: [instance], loadBalancers: [] })
+  await waitUntil(() => next.client.observed()?.revision === revision + 1, 'the desired state without a port')
+  await assert.rejects(openRawConnection(t, `http://127.0.0.1:${port}`), /ECONNREFUSED/)
+})
+
+test('an agent ends everything when its data directory is gone', async (t) => {
+  const agent = openTestAgent(t)
+  const { instance, balancer, port, isServed } = await toService(agent.dataDir)
+  await agent.desire([instance], [balancer])
+  await waitUntil(isServed, 'a response')
+  const { pid } = agent.client.observed() as ObservedState
+  await agent.client.close()
+
+  rmSync(agent.dataDir, { recursive: true })
+
+  await waitUntil(() => !existsSync(`/proc/${pid}`), 'the end of the agent')
+  assert.deepEqual(agent.processes(), [])
+  await assert.rejects(openRawConnection(t, `http://127.0.0.1:${port}`), /ECONNREFUSED/)
 })
 
 test('without anything to run, no agent is started', async (t) => {

@@ -31,8 +31,8 @@ export const silentLog: AgentLog = { info: () => {}, warn: () => {}, error: () =
 const table = openProcessTable()
 
 /** The agent starts with the first desired state. */
-export function openTestAgent(t: TestContext, { dataDir = createFolder('agent') } = {}): TestAgent {
-  const client = openAgent({ dataDir, log: silentLog, version: '0.0.0-test', agentFile })
+export function openTestAgent(t: TestContext, { dataDir = createFolder('agent'), version = '0.0.0-test' } = {}): TestAgent {
+  const client = openAgent({ dataDir, log: silentLog, version, agentFile })
   let revision = 0
   const processes = endWithTest(t, dataDir, () => client.close())
   t.after(() => removeFolder(dataDir))

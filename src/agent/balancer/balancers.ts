@@ -1,8 +1,10 @@
 /** The load balancers of this machine: opens the desired ones and reports the observed ones. */
+import { closeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, DesiredLoadBalancer, ObservedListener, ObservedLoadBalancer } from '../protocol.ts'
 import { type Bounds, defaultBounds } from './bounds.ts'
-import { keyOf, Listener, type ListenerOptions } from './listener.ts'
+import { addressKeyOf, keyOf, Listener, type ListenerOptions } from './listener.ts'
 import { LoadBalancer } from './load-balancer.ts'
 import type { Member, MemberOptions } from './member.ts'
 import { Sweep } from './sweep.ts'
@@ -11,6 +13,10 @@ export interface Balancers {
   /** All that shall exist. What is unchanged keeps its connections; ports that are not listed close before this returns. */
   apply(desired: readonly DesiredLoadBalancer[]): void
   observe(): ObservedLoadBalancer[]
+  /** Descriptors of the listening sockets, by host and port. */
+  descriptors(): Map<string, number>
+  /** Accepts nothing more. Resolves when the last connection has ended. */
+  yieldPorts(): Promise<void>
   /** Ends everything at once. */
   close(): Promise<void>
 }
@@ -20,12 +26,16 @@ export interface BalancersOptions {
   /** Something that `observe` tells has changed; not called for each request. */
   readonly onChange: () => void
   readonly bounds?: Partial<Bounds>
+  /** Listening sockets of an agent before this one, by host and port. The first desired state closes those that it does not want. */
+  readonly inherited?: ReadonlyMap<string, number>
 }
 
-export function openBalancers({ log, onChange, bounds: given }: BalancersOptions): Balancers {
-  const bounds = { ...defaultBounds, ...given }
-  return new OpenBalancers(bounds, log, onChange)
+export function openBalancers(options: BalancersOptions): Balancers {
+  return new OpenBalancers(options)
 }
+
+/** How often an agent that has handed over looks for connections that are left. */
+const yieldCheckMs = 250
 
 class OpenBalancers implements Balancers {
   readonly #balancers = new Map<string, LoadBalancer>()
@@ -39,10 +49,11 @@ class OpenBalancers implements Balancers {
   /** Ids of load balancers by the keys of their listeners. */
   readonly #owners = new Map<string, string>()
 
-  constructor(bounds: Bounds, log: AgentLog, onChange: () => void) {
+  constructor({ log, onChange, bounds: given, inherited }: BalancersOptions) {
+    const bounds = { ...defaultBounds, ...given }
     this.#sweep = new Sweep(bounds.sweepMs)
     this.#sweep.add({ check: () => this.#forgetRetired() })
-    this.#ports = { bounds, sweep: this.#sweep, replay: { bytes: 0 }, log, onChange }
+    this.#ports = { bounds, sweep: this.#sweep, replay: { bytes: 0 }, log, onChange, inherited: new Map(inherited) }
     const onHealth = ({ instanceId, health: { state, reason } }: Member) => {
       log.info({ instance: instanceId, health: state, reason }, 'the health of an instance has changed')
       onChange()
@@ -63,6 +74,8 @@ class OpenBalancers implements Balancers {
       balancer.close()
       this.#balancers.delete(id)
     }
+    for (const descriptor of this.#ports.inherited.values()) closeSync(descriptor)
+    this.#ports.inherited.clear()
   }
 
   #applyBalancer(desired: DesiredLoadBalancer): void {
@@ -107,6 +120,23 @@ class OpenBalancers implements Balancers {
     const found = this.#listeners.get(key)
     if (owner === id && found !== undefined) return found.observe()
     return { port: listener.port, open: false, reason: `Port ${listener.port} belongs to the load balancer ${owner}.` }
+  }
+
+  descriptors(): Map<string, number> {
+    return new Map(
+      this.#desired.flatMap(({ listeners }) =>
+        listeners.flatMap((listener) => {
+          const descriptor = this.#listeners.get(keyOf(listener))?.descriptor
+          return descriptor === undefined ? [] : [[addressKeyOf(listener), descriptor] as const]
+        }),
+      ),
+    )
+  }
+
+  async yieldPorts(): Promise<void> {
+    const listeners = [...this.#listeners.values(), ...this.#retired]
+    for (const listener of this.#listeners.values()) listener.yieldPort()
+    while (listeners.some(({ isIdle }) => !isIdle)) await sleep(yieldCheckMs)
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 /** A port of a load balancer: opened with retries, closed with its connections. */
 import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
-import { createServer as createTcpServer, isIPv6, type Socket, type Server as TcpServer } from 'node:net'
+import { createServer as createTcpServer, isIPv6, type Socket, Server as TcpServer } from 'node:net'
 import { http, https } from '../../node-http.ts'
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, ObservedListener } from '../protocol.ts'
@@ -29,11 +29,18 @@ export interface ListenerOptions {
   readonly replay: { bytes: number }
   readonly log: AgentLog
   readonly onChange: () => void
+  /** Listening sockets of an agent before this one, by host and port; a listener takes its own out. */
+  readonly inherited: Map<string, number>
 }
 
 /** Listeners with the same one are the same: the rest can be changed while they are open. */
 export function keyOf({ protocol, host, port }: DesiredListener): string {
   return `${protocol} ${host} ${port}`
+}
+
+/** Names a listening socket, whatever is spoken on it. */
+export function addressKeyOf({ host, port }: DesiredListener): string {
+  return `${host} ${port}`
 }
 
 /** One request at a time is worked on; what the client has sent ahead waits. */
@@ -42,6 +49,8 @@ interface ClientSocket extends Socket {
   running?: ClientResponse
   waiting?: [IncomingMessage, ClientResponse][]
 }
+
+const backlog = 1024
 
 type HttpServer = PlainServer<typeof IncomingMessage, typeof ClientResponse>
 type HttpsServer = TlsServer<typeof IncomingMessage, typeof ClientResponse>
@@ -110,10 +119,19 @@ export class Listener implements Entrance {
       server.maxConnections = this.bounds.maxConnections
       server.prependListener('connection', (socket: Socket) => this.#admit(socket))
       server.once('error', (error: NodeJS.ErrnoException) => this.#fail(server, explainFault(error, host, port)))
-      server.listen({ host, port, backlog: 1024 }, () => this.#noteOpen(server))
+      const fd = this.#takeInherited()
+      server.listen(fd === undefined ? { host, port, backlog } : { fd, backlog }, () => this.#noteOpen(server))
     } catch (error) {
       this.#fail(this.#server, error instanceof Error ? error.message : String(error))
     }
+  }
+
+  #takeInherited(): number | undefined {
+    const { inherited } = this.#options
+    const key = addressKeyOf(this.#desired)
+    const fd = inherited.get(key)
+    inherited.delete(key)
+    return fd
   }
 
   #createServer(): PortServer {
@@ -263,6 +281,22 @@ export class Listener implements Entrance {
     if (server === undefined) return false
     this.#shut(server)
     return this.#sockets.size > 0
+  }
+
+  /** The descriptor of the listening socket, for a successor; undefined while the port is closed. */
+  get descriptor(): number | undefined {
+    const { _handle: handle } = (this.#server ?? {}) as { _handle?: { readonly fd?: number } | null }
+    return this.#isOpen ? handle?.fd : undefined
+  }
+
+  /** Accepts nothing more, as a successor does. Connections stay until their next response, which says that it is the last. */
+  yieldPort(): void {
+    // For ever: what runs has all the time that it needs.
+    this.closesSince = Number.POSITIVE_INFINITY
+    clearTimeout(this.#retry)
+    this.#certificate?.close()
+    // The close of HTTP servers would end idle connections, on which the next request may be under way.
+    if (this.#server !== undefined) TcpServer.prototype.close.call(this.#server)
   }
 
   #shut(server: PortServer): void {
