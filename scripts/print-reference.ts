@@ -8,6 +8,7 @@ import { formatDemands } from '../src/operations/demands.ts'
 import type { Operation } from '../src/operations/operation.ts'
 import { formatOpenApi } from '../src/operations/serving/openapi.ts'
 import { createQueryRules } from '../src/operations/serving/parse-query.ts'
+import { formatStageTypes } from '../src/stage-types/reference.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
 import { type ApiDescription, printConsoleTypes } from './print-console-types.ts'
 import { printScenarios } from './scenarios.ts'
@@ -26,6 +27,7 @@ export function printReference(): ReferencePage[] {
     { file: 'docs/reference/errors.md', text: page('Errors', formatErrors()) },
     { file: 'docs/reference/metrics.md', text: page('Metrics', formatMetrics()) },
     { file: 'console/src/api/schema.d.ts', text: printConsoleTypes(describeApi()) },
+    { file: 'docs/reference/stage-types.md', text: page('Stage types', formatStageTypes()) },
     ...printScenarios(),
   ]
 }

@@ -23,6 +23,7 @@ const layers = [
   'sessions',
   'permissions',
   'pipeline-templates',
+  'stage-types',
   'upstreams',
   'directory',
   'limits',

@@ -1,13 +1,15 @@
 /** Checks of stages that the embedded engine could not run, by their types and references. */
 import { isTrue, type JsonObject, objectsOf } from '../../json/values.ts'
 import { BackendError } from '../backend.ts'
+import { describeFieldProblems } from '../orchestration/stages/described-fields.ts'
 import { describeUnknownTypes, typesRunElsewhere } from '../orchestration/stages/unknown-types.ts'
 import { checkGraph, referencedStages } from '../orchestration/submission/references.ts'
 import type { Definitions } from './collections.ts'
 import { refusal } from './requests.ts'
 
 /**
- * Refuses stages of types that do not exist, and references that would keep every run from starting; logs types that only the
+ * Refuses stages of types that do not exist, references that would keep every run from starting, and values that their types
+ * cannot use; logs types that only the
  * services of Spinnaker run. An external engine may know any type, a disabled pipeline does not run, and the stages of an instance
  * come from its template: they are left alone.
  *
@@ -18,6 +20,8 @@ export function checkStages({ context, stageTypes }: Definitions, definition: Js
   const stages = objectsOf(definition['stages'])
   const problem = describeUnknownTypes(stages, stageTypes) ?? describeGraphProblem(stages)
   if (problem !== undefined) throw refusal(problem, [problem])
+  const wrong = describeFieldProblems(stages, stageTypes, 'save')
+  if (wrong.length > 0) throw refusal(wrong.join(' '), wrong)
   const elsewhere = typesRunElsewhere(stages, stageTypes)
   if (elsewhere.length === 0) return
   const { application, name } = definition

@@ -22,6 +22,7 @@ import { executionRoutes } from './routes/executions.ts'
 import { expressionRoutes } from './routes/expressions.ts'
 import { listRoutes } from './routes/lists.ts'
 import { preconfiguredRoutes } from './routes/preconfigured.ts'
+import { stageTypeRoutes } from './routes/stage-types.ts'
 import { stageRoutes } from './routes/stages.ts'
 import { submitRoutes } from './routes/submit.ts'
 import { taskRoutes } from './routes/tasks.ts'
@@ -94,6 +95,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       listRoutes(app, engine, context)
       adminRoutes(app, engine)
       preconfiguredRoutes(app, context, outside)
+      stageTypeRoutes(app, context, outside)
       executionRoutes(app, engine)
       stageRoutes(app, engine)
       expressionRoutes(app, engine)

@@ -1,8 +1,10 @@
-/** Capabilities: expression functions, deployment monitors, the quiet period, subscriptions to messages. */
+/** Capabilities: stage types, expression functions, deployment monitors, the quiet period, subscriptions to messages. */
 import { z } from 'zod'
+import { stageDescriptions } from '../../stage-types/all.ts'
+import { toStageTypesAnswer } from '../../stage-types/answer.ts'
 import { aboutGateway, sharedKnowledge } from '../demands.ts'
-import type { Operation } from '../operation.ts'
-import { milliseconds, ObjectList } from '../schemas.ts'
+import { type Operation, StreamedAnswer } from '../operation.ts'
+import { AnyObject, milliseconds, ObjectList } from '../schemas.ts'
 
 const Described = { name: z.string(), description: z.string().nullish() }
 
@@ -14,6 +16,46 @@ const ExpressionCapabilities = z
     spelEvaluators: z.array(z.looseObject({ versionKey: z.string(), description: z.string().nullish() })).nullish(),
   })
   .meta({ id: 'ExpressionCapabilities' })
+
+const StageField = z
+  .looseObject({
+    name: z.string().describe('Key in the stage, or in the object that it belongs to.'),
+    kind: z.string().describe('text, long-text, number, moment, flag, choice, texts, objects, object, map or json.'),
+    required: z.boolean(),
+    default: z.unknown().optional().describe('What the engine takes without the field.'),
+    choices: z.array(z.string()).optional().describe('Values to offer.'),
+    onlyChoices: z.boolean().describe('Other values are errors.'),
+    choicesFrom: z.string().optional().describe('What the values are names of: accounts, clusters, pipelines, and so on.'),
+    help: z.string(),
+    expression: z.boolean().describe('Whether an expression in it is evaluated when the stage runs.'),
+    otherNames: z.array(z.string()).optional().describe('Keys with the same meaning.'),
+    fields: z.array(AnyObject).optional().describe('Of the object, or of each object of the list: fields as this one.'),
+  })
+  .meta({ id: 'StageField' })
+
+const StageTypes = z
+  .looseObject({
+    engine: z.enum(['embedded', 'external']),
+    verified: z.boolean().describe('False with an external engine: it may know other types and fields.'),
+    commonFields: z.array(StageField).describe('Fields of every stage.'),
+    stageTypes: z.array(
+      z.looseObject({
+        type: z.string(),
+        label: z.string(),
+        group: z.string(),
+        description: z.string(),
+        use: z
+          .enum(['pipeline', 'task', 'both'])
+          .describe('Where it is meant to run: as a stage of pipelines, or as a job of tasks.'),
+        restartable: z.boolean(),
+        skippable: z.boolean().describe('Whether users may let it end early while it runs.'),
+        skipKey: z.string().optional().describe('The key that does so, or allows it.'),
+        runsHere: z.boolean().optional().describe('Absent where it is not known.'),
+        fields: z.array(StageField),
+      }),
+    ),
+  })
+  .meta({ id: 'StageTypes' })
 
 const QuietPeriod = z
   .looseObject({
@@ -46,6 +88,21 @@ export const capabilityOperations: Operation[] = [
     description: 'Functions that pipeline expressions may call.',
     forward: 'orca',
     answer: ExpressionCapabilities,
+  },
+  {
+    id: 'getStageTypesUsingGET',
+    method: 'GET',
+    path: '/capabilities/stageTypes',
+    demands: aboutGateway,
+    summary: 'List stage types',
+    description:
+      'Stage types with their fields, as the embedded engine checks and runs them, with those of `webhook.preconfigured`. With an ' +
+      'external Orca the same descriptions of the types that Fairlead knows, marked as not verified.',
+    handle: async (_request, { upstreams }) =>
+      upstreams.isEmbedded('orca')
+        ? new StreamedAnswer('orca', { path: '/capabilities/stageTypes' })
+        : toStageTypesAnswer(stageDescriptions.values(), 'external'),
+    answer: StageTypes,
   },
   {
     id: 'getQuietPeriodStateUsingGET',

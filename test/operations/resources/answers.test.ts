@@ -11,6 +11,16 @@ test('the version is what the package says', async (t) => {
   assert.deepEqual([status, body], [200, { version: '0.0.0-test' }])
 })
 
+test('stage types of an external orchestrator are not verified', async (t) => {
+  const platform = await startPlatform(t)
+  const { status, body } = await platform.ask('GET /capabilities/stageTypes')
+  assert.equal(status, 200)
+  const { engine, verified, stageTypes } = body as { engine: string; verified: boolean; stageTypes: Record<string, unknown>[] }
+  assert.deepEqual([engine, verified, platform.calls()], ['external', false, []])
+  const deploy = stageTypes.find(({ type }) => type === 'deploy')
+  assert.deepEqual([deploy?.['label'], Object.hasOwn(deploy ?? {}, 'runsHere')], ['Deploy', false])
+})
+
 const missing = [
   ['GET /projects/nope', /no project with the name or id nope/],
   ['GET /manifests/prod/ns/deployment%20web', /no manifest deployment web at ns in prod/],

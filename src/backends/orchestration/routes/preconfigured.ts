@@ -1,5 +1,5 @@
 /** Stage types that the configuration adds, for the forms of the web UI. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { requireAccess } from '../../access.ts'
 import { type BackendContext, callerOf } from '../../backend.ts'
 import type { OutsideSettings, PreconfiguredWebhook } from '../../outside/settings.ts'
@@ -23,16 +23,21 @@ const fixable = [
   'cancelPayload',
 ] as const satisfies readonly (keyof PreconfiguredWebhook)[]
 
-export function preconfiguredRoutes(app: FastifyInstance, context: BackendContext, { preconfigured }: OutsideSettings): void {
-  app.get('/webhooks/preconfigured', async (request) => {
-    const { user } = callerOf(request)
-    const access = context.settings.authorization === true ? await requireAccess(context, user || 'anonymous') : undefined
-    return preconfigured
-      .filter(({ permissions }) => {
-        const roles = permissions?.['READ'] ?? []
-        return access === undefined || roles.length === 0 || access.hasRole(roles)
-      })
-      .map(toView)
+export function preconfiguredRoutes(app: FastifyInstance, context: BackendContext, outside: OutsideSettings): void {
+  app.get('/webhooks/preconfigured', async (request) => (await readablePreconfigured(request, context, outside)).map(toView))
+}
+
+/** Those that the caller may read. */
+export async function readablePreconfigured(
+  request: FastifyRequest,
+  context: BackendContext,
+  { preconfigured }: OutsideSettings,
+): Promise<PreconfiguredWebhook[]> {
+  const { user } = callerOf(request)
+  const access = context.settings.authorization === true ? await requireAccess(context, user || 'anonymous') : undefined
+  return preconfigured.filter(({ permissions }) => {
+    const roles = permissions?.['READ'] ?? []
+    return access === undefined || roles.length === 0 || access.hasRole(roles)
   })
 }
 

@@ -1,5 +1,6 @@
 /** All stage types that the engine knows. */
 
+import { stageDescriptions } from '../../../stage-types/all.ts'
 import type { OutsideSettings } from '../../outside/settings.ts'
 import { checkPreconditionsStage } from './check-preconditions.ts'
 import { deleteApplicationStage } from './delete-application.ts'
@@ -48,7 +49,9 @@ const types: readonly StageType[] = [
   ...infrastructureStages,
 ]
 
+const described = types.map((type): StageType => ({ ...type, description: stageDescriptions.get(type.type) }))
+
 /** With the types that the configuration adds. */
 export function createStageTypes({ preconfigured }: Pick<OutsideSettings, 'preconfigured'> = { preconfigured: [] }): StageTypes {
-  return new Map([...types, ...preconfigured.map(preconfiguredWebhookStage)].map((type) => [type.type, type]))
+  return new Map([...described, ...preconfigured.map(preconfiguredWebhookStage)].map((type) => [type.type, type]))
 }

@@ -2,12 +2,14 @@
  * Stage types as data and small functions: their steps, their synthetic stages and their peculiarities.
  *
  * To add a type, export a `StageType` from a file of this folder (`wait.ts` decides, `delete-pipeline.ts` calls a service,
- * `pipeline.ts` polls, restarts and cancels), list it in `registry.ts`, and delete its name from `unknown-types.ts`. A step reads
+ * `pipeline.ts` polls, restarts and cancels), list it in `registry.ts`, describe its fields in `src/stage-types/`, and delete its name
+ * from `unknown-types.ts`. A step reads
  * the stage by its `TaskContext`, acts by `call`, and returns a `TaskResult`: `RUNNING` runs it again after its pause, an error
  * fails the task, `RetryableError` repeats it. `StageError` gives the texts that users see.
  */
 
 import type { JsonObject } from '../../../json/values.ts'
+import type { StageDescription } from '../../../stage-types/description.ts'
 import type { ServiceName } from '../../../upstreams/services.ts'
 import type { ApplicationRight } from '../../access.ts'
 import type { ServiceAnswer } from '../../backend.ts'
@@ -18,6 +20,8 @@ import type { Status } from '../statuses.ts'
 
 export interface StageType {
   readonly type: string
+  /** Its fields, for checks and forms; the registry adds it. */
+  readonly description?: StageDescription
   /** The stage's own tasks, in order. */
   readonly steps: readonly Step[]
   /** Picks among `steps`; all by default. */

@@ -3,6 +3,8 @@
 import { formatJson, parseJson } from '../../../json/json.ts'
 import { fieldOf, isTrue, type JsonObject, numberOf, objectOf, textOf } from '../../../json/values.ts'
 import { http } from '../../../node-http.ts'
+import { stageDescriptions } from '../../../stage-types/all.ts'
+import type { StageDescription } from '../../../stage-types/description.ts'
 import { valueAt } from '../../json-path.ts'
 import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../outside/call-outside.ts'
 import type { PreconfiguredWebhook } from '../../outside/settings.ts'
@@ -32,7 +34,35 @@ export const webhookStage: StageType = webhookType('webhook', undefined)
 
 /** A stage type that the configuration adds; what it fixes wins over the stage. */
 export function preconfiguredWebhookStage(settings: PreconfiguredWebhook): StageType {
-  return webhookType(settings.type, settings)
+  return { ...webhookType(settings.type, settings), description: describePreconfigured(settings) }
+}
+
+/** What the configuration leaves open, and the parameters. */
+function describePreconfigured(webhook: PreconfiguredWebhook): StageDescription {
+  const { type, label, description, parameters } = webhook
+  const fixed = new Set(Object.entries(webhook).flatMap(([name, value]) => (value === undefined ? [] : [name])))
+  const values = parameters.toSorted((one, other) => (one.order ?? 0) - (other.order ?? 0))
+  return {
+    type,
+    label,
+    group: 'Calls',
+    use: 'pipeline',
+    description,
+    fields: [
+      {
+        name: 'parameterValues',
+        kind: 'object',
+        help: 'Values of the webhook.',
+        fields: values.map(({ name, description, defaultValue }) => ({
+          name,
+          kind: 'text',
+          default: defaultValue,
+          help: description ?? '',
+        })),
+      },
+      ...(stageDescriptions.get('webhook')?.fields ?? []).filter(({ name }) => !fixed.has(name)),
+    ],
+  }
 }
 
 function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefined): StageType {

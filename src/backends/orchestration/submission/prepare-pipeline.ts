@@ -8,6 +8,7 @@ import { foldName } from '../../document-store.ts'
 import { describeOversize, executionFactor, type PipelineLimits } from '../../limits.ts'
 import { evaluateDefinition, evaluateExpectedArtifacts } from '../expressions/definition-evaluation.ts'
 import type { Execution, Trigger } from '../model.ts'
+import { describeFieldProblems } from '../stages/described-fields.ts'
 import { describeUnknownTypes } from '../stages/unknown-types.ts'
 import { ArtifactError, resolveArtifacts } from './artifacts.ts'
 import { commonParts } from './prepare-task.ts'
@@ -44,6 +45,7 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
     // A plan has received nothing yet.
     if (!isTrue(given['plan'])) trigger = withArtifacts(trigger, given, sources)
     checkRunnable(given)
+    if (!isTrue(given['plan'])) checkFields(stages, sources)
   } catch (error) {
     if (!(error instanceof ArtifactError)) throw error
     const execution = failedExecution({ ...given, stages, trigger }, error.message, caller, sources)
@@ -53,8 +55,9 @@ export async function preparePipeline(body: unknown, caller: Caller, sources: Su
   const definition = evaluateDefinition({ ...given, stages, trigger }, sources.now())
   checkUnchanged(given, definition)
   if (isTrue(given['plan'])) {
-    const problem = describeUnknownTypes(stages, sources.stageTypes)
-    if (problem !== undefined) throw new BackendError(400, problem, { errors: [problem] })
+    const unknown = describeUnknownTypes(stages, sources.stageTypes)
+    const problems = [...(unknown === undefined ? [] : [unknown]), ...describeFieldProblems(stages, sources.stageTypes, 'plan')]
+    if (problems.length > 0) throw new BackendError(400, problems.join(' '), { errors: problems })
     return { kind: 'plan', definition }
   }
   const execution = executionFrom(definition, caller, sources)
@@ -131,6 +134,12 @@ function checkRunnable(given: JsonObject): void {
   if (given['type'] === 'templatedPipeline' && listOf(given['stages']).length === 0) {
     throw new ArtifactError('The pipeline is an instance of a version-1 template; this platform runs those of version 2.')
   }
+}
+
+/** @throws {ArtifactError} naming stages and fields whose values the engine could not use; what is missing may come to be set */
+function checkFields(stages: readonly JsonObject[], { stageTypes }: SubmissionSources): void {
+  const problems = describeFieldProblems(stages, stageTypes, 'start')
+  if (problems.length > 0) throw new ArtifactError(problems.join(' '))
 }
 
 /** The id that was handed out before the engine has seen the start. @throws {BackendError} 400 */

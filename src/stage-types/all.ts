@@ -1,0 +1,9 @@
+/** Every described stage type, by its name. */
+import { controlStages } from './control.ts'
+import { definitionStages } from './definitions.ts'
+import type { StageDescription } from './description.ts'
+import { infrastructureStages } from './infrastructure.ts'
+
+export const stageDescriptions: ReadonlyMap<string, StageDescription> = new Map(
+  [...controlStages, ...infrastructureStages, ...definitionStages].map((each) => [each.type, each]),
+)

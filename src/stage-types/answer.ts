@@ -1,0 +1,30 @@
+/** Stage types as GET /capabilities/stageTypes answers them: with every default filled in. */
+import { stageFields } from './common.ts'
+import type { Field, StageDescription } from './description.ts'
+
+/** @param engine An external engine may know other types, and other fields of these. */
+export function toStageTypesAnswer(descriptions: Iterable<StageDescription>, engine: 'embedded' | 'external'): object {
+  return {
+    engine,
+    verified: engine === 'embedded',
+    commonFields: stageFields.map(toFieldView),
+    stageTypes: [...descriptions].map(({ skip, fields, ...description }) => ({
+      ...description,
+      restartable: true,
+      skippable: skip !== undefined,
+      skipKey: skip,
+      runsHere: engine === 'embedded' ? true : undefined,
+      fields: fields.map(toFieldView),
+    })),
+  }
+}
+
+function toFieldView({ required, expression, onlyChoices, fields, ...field }: Field): object {
+  return {
+    ...field,
+    required: required ?? false,
+    expression: expression ?? true,
+    onlyChoices: onlyChoices ?? false,
+    fields: fields?.map(toFieldView),
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Descriptions of stage types: what the engine checks, the API answers, the reference page prints and forms are made of.
+ *
+ * To describe a type, add it to the file of its subject. A field is a key of the stage's context that an author sets, not one in
+ * which the engine keeps notes.
+ */
+
+export interface StageDescription {
+  readonly type: string
+  /** Two or three words for lists and headings. */
+  readonly label: string
+  readonly group: StageGroup
+  /** One sentence. */
+  readonly description: string
+  /** `pipeline`: a stage to put into pipelines; `task`: a job of ad-hoc tasks, such as those that clients submit; or both. */
+  readonly use: 'pipeline' | 'task' | 'both'
+  readonly fields: readonly Field[]
+  /** How users let a running stage end early. */
+  readonly skip?: Skip
+}
+
+/** `skipRemainingWait`: that key, set in the running stage, ends its wait. `skippable`: the field of that name allows a skip. */
+type Skip = 'skipRemainingWait' | 'skippable'
+
+export type StageGroup =
+  | 'Control'
+  | 'Deployment'
+  | 'Server groups'
+  | 'Clusters'
+  | 'Instances'
+  | 'Traffic'
+  | 'Images'
+  | 'Jobs'
+  | 'Calls'
+  | 'Applications'
+  | 'Definitions'
+  | 'Records'
+
+export interface Field {
+  /** Key of the context, or of the object that it belongs to. */
+  readonly name: string
+  readonly kind: FieldKind
+  /** Without the field the engine fails the stage. */
+  readonly required?: true
+  /** What the engine takes without the field. */
+  readonly default?: unknown
+  /** Values to offer. */
+  readonly choices?: readonly string[]
+  /** The engine rejects any other value. */
+  readonly onlyChoices?: true
+  /** Where the values to choose from come from. */
+  readonly choicesFrom?: ChoicesSource
+  /** One sentence or two. */
+  readonly help: string
+  /** False: an expression is stored as it is, or is evaluated at its own time. */
+  readonly expression?: false
+  /** Older and longer keys with the same meaning; the first that is set counts. */
+  readonly otherNames?: readonly string[]
+  /** Of an object, or of each object of a list. */
+  readonly fields?: readonly Field[]
+}
+
+/**
+ * `texts` is a list of texts, `objects` one of objects with `fields`; `map` has names of the author's choice; `moment` is in
+ * milliseconds since the epoch; `json` may be anything.
+ */
+export type FieldKind =
+  | 'text'
+  | 'long-text'
+  | 'number'
+  | 'moment'
+  | 'flag'
+  | 'choice'
+  | 'texts'
+  | 'objects'
+  | 'object'
+  | 'map'
+  | 'json'
+
+/** Operations that list the values: see docs/reference/stage-types.md. */
+export type ChoicesSource =
+  | 'accounts'
+  | 'applications'
+  | 'pipelines'
+  | 'providers'
+  | 'regions'
+  | 'clusters'
+  | 'server-groups'
+  | 'instances'
+  | 'load-balancers'
+  | 'security-groups'
+  | 'images'
+  | 'base-images'
+  | 'instance-types'
+  | 'roles'
+  | 'stages'
+  | 'artifacts'
+  | 'executions'
