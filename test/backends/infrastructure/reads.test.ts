@@ -1,6 +1,7 @@
 /** Reads of the infrastructure through the whole gateway, with real processes behind them. */
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/json/values.ts'
@@ -62,6 +63,7 @@ async function localSettings(): Promise<JsonObject> {
 async function startFixture(t: TestContext): Promise<Fixture> {
   const gateway = await startSeeded(t, {
     local: await localSettings(),
+    'user-configured-url-restrictions': { allowedAddresses: ['127.0.0.1/32'] },
     insights: {
       serverGroup: [
         { url: 'https://logs/$'.concat('{application}/$', '{account}/$', '{region}/$', '{serverGroup}'), label: 'Logs' },
@@ -182,6 +184,13 @@ test('the infrastructure is read through the gateway', async (t) => {
   for (const [scenario, ...row] of targets) {
     await t.test(`infrastructure-scenario ${scenario}: ${describeTarget(row)}`, () => checkTarget(fixture, row))
   }
+  for (const [title, change] of Object.entries(changes)) await t.test(title, () => change(fixture))
+  await t.test('a client does not pass for the operator', async () => {
+    const headers = { 'x-fairlead-operator': 'true', 'content-type': 'application/x-tar' }
+    const upload = await fixture.gateway.ask('bob', 'PUT /local/images/shop/9?accounts=prod', 'x', headers)
+    assert.equal(upload.status, 403, upload.text)
+  })
+  await t.test('a webhook calls an internal address that the configuration allows', () => checkWebhook(fixture))
 })
 
 const cluster = '/applications/shop/clusters/dev/shop-main'
@@ -610,6 +619,67 @@ const cases: Record<string, (fixture: Fixture) => Promise<void>> = {
   'infrastructure-scenario 125: a snapshot that was never saved is 404': async ({ ask }) => {
     assert.equal((await ask('/applications/shop/snapshots/prod'))[0], 404)
   },
+}
+
+/** They change the fixture, so they come last. */
+const changes: Record<string, (fixture: Fixture) => Promise<void>> = {
+  'a detached instance runs on without its server group and load balancer': async ({ run, read, ask }) => {
+    const name = await deployOne(run, 'off', { loadBalancers: ['shop-front'] })
+    const [{ id }] = (await awaitUp(read, name)).instances as [{ id: string }]
+    const before = await read(`/instances/dev/east/${id}`)
+    assert.deepEqual(before['loadBalancers'], ['shop-front'])
+    const target = { serverGroupName: name, instanceIds: [id], decrementDesiredCapacity: true, adjustMinIfNecessary: true }
+    await run('dev', 'east', 'detachInstances', target)
+    assert.deepEqual((await read<Group>(`/applications/shop/serverGroups/dev/east/${name}`)).instances, [])
+    const after = await read(`/instances/dev/east/${id}`)
+    assert.deepEqual([after['serverGroup'], after['loadBalancers'], after['healthState']], [undefined, [], 'Up'])
+    assert.deepEqual((after['process'] as JsonObject)['pid'], (before['process'] as JsonObject)['pid'])
+    const front = (await read<JsonObject[]>('/applications/shop/loadBalancers')).find((one) => one['name'] === 'shop-front')
+    assert.ok(!(front!['instances'] as string[]).includes(id))
+    await run('dev', 'east', 'terminateInstances', { instanceIds: [id] })
+    await waitFor(async () => (await ask(`/instances/dev/east/${id}`))[0] === 404 || undefined, 'the end of the instance')
+  },
+  'a restored snapshot brings server groups back with their processes': async ({ run, read, ask }) => {
+    const name = await deployOne(run, 'back')
+    await awaitUp(read, name)
+    await run('dev', 'east', 'saveSnapshot', { applicationName: 'shop' })
+    await run('dev', 'east', 'destroyServerGroup', { serverGroupName: name })
+    const path = `/applications/shop/serverGroups/dev/east/${name}`
+    await waitFor(async () => (await ask(path))[0] === 404 || undefined, 'the end of the server group')
+    await run('dev', 'east', 'restoreSnapshot', { applicationName: 'shop' })
+    const { instances, capacity } = await awaitUp(read, name)
+    assert.deepEqual([instances.length, (capacity as JsonObject)['desired']], [1, 1])
+    const { output } = await read(`/instances/dev/east/${instances[0]!.id}/console?provider=local`)
+    assert.match(String(output), /listening/)
+  },
+}
+
+/** The engine runs in a thread of its own, which gets what the configuration allows. */
+async function checkWebhook({ gateway }: Fixture): Promise<void> {
+  const called: (string | undefined)[] = []
+  const server = createServer((incoming, response) => {
+    called.push(incoming.url)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await gateway.run('alice', 'shop', { type: 'webhook', method: 'POST', url: `http://127.0.0.1:${port}/hook` })
+  server.close()
+  assert.deepEqual(called, ['/hook'])
+}
+
+async function deployOne(run: Fixture['run'], stack: string, more: JsonObject = {}): Promise<string> {
+  const capacity = { min: 1, max: 1, desired: 1 }
+  const group = { application: 'shop', stack, sequence: 0, imageId: 'shop:1.0.0', capacity, ...more }
+  await run('dev', 'east', 'createServerGroup', group)
+  return `shop-${stack}-v000`
+}
+
+async function awaitUp(read: Fixture['read'], name: string): Promise<Group> {
+  return waitFor(async () => {
+    const group = await read<Group>(`/applications/shop/serverGroups/dev/east/${name}`)
+    return group.instanceCounts.up === 1 ? group : undefined
+  }, `the instance of ${name}`)
 }
 
 async function someInstance(read: Fixture['read']): Promise<string> {
