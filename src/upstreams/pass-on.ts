@@ -12,6 +12,8 @@ import { maxRedirects, redirectPath } from './redirects.ts'
 import type { ServiceName } from './services.ts'
 import {
   isEmptyByStatus,
+  maxInformational,
+  onlyInformational,
   toGatewayError,
   type UpstreamCall,
   type Upstreams,
@@ -118,6 +120,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Announced length of the body, when it is written as it comes. */
   #length: number | undefined
   #errorBytes = 0
+  #informational = 0
   #isOver = false
   #clientIsGone = false
   /** Why the client gets something else than the answer. */
@@ -174,6 +177,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#head = undefined
     this.#status = undefined
     this.#errorBytes = 0
+    this.#informational = 0
     this.#isOver = false
     this.attempt()
   }
@@ -236,7 +240,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status < 200) return
+    if (status < 200) {
+      this.#checkInformational()
+      return
+    }
     this.#status = status
     this.#controller = controller
     this.#options.receiver.progress(status, 0)
@@ -252,6 +259,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     const head = { status, headers, bytes: noBytes }
     if (isEmptyByStatus(status)) this.#begin(controller, head)
     else this.#judge(controller, head)
+  }
+
+  /** Each one renews the timeout. @throws {GatewayError} UPSTREAM_UNREADABLE, which ends the exchange */
+  #checkInformational(): void {
+    if (++this.#informational > maxInformational) throw onlyInformational(this.#options.service)
   }
 
   /** Begins the answer as soon as its first bytes say what it is. */
@@ -391,7 +403,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #writeHead(status: number, headers: IncomingHttpHeaders): void {
     const { client, receiver, gzip, headersOnly } = this.#options
     const empty = status === 204 || status === 205 || headers['content-length'] === '0'
-    const { 'content-encoding': encoding, 'content-type': type } = headers
+    const type = firstOf(headers['content-type'])
+    const encoding = firstOf(headers['content-encoding'])
     const out = receiver.begin(gzip ? 'Accept-Encoding' : undefined)
     const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
     if (!empty) out.push('content-type', toAnswerType(type))
@@ -432,6 +445,11 @@ class Exchange implements Dispatcher.DispatchHandler {
       bytes: this.#bytes,
     })
   }
+}
+
+/** Undici gives what a service sent twice as a list, whatever the types say. */
+function firstOf(value: string | readonly string[] | undefined): string | undefined {
+  return typeof value === 'string' ? value : value?.[0]
 }
 
 function clientGone(): Error {

@@ -117,6 +117,8 @@ const gunzipAside: (body: Buffer, options: { maxOutputLength: number }) => Promi
 /** Compressed bytes may stand for a thousand times as many. */
 const maxQuickUnpackBytes = 4096
 const usualConnectionAgeMs = 60_000
+/** Responses with a status below 200 before the response proper. */
+export const maxInformational = 10
 const maxAttempts = 2
 /** Where a service has several addresses. */
 const maxAttemptsElsewhere = 3
@@ -404,7 +406,11 @@ export class Upstreams {
   async #ask(endpoint: Endpoint, call: UpstreamCall, identity: IdentityHeaders): Promise<Dispatcher.ResponseData> {
     for (let redirects = 0, asked = call; ; redirects++) {
       const { dispatcher, options, basePath } = this.target(endpoint, asked, identity)
-      const answer = await dispatcher.request({ ...options, signal: call.signal } as Dispatcher.RequestOptions)
+      let informational = 0
+      const onInfo = () => {
+        if (++informational > maxInformational) throw onlyInformational(endpoint.service)
+      }
+      const answer = await dispatcher.request({ ...options, signal: call.signal, onInfo } as Dispatcher.RequestOptions)
       if (answer.statusCode < 300 || answer.statusCode >= 400 || redirects === maxRedirects) return answer
       const path = redirectPath(options, basePath, [answer.headers['location']].flat()[0])
       if (path === undefined) return answer
@@ -508,6 +514,11 @@ function tooLate(service: ServiceName, cause: unknown): GatewayError {
   return new GatewayError('UPSTREAM_TIMEOUT', `${service} did not answer in time.`, { upstream: { service }, cause })
 }
 
+export function onlyInformational(service: ServiceName): GatewayError {
+  const message = `${service} sent more than ${maxInformational} informational responses instead of an answer.`
+  return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
+}
+
 function tooLarge(service: ServiceName, maxBytes: number): GatewayError {
   return new GatewayError('UPSTREAM_UNREADABLE', `The answer of ${service} is larger than ${maxBytes} bytes.`, {
     upstream: { service },
@@ -561,6 +572,10 @@ function checkSuccess({ status, text }: UpstreamAnswer, service: ServiceName): v
 
 /** The error of a service as clients of Gate expect it: same status, one line, and what the service said. */
 export function upstreamFailed(service: ServiceName, status: number, text: string, prefix = ''): GatewayError {
+  if (status >= 600) {
+    const message = `${prefix}${service} answered with the status ${status}, which HTTP does not have.`
+    return new GatewayError('UPSTREAM_UNREADABLE', message, { upstream: { service } })
+  }
   const said = parseErrorBody(text)
   const message = typeof said?.['message'] === 'string' ? said['message'] : undefined
   const errors = said?.['errors']
