@@ -76,6 +76,10 @@ export const errorCodes = {
   UPSTREAM_FAILED: { status: 502, meaning: 'A service returned an error; the response has its status.' },
   UPSTREAM_UNREACHABLE: { status: 502, meaning: 'A service could not be reached, or closed the connection before it answered.' },
   UPSTREAM_UNREADABLE: { status: 502, meaning: 'A service sent a response that the operation cannot read.' },
+  TOO_MANY_CONNECTIONS: {
+    status: 503,
+    meaning: 'One address has opened more connections than `http.maxConnectionsPerAddress` allows.',
+  },
   TOO_MANY_BODIES: {
     status: 503,
     shape: 'problem',

@@ -17,6 +17,7 @@ import { applyCors } from './http/cors.ts'
 import { refuseCsrf } from './http/csrf.ts'
 import { createEncryptedServer, createExtraListeners, createPlainServer, type ServerOptions } from './http/listeners.ts'
 import type { OriginSettings } from './http/origin.ts'
+import { Overload } from './http/overload.ts'
 import { createMethodIndex } from './http/path-template.ts'
 import { recordAnswer } from './http/record-answer.ts'
 import type { ListenerKind, RequestStep } from './http/request-state.ts'
@@ -31,6 +32,7 @@ import { RunTimeLimitsReader } from './limits/run-time-limits.ts'
 import type { Login } from './login/login.ts'
 import { refuseLoginCsrf } from './login/login-csrf.ts'
 import { openLogin } from './login/open-login.ts'
+import { alwaysOpen } from './login/open-paths.ts'
 import { type Keep, openParts } from './open-parts.ts'
 import { createAccountCache } from './operations/account-cache.ts'
 import { allOperations, subjects } from './operations/all.ts'
@@ -352,8 +354,21 @@ type PortParts = Context & Services & Access & Operations & { steps: readonly Re
 function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
   const { config, log, tls, login, platform, keep, embedded, applications, accounts } = parts
   const { listeners, origin, address, port, drainMs, shutdownGraceMs, writeTimeoutMs, maxUnreadBytes } = config.http
+  const loginPaths = login.routes.map(({ path }) => path)
   const times = { ...connectionTimes, ...parts.connectionTimes }
-  const connections = new Connections({ times, writeTimeoutMs, maxUnreadBytes, log })
+  const overload = keep(
+    new Overload(config.http.overload, {
+      keptPaths: [...probePaths, ...alwaysOpen.flatMap(({ path }) => (path.startsWith('/auth/') ? [path] : [])), ...loginPaths],
+      contextPath: origin.contextPath,
+      onShed: parts.metrics.requestShed,
+      onChange: (isOverloaded, delayMs) =>
+        isOverloaded
+          ? log.warn({ delayMs: Math.round(delayMs) }, 'overloaded: requests of low priority are rejected')
+          : log.info('no longer overloaded: every request is served'),
+    }),
+  )
+  const maxPerAddress = config.http.maxConnectionsPerAddress
+  const connections = new Connections({ times, writeTimeoutMs, maxUnreadBytes, maxPerAddress, overload, log })
   const serverOptions: ServerOptions = {
     maxHeaderBytes: config.http.maxHeaderBytes,
     connections,
@@ -377,6 +392,7 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
     const listening = toAddress(await server.listen({ host: address, port }))
     log.info(describeListener(login, listening, 'main'))
     start.listening()
+    overload.start()
     for (const extra of await extraListeners.listen(address)) {
       log.info(describeListener(login, extra.address, extra.kind))
     }

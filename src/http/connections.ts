@@ -10,6 +10,7 @@ import { GatewayError } from '../errors.ts'
 import { http } from '../node-http.ts'
 import { awaitInvitation } from './expect-continue.ts'
 import { linger } from './linger.ts'
+import type { Overload } from './overload.ts'
 
 /** Milliseconds. */
 export interface ConnectionTimes {
@@ -48,6 +49,9 @@ interface ConnectionOptions {
   writeTimeoutMs: number
   /** Bytes of complete answers that clients have not taken yet, over all connections. */
   maxUnreadBytes: number
+  /** Open connections of one address; 0: any number. */
+  maxPerAddress: number
+  overload: Overload
   log: FastifyBaseLogger
 }
 
@@ -76,7 +80,9 @@ type Carrier = Socket & { readonly _handle?: { readonly writeQueueSize?: number 
 interface Turn {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly start: () => void
+  start(): void
+  /** It was let in and has to be counted out. */
+  isRunning: boolean
 }
 
 /** As many requests may wait on a connection for the answers before them. */
@@ -99,6 +105,7 @@ export class Connections {
   readonly #connections = new Map<Socket, Connection>()
   /** Those with a complete answer that the client has not taken, oldest first. */
   readonly #unread = new Set<Connection>()
+  readonly #addresses = new Map<string, number>()
   #unreadBytes = 0
   #drains = false
   #ending = false
@@ -145,8 +152,21 @@ export class Connections {
       const connection = this.#connections.get(request.socket)
       if (connection === undefined || connection.last) return void request.socket.pause()
       const { turns } = connection
-      turns.push({ request, response, start: () => handle(request, response) })
-      response.once('close', () => this.#endTurn(connection))
+      const { overload } = this.#options
+      const turn: Turn = {
+        request,
+        response,
+        isRunning: false,
+        start() {
+          this.isRunning = overload.enter(request, response)
+          if (this.isRunning) handle(request, response)
+        },
+      }
+      turns.push(turn)
+      response.once('close', () => {
+        if (turn.isRunning) overload.leave()
+        this.#endTurn(connection)
+      })
       response.once('prefinish', () => this.#noteUnread(connection, response.writableLength))
       if (turns.length === maxPipelined) this.#makeLast(connection)
       if (turns.length === 1) this.#startTurn(connection)
@@ -213,6 +233,7 @@ export class Connections {
       unreadBytes: 0,
     }
     this.#connections.set(socket, connection)
+    this.#boundAddress(socket)
     // Node calls this after the last answer, whether the client has sent its request or not.
     const destroySoon = socket.destroySoon.bind(socket)
     socket.destroySoon = () => (this.#maySend(connection) ? this.#linger(connection) : destroySoon())
@@ -221,6 +242,21 @@ export class Connections {
       this.#noteRead(connection)
       this.#connections.delete(socket)
     })
+  }
+
+  /** Closes a connection that is one too many, and says why. */
+  #boundAddress(socket: Socket): void {
+    const { maxPerAddress } = this.#options
+    const { remoteAddress } = socket
+    if (maxPerAddress === 0 || remoteAddress === undefined) return
+    const count = (this.#addresses.get(remoteAddress) ?? 0) + 1
+    this.#addresses.set(remoteAddress, count)
+    socket.once('close', () => {
+      const rest = (this.#addresses.get(remoteAddress) ?? 1) - 1
+      if (rest === 0) this.#addresses.delete(remoteAddress)
+      else this.#addresses.set(remoteAddress, rest)
+    })
+    if (count > maxPerAddress) this.#refuse(socket, tooManyConnections(maxPerAddress))
   }
 
   #maySend({ turns, lingers }: Connection): boolean {
@@ -363,6 +399,11 @@ function formatRefusal({ code, status, message, details }: GatewayError): string
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`
+}
+
+function tooManyConnections(max: number): GatewayError {
+  const message = `More than ${max} connections are open from this address. Close some, or raise http.maxConnectionsPerAddress.`
+  return new GatewayError('TOO_MANY_CONNECTIONS', message, { headers: { 'retry-after': '1' } })
 }
 
 function connectRefused(): GatewayError {

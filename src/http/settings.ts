@@ -69,6 +69,27 @@ export const HttpKeys = z.strictObject({
     .describe(
       'Unsent bytes of complete responses over all connections. Beyond it, the clients that wait longest are disconnected.',
     ),
+  'http.maxConnectionsPerAddress': z
+    .int()
+    .min(0)
+    .default(0)
+    .describe(
+      'Open connections of one client address; further ones get 503 and are closed. 0: any number, as a load balancer in front needs it.',
+    ),
+  'http.overload.enabled': z
+    .boolean()
+    .default(true)
+    .describe('Reject requests with 503 and `Retry-After` while the process is overloaded, those of low priority first.'),
+  'http.overload.maxEventLoopDelay': duration('ms')
+    .prefault('1s')
+    .describe(
+      'Lasting delay of the event loop from which requests of low priority are rejected, more and more of them; from twice this, others too.',
+    ),
+  'http.overload.maxRequests': z
+    .int()
+    .min(1)
+    .default(5000)
+    .describe('Requests at once; further ones are rejected. Probes, metrics and logins are always served.'),
   'server.drain-ms': duration('ms')
     .optional()
     .describe(
@@ -193,6 +214,12 @@ export function toHttpSettings(keys: HttpKeys, report: SettingsReport, surroundi
       keys['server.max-http-request-header-size'] ?? keys['server.max-http-header-size'] ?? keys['http.maxHeaderBytes'],
     writeTimeoutMs: Math.min(keys['http.writeTimeout'], maxTimerMs),
     maxUnreadBytes: keys['http.maxUnreadBytes'],
+    maxConnectionsPerAddress: keys['http.maxConnectionsPerAddress'],
+    overload: {
+      enabled: keys['http.overload.enabled'],
+      maxDelayMs: keys['http.overload.maxEventLoopDelay'],
+      maxRequests: keys['http.overload.maxRequests'],
+    },
     drainMs: Math.min(keys['server.drain-ms'] ?? toDrainMs(keys, origin, surroundings), maxTimerMs),
     shutdownGraceMs:
       keys['server.shutdown'] === 'immediate' ? 0 : Math.min(keys['spring.lifecycle.timeout-per-shutdown-phase'], maxTimerMs),

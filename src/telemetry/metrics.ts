@@ -38,6 +38,7 @@ export interface Metrics {
   upstreamAnswered(call: { service: string; method: string; status: number | undefined; durationMs: number; bytes: number }): void
   callRetried(service: string, result: 'retried' | 'over-budget'): void
   circuitOpened(service: string): void
+  requestShed(reason: 'delay' | 'concurrency'): void
   requestLimited(limited: { kind: string; enforced: boolean }): void
   requestUncounted(): void
   loginEnded(login: { method: string; result: LoginResult }): void
@@ -135,6 +136,11 @@ export function createMetrics(version: string): Metrics {
     'result',
   )
   const circuitsOpened = counter('fairlead_upstream_circuit_opened_total', 'Circuits that opened, by service.', 'service')
+  const shed = counter(
+    'fairlead_requests_shed_total',
+    'Requests rejected because of overload: the event loop is late (delay), or too many are running (concurrency).',
+    'reason',
+  )
   const limited = counter(
     'fairlead_rate_limited_total',
     'Requests beyond the rate limit of a user, app, address or token; enforced is true if they were rejected.',
@@ -216,6 +222,7 @@ export function createMetrics(version: string): Metrics {
     auditFailed: (events) => auditFailures.inc(events),
     callRetried: (service, result) => retries.inc({ service, result }),
     circuitOpened: (service) => circuitsOpened.inc({ service }),
+    requestShed: (reason) => shed.inc({ reason }),
     requestLimited: ({ kind, enforced }) => limited.inc({ kind, enforced: String(enforced) }),
     requestUncounted: () => uncounted.inc(),
     loginEnded: (login) => logins.inc(login),

@@ -150,6 +150,7 @@ test('every metric is described, with the labels that it has', async () => {
   metrics.upstreamAnswered({ service: 'orca', method: 'GET', status: undefined, durationMs: 1, bytes: 1 })
   metrics.callRetried('orca', 'retried')
   metrics.circuitOpened('orca')
+  metrics.requestShed('delay')
   metrics.requestLimited({ kind: 'user', enforced: true })
   metrics.loginEnded({ method: 'form', result: 'error' })
   metrics.loggedOut('form')
