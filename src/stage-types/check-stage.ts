@@ -1,5 +1,5 @@
 /** Comparison of a stage with the description of its type, without running it. */
-import { describeChoice, shorten } from '../edit-distance.ts'
+import { nearestFirst, shorten } from '../edit-distance.ts'
 import { isObject, isTrue, type JsonObject, numberOf } from '../json/values.ts'
 import { stageFields } from './common.ts'
 import type { Field, StageDescription } from './description.ts'
@@ -77,9 +77,7 @@ function describeWrong(value: unknown, { kind, choices = [], onlyChoices }: Fiel
         : `must be a list of objects, not ${show(value)}.`
     case 'choice':
       if (!onlyChoices || (typeof value === 'string' && choices.includes(value))) return undefined
-      return typeof value === 'string'
-        ? describeChoice(value, 'a choice', choices).replace(/^"[^"]*" is/, 'is')
-        : `must be a text, not ${show(value)}.`
+      return `must be one of ${nearestFirst(choices, String(value)).join(', ')}; it is ${show(value)}.`
     default:
       return undefined
   }

@@ -20,8 +20,9 @@ export function checkStages({ context, stageTypes }: Definitions, definition: Js
   const stages = objectsOf(definition['stages'])
   const problem = describeUnknownTypes(stages, stageTypes) ?? describeGraphProblem(stages)
   if (problem !== undefined) throw refusal(problem, [problem])
-  const wrong = describeFieldProblems(stages, stageTypes, 'save')
-  if (wrong.length > 0) throw refusal(wrong.join(' '), wrong)
+  // In one text: clients show the first error of the task that saves.
+  const wrong = describeFieldProblems(stages, stageTypes, 'save').join(' ')
+  if (wrong !== '') throw refusal(wrong, [wrong])
   const elsewhere = typesRunElsewhere(stages, stageTypes)
   if (elsewhere.length === 0) return
   const { application, name } = definition

@@ -91,7 +91,7 @@ const problems: [type: string, stage: Record<string, unknown>, expected: string[
   ['webhook', { stageEnabled: { type: 'expression', expression: 'false' } }, []],
   ['webhook', { '${key}': 'http://a' }, []],
   ['webhook', { url: 'http://a', method: 'PROPFIND', customHeaders: [] }, ['"customHeaders" must be an object, not a list.']],
-  ['resizeServerGroup', { credentials: 'a', region: 'r', action: 'grow' }, ['"action" is not a choice. Use one of scale_up, ']],
+  ['resizeServerGroup', { credentials: 'a', region: 'r', action: 'grow' }, ['"action" must be one of scale_']],
   [
     'resizeServerGroup',
     { account: 'a', zone: 'z', capacity: { desired: 'x' } },
@@ -104,7 +104,7 @@ const problems: [type: string, stage: Record<string, unknown>, expected: string[
   [
     'checkPreconditions',
     { preconditions: [{ type: 'expressions' }, {}] },
-    ['"preconditions[0].type" is not a choice. Use one of expression, ', '"preconditions[1].type" is missing. What is checked.'],
+    ['"preconditions[0].type" must be one of expression, ', '"preconditions[1].type" is missing. What is checked.'],
   ],
 ]
 for (const [type, stage, expected] of problems) {
