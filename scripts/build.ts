@@ -18,15 +18,29 @@ export async function buildPackage(outDir: string): Promise<string[]> {
   mkdirSync(outDir, { recursive: true })
   for (const name of readdirSync(outDir)) if (name !== 'console') rmSync(join(outDir, name), { recursive: true, force: true })
   const built = await placeConsole(join(outDir, 'console'))
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: {
+  const metafile = await bundle(
+    {
       fairlead: 'bin/fairlead.js',
       worker: 'src/backends/worker.ts',
       'yaml-worker': 'src/http/yaml-worker.ts',
       agent: 'src/agent/main.ts',
       builder: 'src/backends/bakery/builder.ts',
     },
+    outDir,
+  )
+  checkAddresses(metafile)
+  checkLazyImports(metafile)
+  chmodSync(join(outDir, 'fairlead.js'), 0o755)
+  const packages = [...new Set([...bundledPackages(metafile), ...built.packages])].sort()
+  writeFileSync(join(outDir, 'THIRD-PARTY-LICENSES.txt'), packages.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`))
+  return packages.map(packageName)
+}
+
+/** @param entryPoints Files of the repository, by the names that they get in `outDir` */
+export async function bundle(entryPoints: Record<string, string>, outDir: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints,
     outdir: outDir,
     bundle: true,
     splitting: true,
@@ -40,12 +54,7 @@ export async function buildPackage(outDir: string): Promise<string[]> {
     metafile: true,
     logLevel: 'warning',
   })
-  checkAddresses(metafile)
-  checkLazyImports(metafile)
-  chmodSync(join(outDir, 'fairlead.js'), 0o755)
-  const packages = [...new Set([...bundledPackages(metafile), ...built.packages])].sort()
-  writeFileSync(join(outDir, 'THIRD-PARTY-LICENSES.txt'), packages.map(licenceOf).join(`\n${'-'.repeat(80)}\n\n`))
-  return packages.map(packageName)
+  return metafile
 }
 
 /** What the bundle has in the same place as the sources; any other file beside a source would be missing. */

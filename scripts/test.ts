@@ -20,7 +20,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
-import { buildPackage } from './build.ts'
+import { buildPackage, bundle } from './build.ts'
 import type { Report } from './run-test-files.ts'
 
 interface Results {
@@ -43,6 +43,8 @@ const filesPerProcess = 40
 const processTimeoutMs = 1_800_000
 const cache = resolve(root, 'node_modules/.cache')
 const bundleMaxAgeMs = 3_600_000
+/** What tests start and kill besides Fairlead, without `.ts`. */
+const testPrograms = ['audit/writer', 'backends/definitions/writer', 'backends/orchestration/engine-process', 'sessions/writer']
 /** Compiled modules are shared by all test files, and by the processes and threads that they start. */
 process.env['NODE_COMPILE_CACHE'] ??= join(cache, 'compiled')
 
@@ -99,6 +101,7 @@ async function bundleProgram(): Promise<string> {
   mkdirSync(cache, { recursive: true })
   const fresh = join(cache, `bundle-${process.pid}`)
   await buildPackage(join(fresh, 'dist'))
+  await bundle(Object.fromEntries(testPrograms.map((name) => [name, `test/${name}.ts`])), join(fresh, 'test'))
   cpSync(join(root, 'package.json'), join(fresh, 'package.json'))
   const hash = createHash('sha256')
   for (const file of globSync('**/*.{js,json}', { cwd: fresh }).sort()) hash.update(file).update(readFileSync(join(fresh, file)))

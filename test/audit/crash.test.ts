@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { listAuditFiles } from '../../src/audit/file-sink.ts'
 import { linesOf } from '../../src/audit/lines.ts'
 import { openAuditSink } from '../../src/audit/open-sink.ts'
 import { readAuditFile } from '../../src/audit/sqlite-sink.ts'
 import { verifyChain } from '../../src/audit/verify.ts'
+import { testProgram } from '../support/program.ts'
 import { eventsOf, temporaryFolder } from './support.ts'
 
 async function* linesOfAll(file: string): AsyncGenerator<string> {
@@ -42,7 +43,7 @@ for (const [kind, read] of [
 
 /** @returns how many records were confirmed */
 async function writeUntilKilled(kind: string, file: string, least: number): Promise<number> {
-  const child = spawn(process.execPath, [resolve(import.meta.dirname, 'writer.ts'), kind, file], {
+  const child = spawn(process.execPath, [testProgram('audit/writer'), kind, file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'close')

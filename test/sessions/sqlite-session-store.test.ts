@@ -7,12 +7,13 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openSqliteSessionStore } from '../../src/sessions/sqlite-session-store.ts'
+import { testProgram } from '../support/program.ts'
 import { alice } from './alice.ts'
 import { createClock, openTestSessions, silentLog, temporaryDirectory } from './support.ts'
 
 test('every session that a process has confirmed survives its kill -9', async (t) => {
   const dataDir = temporaryDirectory(t)
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'writer.ts'), dataDir], {
+  const child = spawn(process.execPath, [testProgram('sessions/writer'), dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.after(() => child.kill('SIGKILL'))

@@ -21,5 +21,10 @@ export const agent = pathToFileURL(
 /** The built web console. */
 export const consoleDir = pathToFileURL(`${resolve(bundle ?? sources, 'dist/console')}/`)
 
+/** @param name Of a program of the tests' own, as `scripts/test.ts` lists it. */
+export function testProgram(name: string): string {
+  return bundle === undefined ? resolve(sources, 'test', `${name}.ts`) : resolve(bundle, 'test', `${name}.js`)
+}
+
 /** What every process of the program needs of the environment: the tools, and the modules that others have compiled. */
 export const sharedEnvironment = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { testProgram } from '../../support/program.ts'
 import { type Fields, startStore } from './store.ts'
 
 interface Acknowledged {
@@ -14,7 +15,7 @@ interface Acknowledged {
 
 /** Runs the writer until it acknowledged `count` saves, then kills it without warning. */
 async function writeUntilKilled(dataDir: string, count: number): Promise<Acknowledged[]> {
-  const writer = spawn(process.execPath, [join(import.meta.dirname, 'writer.ts'), dataDir], {
+  const writer = spawn(process.execPath, [testProgram('backends/definitions/writer'), dataDir], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let printed = ''

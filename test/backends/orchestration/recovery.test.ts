@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Execution } from '../../../src/backends/orchestration/model.ts'
+import { testProgram } from '../../support/program.ts'
 import { waitFor, waitUntil } from '../../support/wait-until.ts'
 import { at, F, J, W } from './support.ts'
 
@@ -32,7 +33,7 @@ function createMachine(t: TestContext): (laterMs?: number) => Promise<EngineProc
     rmSync(dataDir, { recursive: true, force: true })
   })
   return async (laterMs = 0) => {
-    const program = join(import.meta.dirname, 'engine-process.ts')
+    const program = testProgram('backends/orchestration/engine-process')
     const child = spawn(process.execPath, [program, dataDir, String(laterMs)], { stdio: ['ignore', 'pipe', 'inherit'] })
     children.push(child)
     const [base] = (await once(createInterface(child.stdout!), 'line')) as [string]
