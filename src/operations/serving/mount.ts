@@ -377,7 +377,8 @@ function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationRe
     for (const [name, value] of Object.entries(otherQuery)) sent[name] ??= value
   }
   return {
-    method: forward.method === 'OPTIONS' ? 'GET' : forward.method,
+    // The gateway answers HEAD itself, from what GET finds.
+    method: forward.method === 'OPTIONS' || forward.method === 'HEAD' ? 'GET' : forward.method,
     path: forward.path.fill((name) => path[name] ?? (query[name] === undefined ? undefined : String(query[name]))),
     query: sent,
   }
@@ -433,7 +434,7 @@ function stream(exchange: Exchange, service: ServiceName, call: UpstreamCall, as
   const { operation, form, request, reply, platform } = exchange
   passOn(platform.upstreams, {
     service,
-    call: call.method === 'HEAD' ? { ...call, method: 'GET' } : call,
+    call,
     identity: identityOf(request.state, request.headers),
     form: formOfCall(form, call),
     client: reply.raw,
