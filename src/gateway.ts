@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { openAuditLog } from './audit/audit-log.ts'
 import { openAuditSink } from './audit/open-sink.ts'
-import { type Embedded, startEmbedded } from './backends/embedded.ts'
+import { type Embedded, type StartThread, startEmbedded } from './backends/embedded.ts'
 import { lockDataDir } from './backends/lock.ts'
 import { createFileBannerStore, createRedisBannerStore } from './banners/banner-store.ts'
 import { Banners } from './banners/banners.ts'
@@ -87,8 +87,8 @@ export interface GatewayOptions {
   reread?: () => Promise<Config>
   /** How often; twice a minute unless given. */
   rereadMs?: number
-  /** The program of the embedded back ends, unless it lies where the package has it. */
-  workerFile?: URL
+  /** Starts the embedded back ends, unless in a worker with the program of the package. */
+  startThread?: StartThread
   /** Folder of the built web console, with a slash at its end. */
   consoleDir?: URL
   /** Other times for connections than the usual ones. */
@@ -132,13 +132,13 @@ async function openGateway(options: GatewayOptions, keep: Keep): Promise<Omit<Ga
 type Services = Awaited<ReturnType<typeof openServices>>
 
 /** The data directory, the embedded back ends, and the connections to every service. */
-async function openServices({ config, log, workerFile, version, metrics, keep }: Context) {
+async function openServices({ config, log, startThread, version, metrics, keep }: Context) {
   const { dataDir } = config.backends
   const lock = lockDataDir(dataDir)
   keep({ close: () => lock.release() })
   const socketPath = socketPathFor(dataDir, 'backends.sock')
   const services = toAddresses(config.upstreams, socketPath)
-  const embedded = keep(embedServices({ config, log, version, workerFile, services, socketPath }))
+  const embedded = keep(embedServices({ config, log, version, startThread, services, socketPath }))
   const tracing = config.telemetry.tracing && keep((await loadTracing())(config.telemetry.tracing, version, log))
   const surroundings = {
     observe: metrics.upstreamAnswered,
@@ -461,13 +461,13 @@ async function loadTracing(): Promise<typeof openTracing> {
   return (await import('./telemetry/open-tracing.ts')).openTracing
 }
 
-interface EmbeddingOptions extends Pick<GatewayOptions, 'config' | 'log' | 'version' | 'workerFile'> {
+interface EmbeddingOptions extends Pick<GatewayOptions, 'config' | 'log' | 'version' | 'startThread'> {
   services: Partial<Record<ServiceName, ServiceAddress>>
   socketPath: string
 }
 
 /** Starts the worker of the embedded back ends, if there are any. */
-function embedServices({ config, log, version, workerFile, services, socketPath }: EmbeddingOptions): Embedded | undefined {
+function embedServices({ config, log, version, startThread, services, socketPath }: EmbeddingOptions): Embedded | undefined {
   const embedded = Object.values(services).flatMap((address) => (address.kind === 'embedded' ? [address.service] : []))
   if (embedded.length === 0) return undefined
   const { dataDir, adminRoles, timeZone, serviceAccounts, permissions, infrastructure, bakery, outside, limits } = config.backends
@@ -496,7 +496,7 @@ function embedServices({ config, log, version, workerFile, services, socketPath 
     settings,
     traces: config.telemetry.tracing !== undefined,
     log,
-    workerFile,
+    startThread,
   })
 }
 

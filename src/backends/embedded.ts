@@ -1,6 +1,7 @@
 /** Start, supervision and restart of the worker thread of the embedded back ends. */
+import type { EventEmitter } from 'node:events'
 import { rmSync } from 'node:fs'
-import { Worker } from 'node:worker_threads'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Level } from 'pino'
 import type { EngineState } from '../telemetry/metrics.ts'
@@ -18,9 +19,14 @@ interface EmbeddedOptions {
   /** Whether traces are on. */
   traces: boolean
   log: FastifyBaseLogger
-  /** The program of the worker thread, unless it is the one beside this file. */
-  workerFile?: URL | undefined
+  startThread?: StartThread | undefined
 }
+
+/** Starts the thread of the back ends; by default a worker with the program beside this file. */
+export type StartThread = (input: WorkerInput, options: WorkerOptions) => BackendThread
+
+/** The part of a worker that its supervision needs. */
+export type BackendThread = Pick<EventEmitter, 'on' | 'once'> & Pick<Worker, 'postMessage' | 'terminate' | 'threadId'>
 
 export interface Embedded {
   /** Whether the worker listens right now. */
@@ -54,12 +60,12 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     logLevel: options.log.level ?? 'info',
     permissionVersion: createPermissionVersion(),
   }
-  const file = options.workerFile ?? new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+  const startThread = options.startThread ?? startWorker
   // The worker has serialized its errors already.
   const workerLog = options.log.child({}, { serializers: { err: (error: unknown) => error } })
   const first = Promise.withResolvers<void>()
   first.promise.catch(() => {})
-  let worker: Worker
+  let worker: BackendThread
   let listening = false
   let everListened = false
   let closing = false
@@ -68,7 +74,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
   let observers: ((state: EngineState | undefined) => void)[] = []
 
   function start(): void {
-    worker = new Worker(file, { workerData: input, name: 'backends', resourceLimits: { maxYoungGenerationSizeMb } })
+    worker = startThread(input, { name: 'backends', resourceLimits: { maxYoungGenerationSizeMb } })
     let failure: unknown
     worker.on('message', (message: WorkerMessage) => {
       if (message.kind === 'log') return writeLog(workerLog, message.line)
@@ -78,7 +84,7 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
       pauseMs = 100
       first.resolve()
     })
-    worker.on('error', (error) => {
+    worker.on('error', (error: unknown) => {
       failure = error
     })
     worker.once('exit', () => {
@@ -134,6 +140,11 @@ export function startEmbedded(options: EmbeddedOptions): Embedded {
     observe,
     close,
   }
+}
+
+function startWorker(input: WorkerInput, options: WorkerOptions): Worker {
+  const file = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
+  return new Worker(file, { ...options, workerData: input })
 }
 
 function writeLog(log: FastifyBaseLogger, line: string): void {

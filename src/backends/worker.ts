@@ -45,18 +45,25 @@ const callTimeoutMs = 120_000
 const maxAnswerBytes = 256 * 1024 * 1024
 
 const port = parentPort
-if (port !== null)
-  await serve(
-    workerData as WorkerInput,
-    (message) => port.postMessage(message),
-    (obey) => port.on('message', obey),
-  )
+if (port !== null) {
+  await serveBackends(workerData as WorkerInput, {
+    tell: (message) => port.postMessage(message),
+    onOrder: (obey) => port.on('message', obey),
+    onClosed: () => port.close(),
+  })
+  setTimeout(giveBackMemory, settledMs).unref()
+}
 
-async function serve(
-  input: WorkerInput,
-  tell: (message: WorkerMessage) => void,
-  onOrder: (obey: (order: WorkerOrder) => void) => void,
-): Promise<void> {
+/** The connection between the back ends and the gateway, which are in different threads. */
+interface GatewayPort {
+  tell(message: WorkerMessage): void
+  onOrder(obey: (order: WorkerOrder) => void): void
+  /** Called after the order to stop, when everything is closed. */
+  onClosed(): void
+}
+
+/** Resolves when the back ends listen. */
+export async function serveBackends(input: WorkerInput, { tell, onOrder, onClosed }: GatewayPort): Promise<void> {
   const db = openDatabase(join(input.dataDir, 'backends.db'))
   const calls = createServiceCalls({ services: input.services, timeoutMs: callTimeoutMs, maxAnswerBytes })
   const traced = input.traces ? passTraceOn(calls.call) : undefined
@@ -76,13 +83,12 @@ async function serve(
   chmodSync(input.socketPath, 0o600)
   start()
   tell({ kind: 'listening' })
-  setTimeout(giveBackMemory, settledMs).unref()
   onOrder((order) => {
     if (order === 'observe') return tell({ kind: 'observed', state: observe() })
     void server.close().then(async () => {
       calls.close()
       db.close()
-      port?.close()
+      onClosed()
     })
   })
 }

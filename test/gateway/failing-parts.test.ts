@@ -67,7 +67,7 @@ for (const { part, settings, damaged, embedded = false } of obstacles) {
     const configured = await settings(t, dataDir)
 
     const timers = watchTimers(t)
-    await assert.rejects(() => runGateway(t, configured, { dataDir, embedded }), new RegExp(damaged))
+    await assert.rejects(() => runGateway(t, configured, { dataDir, embedded, ownThread: true }), new RegExp(damaged))
     // Timers are reported as gone in the next turn of the event loop.
     await turn()
     assert.deepEqual([...timers.values()], [])

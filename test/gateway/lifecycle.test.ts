@@ -251,7 +251,7 @@ test('embedded back ends that die restart; reads wait for them', async (t) => {
   process.on('worker', remember)
   t.after(() => void process.off('worker', remember))
   const lines: Record<string, unknown>[] = []
-  const { url } = await runGateway(t, {}, { embedded: true, log: (line) => lines.push(line) })
+  const { url } = await runGateway(t, {}, { embedded: true, ownThread: true, log: (line) => lines.push(line) })
   const saved = await fetch(`${url}/pipelines`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -289,7 +289,7 @@ test('a write during a crash is 502 or done', async (t) => {
   const remember = (worker: Worker) => void workers.push(worker)
   process.on('worker', remember)
   t.after(() => void process.off('worker', remember))
-  const { url } = await runGateway(t, {}, { embedded: true })
+  const { url } = await runGateway(t, {}, { embedded: true, ownThread: true })
   const writes = Array.from({ length: 20 }, async (_, index) => {
     if (index === 10) void workers.at(-1)?.terminate()
     const answer = await fetch(`${url}/tasks`, {

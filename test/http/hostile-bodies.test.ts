@@ -158,7 +158,7 @@ async function startEmbedded(t: TestContext) {
   const { url } = await runGateway(
     t,
     { 'task-service': { maxNumberOfPolls: 3, defaultIntervalBetweenPolls: 20 } },
-    { embedded: true, log: (line) => void (Number(line['level']) >= 50 && failures.push(line)) },
+    { embedded: true, ownThread: true, log: (line) => void (Number(line['level']) >= 50 && failures.push(line)) },
   )
   return { url, failures }
 }

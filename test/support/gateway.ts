@@ -8,7 +8,8 @@ import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { ConnectionTimes } from '../../src/http/connections.ts'
 import { hashCost, usualCost } from '../../src/login/form/password-hash.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
-import { consoleDir, worker } from './program.ts'
+import { startInOwnThread, startInThisThread } from './back-end-thread.ts'
+import { consoleDir } from './program.ts'
 import { createFolder, removeFolder } from './temporary-folder.ts'
 import type { TestEnd } from './test-end.ts'
 
@@ -30,6 +31,8 @@ export interface GatewayOptions {
   now?: () => number
   /** Services that are not named in the settings are embedded instead of switched off. */
   embedded?: boolean
+  /** Embedded services get a worker thread, as outside of tests; needed where a test stalls or ends it. */
+  ownThread?: boolean
   connectionTimes?: Partial<ConnectionTimes>
   /** A directory that outlives the gateway, for restart tests; by default a temporary one. */
   dataDir?: string
@@ -73,7 +76,7 @@ export async function runGateway(t: TestEnd, settings: GatewaySettings, options:
     version: '0.0.0-test',
     connectionTimes: options.connectionTimes,
     now: options.now,
-    workerFile: worker,
+    startThread: options.ownThread ? startInOwnThread : startInThisThread,
     consoleDir,
   })
   gateway = started

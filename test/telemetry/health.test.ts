@@ -132,7 +132,7 @@ test('readiness names every missing condition', (t) => {
 })
 
 test('liveness is UP, and readiness follows the embedded back ends', async (t) => {
-  const { url } = await runGateway(t, {}, { embedded: true })
+  const { url } = await runGateway(t, {}, { embedded: true, ownThread: true })
   assert.deepEqual(await ask(`${url}/health/liveness`), { status: 200, body: { status: 'UP' } })
   assert.deepEqual(await ask(`${url}/health/readiness`), { status: 200, body: { status: 'UP' } })
 })

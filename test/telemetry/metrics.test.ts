@@ -113,7 +113,7 @@ const usualNames = [
 ]
 
 test('names follow Prometheus, and running executions of the engine are counted', async (t) => {
-  const { url } = await runGateway(t, {}, { embedded: true })
+  const { url } = await runGateway(t, {}, { embedded: true, ownThread: true })
   const job = { type: 'wait', waitTime: 100_000 }
   const body = JSON.stringify({ application: 'web', description: 'a wait', job: [job] })
   const answer = await fetch(`${url}/tasks`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
