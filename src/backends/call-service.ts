@@ -1,7 +1,8 @@
 /** Calls from an embedded back end to other services, with the HTTP client of Node. */
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { formatJson, parseJson } from '../json/json.ts'
-import { http, https } from '../node-http.ts'
+import { http } from '../node-http.ts'
+import { https } from '../node-https.ts'
 import { isPage } from '../upstreams/answer-form.ts'
 import { toHeaderText } from '../upstreams/header-text.ts'
 import type { ServiceAddress, ServiceName } from '../upstreams/services.ts'

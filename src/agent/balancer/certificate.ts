@@ -1,6 +1,5 @@
 /** The certificate of a port, reloaded when its files change; an unusable one changes nothing. */
 import { readFileSync, statSync } from 'node:fs'
-import { createSecureContext } from 'node:tls'
 import { explainUnreadable } from '../../storage/file-fault.ts'
 
 export interface CertificateFiles {
@@ -21,7 +20,7 @@ export interface CertificateWatch {
 export function loadCertificate({ certificateFile, keyFile }: CertificateFiles): CertificatePair {
   const pair = { cert: readPem(certificateFile), key: readPem(keyFile) }
   try {
-    createSecureContext(pair)
+    process.getBuiltinModule('node:tls').createSecureContext(pair)
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause)
     throw new Error(`${certificateFile} and ${keyFile} are no certificate with its key: ${message}`, { cause })

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type ClientResponse, refuse } from './client-response.ts'
 import type { Entrance } from './entrance.ts'
-import { InstanceChoice, type InstanceSeeker } from './instance-choice.ts'
+import { InstanceChoice, type InstanceSeeker, nothingTried } from './instance-choice.ts'
 import type { Member } from './member.ts'
 import type { ConnectionFailure, ConnectionUser, MemberConnection } from './member-connection.ts'
 import { LateBody, RequestBody } from './request-body.ts'
@@ -32,7 +32,8 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   readonly #response: ClientResponse
   readonly #head: RequestHead
   readonly #isIdempotent: boolean
-  readonly #choice: InstanceChoice
+  /** Most requests find an instance at once, and need none. */
+  #choice: InstanceChoice | undefined
   readonly #body: RequestBody | undefined
   #phase: Phase = 'collecting'
   #member: Member | undefined
@@ -56,7 +57,6 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#response = response
     this.#head = head
     this.#isIdempotent = idempotentMethods.has(head.method)
-    this.#choice = new InstanceChoice(entrance, this)
     this.#movedMs = entrance.sweep.nowMs
     const { body } = head
     if (body === 'none') return
@@ -69,7 +69,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     sweep.add(this)
     const { body } = this.#head
     const isSmall = typeof body === 'number' && body <= bounds.maxReplayBytes && replay.bytes + body <= bounds.maxReplayTotalBytes
-    if (!isSmall) this.#choice.seek()
+    if (!isSmall) this.#seek()
     else if (!balancer.hasInstance && !balancer.mayWait) this.onNoInstance()
     else this.#collect(body)
   }
@@ -77,9 +77,20 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   /** A slow client keeps no instance busy, and the request can be sent again. */
   #collect(bytes: number): void {
     this.#body?.collect(bytes, () => {
-      if (this.#phase === 'collecting') this.#choice.seek()
+      if (this.#phase === 'collecting') this.#seek()
     })
     if (this.#head.expectsContinue) this.#response.writeContinue()
+  }
+
+  #seek(): void {
+    const member = this.#choice === undefined ? this.#entrance.balancer.pick(nothingTried) : undefined
+    if (member !== undefined) this.onInstance(member)
+    else this.#furtherChoice().seek()
+  }
+
+  #furtherChoice(): InstanceChoice {
+    this.#choice ??= new InstanceChoice(this.#entrance, this)
+    return this.#choice
   }
 
   onInstance(member: Member): void {
@@ -222,7 +233,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#connection = undefined
     this.#leaveMember()
     if (failure.wasConnected) this.#error = failure.error
-    const isWithinBounds = member !== undefined && this.#choice.fail(member, failure, wasKept)
+    const isWithinBounds = member !== undefined && this.#furtherChoice().fail(member, failure, wasKept)
     if (this.#response.headersSent) {
       // A response that is cut off must not look complete.
       this.#phase = 'ending'
@@ -246,7 +257,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     this.#answer = undefined
     this.#pieces = undefined
     this.#phase = 'connecting'
-    this.#choice.seek()
+    this.#seek()
   }
 
   onNoInstance(): void {
@@ -272,7 +283,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
   onClientClose(): void {
     const { sweep } = this.#entrance
     sweep.delete(this)
-    this.#choice.abandon()
+    this.#choice?.abandon()
     this.#phase = 'ending'
     this.#body?.discard()
     if (!this.#request.complete && !this.#request.socket.destroyed) sweep.add(new LateBody(sweep, this.#request))
@@ -286,7 +297,7 @@ export class Exchange implements ConnectionUser, InstanceSeeker, Swept {
     const { bounds, closesSince } = this.#entrance
     const drainsSince = earliest(closesSince, this.#member?.drainsSince)
     if (drainsSince !== undefined && nowMs - drainsSince > bounds.drainMs) return void this.#response.destroy()
-    if (this.#choice.isWaiting) return
+    if (this.#choice?.isWaiting) return
     const stalledMs = nowMs - Math.max(this.#movedMs, this.#body?.movedMs ?? 0)
     if (this.#phase === 'connecting') {
       if (stalledMs > bounds.connectMs) this.#connection?.fail(timedOut())

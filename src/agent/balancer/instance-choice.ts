@@ -11,7 +11,7 @@ export interface InstanceSeeker {
   onNoInstance(): void
 }
 
-const nothingTried: readonly Member[] = []
+export const nothingTried: readonly Member[] = []
 
 export class InstanceChoice implements Waiter {
   readonly #entrance: Entrance

@@ -2,7 +2,7 @@
 import type { IncomingMessage, Server as PlainServer, ServerOptions } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { createServer as createTcpServer, isIPv6, type Socket, Server as TcpServer } from 'node:net'
-import { http, https } from '../../node-http.ts'
+import { http } from '../../node-http.ts'
 import type { AgentLog } from '../log.ts'
 import type { DesiredListener, ObservedListener } from '../protocol.ts'
 import type { Bounds } from './bounds.ts'
@@ -174,6 +174,7 @@ export class Listener implements Entrance {
 
   #createTlsServer(options: ServerOptions<typeof IncomingMessage, typeof ClientResponse>, files: CertificateFiles): HttpsServer {
     const pair = loadCertificate(files)
+    const https = process.getBuiltinModule('node:https')
     const server = https.createServer({ ...options, ...pair, handshakeTimeout: this.bounds.handshakeMs }, this.#onRequest)
     this.#certificate = watchCertificate(files, this.bounds.certificateCheckMs, (result) => this.#useCertificate(server, result))
     return server

@@ -1,10 +1,15 @@
 /** The provider `local` with real processes. One instance serves all cases of a test, each with a cluster of its own. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { Agent } from 'undici'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { freePort } from '../../support/free-port.ts'
 import { somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
+import { keyPairOf } from '../../support/self-signed.ts'
 import { createFolder, removeFolder } from '../../support/temporary-folder.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -55,13 +60,13 @@ async function createGroup(infra: TestInfrastructure, stack: string, count: numb
   return name
 }
 
-async function createBalancer(infra: TestInfrastructure, name: string): Promise<number> {
+async function createBalancer(infra: TestInfrastructure, name: string, listener: JsonObject = {}): Promise<number> {
   const port = await freePort()
   await infra.succeed({
     upsertLoadBalancer: {
       ...place,
       name,
-      listeners: [{ externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: 8080 }],
+      listeners: [{ externalProtocol: 'HTTP', externalPort: port, internalProtocol: 'HTTP', internalPort: 8080, ...listener }],
       healthCheck: 'HTTP:8080/health',
       healthInterval: 0.2,
       healthTimeout: 2,
@@ -95,6 +100,46 @@ test('server groups of this machine serve requests', async (t) => {
   ]
   for (const [title, run] of cases) await t.test(title, (each) => run(infra, each))
 })
+
+test('an HTTPS listener serves programs that run as the user of their account', async (t) => {
+  const folder = createFolder('certificate')
+  t.after(() => removeFolder(folder))
+  const pair = keyPairOf('localhost', 'ec')
+  const files = { 'certificate-file': join(folder, 'certificate.pem'), 'key-file': join(folder, 'key.pem') }
+  writeFileSync(files['certificate-file'], pair.certificate)
+  writeFileSync(files['key-file'], pair.keyPem)
+  const [user, uid] = chooseUser()
+  const settings = await localSettings()
+  const [account] = settings['accounts'] as JsonObject[]
+  const local = { ...settings, accounts: [{ ...account, user }], certificates: [{ name: 'shop', ...files }] }
+  const infra = await startInfrastructure(t, { local })
+  await infra.putImage('shop', '1.0.0')
+  const port = await createBalancer(infra, 'shop-secure', { externalProtocol: 'HTTPS', sslCertificateId: 'shop' })
+  const name = await createGroup(infra, 'secure', 1, { loadBalancers: ['shop-secure'] })
+  await infra.until<Group>(groupPath(name), isUp(1))
+  const dispatcher = new Agent({ connect: { ca: pair.certificate } })
+  t.after(() => dispatcher.close())
+
+  const answer = await fetch(`https://localhost:${port}/`, { dispatcher } as RequestInit)
+
+  assert.equal(((await answer.json()) as JsonObject)['group'], name)
+  assert.deepEqual(
+    infra.processes().map(({ pid }) => statSync(`/proc/${pid}`).uid),
+    [uid],
+  )
+  assert.equal((await fetch(`http://localhost:${port}/`).catch(() => undefined))?.ok ?? false, false)
+})
+
+/** Another user where this one may switch, and the other may run Node; otherwise this one. */
+function chooseUser(): [name: string, uid: number] {
+  const { username, uid: own } = userInfo()
+  const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, 'nobody'], { encoding: 'utf8' }).stdout)) as [
+    number,
+    number,
+  ]
+  const maySwitch = own === 0 && uid > 0 && spawnSync(process.execPath, ['-e', ''], { uid, gid, cwd: '/' }).status === 0
+  return maySwitch ? ['nobody', uid] : [username, own]
+}
 
 async function createsGroup(infra: TestInfrastructure): Promise<void> {
   const name = await createGroup(infra, 't', 1)
