@@ -1,8 +1,9 @@
 /** One address of a service: its connections, the bound on calls, and the circuit breaker. */
 import type { LookupFunction } from 'node:net'
-import { type Dispatcher, Pool } from 'undici'
+import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { Circuit, type CircuitSettings, type CircuitState } from './circuit.ts'
+import { Connections } from './connections.ts'
 import type { ServiceName } from './services.ts'
 
 /** Bounds on the calls to one address of a service. */
@@ -48,10 +49,10 @@ export class Endpoint {
   readonly origin: string
   /** Path of the base URL, without trailing slash. */
   readonly basePath: string
-  readonly pool: Pool
   /** Undefined for embedded back ends, which restart by themselves. */
   readonly circuit: Circuit | undefined
   readonly #bounds: CallBounds
+  readonly #connections: Connections
   readonly #waiting = new Set<WaitingCall>()
   #running = 0
 
@@ -62,20 +63,18 @@ export class Endpoint {
     this.origin = url.origin
     this.basePath = url.pathname.replace(/(?<!\/)\/+$/, '')
     this.#bounds = options
-    this.pool = new Pool(url.origin, {
-      // One more than calls, for the probe of the circuit.
-      connections: options.maxConnections + 1,
+    const settings: Client.Options = {
       headersTimeout: options.readTimeoutMs,
       bodyTimeout: options.readTimeoutMs,
       keepAliveTimeout: options.keepAliveMs,
-      clientTtl: options.maxConnectionAgeMs,
       allowH2: false,
       connect: {
         timeout: options.connectTimeoutMs,
         ...(socketPath !== undefined && { socketPath }),
         ...(options.lookup !== undefined && { lookup: options.lookup }),
       },
-    })
+    }
+    this.#connections = new Connections(url.origin, settings, options.maxConnectionAgeMs)
     this.circuit =
       circuit &&
       new Circuit(circuit, {
@@ -109,7 +108,7 @@ export class Endpoint {
   }
 
   /**
-   * Counts a call in, which `leave` counts out again. Undefined: it may start at once.
+   * Counts a call in, which `leave` counts out again. It may then take a connection. Undefined: it may start at once.
    *
    * @param signal Ends the wait.
    * @throws {GatewayError} UPSTREAM_OVERLOADED, also by rejection
@@ -123,8 +122,17 @@ export class Endpoint {
     return this.#wait(signal)
   }
 
+  get isClosed(): boolean {
+    return this.#connections.isClosed
+  }
+
+  takeConnection(): Client {
+    return this.#connections.take()
+  }
+
   /** The place of a call goes to the one that waits longest. */
-  leave(): void {
+  leave(connection: Client | undefined): void {
+    if (connection !== undefined) this.#connections.giveBack(connection)
     for (const next of this.#waiting) {
       next.proceed()
       return
@@ -134,7 +142,7 @@ export class Endpoint {
 
   async close(): Promise<void> {
     this.circuit?.stop()
-    await this.pool.destroy()
+    await this.#connections.destroy()
   }
 
   #wait(signal: AbortSignal | undefined): Promise<void> {
@@ -180,12 +188,15 @@ export class Endpoint {
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
     }
+    const connection = this.#connections.take()
     try {
-      const { statusCode, body } = await this.pool.request(request)
+      const { statusCode, body } = await connection.request(request)
       await body.dump()
       return statusCode !== 502 && statusCode !== 504
     } catch {
       return false
+    } finally {
+      this.#connections.giveBack(connection)
     }
   }
 }

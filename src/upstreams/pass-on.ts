@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable, type Transform } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
-import type { Dispatcher } from 'undici'
+import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import type { CallSpan } from '../telemetry/tracing.ts'
 import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
@@ -101,12 +101,13 @@ class Exchange implements Dispatcher.DispatchHandler {
   #call: UpstreamCall
   /** Where it is sent. */
   #endpoint: Endpoint | undefined
+  #connection: Client | undefined
   /** Where it has failed. */
   #failed: Endpoint[] | undefined
   #redirects = 0
   #target: UpstreamTarget | undefined
   #span: CallSpan | undefined
-  /** The pool was closed already, so what becomes of the call says nothing about the service. */
+  /** The connections were closed already, so what becomes of the call says nothing about the service. */
   #isClosed = false
   #startedAtMs = 0
   #controller: Dispatcher.DispatchController | undefined
@@ -162,8 +163,9 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#span = upstreams.startCall?.(service, this.#call.method ?? 'GET')
       const target = upstreams.target(endpoint, this.#call, identity, gzip ? 'gzip' : 'identity', this.#span?.headers)
       this.#target = target
-      this.#isClosed = target.dispatcher.closed
-      target.dispatcher.dispatch(target.options, this)
+      this.#isClosed = endpoint.isClosed
+      this.#connection = endpoint.takeConnection()
+      this.#connection.dispatch(target.options, this)
     } catch (error) {
       this.#fail(error)
     }
@@ -201,13 +203,13 @@ class Exchange implements Dispatcher.DispatchHandler {
         ? undefined
         : this.#upstreams.noteFailure(endpoint, { error, method: this.#call.method ?? 'GET', attempt })
     if (delayMs === undefined) {
-      endpoint.leave()
+      this.#leaveEndpoint(endpoint)
       this.#end(error)
       return
     }
     this.#failed.push(endpoint)
     setTimeout(() => {
-      endpoint.leave()
+      this.#leaveEndpoint(endpoint)
       this.#again()
     }, delayMs)
   }
@@ -216,7 +218,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   #noteAnswer(): void {
     const endpoint = this.#endpoint as Endpoint
     this.#upstreams.noteAnswer(endpoint, undefined)
-    endpoint.leave()
+    this.#leaveEndpoint(endpoint)
+  }
+
+  #leaveEndpoint(endpoint: Endpoint): void {
+    endpoint.leave(this.#connection)
+    this.#connection = undefined
   }
 
   #succeed(): void {

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { gunzip, gunzipSync } from 'node:zlib'
-import type { Dispatcher, Pool } from 'undici'
+import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
 import { formatQuery, type QueryValue } from '../http/encode-path.ts'
 import { formatJson, parseJson } from '../json/json.ts'
@@ -105,9 +105,8 @@ export type UpstreamObserver = (call: {
   bytes: number
 }) => void
 
-/** What `dispatch` hands to the code that passes an answer on. */
+/** A call as its connection takes it. */
 export interface UpstreamTarget {
-  dispatcher: Pool
   options: Dispatcher.DispatchOptions
   /** Path of the base URL, without trailing slash; `options.path` begins with it. */
   basePath: string
@@ -224,8 +223,9 @@ export class Upstreams {
         } catch (error) {
           throw call.signal?.aborted ? call.signal.reason : error
         }
+        const connection = endpoint.takeConnection()
         try {
-          const answer = await this.#ask(endpoint, asked, identity)
+          const answer = await this.#ask(endpoint, connection, asked, identity)
           status = answer.statusCode
           const body = await this.#readBounded(answer.body, service)
           bytes = body.length
@@ -239,7 +239,7 @@ export class Upstreams {
           await pause(delayMs)
         } finally {
           failed.push(endpoint)
-          endpoint.leave()
+          endpoint.leave(connection)
         }
       }
     } catch (error) {
@@ -321,7 +321,7 @@ export class Upstreams {
   }
 
   /**
-   * Resolves a call to the pool and options that carry it out, for code that streams the answer.
+   * Resolves a call to the options that carry it out, for code that streams the answer.
    *
    * @param more Headers besides those of the call.
    */
@@ -346,7 +346,7 @@ export class Upstreams {
     const { readTimeoutMs } = call
     const options: Dispatcher.DispatchOptions = { origin: endpoint.origin, path, method: call.method ?? 'GET', headers, body }
     if (readTimeoutMs !== undefined) Object.assign(options, { headersTimeout: readTimeoutMs, bodyTimeout: readTimeoutMs })
-    return { dispatcher: endpoint.pool, basePath: endpoint.basePath, options }
+    return { basePath: endpoint.basePath, options }
   }
 
   observe(call: Parameters<UpstreamObserver>[0]): void {
@@ -403,14 +403,19 @@ export class Upstreams {
   }
 
   /** Asks, and asks again where the service sends a read on to. */
-  async #ask(endpoint: Endpoint, call: UpstreamCall, identity: IdentityHeaders): Promise<Dispatcher.ResponseData> {
+  async #ask(
+    endpoint: Endpoint,
+    connection: Client,
+    call: UpstreamCall,
+    identity: IdentityHeaders,
+  ): Promise<Dispatcher.ResponseData> {
     for (let redirects = 0, asked = call; ; redirects++) {
-      const { dispatcher, options, basePath } = this.target(endpoint, asked, identity)
+      const { options, basePath } = this.target(endpoint, asked, identity)
       let informational = 0
       const onInfo = () => {
         if (++informational > maxInformational) throw onlyInformational(endpoint.service)
       }
-      const answer = await dispatcher.request({ ...options, signal: call.signal, onInfo } as Dispatcher.RequestOptions)
+      const answer = await connection.request({ ...options, signal: call.signal, onInfo } as Dispatcher.RequestOptions)
       if (answer.statusCode < 300 || answer.statusCode >= 400 || redirects === maxRedirects) return answer
       const path = redirectPath(options, basePath, [answer.headers['location']].flat()[0])
       if (path === undefined) return answer
