@@ -1,7 +1,7 @@
 /** Starts the console: who is the user, then the screen of the address. */
 import './styles/main.css'
 import { render } from 'preact'
-import { ApiError } from './api/api-error.ts'
+import { asApiError } from './api/api-error.ts'
 import { loadUser } from './api/session.ts'
 import { App } from './app.tsx'
 import { ErrorState } from './components/states.tsx'
@@ -17,7 +17,7 @@ async function start(): Promise<void> {
     loadRecents()
     render(<App />, root)
   } catch (cause) {
-    const error = cause instanceof ApiError ? cause : new ApiError({ status: 0, message: String((cause as Error).message) })
+    const error = asApiError(cause)
     document.title = words.cannotStart
     render(<ErrorState error={error} onRetry={() => location.reload()} />, root)
   }

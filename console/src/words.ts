@@ -179,7 +179,8 @@ export const words = {
   stops: (count: number) => `${plural(count, 'instance')} will stop after draining.`,
   starts: (count: number) => `${plural(count, 'instance')} will start.`,
   disableTitle: (name: string) => `Disable ${name}?`,
-  disableEffect: (name: string, count: number) => `${name} takes no more traffic; its ${plural(count, 'instance')} keep running.`,
+  disableEffect: (name: string, count: number) =>
+    `${name} takes no more traffic; its ${count === 1 ? 'one instance keeps' : `${count} instances keep`} running.`,
   disableAction: (name: string) => `Disable ${name}`,
   takesOver: (names: readonly string[]) => `${names.join(', ')} ${names.length === 1 ? 'takes' : 'take'} all traffic.`,
   nothingTakesOver: 'No other server group of this cluster takes traffic: requests will fail.',
@@ -192,7 +193,7 @@ export const words = {
   restoreTo: 'Go back to',
   destroyTitle: (name: string) => `Destroy ${name}?`,
   destroyEffect: (name: string, count: number, enabled: boolean) =>
-    `${enabled ? `${name} is disabled first, then its` : 'Its'} ${plural(count, 'instance')} stop and the server group is removed. This cannot be undone.`,
+    `${enabled ? `${name} is disabled first, then its` : 'Its'} ${count === 1 ? 'one instance stops' : `${count} instances stop`} and the server group is removed. This cannot be undone.`,
   destroyAction: (name: string) => `Destroy ${name}`,
   guardObjects: (place: string, name: string) =>
     `The traffic guard for ${place} refuses this: ${name} is the only server group that takes traffic.`,
@@ -223,6 +224,8 @@ export const words = {
     'The start was accepted, but no execution appeared within 10 s. The pipeline may be disabled or in a quiet period.',
 
   // Execution
+  execution: 'Execution',
+  task: 'Task',
   graph: 'Graph',
   list: 'List',
   time: 'Time',

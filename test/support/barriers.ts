@@ -6,8 +6,10 @@ import type { Page } from 'playwright-core'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-export async function findBarriers(page: Page): Promise<string[]> {
+/** @param rules Those to check; all unless given. */
+export async function findBarriers(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(axe)
-  const results = (await page.evaluate('axe.run()')) as AxeResults
+  const options = rules === undefined ? {} : { runOnly: rules }
+  const results = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResults
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }

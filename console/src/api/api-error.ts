@@ -31,6 +31,13 @@ export class ApiError extends Error implements ApiErrorParts {
   }
 }
 
+/** A fault of the console itself becomes one that panels can show. */
+export function asApiError(cause: unknown): ApiError {
+  return cause instanceof ApiError
+    ? cause
+    : new ApiError({ status: 500, message: cause instanceof Error ? cause.message : String(cause) })
+}
+
 /** @param text The body, which may be JSON, a page of a proxy, or nothing. */
 export function toApiError(response: Response, text: string): ApiError {
   const body = parse(text)

@@ -4,7 +4,7 @@
  */
 import { batch, type Signal, signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import { ApiError, toApiError } from './api-error.ts'
+import { type ApiError, asApiError, toApiError } from './api-error.ts'
 import { client } from './client.ts'
 import { loginEnded } from './login-state.ts'
 import type { paths } from './schema.d.ts'
@@ -189,7 +189,7 @@ class Resource<Body> implements Live<Body> {
     try {
       await this.#ask(call.signal)
     } catch (error) {
-      this.#fail(error instanceof ApiError ? error : new ApiError({ status: 0, message: String((error as Error).message) }))
+      this.#fail(asApiError(error))
     }
     this.#call = undefined
     if (this.#subscribers.size === 0) return

@@ -26,8 +26,10 @@ export async function loadUser(): Promise<boolean> {
 
 /** An empty body means that the caller is not logged in. */
 async function readUser(): Promise<CurrentUser | undefined> {
-  const text = await unwrap(client.GET('/auth/user', { parseAs: 'text' }) as Promise<{ data?: string; response: Response }>)
-  return text === '' ? undefined : (JSON.parse(text) as CurrentUser)
+  const text = await unwrap(
+    client.GET('/auth/user', { parseAs: 'text' }) as Promise<{ data?: string | undefined; response: Response }>,
+  )
+  return text === undefined || text === '' ? undefined : (JSON.parse(text) as CurrentUser)
 }
 
 /** For the screen that the login in another tab ends at: it wakes the waiting page and closes itself. */

@@ -1,7 +1,7 @@
 /** Says the effect before the click: level 1 one button, level 2 the typed name of the object. */
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { ApiError } from '../api/api-error.ts'
+import { type ApiError, asApiError } from '../api/api-error.ts'
 import { describeError, words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
@@ -57,7 +57,7 @@ export function ConfirmDialog({
       await run()
       closeDialog()
     } catch (cause) {
-      setError(cause instanceof ApiError ? cause : new ApiError({ status: 0, message: String((cause as Error).message) }))
+      setError(asApiError(cause))
       setBusy(false)
     }
   }

@@ -4,6 +4,8 @@ import type { ComponentChildren } from 'preact'
 export interface Column<Row> {
   readonly key: string
   readonly head: string
+  /** Its head is for screen readers only. */
+  readonly isBare?: true
   readonly cell: (row: Row) => ComponentChildren
   readonly align?: 'end'
   /** Left out below this width: phone is 600 px, narrow 900 px. */
@@ -28,7 +30,7 @@ export function DataTable<Row>({ label, columns, rows, keyOf }: DataTableProps<R
         <tr>
           {columns.map((column) => (
             <th key={column.key} scope="col" class={styleOf(column)}>
-              {column.head}
+              {column.isBare ? <span class="visually-hidden">{column.head}</span> : column.head}
             </th>
           ))}
         </tr>

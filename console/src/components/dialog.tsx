@@ -1,7 +1,7 @@
 /** Dialogs: one at a time, above the unchanged page. The browser keeps the focus inside and gives it back. */
 import { signal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { words } from '../words.ts'
 import { Icon } from './icon.tsx'
 
@@ -41,7 +41,8 @@ interface DialogProps {
 export function Dialog({ title, children, footer, onClose = closeDialog, class: style = '', closable = true }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs to the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current
     dialog?.showModal()
     firstField(dialog)?.focus()

@@ -27,7 +27,9 @@ interface MenuProps {
   readonly head?: ComponentChildren
 }
 
-export function Menu({ label = words.more, items, children, class: style = 'icon-button', head }: MenuProps) {
+export function Menu({ label, items, children, class: style = 'icon-button', head }: MenuProps) {
+  // The content of the button names it, unless there is none.
+  const name = label ?? (children === undefined ? words.more : undefined)
   const [open, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
   const list = useRef<HTMLDivElement>(null)
@@ -65,8 +67,8 @@ export function Menu({ label = words.more, items, children, class: style = 'icon
         aria-haspopup="menu"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
-        aria-label={label}
-        title={children === undefined ? label : undefined}
+        aria-label={name}
+        title={children === undefined ? name : undefined}
         onClick={() => setOpen(!open)}
       >
         {children ?? <Icon name="more" />}
@@ -74,7 +76,7 @@ export function Menu({ label = words.more, items, children, class: style = 'icon
       {open && (
         <div class="menu-list">
           {head}
-          <div id={id} role="menu" aria-label={label} ref={list} tabIndex={-1} onKeyDown={onKey}>
+          <div id={id} role="menu" aria-label={name ?? words.menu} ref={list} tabIndex={-1} onKeyDown={onKey}>
             {inMenuOrder(items).map((item) => (
               <Entry key={item.label} item={item} onDone={() => (item.href === undefined ? close() : setOpen(false))} />
             ))}

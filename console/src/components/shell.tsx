@@ -77,7 +77,7 @@ function UserMenu() {
     { label: words.signOut, href: to.logout(), icon: 'signout' as const },
   ]
   return (
-    <Menu label={username} items={items} class="user-button" head={head}>
+    <Menu items={items} class="user-button" head={head}>
       <span class="avatar" aria-hidden="true">
         {(username[0] ?? '?').toUpperCase()}
       </span>

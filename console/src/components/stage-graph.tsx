@@ -127,12 +127,11 @@ function Node({ stage, place, inner, position, selected, tabIndex, longest, onSe
       class={`node is-${kind}`}
       data-stage={stage.id}
       aria-pressed={selected}
-      aria-label={[titleOf(stage), word, time, position].filter(Boolean).join(', ')}
       tabIndex={tabIndex}
       style={{ left: `${place.x}px`, top: `${place.y}px` }}
       onClick={() => onSelect(stage)}
     >
-      <StatusMark kind={kind} size={20} />
+      <StatusMark kind={kind} label={word} size={20} />
       <span class="node-text">
         <span class="node-name cut">
           <Name text={titleOf(stage)} max={40} />
@@ -145,6 +144,7 @@ function Node({ stage, place, inner, position, selected, tabIndex, longest, onSe
           <span class="node-time number">{time}</span>
         </span>
       </span>
+      <span class="visually-hidden">{position}</span>
       <span class="node-bar" style={{ width: `${share}%` }} />
     </button>
   )

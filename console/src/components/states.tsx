@@ -7,6 +7,8 @@ import { formatClock, now } from '../model/time.ts'
 import { describeError, words } from '../words.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Icon, type IconName } from './icon.tsx'
+import { Name } from './name.tsx'
+import { PageHead } from './page-head.tsx'
 
 /** Nothing for 200 ms, then bars in the shape of rows; after 8 s a sentence. */
 export function Loading({ rows = 4 }: { rows?: number }) {
@@ -73,19 +75,35 @@ export function RequestId({ id }: { id: string | undefined }) {
 interface LoadedProps<Body> {
   readonly live: Live<Body>
   readonly rows?: number
+  /** Of a screen that consists of this read: its heading while there is no body. */
+  readonly title?: string
   readonly children: (body: NonNullable<Body>) => ComponentChildren
   /** Where there is nothing: an empty list, or no body. */
   readonly empty?: ComponentChildren
 }
 
 /** Shows the body of a read in whatever state it is; the last good answer stays while newer reads fail. */
-export function Loaded<Body>({ live, rows, children, empty }: LoadedProps<Body>) {
+export function Loaded<Body>({ live, rows, title, children, empty }: LoadedProps<Body>) {
   const reading = live.reading.value
   const { body, error } = reading
-  if (error !== undefined && (body === undefined || body === null))
-    return <ErrorState error={error} onRetry={() => live.refresh()} />
+  const head = title !== undefined && <PageHead tab={title} title={<Name text={title} />} />
+  if (error !== undefined && (body === undefined || body === null)) {
+    return (
+      <>
+        {head}
+        <ErrorState error={error} onRetry={() => live.refresh()} />
+      </>
+    )
+  }
   if (reading.readAtMs === undefined) return <Loading rows={rows} />
-  if (body === undefined || body === null || (Array.isArray(body) && body.length === 0)) return <>{empty}</>
+  if (body === undefined || body === null || (Array.isArray(body) && body.length === 0)) {
+    return (
+      <>
+        {head}
+        {empty}
+      </>
+    )
+  }
   return (
     <>
       <Stale reading={reading} />

@@ -55,7 +55,12 @@ export function ExecutionScreen({ params, query }: ScreenProps) {
     },
   )
   return (
-    <Loaded live={live} rows={8} empty={<EmptyState icon="search" text={words.noSuchExecution} />}>
+    <Loaded
+      live={live}
+      title={`${words.execution} ${shortId(id)}`}
+      rows={8}
+      empty={<EmptyState icon="search" text={words.noSuchExecution} />}
+    >
       {(execution) => <Run execution={execution} query={query} />}
     </Loaded>
   )

@@ -36,7 +36,7 @@ export function InstanceScreen({ params, query }: ScreenProps) {
   const change = useQueryChange()
   const selected = tabs.find((tab) => tab.id === query['tab'])?.id ?? 'details'
   return (
-    <Loaded live={live} rows={8} empty={<EmptyState text={words.noSuchInstance(id)} />}>
+    <Loaded live={live} title={id} rows={8} empty={<EmptyState text={words.noSuchInstance(id)} />}>
       {(instance) => {
         const status = instanceStatus(instance.healthState)
         const group = instance.serverGroup

@@ -64,7 +64,7 @@ export function ServerGroupScreen({ params, query }: ScreenProps) {
     guards: attributes.reading.value.body?.attributes.trafficGuards ?? [],
   }
   return (
-    <Loaded live={live} rows={8} empty={<EmptyState text={words.noSuchGroup(name)} />}>
+    <Loaded live={live} title={name} rows={8} empty={<EmptyState text={words.noSuchGroup(name)} />}>
       {(group) => <Group group={group} context={context} tab={query['tab']} />}
     </Loaded>
   )
@@ -151,7 +151,8 @@ function Instances({ group, context }: { group: ServerGroup; context: ServerGrou
     { key: 'since', head: words.since, cell: ({ launchTime }) => <Time at={launchTime} />, hideBelow: 'phone' },
     {
       key: 'actions',
-      head: '',
+      head: words.actions,
+      isBare: true,
       align: 'end',
       cell: (instance) => (
         <Menu

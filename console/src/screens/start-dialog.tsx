@@ -3,7 +3,7 @@
 import { useId, useMemo, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { to } from '../address.ts'
-import { ApiError } from '../api/api-error.ts'
+import { ApiError, asApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
@@ -103,7 +103,7 @@ function Form({ pipeline, initial, onClose }: FormProps) {
       onClose()
       navigate(to.execution(execution))
     } catch (cause) {
-      setError(cause instanceof ApiError ? cause : new ApiError({ status: 0, message: String((cause as Error).message) }))
+      setError(asApiError(cause))
       setBusy(false)
     }
   }

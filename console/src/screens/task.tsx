@@ -31,7 +31,7 @@ export function TaskScreen({ params }: ScreenProps) {
     },
   )
   return (
-    <Loaded live={live} rows={8} empty={<EmptyState icon="search" text={words.noSuchTask} />}>
+    <Loaded live={live} title={words.task} rows={8} empty={<EmptyState icon="search" text={words.noSuchTask} />}>
       {(task) => <Details task={task} />}
     </Loaded>
   )

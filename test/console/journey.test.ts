@@ -1,0 +1,297 @@
+/** A person at the console: from an empty application to a deployed and rolled-back program, and what goes wrong on the way. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { findBarriers } from '../support/barriers.ts'
+import { type Chromium, openChromium } from '../support/chromium.ts'
+import { type Deployments, startDeployments } from '../support/deployments.ts'
+import { startGateway } from '../support/gateway.ts'
+import { Reply, startUpstream } from '../support/upstream.ts'
+
+const asAlice = { 'X-SPINNAKER-USER': 'alice' }
+const hostile = `<script>alert(1)</script>\u202e\u0007 “🚢” ${'x'.repeat(300)}`
+
+interface Visitor {
+  readonly page: Page
+  readonly complaints: readonly string[]
+  /** Opens an address below the console. */
+  open(path: string): Promise<void>
+}
+
+async function visit(browser: Chromium, url: string, options: Parameters<Chromium['newPage']>[0]): Promise<Visitor> {
+  const page = await browser.newPage(options)
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('console', (message) => {
+    // The browser itself tells of answers with an error status.
+    if (message.type() === 'error' && !message.text().includes('Failed to load resource')) complaints.push(message.text())
+  })
+  page.on('dialog', (dialog) => {
+    complaints.push(`a script ran: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  return { page, complaints, open: async (path) => void (await page.goto(`${url}/console/${path}`)) }
+}
+
+test('a person deploys and rolls back a program at the console', { timeout: 900_000 }, async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const fleet = await startDeployments(t)
+  const port = await fleet.balance('web-front')
+  const { page, complaints, open } = await visit(browser, fleet.url(), { extraHTTPHeaders: asAlice })
+  let isBroken = false
+  // What follows a step that failed can only fail as well, after a long wait.
+  const step = (name: string, run: () => Promise<void>) =>
+    t.test(name, { skip: isBroken }, async () => {
+      isBroken = true
+      await run()
+      isBroken = false
+    })
+  const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor()
+  const click = (role: 'button' | 'link' | 'menuitem' | 'radio', name: string | RegExp) =>
+    page.getByRole(role, { name }).first().click()
+
+  await step('creates an application', async () => {
+    await open('applications')
+    await click('button', 'Create application')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).click()
+    await page.getByText('Letters, digits and hyphens, beginning with a letter.').last().waitFor()
+    await page.getByLabel('Name').fill('web')
+    await page.getByLabel('Owner’s email address').fill('ops@example.org')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).click()
+    await heading('web')
+    await page.getByText('Nothing is deployed.').waitFor()
+    assert.equal(new URL(page.url()).pathname, '/console/applications/web')
+  })
+
+  await step('starts a pipeline with parameters', async () => {
+    await savePipelines(fleet)
+    await click('link', 'Pipelines')
+    await click('link', 'Start release')
+    await page.getByRole('button', { name: 'Start release' }).click()
+    await page.getByText('Enter a value.').waitFor()
+    await page.getByLabel('Version').fill('1.0.0')
+    await page.keyboard.press('Control+Enter')
+    await heading(/^release/)
+    assert.match(page.url(), /\/console\/executions\/[0-9A-Z]{26}$/)
+  })
+
+  await step('judges, and sees the run succeed', async () => {
+    await page.getByText('Ship it?').first().waitFor()
+    await page.getByText('Look first.').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Continue' }).first().getAttribute('aria-disabled'), 'true')
+    await click('radio', 'all')
+    await click('button', 'Continue')
+    await page.getByText('The answer is “all”. Next: Deploy.').waitFor()
+    await click('button', 'Continue release')
+    await page.locator('.page-title .status-badge', { hasText: 'succeeded' }).waitFor()
+    await page.getByRole('button', { name: /^succeeded Deploy/ }).waitFor()
+    assert.deepEqual(await findBarriers(page), [])
+  })
+
+  await step('starts it again for the next version', async () => {
+    await click('link', 'Start again')
+    await page.getByLabel('Version').fill('1.1.0')
+    await click('button', 'Start release')
+    await page.getByText('Look first.').waitFor()
+    await click('radio', 'all')
+    await click('button', 'Continue')
+    await click('button', 'Continue release')
+    await page.locator('.page-title .status-badge', { hasText: 'succeeded' }).waitFor()
+  })
+
+  await step('sees which version has the traffic', async () => {
+    await page.getByRole('navigation', { name: 'Path' }).getByRole('link', { name: 'web' }).click()
+    const newest = page.locator('.group-row', { hasText: 'v001' })
+    await newest.getByText('100 % of traffic').waitFor()
+    await newest.getByText('shop:1.1.0').waitFor()
+    await page.locator('.group-row', { hasText: 'v000' }).getByText('disabled').waitFor()
+    assert.equal(await versionAt(port), '1.1.0')
+  })
+
+  await step('rolls back after reading what will happen', async () => {
+    await click('button', 'Actions of web-prod-v001')
+    await click('menuitem', 'Roll back')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('web-prod-v001 is disabled and keeps running').waitFor()
+    assert.equal(await page.evaluate('document.activeElement.tagName'), 'SELECT')
+    await dialog.getByRole('button', { name: 'Roll back web-prod-v001' }).click()
+    await page.getByText('Roll back web-prod-v001 to web-prod-v000').waitFor()
+    await page.locator('.group-row', { hasText: 'v000' }).getByText('100 % of traffic').waitFor()
+    await page.locator('.group-row', { hasText: 'v001' }).getByText('disabled').waitFor()
+    assert.equal(await versionAt(port), '1.0.0')
+  })
+
+  await step('must type the name of what is destroyed', async () => {
+    await click('button', 'Actions of web-prod-v001')
+    await click('menuitem', 'Destroy')
+    const confirm = page.getByRole('dialog').getByRole('button', { name: 'Destroy web-prod-v001' })
+    assert.equal(await confirm.getAttribute('aria-disabled'), 'true')
+    await page.getByLabel(/To confirm, type/).fill('web-prod-v001')
+    assert.equal(await confirm.getAttribute('aria-disabled'), 'false')
+    await confirm.click()
+    await page.locator('.group-row', { hasText: 'v001' }).waitFor({ state: 'detached' })
+  })
+
+  await step('finds the tasks of all that', async () => {
+    await click('link', 'Tasks')
+    await page.getByText('Destroy web-prod-v001').waitFor()
+    await click('link', 'Roll back web-prod-v001 to web-prod-v000')
+    await heading('Roll back web-prod-v001 to web-prod-v000')
+  })
+
+  await step('searches by keyboard', async () => {
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('relea')
+    await page.getByRole('option', { name: /release/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await heading('web')
+    await page.getByRole('link', { name: 'Start release' }).waitFor()
+  })
+
+  await step('reads names that are markup, control or very long', async () => {
+    await open('applications/web/pipelines')
+    const row = page.locator('.pipeline-row', { hasText: 'alert(1)' })
+    await row.waitFor()
+    assert.match((await row.textContent()) ?? '', /<script>alert\(1\)<\/script>␣202e␣0007 “🚢” ?x*…x+/)
+  })
+
+  await step('meets no barrier on any screen, in light and dark', async () => {
+    const { body } = await fleet.ask('GET', '/applications/web/executions/search?size=1')
+    const [execution] = body as [{ id: string }]
+    const [group] = (await fleet.ask('GET', '/applications/web/serverGroups')).body as [
+      { name: string; instances: { id: string }[] },
+    ]
+    const instance = group.instances[0]?.id
+    const paths = [
+      '',
+      'applications',
+      'applications/web',
+      'applications/web/pipelines',
+      'applications/web/pipelines/release/start',
+      'applications/web/tasks',
+      `applications/web/server-groups/dev/east/${group.name}`,
+      `applications/web/server-groups/dev/east/${group.name}?tab=raw`,
+      `applications/web/instances/dev/east/${instance}`,
+      `applications/web/instances/dev/east/${instance}?tab=console`,
+      `executions/${execution.id}`,
+      `executions/${execution.id}?view=time&tab=context`,
+      'executions/01KB3W6Y0TJ9Q4M8H5R2ZC7VXA',
+      'applications/nothing-here',
+      'nowhere',
+    ]
+    const visitor = await visit(browser, fleet.url(), { extraHTTPHeaders: asAlice })
+    for (const path of paths) {
+      await visitor.page.setViewportSize({ width: 1440, height: 900 })
+      await visitor.page.emulateMedia({ colorScheme: 'light' })
+      await visitor.open(path)
+      await visitor.page.getByRole('heading', { level: 1 }).first().waitFor()
+      await visitor.page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+      assert.deepEqual(await findBarriers(visitor.page), [], path)
+      await visitor.page.emulateMedia({ colorScheme: 'dark' })
+      assert.deepEqual(await findBarriers(visitor.page, ['color-contrast']), [], `${path} in dark`)
+      await visitor.page.setViewportSize({ width: 320, height: 900 })
+      const wide = await visitor.page.evaluate('document.documentElement.scrollWidth - innerWidth')
+      assert.ok(Number(wide) <= 0, `${path} is ${wide} px wider than a screen of 320`)
+    }
+    assert.deepEqual(visitor.complaints, [])
+  })
+
+  assert.deepEqual(complaints, [])
+})
+
+/** One that deploys after a judgment, and one with a hostile name. */
+async function savePipelines(fleet: Deployments): Promise<void> {
+  const cluster = {
+    cloudProvider: 'local',
+    account: 'dev',
+    region: 'east',
+    application: 'web',
+    stack: 'prod',
+    imageId: 'shop:${parameters.version}',
+    capacity: { min: 1, max: 1, desired: 1 },
+    loadBalancers: ['web-front'],
+    strategy: 'redblack',
+    environment: { VERSION: '${parameters.version}' },
+  }
+  const release = {
+    id: 'release',
+    application: 'web',
+    name: 'release',
+    parameterConfig: [{ name: 'version', label: 'Version', required: true }],
+    stages: [
+      {
+        refId: '1',
+        requisiteStageRefIds: [],
+        type: 'manualJudgment',
+        name: 'Ship it?',
+        instructions: 'Look first.',
+        judgmentInputs: [{ value: 'all' }],
+      },
+      { refId: '2', requisiteStageRefIds: ['1'], type: 'deploy', name: 'Deploy', clusters: [cluster] },
+    ],
+  }
+  const stages = [{ refId: '1', requisiteStageRefIds: [], type: 'wait', name: hostile, waitTime: 1 }]
+  for (const pipeline of [release, { id: 'hostile', application: 'web', name: hostile, stages }]) {
+    const headers = { ...asAlice, 'content-type': 'application/json' }
+    const answer = await fetch(`${fleet.url()}/pipelines`, { method: 'POST', headers, body: JSON.stringify(pipeline) })
+    assert.equal(answer.status, 200, await answer.text())
+  }
+}
+
+async function versionAt(port: number): Promise<unknown> {
+  return ((await (await fetch(`http://127.0.0.1:${port}/`)).json()) as { version: unknown }).version
+}
+
+test('a login that ends leaves the page, and returns to it', async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const url = await startGateway(
+    t,
+    { security: { basicform: { enabled: true } }, spring: { security: { user: { name: 'alice', password: 'secret' } } } },
+    { embedded: true },
+  )
+  const { page, complaints, open } = await visit(browser, url, {})
+  const signIn = async (login: Page) => {
+    await login.getByLabel('User name').fill('alice')
+    await login.getByLabel('Password').fill('secret')
+    await login.getByRole('button', { name: 'Sign in' }).click()
+  }
+
+  await open('applications?q=kept')
+  await page.getByText('You continue to the console.').waitFor()
+  await signIn(page)
+  await page.getByRole('heading', { level: 1, name: 'Applications' }).waitFor()
+  assert.equal(page.url(), `${url}/console/applications?q=kept`)
+
+  await page.getByRole('button', { name: 'Create application' }).first().click()
+  await page.getByLabel('Name').fill('unsaved')
+  await page.context().clearCookies()
+  await page.getByLabel('Owner’s email address').fill('ops@example.org')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create application' }).click()
+  await page.getByRole('heading', { name: 'Your login has ended' }).waitFor()
+
+  const [login] = await Promise.all([page.waitForEvent('popup'), page.getByRole('link', { name: 'Sign in again' }).click()])
+  const closed = login.waitForEvent('close')
+  await signIn(login)
+  await closed
+  await page.getByRole('heading', { name: 'Your login has ended' }).waitFor({ state: 'detached' })
+  assert.equal(await page.getByLabel('Name').inputValue(), 'unsaved')
+  assert.deepEqual(complaints, [])
+})
+
+test('a service that fails costs its panel, not the page', async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const broken = await startUpstream(
+    t,
+    () => new Reply(500, '{"message": "the store is down"}', { 'content-type': 'application/json' }),
+  )
+  const url = await startGateway(t, { services: { orca: { baseUrl: broken.url } } }, { embedded: true })
+  const { page, open } = await visit(browser, url, {})
+  await open('')
+  await page.getByRole('alert').first().waitFor()
+  assert.match((await page.getByRole('alert').first().textContent()) ?? '', /Request/)
+  await page.getByRole('link', { name: 'Applications', exact: true }).click()
+  await page.getByText('No application yet.').waitFor()
+})
