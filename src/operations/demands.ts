@@ -31,7 +31,12 @@ export type Demand =
    * The gateway always checks it, because no service does. Without a permission service there is no
    * administrator: `everybody` then marks operations that are open like all others that a permission service would decide.
    */
-  | { readonly kind: 'admin'; readonly withoutService: 'nobody' | 'everybody' }
+  | {
+      readonly kind: 'admin'
+      readonly withoutService: 'nobody' | 'everybody'
+      /** No API token is enough: a stolen one must not become a user. */
+      readonly inPerson?: true
+    }
   /** Who may manage the definitions of accounts. */
   | { readonly kind: 'account-manager' }
   | {
@@ -89,6 +94,8 @@ export const provedBySender = demandsNothing('the sender proves itself to the se
 
 /** What concerns the gateway itself: its sessions, tokens, records. */
 export const adminOnly: Demands = [{ kind: 'admin', withoutService: 'nobody' }]
+/** What makes users. */
+export const adminInPerson: Demands = [{ kind: 'admin', withoutService: 'nobody', inPerson: true }]
 /** Operations on executions, which are open to all users without a permission service. */
 export const adminOfExecutions: Demands = [{ kind: 'admin', withoutService: 'everybody' }]
 export const managesAccounts: Demands = [{ kind: 'account-manager' }]
@@ -182,7 +189,7 @@ function formatDemand(demand: Demand): string {
     case 'nothing':
       return `nothing: ${demand.why}`
     case 'admin':
-      return 'an administrator'
+      return demand.inPerson ? 'an administrator who is logged in, and no API token' : 'an administrator'
     case 'account-manager':
       return 'an administrator or account manager'
     case 'application':

@@ -68,7 +68,10 @@ test('administrators manage the users of the login form', async (t) => {
     }
     const { body } = await ask('POST /auth/apiTokens', { name: 'ci' })
     const answer = await ask('POST /auth/users', { username: 'eve', roles: ['admins'] }, { 'x-spinnaker-token': body.token })
-    assert.deepEqual([answer.status, answer.body.message], [403, 'An API token does not administer users. Log in to do it.'])
+    assert.deepEqual(
+      [answer.status, answer.body.message],
+      [403, 'The API token does not allow this: no API token administers users. Log in to do it.'],
+    )
   })
 
   await t.test('an unlocked user need not wait any more', async () => {

@@ -113,8 +113,12 @@ const harmless: Readonly<Record<string, readonly string[]>> = {
   'can name no application': [
     'body of POST /auth/apiTokens',
     'body of POST /auth/apiTokens/{id}/rotate',
+    'body of POST /auth/explain',
+    'body of POST /auth/users',
     'body of POST /credentials',
     'body of PUT /artifacts/fetch',
+    'body of PUT /auth/users/{username}/password',
+    'body of PUT /auth/users/{username}/roles',
     'body of POST /plugins/info',
     'body of PUT /plugins/info',
     'body of POST /plugins/publish/{pluginId}/{pluginVersion}',

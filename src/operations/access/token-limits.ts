@@ -12,6 +12,7 @@ const readMethods: readonly string[] = ['GET', 'HEAD']
 /** For which of its limits a token is not meant for an operation, in words; empty when nothing speaks against it. */
 export function explainTokenLimits(operation: Operation, token: PresentedToken, application: string | undefined): string[] {
   const limits: string[] = []
+  if (isInPerson(operation)) limits.push(notInPerson)
   if (token.readOnly && !isRead(operation)) limits.push('it may only read')
   if (isAlwaysReached(operation)) return limits
   if (token.operations?.includes(operation.id) === false) limits.push(`it counts for ${token.operations.join(', ')} only`)
@@ -24,6 +25,7 @@ export function explainTokenLimits(operation: Operation, token: PresentedToken, 
 /** @throws {GatewayError} TOKEN_LIMITED when the token of the request is not meant for the operation, whatever that is about */
 export function checkTokenUse(operation: Operation, { token }: Pick<RequestState, 'token'>): void {
   if (token === undefined) return
+  if (isInPerson(operation)) throw tokenLimited(`${notInPerson}. Log in to do it`)
   if (token.readOnly && !isRead(operation)) throw tokenLimited('it may only read. Create one that is not read-only')
   if (isAlwaysReached(operation) || token.operations?.includes(operation.id) !== false) return
   throw tokenLimited(`the operation ${operation.id} is not among those that it was created for`)
@@ -61,6 +63,12 @@ function isReached(demand: Demand, reads: boolean): boolean {
   if (demand.kind === 'account') return demand.shared === true && reads
   if (demand.kind !== 'nothing') return false
   return demand.limitedTokens === 'reads' ? reads : demand.limitedTokens !== 'never'
+}
+
+const notInPerson = 'no API token administers users'
+
+function isInPerson({ demands }: Operation): boolean {
+  return demands.some((demand) => demand.kind === 'admin' && demand.inPerson === true)
 }
 
 /** Whatever a token is limited to. */

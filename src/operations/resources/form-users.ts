@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { GatewayError } from '../../errors.ts'
 import type { FormUser, FormUsers } from '../../login/form/form-users.ts'
 import { toUserKey } from '../../user-name.ts'
-import { adminOnly } from '../demands.ts'
+import { adminInPerson } from '../demands.ts'
 import { DirectAnswer, type Operation, type OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { nothing } from '../schemas.ts'
@@ -43,11 +43,11 @@ export const formUserOperations: Operation[] = [
     id: 'listFormUsersUsingGET',
     method: 'GET',
     path: '/auth/users',
-    demands: adminOnly,
+    demands: adminInPerson,
     summary: 'List users of the form',
     description: 'The users of the login form that Fairlead keeps, by name. For administrators.',
-    handle: async (request, platform) => {
-      const users = administered(request, platform).list()
+    handle: async (_request, platform) => {
+      const users = administered(platform).list()
       return Promise.all(users.map((user) => toKnownUser(user, platform)))
     },
     answer: z.array(KnownUser),
@@ -57,14 +57,14 @@ export const formUserOperations: Operation[] = [
     id: 'addFormUserUsingPOST',
     method: 'POST',
     path: '/auth/users',
-    demands: adminOnly,
+    demands: adminInPerson,
     summary: 'Add a user',
     description: 'Adds a user of the login form. Only this response contains a generated password.',
     body: { schema: NewUser, required: true },
     handle: async (request, platform) => {
       const wanted = request.body as z.infer<typeof NewUser>
       const { username, roles: wantedRoles = [] } = wanted
-      const users = administered(request, platform)
+      const users = administered(platform)
       return toShownPassword(username, wanted.password, await users.add(username, wantedRoles, wanted.password))
     },
     success: 201,
@@ -75,7 +75,7 @@ export const formUserOperations: Operation[] = [
     id: 'setFormUserPasswordUsingPUT',
     method: 'PUT',
     path: `${path}/password`,
-    demands: adminOnly,
+    demands: adminInPerson,
     summary: 'Set a password',
     description:
       'Sets the password of a user of the login form, whose sessions end. Only this response contains a generated one.',
@@ -88,12 +88,12 @@ export const formUserOperations: Operation[] = [
     id: 'setFormUserRolesUsingPUT',
     method: 'PUT',
     path: `${path}/roles`,
-    demands: adminOnly,
+    demands: adminInPerson,
     summary: 'Replace roles',
     description: 'Replaces the roles of a user of the login form, whose sessions end. The next login has the new ones.',
     body: { schema: NewRoles, required: true },
     handle: async (request, platform) => {
-      const users = administered(request, platform)
+      const users = administered(platform)
       const username = otherUser(request, 'change your own roles')
       users.setRoles(username, (request.body as z.infer<typeof NewRoles>).roles)
       return toKnownUser(users.find(username), platform)
@@ -105,11 +105,11 @@ export const formUserOperations: Operation[] = [
     id: 'unlockFormUserUsingPOST',
     method: 'POST',
     path: `${path}/unlock`,
-    demands: adminOnly,
+    demands: adminInPerson,
     summary: 'Unlock a user',
     description: 'Forgets the wrong passwords of a user, who need not wait any more.',
     handle: async (request, platform) => {
-      const { name } = administered(request, platform).find(request.path['username'] as string)
+      const { name } = administered(platform).find(request.path['username'] as string)
       await platform.login.unlock(name)
       return new DirectAnswer(204)
     },
@@ -121,11 +121,11 @@ export const formUserOperations: Operation[] = [
     id: 'removeFormUserUsingDELETE',
     method: 'DELETE',
     path,
-    demands: adminOnly,
+    demands: adminInPerson,
     summary: 'Remove a user',
     description: 'Removes a user of the login form, with sessions and API tokens.',
     handle: async (request, platform) => {
-      const users = administered(request, platform)
+      const users = administered(platform)
       const { name } = users.find(otherUser(request, 'remove yourself'))
       users.remove(name)
       return { revokedTokens: await revokeTokens(name, request, platform) }
@@ -135,10 +135,8 @@ export const formUserOperations: Operation[] = [
   },
 ]
 
-/** A stolen token must not become a user. @throws {GatewayError} PERMISSION_DENIED, NOT_FOUND */
-function administered({ state }: OperationRequest, { login }: Platform): FormUsers {
-  if (state.token !== undefined)
-    throw new GatewayError('PERMISSION_DENIED', 'An API token does not administer users. Log in to do it.')
+/** @throws {GatewayError} NOT_FOUND */
+function administered({ login }: Platform): FormUsers {
   if (login.users !== undefined) return login.users
   throw new GatewayError('NOT_FOUND', 'Users come from elsewhere here: the login form of Fairlead is not in use.')
 }
@@ -150,7 +148,7 @@ function otherUser({ path: { username = '' }, state }: OperationRequest, what: s
 }
 
 async function setPassword(request: OperationRequest, platform: Platform): Promise<z.infer<typeof ShownPassword>> {
-  const users = administered(request, platform)
+  const users = administered(platform)
   const { name } = users.find(request.path['username'] as string)
   const wanted = request.body as z.infer<typeof NewPassword>
   const set = await users.setPassword(name, wanted.revokeTokens ? 'withdraw' : 'keep', wanted.password)

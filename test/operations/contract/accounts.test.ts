@@ -39,7 +39,7 @@ function flags(body: unknown): Record<string, boolean> {
 
 const withFiat = { ...annMayLogIn, services: { fiat: {} } }
 
-test('the short form has few fields and no nulls', async (t) => {
+test('infrastructure-scenario 9: the short form has few fields, no nulls, and permissions of a membership', async (t) => {
   const platform = await startWithAccounts(t, undefined)
   assert.deepEqual((await platform.ask('GET /credentials')).body, [
     {
@@ -107,7 +107,7 @@ test('READ alone authorizes no account', async (t) => {
   assert.deepEqual(flags((await platform.ask('GET /credentials', undefined, asAnn)).body), { old: false })
 })
 
-test('a failing refresh keeps the list', async (t) => {
+test('infrastructure-scenario 10: a failing refresh keeps the list', async (t) => {
   const platform = await startWithAccounts(t, undefined)
   platform.upstream.answer(() => new Reply(500))
   assert.equal(((await platform.ask('GET /credentials')).body as unknown[]).length, 3)

@@ -101,7 +101,7 @@ test('one application has attributes of both services, and clusters by account',
   assert.deepEqual(platform.calls().sort(), ['clouddriver GET /applications/Web.App', 'front50 GET /v2/applications/Web.App'])
 })
 
-test('an application is shown from either service alone', async (t) => {
+test('infrastructure-scenario 17: an application is shown from either service alone', async (t) => {
   const platform = await startServices(t, {
     'clouddriver GET /applications/orphan': running[1],
     'front50 GET /v2/applications/new': { name: 'NEW' },
