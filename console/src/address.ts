@@ -34,6 +34,12 @@ export const to = {
   execution: (id: string, query?: Query) => address(['executions', id], query),
   tasks: (application: string) => address(['applications', application, 'tasks']),
   task: (id: string) => address(['tasks', id]),
+  loadBalancers: (application: string) => address(['applications', application, 'load-balancers']),
+  settings: (application: string, query?: Query) => address(['applications', application, 'settings'], query),
+  compare: (query?: Query) => address(['executions', 'compare'], query),
+  infrastructure: (section: string, query?: Query) => address(['infrastructure', section], query),
+  access: (section?: string, query?: Query) => address(section === undefined ? ['access'] : ['access', section], query),
+  audit: (query?: Query) => address(['audit'], query),
   signedIn: () => address(['signed-in']),
   /** The login, which leads back to `path`. */
   login: (path: string) => `${apiPath}/auth/redirect?to=${encodeURIComponent(path)}`,

@@ -48,5 +48,14 @@ export const routes: readonly ScreenRoute[] = [
   },
   { path: 'applications/:application/tasks', load: () => import('./screens/tasks.tsx').then(({ Tasks }) => Tasks) },
   { path: 'tasks/:id', load: () => import('./screens/task.tsx').then(({ TaskScreen }) => TaskScreen) },
+  {
+    path: 'access',
+    load: () => import('./screens/access.tsx').then(({ Access }) => Access),
+    rail: { label: words.access, icon: 'lock', isLess: true },
+    goKey: 'x',
+  },
+  { path: 'access/explain', load: () => import('./screens/explain.tsx').then(({ Explain }) => Explain) },
+  { path: 'access/tokens', load: () => import('./screens/tokens.tsx').then(({ Tokens }) => Tokens) },
+  { path: 'access/logins', load: () => import('./screens/logins.tsx').then(({ Logins }) => Logins) },
   { path: 'signed-in', load: () => import('./screens/signed-in.tsx').then(({ SignedIn }) => SignedIn) },
 ]

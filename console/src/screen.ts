@@ -16,7 +16,13 @@ export interface ScreenRoute {
   /** Loads the screen when it is first opened. */
   readonly load: () => Promise<Screen>
   /** Its entry in the rail; those of administrators are left out for others. */
-  readonly rail?: { readonly label: string; readonly icon: IconName; readonly adminOnly?: true }
+  readonly rail?: {
+    readonly label: string
+    readonly icon: IconName
+    readonly adminOnly?: true
+    /** On phones below "More", because the bar at the bottom has room for few. */
+    readonly isLess?: true
+  }
   /** `g` and this key lead there. */
   readonly goKey?: string
 }

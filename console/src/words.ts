@@ -44,8 +44,14 @@ export const words = {
 
   // Frame
   rail: 'Main',
+  moreScreens: 'More',
   home: 'Home',
   applications: 'Applications',
+  infrastructure: 'Infrastructure',
+  access: 'Access',
+  health: 'Health',
+  audit: 'Audit log',
+  users: 'Users',
   search: 'Search',
   searchHint: 'Search or jump to …',
   signOut: 'Sign out',

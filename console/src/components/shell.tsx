@@ -98,7 +98,7 @@ function Rail() {
           const href = basePath + route.path
           const here = route.path === '' ? path === basePath.replace(/\/$/, '') : path.startsWith(href)
           return (
-            <li key={href}>
+            <li key={href} class={route.rail?.isLess ? 'hide-phone' : ''}>
               <a href={href} aria-current={here ? 'page' : undefined}>
                 <Icon name={route.rail?.icon ?? 'box'} size={20} />
                 <span>{route.rail?.label}</span>
@@ -111,6 +111,18 @@ function Rail() {
             <Icon name="search" size={20} />
             <span>{words.search}</span>
           </button>
+        </li>
+        <li class="phone-only more-menu">
+          <Menu
+            label={words.moreScreens}
+            class=""
+            items={entries
+              .filter(({ rail }) => rail?.isLess)
+              .map(({ path: below, rail }) => ({ label: rail?.label ?? '', icon: rail?.icon ?? 'box', href: basePath + below }))}
+          >
+            <Icon name="more" size={20} />
+            <span>{words.moreScreens}</span>
+          </Menu>
         </li>
       </ul>
       <p class="rail-foot muted">

@@ -1,0 +1,192 @@
+/** Who the user is, by which roles, and what that allows on each application. */
+import { to } from '../address.ts'
+import { adminWords } from '../admin-words.ts'
+import { client, unwrap } from '../api/client.ts'
+import { type Explanation, questionsPerRequest, useExplanations } from '../api/explain.ts'
+import { refreshAll, useLive } from '../api/live.ts'
+import { changeOperation, startOperation, useRight } from '../api/rights.ts'
+import { user } from '../api/session.ts'
+import { confirm } from '../components/confirm-dialog.tsx'
+import { DataTable } from '../components/data-table.tsx'
+import { FilterField } from '../components/filter-field.tsx'
+import { Icon } from '../components/icon.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { Name } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import type { Kind } from '../model/status.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { AccessHead } from './access-head.tsx'
+
+export const readOperation = 'GET /applications/{application}'
+const rights = [
+  { operation: readOperation, label: adminWords.read },
+  { operation: startOperation, label: adminWords.start },
+  { operation: changeOperation, label: adminWords.change },
+] as const
+/** Applications whose rights one request asks for. */
+const shownApplications = Math.floor(questionsPerRequest / rights.length)
+
+export function Access({ query: { q = '' } }: ScreenProps) {
+  return (
+    <>
+      <AccessHead tab={adminWords.whoAmI} />
+      <div class="stack">
+        <Identity />
+        <Rights filter={q} />
+      </div>
+    </>
+  )
+}
+
+function Identity() {
+  const { username = '', email, isAdmin, allowedAccounts = [] } = user.value ?? {}
+  const live = useExplanations([{ operation: 'GET /applications' }])
+  const sync = useRight({ operation: 'POST /auth/roles/sync' })
+  const readAgain = () =>
+    confirm({
+      title: adminWords.readRolesTitle,
+      effect: adminWords.readRolesEffect,
+      action: adminWords.readRoles,
+      level: 1,
+      run: async () => {
+        await unwrap(client.POST('/auth/roles/sync', {}))
+        live.refresh()
+        refreshAll()
+      },
+    })
+  const actions = isAdmin && sync.allowed && (
+    <button type="button" class="button small" onClick={readAgain}>
+      <Icon name="refresh" /> {adminWords.readRoles}
+    </button>
+  )
+  return (
+    <Panel title={<Name text={adminWords.youAre(username)} />} actions={actions}>
+      <Loaded live={live} rows={2}>
+        {([explanation]) => (
+          <KeyValue
+            facts={[
+              [words.email, email && <Name text={email} />],
+              [adminWords.roles, explanation === undefined ? undefined : <Roles explanation={explanation} />],
+              [words.account, allowedAccounts.length > 0 && <Name text={allowedAccounts.join(', ')} max={200} />],
+            ]}
+          />
+        )}
+      </Loaded>
+    </Panel>
+  )
+}
+
+/** Each with where it comes from. */
+export function Roles({ explanation: { roles, admin, known } }: { explanation: Explanation }) {
+  if (!known) return <>{adminWords.neverLoggedIn}</>
+  if (roles.length === 0 && !admin) return <>{adminWords.noRoles}</>
+  return (
+    <span class="chips">
+      {admin && (
+        <span class="chip">
+          <Icon name="lock" /> {adminWords.administrator}
+        </span>
+      )}
+      {roles.map(({ name, from }) => (
+        <span key={`${name} ${from}`} class="chip">
+          <Name text={name} max={60} /> <span class="muted">({from})</span>
+        </span>
+      ))}
+    </span>
+  )
+}
+
+function Rights({ filter }: { filter: string }) {
+  const live = useLive('/applications', {}, { refresh: 'slow' })
+  return (
+    <Panel title={adminWords.mayHere} flush>
+      <Loaded live={live} empty={<EmptyState icon="apps" text={adminWords.noApplications} />}>
+        {(applications) => {
+          const matching = applications
+            .map(({ name }) => name)
+            .filter((name) => name.toLowerCase().includes(filter.toLowerCase()))
+            .toSorted((a, b) => a.localeCompare(b))
+          const shown = matching.slice(0, shownApplications)
+          return (
+            <>
+              <div class="panel-note row">
+                <FilterField value={filter} />
+                {matching.length > shown.length && <span>{words.cut(shown.length, matching.length)}</span>}
+              </div>
+              {shown.length === 0 ? (
+                <EmptyState icon="search" text={words.noApplicationMatches(filter)} />
+              ) : (
+                <Matrix applications={shown} />
+              )}
+            </>
+          )
+        }}
+      </Loaded>
+    </Panel>
+  )
+}
+
+function Matrix({ applications }: { applications: readonly string[] }) {
+  const live = useExplanations(applications.flatMap((application) => rights.map(({ operation }) => ({ operation, application }))))
+  return (
+    <Loaded live={live} rows={applications.length}>
+      {(explanations) => (
+        <DataTable
+          label={adminWords.mayHere}
+          rows={applications.map((application, index) => ({
+            application,
+            answers: explanations.slice(index * rights.length, (index + 1) * rights.length),
+          }))}
+          keyOf={({ application }) => application}
+          columns={[
+            {
+              key: 'application',
+              head: words.name,
+              grow: true,
+              cell: ({ application }) => (
+                <a href={to.application(application)}>
+                  <Name text={application} max={60} />
+                </a>
+              ),
+            },
+            ...rights.map(({ operation, label }, index) => ({
+              key: operation,
+              head: label,
+              cell: (row: { application: string; answers: readonly Explanation[] }) => (
+                <Decision answer={row.answers[index]} application={row.application} operation={operation} />
+              ),
+            })),
+          ]}
+        />
+      )}
+    </Loaded>
+  )
+}
+
+interface DecisionProps {
+  readonly answer: Explanation | undefined
+  readonly application: string
+  readonly operation: string
+}
+
+/** The decision, which leads to its explanation. */
+function Decision({ answer, application, operation }: DecisionProps) {
+  if (answer === undefined) return null
+  return (
+    <a class="mark-cell" href={to.access('explain', { operation, application })} title={reasonOf(answer)}>
+      <StatusMark kind={kindOf(answer.decision)} />
+      {adminWords[answer.decision]}
+    </a>
+  )
+}
+
+export function kindOf(decision: Explanation['decision']): Kind {
+  return { allowed: 'succeeded', denied: 'failed', depends: 'unknown' }[decision] as Kind
+}
+
+function reasonOf({ reasons, demands }: Explanation): string {
+  return reasons.find(({ allowed }) => !allowed)?.rule ?? reasons[0]?.rule ?? demands
+}

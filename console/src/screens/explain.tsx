@@ -1,0 +1,258 @@
+/** May a user do this, and why: the question lives in the address, the answer comes from the API. */
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso/router'
+import { to } from '../address.ts'
+import { adminWords } from '../admin-words.ts'
+import { type Explanation, useExplanations } from '../api/explain.ts'
+import { useLive } from '../api/live.ts'
+import { changeOperation, saveOperation, startOperation } from '../api/rights.ts'
+import { user } from '../api/session.ts'
+import { CopyButton } from '../components/copy-button.tsx'
+import { Field } from '../components/field.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { Name } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
+import { Loaded } from '../components/states.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import type { ScreenProps } from '../screen.ts'
+import { kindOf, Roles, readOperation } from './access.tsx'
+import { AccessHead } from './access-head.tsx'
+
+/** Operations by what people call them. */
+const verbs: readonly { readonly group: string; readonly verbs: readonly (readonly [operation: string, label: string])[] }[] = [
+  {
+    group: 'Applications',
+    verbs: [
+      [readOperation, 'read the application'],
+      [changeOperation, 'change the application or its infrastructure'],
+      ['GET /applications/{applicationName}/serverGroups', 'see its server groups'],
+    ],
+  },
+  {
+    group: 'Pipelines',
+    verbs: [
+      [startOperation, 'start a pipeline'],
+      [saveOperation, 'save a pipeline'],
+      ['DELETE /pipelines/{application}/{pipelineName}', 'delete a pipeline'],
+    ],
+  },
+  {
+    group: 'Executions',
+    verbs: [
+      ['GET /applications/{application}/pipelines', 'read executions'],
+      ['PUT /pipelines/{id}/cancel', 'cancel an execution'],
+      ['PATCH /pipelines/{id}/stages/{stageId}', 'judge or skip a stage'],
+      ['PUT /pipelines/{id}/stages/{stageId}/restart', 'restart from a stage'],
+    ],
+  },
+  {
+    group: 'Access and administration',
+    verbs: [
+      ['POST /auth/apiTokens', 'create an API token'],
+      ['POST /auth/roles/sync', 'read the roles again'],
+      ['GET /audit/events', 'read the audit log'],
+      ['POST /auth/users', 'add a user of the login form'],
+    ],
+  },
+]
+const known = new Set(verbs.flatMap((group) => group.verbs.map(([operation]) => operation)))
+const another = 'another'
+
+export function Explain({ query }: ScreenProps) {
+  return (
+    <>
+      <AccessHead tab={adminWords.explain} />
+      <div class="stack">
+        <Question key={JSON.stringify(query)} query={query} />
+        {query['operation'] !== undefined && <Answer query={query} />}
+      </div>
+    </>
+  )
+}
+
+function Question({ query }: Pick<ScreenProps, 'query'>) {
+  const { route: navigate } = useLocation()
+  const [values, setValues] = useState({
+    username: query['username'] ?? '',
+    operation: query['operation'] ?? startOperation,
+    application: query['application'] ?? '',
+    account: query['account'] ?? '',
+  })
+  const [isOther, setOther] = useState(!known.has(values.operation))
+  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body ?? []
+  const accounts = useLive('/credentials', { query: {} }, { refresh: 'slow' }).reading.value.body ?? []
+  const set = (field: keyof typeof values) => (event: { currentTarget: { value: string } }) =>
+    setValues({ ...values, [field]: event.currentTarget.value })
+  const choose = (event: { currentTarget: { value: string } }) => {
+    const { value } = event.currentTarget
+    setOther(value === another)
+    setValues({ ...values, operation: value === another ? '' : value })
+  }
+  const ask = (event: Event) => {
+    event.preventDefault()
+    if (values.operation.trim() !== '') navigate(to.access('explain', values))
+  }
+  return (
+    <Panel title={adminWords.explainLead}>
+      <form onSubmit={ask}>
+        <div class="question">
+          {user.value?.isAdmin === true && (
+            <Field label={adminWords.userName}>
+              {(tied) => (
+                <input
+                  {...tied}
+                  value={values.username}
+                  placeholder={user.value?.username}
+                  onInput={set('username')}
+                  autoComplete="off"
+                  spellcheck={false}
+                />
+              )}
+            </Field>
+          )}
+          <Field label={adminWords.operation}>
+            {(tied) => (
+              <select {...tied} value={isOther ? another : values.operation} onChange={choose}>
+                {verbs.map((group) => (
+                  <optgroup key={group.group} label={group.group}>
+                    {group.verbs.map(([operation, label]) => (
+                      <option key={operation} value={operation}>
+                        {label}
+                      </option>
+                    ))}
+                  </optgroup>
+                ))}
+                <option value={another}>{adminWords.otherOperation}</option>
+              </select>
+            )}
+          </Field>
+          {isOther && (
+            <Field label={adminWords.operationId} help={adminWords.operationHelp} required>
+              {(tied) => (
+                <input {...tied} value={values.operation} onInput={set('operation')} autoComplete="off" spellcheck={false} />
+              )}
+            </Field>
+          )}
+          <Field label={adminWords.onApplication}>
+            {(tied) => (
+              <input
+                {...tied}
+                list="explain-applications"
+                value={values.application}
+                onInput={set('application')}
+                autoComplete="off"
+              />
+            )}
+          </Field>
+          <Field label={adminWords.inAccount}>
+            {(tied) => (
+              <input {...tied} list="explain-accounts" value={values.account} onInput={set('account')} autoComplete="off" />
+            )}
+          </Field>
+        </div>
+        <datalist id="explain-applications">
+          {applications.slice(0, 500).map(({ name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <datalist id="explain-accounts">
+          {accounts.slice(0, 500).map(({ name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <div class="foot">
+          <button type="submit" class="button is-primary">
+            {adminWords.ask}
+          </button>
+          <code class="muted">{values.operation}</code>
+        </div>
+      </form>
+    </Panel>
+  )
+}
+
+function Answer({ query: { operation = '', application, account, username } }: Pick<ScreenProps, 'query'>) {
+  const live = useExplanations([
+    { operation, ...(application && { application }), ...(account && { account }), ...(username && { username }) },
+  ])
+  return <Loaded live={live}>{([answer]) => (answer === undefined ? null : <Explained answer={answer} />)}</Loaded>
+}
+
+function Explained({ answer }: { answer: Explanation }) {
+  const { decision, username, request, demands, reasons, open, enforcement, resources = [] } = answer
+  const lead = `${username}: ${request}`
+  return (
+    <Panel
+      title={<Name text={lead} max={120} />}
+      actions={<CopyButton text={`${location.href}\n${toText(answer)}`} label={adminWords.copyAnswer} />}
+    >
+      <div class="answer">
+        <p class={`status-badge is-${kindOf(decision)}`} style={{ justifySelf: 'start' }}>
+          <StatusMark kind={kindOf(decision)} /> {adminWords.decisions[decision]}
+        </p>
+        <ul>
+          {distinct(reasons).map(({ need, allowed, rule }) => (
+            <li key={`${need} ${rule}`}>
+              <StatusMark kind={allowed ? 'succeeded' : 'failed'} label={allowed ? adminWords.allowed : adminWords.denied} />
+              <span>
+                <strong>
+                  <Name text={need} max={200} />
+                </strong>
+                {': '}
+                <Name text={rule} max={400} />
+              </span>
+            </li>
+          ))}
+        </ul>
+        {open.length > 0 && (
+          <div>
+            <h3>{adminWords.openQuestions}</h3>
+            <ul>
+              {open.map((text) => (
+                <li key={text}>
+                  <Name text={text} max={300} />
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+        <KeyValue
+          facts={[
+            [adminWords.demands, demands],
+            [adminWords.givenRoles, <Roles key="roles" explanation={answer} />],
+            [adminWords.refusedBy, enforcement?.note],
+            ...resources.map(
+              ({ kind, name, permissions }) =>
+                [adminWords.rolesOf(kind, name), <Permissions key={`${kind} ${name}`} permissions={permissions} />] as const,
+            ),
+          ]}
+        />
+      </div>
+    </Panel>
+  )
+}
+
+/** Roles by what they may do, or that every user may. */
+export function Permissions({ permissions }: { permissions: Readonly<Record<string, readonly string[]>> | undefined }) {
+  const given = Object.entries(permissions ?? {}).filter(([, roles]) => roles.length > 0)
+  if (given.length === 0) return <span class="muted">{adminWords.unrestricted}</span>
+  return (
+    <span class="chips">
+      {given.map(([right, roles]) => (
+        <span key={right} class="chip">
+          {right}: <Name text={roles.join(', ')} max={120} />
+        </span>
+      ))}
+    </span>
+  )
+}
+
+/** One operation may need the same for two reasons. */
+function distinct(reasons: Explanation['reasons']): Explanation['reasons'] {
+  return [...new Map(reasons.map((reason) => [`${reason.need} ${reason.rule}`, reason])).values()]
+}
+
+function toText({ username, request, decision, demands, reasons }: Explanation): string {
+  const lines = distinct(reasons).map(({ need, allowed, rule }) => `- ${allowed ? '+' : 'x'} ${need}: ${rule}`)
+  return [`${username}, ${request}: ${adminWords.decisions[decision]}`, `${adminWords.demands}: ${demands}`, ...lines].join('\n')
+}

@@ -1,0 +1,282 @@
+/** API tokens: create, rotate and revoke; a secret is shown once. */
+import { useSignal } from '@preact/signals'
+import { useState } from 'preact/hooks'
+import { adminWords } from '../admin-words.ts'
+import { client, type Schemas, unwrap } from '../api/client.ts'
+import { refreshMatching, useLive } from '../api/live.ts'
+import { user } from '../api/session.ts'
+import { confirm } from '../components/confirm-dialog.tsx'
+import { DataTable } from '../components/data-table.tsx'
+import { openDialog } from '../components/dialog.tsx'
+import { Field } from '../components/field.tsx'
+import { useQueryChange } from '../components/filter-field.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
+import { SecretDialog } from '../components/secret-dialog.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { Segments } from '../components/tabs.tsx'
+import { Time } from '../components/time.tsx'
+import { formatRelative } from '../model/time.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { AccessHead } from './access-head.tsx'
+
+type Token = Schemas['ApiToken']
+
+const dayMs = 86_400_000
+
+export function Tokens({ query }: ScreenProps) {
+  const { isAdmin, canMintApiTokens, maxUserTokenLifetimeDays: maxDays } = user.value ?? {}
+  const showsAll = isAdmin === true && query['scope'] === 'all'
+  const change = useQueryChange()
+  if (maxDays === undefined) {
+    return (
+      <>
+        <AccessHead tab={adminWords.tokens} />
+        <EmptyState icon="lock" text={adminWords.tokensOff} />
+      </>
+    )
+  }
+  const denied = canMintApiTokens === true ? undefined : adminWords.tokensDenied
+  const create = (
+    <button
+      type="button"
+      class="button is-primary"
+      aria-disabled={denied !== undefined}
+      title={denied}
+      onClick={() => denied === undefined && openDialog(<CreateToken maxDays={maxDays} />)}
+    >
+      <Icon name="plus" /> {adminWords.createToken}
+    </button>
+  )
+  return (
+    <>
+      <AccessHead tab={adminWords.tokens} actions={create} />
+      {isAdmin === true && (
+        <div class="filters">
+          <Segments
+            label={adminWords.whose}
+            options={[
+              { id: 'mine', label: adminWords.mine },
+              { id: 'all', label: adminWords.ofAll },
+            ]}
+            selected={showsAll ? 'all' : 'mine'}
+            onSelect={(scope) => change({ scope: scope === 'all' ? scope : undefined })}
+          />
+        </div>
+      )}
+      {denied !== undefined && <p class="quiet">{denied}</p>}
+      {showsAll ? <All /> : <Mine />}
+    </>
+  )
+}
+
+function Mine() {
+  const live = useLive('/auth/apiTokens', {}, { refresh: 'slow' })
+  return (
+    <Loaded live={live} empty={<EmptyState icon="lock" text={adminWords.tokensEmpty} />}>
+      {(tokens) => <List tokens={tokens} />}
+    </Loaded>
+  )
+}
+
+function All() {
+  const live = useLive('/auth/apiTokens/admin/users', {}, { refresh: 'slow' })
+  return (
+    <Loaded live={live} empty={<EmptyState icon="lock" text={adminWords.tokensEmpty} />}>
+      {(tokens) => <List tokens={tokens} hasOwners />}
+    </Loaded>
+  )
+}
+
+function List({ tokens, hasOwners = false }: { tokens: readonly Token[]; hasOwners?: boolean }) {
+  return (
+    <div class="panel is-flush">
+      <DataTable
+        label={adminWords.tokens}
+        rows={tokens.toSorted((a, b) => a.name.localeCompare(b.name))}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            key: 'name',
+            head: adminWords.tokenName,
+            grow: true,
+            cell: ({ name, readOnly }) => (
+              <>
+                <strong>
+                  <Name text={name} max={60} />
+                </strong>{' '}
+                {readOnly && <span class="chip">{adminWords.readOnly}</span>}
+              </>
+            ),
+          },
+          ...(hasOwners
+            ? [{ key: 'owner', head: adminWords.owner, cell: ({ principalId }: Token) => <Name text={principalId} max={30} /> }]
+            : []),
+          {
+            key: 'limits',
+            head: adminWords.limits,
+            hideBelow: 'narrow',
+            cell: (token) => <Name text={limitsOf(token)} max={80} />,
+          },
+          {
+            key: 'expires',
+            head: adminWords.expires,
+            cell: ({ expiresAt }) => (expiresAt === undefined ? adminWords.never : <Time at={Date.parse(expiresAt)} />),
+          },
+          {
+            key: 'used',
+            head: adminWords.lastUsed,
+            hideBelow: 'phone',
+            cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? adminWords.notUsed : <Time at={Date.parse(lastUsedAt)} />),
+          },
+          {
+            key: 'actions',
+            head: words.actions,
+            align: 'end',
+            cell: (token) => (
+              <Menu
+                label={words.actionsOf(token.name)}
+                items={[
+                  { label: adminWords.rotate, icon: 'refresh', onSelect: () => openDialog(<RotateToken token={token} />) },
+                  { label: adminWords.revoke, icon: 'trash', destructive: true, onSelect: () => revoke(token) },
+                ]}
+              />
+            ),
+          },
+        ]}
+      />
+    </div>
+  )
+}
+
+function limitsOf({ applications, operations }: Token): string {
+  return [...(applications ?? []), ...(operations ?? [])].join(', ') || adminWords.noLimits
+}
+
+function revoke({ id, name, lastUsedAt }: Token): void {
+  const used =
+    lastUsedAt === undefined ? adminWords.neverUsed : adminWords.lastUsedAt(formatRelative(Date.parse(lastUsedAt), Date.now()))
+  confirm({
+    title: adminWords.revokeTitle(name),
+    effect: <p>{adminWords.revokeEffect(name, used)}</p>,
+    action: adminWords.revokeAction(name),
+    level: 1,
+    destructive: true,
+    run: async () => {
+      await unwrap(client.DELETE('/auth/apiTokens/{id}', { params: { path: { id } } }))
+      refreshMatching('/auth/apiTokens')
+    },
+  })
+}
+
+function secretOf({ name, token }: Schemas['IssuedApiToken']) {
+  refreshMatching('/auth/apiTokens')
+  return (
+    <SecretDialog
+      title={adminWords.tokenCreated(name)}
+      text={adminWords.secretOnce}
+      label={adminWords.copySecret}
+      secret={token}
+    />
+  )
+}
+
+function RotateToken({ token: { id, name } }: { token: Token }) {
+  const overlap = useSignal(0)
+  return (
+    <FormDialog
+      title={adminWords.rotateTitle(name)}
+      action={adminWords.rotateAction(name)}
+      run={async () =>
+        secretOf(
+          await unwrap(
+            client.POST('/auth/apiTokens/{id}/rotate', { params: { path: { id } }, body: { overlapSeconds: overlap.peek() } }),
+          ),
+        )
+      }
+    >
+      <p>{adminWords.rotateEffect(name)}</p>
+      <Field label={adminWords.overlap}>
+        {(tied) => (
+          <select {...tied} onChange={(event) => (overlap.value = Number(event.currentTarget.value))}>
+            {adminWords.overlaps.map(({ seconds, label }) => (
+              <option key={seconds} value={seconds}>
+                {label}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </FormDialog>
+  )
+}
+
+function CreateToken({ maxDays }: { maxDays: number }) {
+  const [values] = useState({ name: '', days: String(maxDays), readOnly: false, applications: '' })
+  const create = async () => {
+    const applications = splitList(values.applications)
+    return secretOf(
+      await unwrap(
+        client.POST('/auth/apiTokens', {
+          body: {
+            name: values.name.trim(),
+            expiresAt: new Date(Date.now() + Number(values.days) * dayMs).toISOString(),
+            readOnly: values.readOnly,
+            ...(applications.length > 0 && { applications }),
+          },
+        }),
+      ),
+    )
+  }
+  return (
+    <FormDialog title={adminWords.createToken} action={adminWords.createToken} run={create}>
+      <Field label={adminWords.tokenName} help={adminWords.tokenNameHelp} required>
+        {(tied) => (
+          <input {...tied} onInput={(event) => (values.name = event.currentTarget.value)} autoComplete="off" spellcheck={false} />
+        )}
+      </Field>
+      <Field label={adminWords.expiresIn} help={adminWords.expiresHelp(maxDays)}>
+        {(tied) => (
+          <input
+            {...tied}
+            type="number"
+            min={1}
+            max={maxDays}
+            defaultValue={String(maxDays)}
+            onInput={(event) => (values.days = event.currentTarget.value)}
+          />
+        )}
+      </Field>
+      <Field label={adminWords.onlyApplications} help={adminWords.onlyApplicationsHelp}>
+        {(tied) => (
+          <input
+            {...tied}
+            onInput={(event) => (values.applications = event.currentTarget.value)}
+            autoComplete="off"
+            spellcheck={false}
+          />
+        )}
+      </Field>
+      <p class="field">
+        <label class="check">
+          <input type="checkbox" onChange={(event) => (values.readOnly = event.currentTarget.checked)} /> {adminWords.readOnly}
+        </label>
+      </p>
+    </FormDialog>
+  )
+}
+
+/** Of a field whose values are separated by commas. */
+export function splitList(text: string): string[] {
+  return [
+    ...new Set(
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    ),
+  ]
+}
