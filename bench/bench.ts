@@ -1,12 +1,14 @@
 /**
  * `npm run bench`: start, memory, the request path, small and large answers, compared with direct access, nginx and a bare
- * pass-through; the cost of rules, of counting in Redis, of the audit log; deployments to this machine.
+ * pass-through; the cost of rules, of counting in Redis, of the audit log; deployments to this machine; if named, overload,
+ * requests without login, and a soak.
  */
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Asked, measure, print, type Row, round, toRows } from './measure.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
+import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
 import {
   createScratch,
   logIn,
@@ -36,6 +38,8 @@ const parts: Record<string, Part> = {
   'deployments/traffic': (...given) => measureDeployments('measureTraffic', ...given),
   'deployments/kills': (...given) => measureDeployments('measureKills', ...given),
 }
+/** They run only if they are named. */
+const longParts: Record<string, Part> = { overload: measureOverload, attacks: measureAttacks, soak: measureSoak }
 const smallPath = '/networks/small'
 /** About one application, on which the user needs a permission. */
 const applicationPath = '/applications/app-500/serverGroupManagers'
@@ -50,6 +54,9 @@ async function main(options: BenchOptions): Promise<void> {
   const scratch = createScratch()
   console.log(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model}, ${options.dist ? 'bundle' : 'sources'}`)
   try {
+    for (const [name, part] of Object.entries(longParts)) {
+      if (options.only.includes(name)) await part(options, scratch)
+    }
     for (const [name, part] of Object.entries(parts)) {
       if (options.only.length === 0 || options.only.some((only) => `${name}/`.startsWith(`${only}/`)))
         await part(options, scratch)

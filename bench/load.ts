@@ -14,10 +14,14 @@ export interface LoadRequest {
   seconds: number
   /** Requests a second altogether; without it every connection sends as soon as it has its answer. */
   rate?: number
+  /** Statuses besides 200 that are counted as refused. */
+  tolerated?: readonly number[]
 }
 
 export interface LoadResult {
+  /** Answered with 200. */
   requests: number
+  refused: number
   requestsPerSecond: number
   megabytesPerSecond: number
   /** Milliseconds from sending to the last byte of the answer. */
@@ -25,7 +29,7 @@ export interface LoadResult {
   p99: number
 }
 
-/** @throws {Error} for any answer but 200, and for a connection that breaks off. */
+/** @throws {Error} for any answer but 200 and what is tolerated, and for a connection that breaks off. */
 export async function load({
   port,
   method = 'GET',
@@ -34,6 +38,7 @@ export async function load({
   connections,
   seconds,
   rate,
+  tolerated = [],
 }: LoadRequest): Promise<LoadResult> {
   const lines = Object.entries({ host: `127.0.0.1:${port}`, accept: 'application/json', ...headers })
   const request = Buffer.from(
@@ -41,17 +46,22 @@ export async function load({
   )
   const latencies: number[] = []
   let bytes = 0
+  let refused = 0
   const startedAt = performance.now()
   const endsAt = startedAt + seconds * 1000
   const pauseMs = rate === undefined ? 0 : (connections * 1000) / rate
-  const onAnswer = (ms: number, size: number) => {
+  const onAnswer = (status: number, ms: number, size: number) => {
+    if (status !== 200) {
+      refused++
+      return
+    }
     latencies.push(ms)
     bytes += size
   }
   await Promise.all(
     Array.from({ length: connections }, (_, index) => {
       const firstAt = startedAt + (pauseMs * index) / connections
-      return new Connection(port, request, onAnswer).run({ firstAt, endsAt, pauseMs })
+      return new Connection(port, request, { onAnswer, tolerated }).run({ firstAt, endsAt, pauseMs })
     }),
   )
   const elapsed = (performance.now() - startedAt) / 1000
@@ -59,6 +69,7 @@ export async function load({
   const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
   return {
     requests: sorted.length,
+    refused,
     requestsPerSecond: sorted.length / elapsed,
     megabytesPerSecond: bytes / 1e6 / elapsed,
     p50: quantile(0.5),
@@ -73,10 +84,16 @@ interface Schedule {
   pauseMs: number
 }
 
+interface Expected {
+  onAnswer: (status: number, ms: number, bytes: number) => void
+  tolerated: readonly number[]
+}
+
 class Connection {
   readonly #socket: Socket
   readonly #request: Buffer
-  readonly #onAnswer: (ms: number, bytes: number) => void
+  readonly #expected: Expected
+  #status = 0
   #head: Buffer = Buffer.alloc(0)
   /** Bytes of the body that are still to come; -1 while the head is read. */
   #remaining = -1
@@ -85,10 +102,10 @@ class Connection {
   #answered: (() => void) | undefined
   #failed: ((error: Error) => void) | undefined
 
-  constructor(port: number, request: Buffer, onAnswer: (ms: number, bytes: number) => void) {
+  constructor(port: number, request: Buffer, expected: Expected) {
     this.#socket = createConnection({ port, host: '127.0.0.1', noDelay: true })
     this.#request = request
-    this.#onAnswer = onAnswer
+    this.#expected = expected
     this.#socket.on('data', (chunk: Buffer) => this.#read(chunk))
     this.#socket.on('error', (error) => this.#failed?.(error))
     this.#socket.on('close', () => this.#failed?.(new Error('The connection was closed before the answer was complete.')))
@@ -125,7 +142,9 @@ class Connection {
       if (end === -1) return
       const head = this.#head.toString('latin1', 0, end)
       const length = /^content-length: (\d+)/im.exec(head)?.[1]
-      if (!head.startsWith('HTTP/1.1 200') || length === undefined) {
+      this.#status = Number(head.slice(9, 12))
+      const isExpected = this.#status === 200 || this.#expected.tolerated.includes(this.#status)
+      if (!isExpected || length === undefined) {
         this.#failed?.(new Error(`Not an answer that can be measured:\n${head}`))
         return
       }
@@ -136,7 +155,7 @@ class Connection {
     this.#remaining -= body.length
     if (this.#remaining > 0) return
     this.#remaining = -1
-    this.#onAnswer(performance.now() - this.#sentAt, this.#length)
+    this.#expected.onAnswer(this.#status, performance.now() - this.#sentAt, this.#length)
     this.#answered?.()
   }
 }

@@ -10,14 +10,17 @@ export interface BenchOptions {
   starts: number
   /** Requests a second in the second half of `path`; half of what Fairlead can answer unless given. */
   rate: number | undefined
+  /** Length of `attacks` and `soak`. */
+  minutes: number | undefined
   /** Names of the parts to run; empty for all. */
   only: string[]
 }
 
-const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [deployments]
+const help = `Usage: npm run bench -- [options] [start] [path] [small] [large] [rules] [counting] [audit] [deployments] [overload] [attacks] [soak]
 
   --dist     the bundle in dist/ (npm run build) instead of the sources
   --rate N   requests a second for the second half of "path" (default: half of what Fairlead can answer)
+  --minutes N  length of "attacks" (default: 1) and "soak" (default: 10); both, and "overload", run only if they are named
   --short    fewer and shorter measurements, for a first look
   --help     this text
 
@@ -35,6 +38,7 @@ export function parseOptions(args: string[]): BenchOptions | undefined {
     options: {
       dist: { type: 'boolean' },
       rate: { type: 'string' },
+      minutes: { type: 'string' },
       short: { type: 'boolean' },
       help: { type: 'boolean' },
     },
@@ -50,6 +54,7 @@ export function parseOptions(args: string[]): BenchOptions | undefined {
     secondsEach: short ? 1 : 3,
     starts: short ? 3 : 9,
     rate: values.rate === undefined ? undefined : Number(values.rate),
+    minutes: values.minutes === undefined ? undefined : Number(values.minutes),
     only: positionals,
   }
 }
