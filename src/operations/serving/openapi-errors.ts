@@ -34,6 +34,7 @@ const shared = {
   400: 'A parameter or the body is missing or malformed.',
   401: 'The credentials are missing, wrong or expired.',
   403: 'The user may not do this.',
+  404: 'There is no such resource, or the service behind it is switched off.',
   406: 'The Accept header names neither JSON nor YAML.',
   413: 'The body is too large.',
   415: 'The body is neither JSON nor YAML.',
@@ -72,6 +73,8 @@ export function sharedErrorsOf(operation: Operation): Record<string, JsonObject>
   const statuses: (keyof typeof shared)[] = [302, 401, 403, 406, 429]
   const takesQuery = Object.keys(operation.query ?? {}).length > 0
   if (operation.body !== undefined || takesQuery || operation.path.includes('{')) statuses.push(400)
+  // Also where the service is optional, and missing.
+  if (operation.path.includes('{') || operation.missingWhenDisabled || operation.path.startsWith('/managed/')) statuses.push(404)
   if (operation.body !== undefined) statuses.push(413, 415)
   if (operation.forward !== undefined || operation.handle !== undefined) statuses.push(502, 503, 504)
   const references = statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }])
