@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import { Freshness } from './staleness.ts'
 import { checkList } from './upstream-shape.ts'
 
 /** One account as clouddriver reports it; names of roles in `permissions` are lower case. */
@@ -10,6 +11,7 @@ export type Account = Readonly<Record<string, unknown>> & { readonly name: strin
 export interface AccountCache {
   /** All accounts as of the last good refresh, `[]` before the first. Never changed in place. */
   list(): readonly Account[]
+  readonly freshness: Freshness
   /** Refreshes at once; a failure keeps the old list. */
   refresh(): Promise<void>
   start(): void
@@ -18,6 +20,7 @@ export interface AccountCache {
 
 /** @see docs/reference/operations.md, getAccountsUsingGET */
 export function createAccountCache(upstreams: Upstreams, refreshMs: number, log: FastifyBaseLogger): AccountCache {
+  const freshness = new Freshness('clouddriver', refreshMs)
   let accounts: readonly Account[] = []
   let timer: NodeJS.Timeout | undefined
   let closed = false
@@ -27,7 +30,9 @@ export function createAccountCache(upstreams: Upstreams, refreshMs: number, log:
     try {
       const answer = await upstreams.call('clouddriver', { path: '/credentials', query: { expand: 'true' } }, anonymousIdentity)
       accounts = checkList(readJson(answer, 'clouddriver'), 'clouddriver').filter(isAccount)
+      freshness.loaded()
     } catch (error) {
+      freshness.failed()
       if (!closed) log.warn({ err: error, service: 'clouddriver' }, 'the account list could not be refreshed')
     }
   }
@@ -38,6 +43,7 @@ export function createAccountCache(upstreams: Upstreams, refreshMs: number, log:
   }
 
   return {
+    freshness,
     list: () => accounts,
     refresh,
     start: () => void loop(),

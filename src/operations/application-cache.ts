@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { anonymousIdentity } from '../upstreams/identity.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import { Freshness } from './staleness.ts'
 import { checkList } from './upstream-shape.ts'
 
 /** Flat attributes of an application; `name` is lower-case. */
@@ -22,6 +23,8 @@ export interface ApplicationCache {
   readonly definitionsOnly: boolean
   /** The merged list as of the last refresh, `[]` before the first. */
   list(): readonly Attributes[]
+  /** Of the two halves of the list. */
+  readonly freshness: readonly Freshness[]
   /** The cached attributes of one application, by name without case. */
   find(name: string): Attributes | undefined
   /** Adds an application that was just read from the definition store and is too new for the list, until the next refresh. */
@@ -41,6 +44,10 @@ export function createApplicationCache(
   log: FastifyBaseLogger,
 ): ApplicationCache {
   const halves: Record<Source, unknown[]> = { front50: [], clouddriver: [] }
+  const freshness: Record<Source, Freshness> = {
+    front50: new Freshness('front50', settings.refreshMs),
+    clouddriver: new Freshness('clouddriver', settings.refreshMs),
+  }
   let merged: readonly Attributes[] = []
   let byName = new Map<string, Attributes>()
   let running: Promise<void> | undefined
@@ -53,7 +60,9 @@ export function createApplicationCache(
     try {
       const answer = await upstreams.call(source, { path, query }, anonymousIdentity)
       halves[source] = answer.status === 404 ? [] : checkList(readJson(answer, source), source)
+      freshness[source].loaded()
     } catch (error) {
+      freshness[source].failed()
       // A failed refresh keeps the old half: a stale list serves the page, an empty one looks like lost data.
       if (!closed) log.warn({ err: error, service: source }, 'the application list could not be refreshed')
     }
@@ -99,6 +108,7 @@ export function createApplicationCache(
 
   return {
     definitionsOnly: settings.definitionsOnly,
+    freshness: Object.values(freshness),
     list: () => merged,
     find: (name) => byName.get(name.toLowerCase()),
     learn,

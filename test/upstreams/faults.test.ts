@@ -309,3 +309,39 @@ test('a service that hangs leaves the others alone', async (t) => {
   await Promise.all(hanging)
   assert.deepEqual(order.slice(refused), [...Array(20).fill('clouddriver'), ...Array(60 - refused).fill('orca 200')])
 })
+
+test('cached lists state their age while a service is away', async (t) => {
+  const front50 = await startUpstream(t, { 'GET /v2/applications': [{ name: 'web' }] })
+  const clouddriver = await startUpstream(t, {
+    'GET /credentials?expand=true': [{ name: 'prod' }],
+    'GET /applications': [],
+  })
+  const gateway = await startGateway(t, {
+    services: {
+      front50: { baseUrl: front50.url, applicationRefreshIntervalMs: 10 },
+      clouddriver: { baseUrl: clouddriver.url },
+    },
+  })
+  const read = async (path: string) => {
+    const answer = await fetch(gateway + path)
+    const names = ((await answer.json()) as { name: string }[]).map(({ name }) => name)
+    return { status: answer.status, names, age: answer.headers.get('age'), warning: answer.headers.get('warning') }
+  }
+  const fresh = { status: 200, age: null, warning: null }
+  await waitUntil(async () => (await read('/applications')).names.length > 0, 'applications')
+  assert.deepEqual(await read('/applications'), { ...fresh, names: ['web'] })
+  await waitUntil(async () => (await read('/credentials')).names.length > 0, 'accounts')
+  assert.deepEqual(await read('/credentials'), { ...fresh, names: ['prod'] })
+
+  front50.answer(() => brokenOff)
+  await waitUntil(async () => (await read('/applications')).warning !== null, 'a warning')
+  const stale = await read('/applications')
+  assert.deepEqual([stale.status, stale.names], [200, ['web']])
+  assert.match(stale.age ?? '', /^\d+$/)
+  assert.match(stale.warning ?? '', /^110 fairlead "front50 does not answer; what it reported \d+ seconds ago is shown"$/)
+  assert.equal((await read('/credentials')).warning, null)
+
+  front50.answer({ 'GET /v2/applications': [{ name: 'web' }, { name: 'new' }] })
+  await waitUntil(async () => (await read('/applications')).names.length === 2, 'recovery')
+  assert.deepEqual(await read('/applications'), { ...fresh, names: ['web', 'new'] })
+})

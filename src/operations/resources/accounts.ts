@@ -13,6 +13,7 @@ import { Account, AccountDefinition } from '../models/infrastructure.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { flag, integer, nothing, text } from '../schemas.ts'
+import { noteAge } from '../staleness.ts'
 
 const listsAccounts = demandsNothing('users see the accounts that they may read, each with whether they may write to it', 'reads')
 
@@ -95,6 +96,7 @@ const definitions: Operation[] = [
 export const accountOperations: Operation[] = [...accounts, ...definitions]
 
 async function listAccounts(request: OperationRequest, platform: Platform): Promise<JsonObject[]> {
+  noteAge(request.state, [platform.accounts.freshness])
   const [mayRead, mayWrite] = await Promise.all([createAccountFilter(request, platform), createWriteCheck(request, platform)])
   const toView = request.query['expand'] === true ? toFullView : toShortView
   return platform.accounts
@@ -104,6 +106,7 @@ async function listAccounts(request: OperationRequest, platform: Platform): Prom
 }
 
 async function findAccount(request: OperationRequest, platform: Platform): Promise<JsonObject> {
+  noteAge(request.state, [platform.accounts.freshness])
   const name = request.path['account'] as string
   const account = platform.accounts.list().find((one) => one.name === name)
   const mayRead = await createAccountFilter(request, platform)

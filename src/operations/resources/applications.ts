@@ -12,6 +12,7 @@ import { Application, ApplicationAttributes } from '../models/applications.ts'
 import type { Operation, OperationRequest } from '../operation.ts'
 import type { Platform } from '../platform.ts'
 import { flag, integer, text } from '../schemas.ts'
+import { noteAge } from '../staleness.ts'
 import { checkObject } from '../upstream-shape.ts'
 
 export const applicationOperations: Operation[] = [
@@ -62,6 +63,7 @@ export const applicationOperations: Operation[] = [
 async function listApplications(request: OperationRequest, platform: Platform): Promise<Attributes[]> {
   // A store in this process is asked at once, so that what was just created is there; another is read every few seconds.
   if (platform.upstreams.isEmbedded('front50')) await platform.applications.refresh()
+  noteAge(request.state, platform.applications.freshness)
   const mayRead = await createReadFilter(request, platform)
   const { account, owner } = request.query
   return platform.applications.list().filter((attributes) => {

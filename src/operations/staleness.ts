@@ -1,0 +1,56 @@
+/** Age of lists that are served from memory while their service is away. */
+import type { RequestState } from '../http/request-state.ts'
+import type { ServiceName } from '../upstreams/services.ts'
+
+interface Staleness {
+  readonly service: ServiceName
+  /** Undefined: the service has never answered. */
+  readonly ageMs: number | undefined
+}
+
+/** A refresh may take so long before the list counts as old. */
+const patienceMs = 15_000
+
+/** When a list was last read, and whether it could be read since. */
+export class Freshness {
+  readonly #service: ServiceName
+  readonly #maxAgeMs: number
+  #loadedAtMs: number | undefined
+  #isFailing = false
+
+  /** @param refreshMs How often the list is read. */
+  constructor(service: ServiceName, refreshMs: number) {
+    this.#service = service
+    this.#maxAgeMs = refreshMs + patienceMs
+  }
+
+  loaded(): void {
+    this.#loadedAtMs = performance.now()
+    this.#isFailing = false
+  }
+
+  failed(): void {
+    this.#isFailing = true
+  }
+
+  /** Undefined while the list is fresh. */
+  staleness(): Staleness | undefined {
+    const ageMs = this.#loadedAtMs === undefined ? undefined : performance.now() - this.#loadedAtMs
+    return this.#isFailing || (ageMs ?? 0) > this.#maxAgeMs ? { service: this.#service, ageMs } : undefined
+  }
+}
+
+/** Has the answer say how old it is: `Age` in seconds, and the service in `Warning` (RFC 9111, 5.1; RFC 7234, 5.5). */
+export function noteAge(state: RequestState, freshness: readonly Freshness[]): void {
+  const stale = freshness.map((one) => one.staleness()).filter((found) => found !== undefined)
+  if (stale.length === 0) return
+  const ages = stale.flatMap(({ ageMs }) => (ageMs === undefined ? [] : [Math.round(ageMs / 1000)]))
+  if (ages.length > 0) state.answerHeaders['age'] = String(Math.max(...ages))
+  state.answerHeaders['warning'] = stale.map(toWarning)
+}
+
+function toWarning({ service, ageMs }: Staleness): string {
+  return ageMs === undefined
+    ? `111 fairlead "${service} has not answered yet, so the list may be incomplete"`
+    : `110 fairlead "${service} does not answer; what it reported ${Math.round(ageMs / 1000)} seconds ago is shown"`
+}
