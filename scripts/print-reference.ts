@@ -88,6 +88,7 @@ function formatMetrics(): string {
   const never = async () => undefined
   metrics.watch({
     upstreams: { pending: () => [], endpoints: () => [] },
+    eventStreams: () => 0,
     liveSessions: () => 0,
     redis: { isReachable: () => true },
     embedded: { isListening: () => true, observe: never },

@@ -93,6 +93,10 @@ export const errorCodes = {
     status: 503,
     meaning: 'The store of API tokens cannot be read or written; until it can, tokens are rejected.',
   },
+  TOO_MANY_STREAMS: {
+    status: 503,
+    meaning: 'The replica serves as many event streams as it may; 429 if it is the caller who has too many of them.',
+  },
   BANNERS_UNAVAILABLE: { status: 503, meaning: 'The store of the banners cannot be read or written.' },
   LOGIN_UNAVAILABLE: {
     status: 503,

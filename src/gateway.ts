@@ -29,6 +29,9 @@ import { MemoryCounters } from './limits/counters.ts'
 import { labelUpstreamLimits, limitRequests } from './limits/limit-requests.ts'
 import { RedisCounters } from './limits/redis-counters.ts'
 import { RunTimeLimitsReader } from './limits/run-time-limits.ts'
+import { EmbeddedSource } from './live/embedded-source.ts'
+import { EventStreams } from './live/event-streams.ts'
+import { PollingSource } from './live/polling-source.ts'
 import type { Login } from './login/login.ts'
 import { refuseLoginCsrf } from './login/login-csrf.ts'
 import { openLogin } from './login/open-login.ts'
@@ -249,6 +252,14 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     liveSessions: redis === undefined ? () => sessions.count() : undefined,
     redis,
     embedded,
+    eventStreams: () => streams.size,
+  })
+  const liveSource = upstreams.isEmbedded('orca') ? new EmbeddedSource({ upstreams, log }) : undefined
+  const streams = new EventStreams({
+    source: liveSource ?? new PollingSource({ upstreams, settings: config.live, log }),
+    settings: config.live,
+    log,
+    rightsVersion: () => login.version() + (embedded?.permissionVersion() ?? 0),
   })
   const health = createHealth({
     services: upstreams.enabledServices().filter((service) => config.telemetry.healthCheckedServices.includes(service)),
@@ -287,6 +298,7 @@ function createPlatform(parts: Context & Services & Stores & Access) {
     health: keep(health),
     metrics,
     examine: createExaminer(parts),
+    streams,
     audit,
     audited: keep(audited),
     operationIds: new Set(allOperations.map(({ id }) => id)),
@@ -384,6 +396,7 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
       return connections.end(shutdownGraceMs)
     },
   })
+  keep({ close: () => platform.streams.close() })
   // The framework does not know that the server it was given is encrypted.
   const toAddress = (text: string) => (listeners.mainTls ? text.replace(/^http:/, 'https:') : text)
 
@@ -410,6 +423,8 @@ function openPorts(parts: PortParts): Omit<Gateway, 'close'> {
     platform.health.stop()
     if (drainMs === 0) return
     connections.drain()
+    // Balancers turn away meanwhile, so that clients come back to other replicas.
+    void platform.streams.drain(drainMs / 2)
     // An abort is no failure here: it ends the wait.
     await pause(drainMs, undefined, { signal: hurry }).catch(() => {})
   }

@@ -18,6 +18,7 @@ const layers = [
   'operations/access',
   'operations/models',
   'operations/(root)',
+  'live',
   'login',
   'banners',
   'sessions',

@@ -13,6 +13,7 @@ import type { BannerSettings } from '../banners/banners.ts'
 import { ConsoleKeys, type ConsoleSettings, toConsoleSettings } from '../console/settings.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
 import { LimitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
+import { LiveKeys, type LiveSettings, toLiveSettings } from '../live/settings.ts'
 import { LoginKeys, type LoginSettings, toLoginSettings } from '../login/settings.ts'
 import { hasCertificateHeader } from '../login/x509/settings.ts'
 import type { ApplicationCacheSettings } from '../operations/application-cache.ts'
@@ -54,6 +55,7 @@ export interface Config {
   applicationCache: ApplicationCacheSettings
   banners: BannerSettings
   console: ConsoleSettings
+  live: LiveSettings
   backends: EmbeddedSettings
   telemetry: TelemetrySettings
   /** Undefined when nothing is recorded. */
@@ -99,6 +101,7 @@ export const settingGroups = {
   Permissions: PermissionKeys,
   'Operations and integrations': OperationKeys,
   'Web console': ConsoleKeys,
+  'Event streams': LiveKeys,
   'Embedded back ends': BackendKeys,
   'Embedded permission service': PermissionServiceKeys,
   'Embedded infrastructure': InfrastructureKeys,
@@ -305,6 +308,7 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     applicationCache: toApplicationCacheSettings(operationKeys, operationSurroundings),
     banners: toBannerSettings(operationKeys),
     console,
+    live: toLiveSettings(bindKeys(LiveKeys, context)),
     backends,
     telemetry: toTelemetrySettings(bindKeys(TelemetryKeys, context), report),
     audit: toAuditSettings(bindKeys(AuditKeys, context), report, {

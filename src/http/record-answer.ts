@@ -13,12 +13,13 @@ interface AnswerRecords {
 }
 
 export function recordAnswer({ log, metrics, quietPaths }: AnswerRecords, request: FastifyRequest, outcome: Outcome): void {
-  const durationMs = performance.now() - request.state.receivedAtMs
+  const { receivedAtMs, streamBeganAtMs } = request.state
+  const durationMs = performance.now() - receivedAtMs
   metrics.requestAnswered({
     operation: request.state.operation ?? 'none',
     method: request.method,
     status: outcome.status,
-    seconds: durationMs / 1000,
+    seconds: (streamBeganAtMs === undefined ? durationMs : streamBeganAtMs - receivedAtMs) / 1000,
     bytes: outcome.bytes,
   })
   recordLogin(metrics, request)

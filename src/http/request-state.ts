@@ -76,6 +76,8 @@ export interface RequestState {
   readonly upstreamCalls: { service: string; status: number | undefined; durationMs: number }[]
   /** Bytes of a streamed answer so far, before compression. */
   streamedBytes: number | undefined
+  /** When the head of an event stream was written, which goes on for long after it. */
+  streamBeganAtMs?: number
   /** Headers of the client that are passed on to services because the configuration names them. */
   passedOn?: Readonly<Record<string, string>>
   /** Headers of the answer that steps have decided on: cookies, CORS. Sent on every answer, streamed ones included. */

@@ -17,6 +17,8 @@ export type LoginOutcome =
       credentialStamp?: string
       /** Of the identity provider; for users who are not prepared yet. */
       nameCase?: NameCase
+      /** Whether the same credentials count later on, for requests that go on; absent when there is nothing to ask. */
+      stillCounts?: () => Promise<boolean>
     }
   | {
       kind: 'refused'

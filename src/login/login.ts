@@ -19,6 +19,15 @@ export interface Login {
   readonly steps: readonly RequestStep[]
   /** What `mount` adds, for the index of methods. */
   readonly routes: readonly { method: string; path: string; login: string }[]
+  /**
+   * Whether the login of a request that goes on still counts. A session is not prolonged by that. Credentials that every request
+   * brings anew, other than tokens, count until the request ends.
+   *
+   * @throws {GatewayError} SESSIONS_UNAVAILABLE, TOKENS_UNAVAILABLE
+   */
+  stillCounts(state: RequestState): Promise<boolean>
+  /** Changes whenever sessions or tokens end by a request to this process. */
+  version(): number
   /** Adds the login page and callbacks, as routes below the context path. */
   mount(server: FastifyInstance): void
   /**

@@ -306,6 +306,14 @@ class OpenLogin implements Login, LoginEnding {
     return this.#requests.sessionOf(state)?.key
   }
 
+  stillCounts(state: RequestState): Promise<boolean> {
+    return this.#requests.stillCounts(state)
+  }
+
+  version(): number {
+    return this.#options.sessions.endings + (this.tokens?.endings ?? 0)
+  }
+
   endAllSessions(): Promise<number> {
     return this.#options.sessions.endAll()
   }

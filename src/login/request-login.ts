@@ -35,6 +35,7 @@ interface Findings {
   /** The cookie names a session that is over. */
   endedSession?: boolean
   method?: LoginMethod
+  stillCounts?: (() => Promise<boolean>) | undefined
   refused?: Extract<LoginOutcome, { kind: 'refused' }>
   /** Why credentials that were read do not count. */
   objection?: string
@@ -95,6 +96,14 @@ export class RequestLogin {
   /** The live session of the request. */
   sessionOf(state: RequestState): Session | undefined {
     return state.loginFindings?.session
+  }
+
+  /** See `Login`. */
+  async stillCounts(state: RequestState): Promise<boolean> {
+    const { session, method, stillCounts } = state.loginFindings ?? {}
+    if (session === undefined) return stillCounts === undefined || (await stillCounts())
+    const { user, credentialStamp } = session.content
+    return (await this.#options.sessions.isLive(session)) && (await method?.stillValid?.(user, credentialStamp)) !== false
   }
 
   /** @throws {GatewayError} SESSIONS_UNAVAILABLE, and what a method throws whose provider cannot be asked */
@@ -329,6 +338,7 @@ function takeOutcome(request: FastifyRequest, findings: Findings, method: LoginM
   if (outcome.kind === 'user') {
     state.user = outcome.user
     findings.method = method
+    findings.stillCounts = outcome.stillCounts
   } else {
     findings.refused = outcome
     state.auditNote = { kind: 'refused', method: method.name, reason: outcome.reason, user: outcome.user }

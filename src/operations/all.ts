@@ -23,6 +23,7 @@ import { deliveryConfigOperations } from './resources/delivery-configs.ts'
 import { doctorOperations } from './resources/doctor.ts'
 import { ecsOperations } from './resources/ecs.ts'
 import { entityTagOperations } from './resources/entity-tags.ts'
+import { executionStreamOperations, taskStreamOperations } from './resources/event-streams.ts'
 import { executionOperations } from './resources/executions.ts'
 import { expressionOperations } from './resources/expressions.ts'
 import { formUserOperations } from './resources/form-users.ts'
@@ -68,12 +69,12 @@ export const subjects: readonly Subject[] = [
   {
     name: 'Executions',
     description: 'Runs of pipelines: start, follow, cancel, judge, and evaluate expressions against them.',
-    operations: [...pipelineStartOperations, ...executionOperations, ...expressionOperations],
+    operations: [...pipelineStartOperations, ...executionOperations, ...executionStreamOperations, ...expressionOperations],
   },
   {
     name: 'Tasks',
     description: 'Work that belongs to no pipeline: changes of applications, projects and infrastructure.',
-    operations: taskOperations,
+    operations: [...taskOperations, ...taskStreamOperations],
   },
   {
     name: 'Projects',

@@ -108,6 +108,10 @@ export const writesExecution = application('WRITE', 'execution')
 export const readsTask = application('READ', 'task')
 export const executesTask = application('EXECUTE', 'task')
 export const writesTask = application('WRITE', 'task')
+/** Streams are made of reads in the name of several callers, so the gateway checks each of them. */
+export const streamsExecution: Demands = [{ kind: 'application', authorization: 'READ', of: 'execution', always: true }]
+export const streamsTask: Demands = [{ kind: 'application', authorization: 'READ', of: 'task', always: true }]
+export const streamsApplication: Demands = [{ kind: 'application', authorization: 'READ', of: 'path', always: true }]
 /** A start of a stored definition, named or by the id in the parameter; the body is its trigger. */
 export function startsStored(parameter: string): Demands {
   return [...application('EXECUTE', 'started', parameter), { kind: 'trigger' }]

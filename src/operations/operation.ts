@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { z } from 'zod'
 import type { QueryValue } from '../http/encode-path.ts'
 import type { RequestState } from '../http/request-state.ts'
+import type { LiveSubject } from '../live/source.ts'
 import type { ServiceName } from '../upstreams/services.ts'
 import type { UpstreamAnswer, UpstreamCall } from '../upstreams/upstreams.ts'
 import type { Demands } from './demands.ts'
@@ -131,6 +132,15 @@ export class DirectAnswer {
     this.status = status
     this.body = body
     this.headers = headers
+  }
+}
+
+/** Returned by `handle` to have the client listen to changes. */
+export class LiveAnswer {
+  readonly subject: LiveSubject
+
+  constructor(subject: LiveSubject) {
+    this.subject = subject
   }
 }
 

@@ -4,6 +4,7 @@ import type { AuditLog } from '../audit/audit-log.ts'
 import type { Banners } from '../banners/banners.ts'
 import type { AuditedAnswers } from '../http/audited-answers.ts'
 import type { Site } from '../http/page.ts'
+import type { EventStreams } from '../live/event-streams.ts'
 import type { Login } from '../login/login.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Health } from '../telemetry/health.ts'
@@ -30,6 +31,7 @@ export interface Platform {
   readonly metrics: Metrics
   /** What the doctor finds now. */
   readonly examine: () => Promise<Examination>
+  readonly streams: EventStreams
   /** Undefined when nothing is recorded. */
   readonly audit: AuditLog | undefined
   readonly audited: AuditedAnswers | undefined

@@ -65,6 +65,7 @@ export class Sessions {
   readonly #cache = new BoundedMap<string, CacheEntry>(maxCached)
   /** Keys of live sessions by the whole header that led to them: a request that repeats it is neither parsed nor hashed. */
   readonly #keys = new BoundedMap<string, string>(maxKnownHeaders)
+  #endings = 0
 
   constructor({ settings, store, contextPath, log, onStarted = () => {}, now = Date.now }: SessionsOptions) {
     this.#settings = settings
@@ -100,6 +101,17 @@ export class Sessions {
       return session
     }
     return undefined
+  }
+
+  /** Whether a session has not ended; it is not prolonged. @throws {GatewayError} SESSIONS_UNAVAILABLE */
+  async isLive({ key }: Session): Promise<boolean> {
+    const session = await this.#read(key)
+    return session !== undefined && session.expiresAtMs > this.#now() && !this.#isTooOld(session.content)
+  }
+
+  /** How often sessions were ended here. */
+  get endings(): number {
+    return this.#endings
   }
 
   /** Starts a session under a fresh identifier; one that a client chose is never adopted. @throws SESSIONS_UNAVAILABLE */
@@ -241,6 +253,7 @@ export class Sessions {
   }
 
   #setCached(key: string, session: Session | undefined): void {
+    if (session === undefined) this.#endings++
     this.#cache.set(key, { session, untilMs: this.#now() + cacheMs })
   }
 }

@@ -20,6 +20,8 @@ interface MetricSources {
   /** Undefined when they cannot be counted at present. */
   liveSessions?: (() => number | undefined) | undefined
   redis?: { isReachable(): boolean } | undefined
+  /** Those that are open. */
+  eventStreams?: (() => number) | undefined
   embedded?: { isListening(): boolean; observe(): Promise<EngineState | undefined> } | undefined
 }
 
@@ -243,7 +245,7 @@ export function createMetrics(version: string): Metrics {
     upstreamAnswered: ({ service, method, status, durationMs, bytes: size }) => {
       called.of(service).count(method, status ?? 'none', durationMs / 1000, size)
     },
-    watch: ({ upstreams, liveSessions, redis, embedded }) => {
+    watch: ({ upstreams, liveSessions, redis, embedded, eventStreams }) => {
       const pending = gauge('fairlead_upstream_requests_in_flight', 'Calls to services that wait or run.', 'service')
       const waiting = gauge('fairlead_upstream_requests_waiting', 'Calls to services that wait for a connection.', 'service')
       const circuits = gauge(
@@ -267,6 +269,10 @@ export function createMetrics(version: string): Metrics {
       if (redis !== undefined) {
         const up = gauge('fairlead_redis_up', 'Whether Redis answered the last command: 1 or 0. Missing without Redis.')
         samplers.push(() => up.set(redis.isReachable() ? 1 : 0))
+      }
+      if (eventStreams !== undefined) {
+        const streams = gauge('fairlead_event_streams', 'Event streams that are open.')
+        samplers.push(() => streams.set(eventStreams()))
       }
       if (embedded !== undefined) watchEmbedded(embedded)
     },

@@ -304,11 +304,20 @@ export interface paths {
   '/executions/failedStages': {
     /** List failed stages */ get: { parameters: { query: { executionId: string; deckOrigin?: string; limit?: number } }; responses: { 200: { content: { 'application/json': (components['schemas']['FailedStage'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
+  '/executions/{id}/events': {
+    /** Follow an execution */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'text/event-stream': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/applications/{application}/executions/events': {
+    /** Follow executions of an application */ get: { parameters: { path: { application: string } }; responses: { 200: { content: { 'text/event-stream': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
   '/pipelines/{id}/{stageId}/evaluateExpression': {
     /** Evaluate an expression at a stage */ get: { parameters: { query: { expression: string }; path: { id: string; stageId: string } }; responses: { 200: { content: { 'application/json': components['schemas']['Evaluation'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/pipelines/{id}/evaluateVariables': {
     /** Evaluate variables */ post: { parameters: { query?: { executionId?: string; requisiteStageRefIds?: string; spelVersion?: string }; path: { id: string } }; requestBody: { content: { 'application/json': components['schemas']['EvaluateVariablesBody'] } }; responses: { 200: { content: { 'application/json': components['schemas']['VariablesEvaluation'] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
+  }
+  '/tasks/{id}/events': {
+    /** Follow a task */ get: { parameters: { path: { id: string } }; responses: { 200: { content: { 'text/event-stream': string } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }
   }
   '/projects': {
     /** List projects */ get: { parameters: {  }; responses: { 200: { content: { 'application/json': (components['schemas']['Project'])[] } }; default: { content: { 'application/json': components['schemas']['Error'] } } } }

@@ -3,11 +3,13 @@
  * store has everything that memory has, so a restart continues where the last step ended.
  */
 
+import { summarizeExecution } from '../../live/summary.ts'
 import { inTransaction } from '../../storage/database.ts'
 import { timeOfUlid } from '../../storage/ulid.ts'
 import type { EngineState } from '../../telemetry/metrics.ts'
 import { BackendError } from '../backend.ts'
 import { executionFactor } from '../limits.ts'
+import { ExecutionChanges, summaryOf } from './changes.ts'
 import { DueQueue } from './due-queue.ts'
 import type { EngineOptions, EngineParts } from './engine-parts.ts'
 import { runFollowUp } from './follow-ups.ts'
@@ -38,6 +40,7 @@ const mostInterruptions = 5
 
 export class Engine implements EngineParts {
   readonly options: EngineOptions
+  readonly changes = new ExecutionChanges()
   readonly #queue = new DueQueue()
   readonly #inFlight = new Set<string>()
   /** Executions that were due when the engine started: one of them may have ended it. */
@@ -91,6 +94,7 @@ export class Engine implements EngineParts {
       return { result, touched: unit.finish() }
     })
     for (const { id, due } of touched) this.#queue.set(id, due, turn.now)
+    unit.report((execution, isRemoved) => this.changes.note(execution, isRemoved ? undefined : () => summaryOf(execution)))
     if (turn.events.length > 0) this.options.publish(turn.events)
     this.#arm()
     return result
@@ -154,8 +158,9 @@ export class Engine implements EngineParts {
     } catch (error) {
       log.error({ err: error, execution: id }, 'an execution could only be marked as ended')
       try {
-        store.abandon(id, reason, now())
+        const abandoned = store.abandon(id, reason, now())
         this.#queue.set(id, undefined)
+        if (abandoned !== undefined) this.changes.note(abandoned, () => summarizeExecution({ ...abandoned, status: 'TERMINAL' }))
       } catch (refusal) {
         log.error({ err: refusal, execution: id }, 'an execution could not be marked as ended and is tried again')
       }

@@ -18,6 +18,7 @@ import { Engine } from './engine.ts'
 import { createLifeCyclePublisher } from './life-cycle-events.ts'
 import type { Execution } from './model.ts'
 import { adminRoutes } from './routes/admin.ts'
+import { changeRoutes } from './routes/changes.ts'
 import { executionRoutes } from './routes/executions.ts'
 import { expressionRoutes } from './routes/expressions.ts'
 import { listRoutes } from './routes/lists.ts'
@@ -96,6 +97,7 @@ function openOrchestration(context: BackendContext): OpenBackend {
       adminRoutes(app, engine)
       preconfiguredRoutes(app, context, outside)
       stageTypeRoutes(app, context, outside)
+      changeRoutes(app, engine)
       executionRoutes(app, engine)
       stageRoutes(app, engine)
       expressionRoutes(app, engine)

@@ -10,15 +10,15 @@ export interface ExecutionStore {
   insert(execution: Execution, nextDue: number | undefined): void
   /** Where an execution stands, or would stand, among those that start one another. */
   lineageOf(execution: Execution): Lineage
-  /** Writes everything but the trigger, which does not change after submission. */
-  save(execution: Execution, nextDue: number | undefined): void
+  /** Writes everything but the trigger, which does not change after submission, unless nothing has changed. @returns whether it was written */
+  save(execution: Execution, nextDue: number | undefined): boolean
   load(id: string): Execution | undefined
   /** Characters of the record, its trigger excluded, as it was last read or written. */
   sizeOf(execution: Execution): number
   /** Bytes of a record that has not been read, its trigger included. */
   storedBytes(id: string): number
-  /** Ends a record that cannot be read: its text is changed in place. */
-  abandon(id: string, reason: string, now: number): void
+  /** Ends a record that cannot be read: its text is changed in place. @returns undefined when there is none */
+  abandon(id: string, reason: string, now: number): Pick<Execution, 'id' | 'type' | 'application'> | undefined
   /** Counts that the engine has ended before the execution got on; returns how often in a row. */
   countInterruption(id: string): number
   clearInterruptions(id: string): void
@@ -109,7 +109,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
         json_set(body, '$.status', 'TERMINAL', '$.endTime', ?, '$.canceled', json('true'), '$.canceledBy', 'spinnaker',
           '$.cancellationReason', ?, '$.engine.followUps', json('[]'))
         ELSE body END
-    WHERE id = ?`)
+    WHERE id = ? RETURNING type, application`)
   const interrupt = db.prepare(
     'UPDATE orchestration_executions SET interruptions = interruptions + 1 WHERE id = ? RETURNING interruptions',
   )
@@ -182,7 +182,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     },
     save(execution, nextDue) {
       const body = formatBody(execution)
-      if (body === texts.get(execution)) return
+      if (body === texts.get(execution)) return false
       texts.set(execution, body)
       update.run(
         execution.status,
@@ -193,6 +193,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
         body,
         execution.id,
       )
+      return true
     },
     load(id) {
       const row = select.get(id)
@@ -201,7 +202,8 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     sizeOf: (execution) => texts.get(execution)?.length ?? 0,
     storedBytes: (id) => Number(measure.get(id)?.['bytes'] ?? 0),
     abandon(id, reason, now) {
-      abandon.run(now, reason, id)
+      const row = abandon.get(now, reason, id)
+      return row && { id, type: row['type'] as ExecutionType, application: String(row['application']) }
     },
     countInterruption: (id) => Number(interrupt.get(id)?.['interruptions'] ?? 0),
     clearInterruptions(id) {

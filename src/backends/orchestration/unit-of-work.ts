@@ -18,7 +18,8 @@ export class UnitOfWork {
   readonly #isInFlight: (run: string) => boolean
   /** As loaded or last written: the text tells whether there is anything to write. */
   readonly #executions = new Map<string, Execution>()
-  readonly #removed = new Set<string>()
+  readonly #removed = new Map<string, Execution | undefined>()
+  readonly #written = new Set<Execution>()
 
   constructor(turn: Turn, store: ExecutionStore, isInFlight: (run: string) => boolean) {
     this.turn = turn
@@ -46,13 +47,14 @@ export class UnitOfWork {
 
   insert(execution: Execution): void {
     this.#store.insert(execution, undefined)
+    this.#written.add(execution)
     this.#executions.set(execution.id, execution)
   }
 
   remove(id: string): void {
+    this.#removed.set(id, this.#executions.get(id))
     this.#store.remove(id)
     this.#executions.delete(id)
-    this.#removed.add(id)
   }
 
   /**
@@ -128,7 +130,13 @@ export class UnitOfWork {
       id: execution.id,
       due: nextDue(execution, this.#isInFlight),
     }))
-    return [...touched, ...[...this.#removed].map((id) => ({ id, due: undefined }))]
+    return [...touched, ...[...this.#removed.keys()].map((id) => ({ id, due: undefined }))]
+  }
+
+  /** Tells what was written and what was removed, once the transaction has succeeded. */
+  report(changed: (execution: Execution, isRemoved: boolean) => void): void {
+    for (const execution of this.#written) if (!this.#removed.has(execution.id)) changed(execution, false)
+    for (const execution of this.#removed.values()) if (execution !== undefined) changed(execution, true)
   }
 
   /** Ends what has grown beyond its bounds: each of its steps would take the longer. Whether there was any. */
@@ -158,10 +166,9 @@ export class UnitOfWork {
   }
 
   #write(): void {
-    for (const execution of this.#executions.values())
-      this.#store.save(
-        execution,
-        nextDue(execution, () => false),
-      )
+    for (const execution of this.#executions.values()) {
+      const due = nextDue(execution, () => false)
+      if (this.#store.save(execution, due)) this.#written.add(execution)
+    }
   }
 }

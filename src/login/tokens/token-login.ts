@@ -72,8 +72,14 @@ export class TokenLogin implements LoginMethod {
     if (recognised.kind === 'refused') return refusal(recognised.reason)
     const { token } = recognised
     const outcome = await this.#admit(token)
-    if (outcome.kind === 'user') request.state.token = { id: token.id, ...token.limits }
-    return outcome
+    if (outcome.kind !== 'user') return outcome
+    request.state.token = { id: token.id, ...token.limits }
+    return { ...outcome, stillCounts: () => this.#stillCounts(text) }
+  }
+
+  async #stillCounts(text: string): Promise<boolean> {
+    const recognised = await this.#options.tokens.judge(text)
+    return recognised.kind === 'token' && (await this.#admit(recognised.token)).kind === 'user'
   }
 
   async explain(credentials: LoginCredentials, trace: Trace): Promise<LoginOutcome> {

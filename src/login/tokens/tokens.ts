@@ -57,6 +57,7 @@ export class Tokens {
   readonly #log: FastifyBaseLogger
   readonly #eraOf: NonNullable<TokensOptions['eraOf']>
   readonly #now: () => number
+  #endings = 0
 
   constructor({ settings, store, log, eraOf = () => undefined, now = Date.now }: TokensOptions) {
     this.settings = settings
@@ -64,6 +65,11 @@ export class Tokens {
     this.#log = log
     this.#eraOf = eraOf
     this.#now = now
+  }
+
+  /** How often tokens were revoked or got another secret here. */
+  get endings(): number {
+    return this.#endings
   }
 
   /** Finds the token that a request came with, and notes the use. @throws {GatewayError} TOKENS_UNAVAILABLE */
@@ -131,6 +137,7 @@ export class Tokens {
     if (!(await ask(() => this.#store.replaceSecret(id, token.secret.hash, secret, expiresAtMs)))) {
       throw new GatewayError('CONFLICT', 'The token was rotated or revoked by another request just now. Look at the list first.')
     }
+    this.#endings++
     this.#audit('an API token was rotated', token, by)
     return { token: { ...token, secret, expiresAtMs }, text }
   }
@@ -139,6 +146,7 @@ export class Tokens {
   async revoke(id: string, by: string): Promise<void> {
     const token = await this.find(id)
     await ask(() => this.#store.remove(id))
+    this.#endings++
     this.#audit('an API token was revoked', token, by)
   }
 

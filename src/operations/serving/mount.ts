@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { describeIssue } from '../../describe-issue.ts'
 import { GatewayError } from '../../errors.ts'
-import { type EchoedHeaders, listCommonHeaders, sendBytes, sendValue } from '../../http/answer.ts'
+import { commonHeaders, type EchoedHeaders, listCommonHeaders, sendBytes, sendValue } from '../../http/answer.ts'
 import { codingOf } from '../../http/content-coding.ts'
 import type { QueryValue } from '../../http/encode-path.ts'
 import { acceptsGzip, parseAccept } from '../../http/parse-accept.ts'
@@ -19,14 +19,17 @@ import {
 } from '../../http/read-body.ts'
 import { anyPath } from '../../http/route.ts'
 import { formatJson, isRawNumber, JsonScan } from '../../json/json.ts'
+import { eventStreamType } from '../../live/event-stream.ts'
+import { streamHeaders } from '../../live/event-streams.ts'
 import type { AnswerForm } from '../../upstreams/answer-form.ts'
 import { identityOf } from '../../upstreams/identity.ts'
 import { type AnswerReceiver, passOn } from '../../upstreams/pass-on.ts'
 import type { ServiceName } from '../../upstreams/services.ts'
 import { checkDone, readJson, type UpstreamCall } from '../../upstreams/upstreams.ts'
+import { toUserKey } from '../../user-name.ts'
 import { Guard } from '../access/guard.ts'
 import { provedBySender } from '../demands.ts'
-import { DirectAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
+import { DirectAnswer, LiveAnswer, type Operation, type OperationRequest, StreamedAnswer } from '../operation.ts'
 import { checkServicePresent } from '../optional-service.ts'
 import type { Platform } from '../platform.ts'
 import { type ForwardedCall, routeOf } from '../route.ts'
@@ -157,7 +160,7 @@ async function answerHandled(exchange: Exchange, asked: AskedOperation): Promise
  * @throws {GatewayError} NOT_ACCEPTABLE
  */
 function checkAcceptable({ operation, form, request }: Exchange): void {
-  if (form.kind === 'no-page') return
+  if (form.kind === 'no-page' || operation.answerType === eventStreamType) return
   const isDocument = form.kind === 'json' && operation.method === 'GET'
   if (parseAccept(request.headers.accept, isDocument ? ['json', 'yaml'] : ['json', 'yaml', 'text']) !== undefined) return
   throw new GatewayError('NOT_ACCEPTABLE', 'Answers are JSON, or YAML with "Accept: application/x-yaml".')
@@ -499,6 +502,7 @@ async function answerValue(
   filter: Filter | undefined,
 ): Promise<FastifyReply> {
   const { operation, form, request, reply } = exchange
+  if (value instanceof LiveAnswer) return listen(exchange, value)
   if (value instanceof StreamedAnswer) {
     if (filter === undefined && !wantsYaml(request)) {
       stream(exchange, value.service, value.call, asked)
@@ -519,4 +523,33 @@ async function answerValue(
     return sendBytes(request, reply, value.status, bytes, contentType)
   }
   return sendValue(request, reply, value.status, value.body)
+}
+
+/** Opens an event stream, and judges again while it is open. The credentials may have ended, or the rights changed. */
+async function listen(exchange: Exchange, { subject }: LiveAnswer): Promise<FastifyReply> {
+  const { operation, request, reply, platform, guard, surroundings } = exchange
+  const { state, headers } = request
+  if (request.method === 'HEAD') return reply.headers(streamHeaders).send()
+  const lastEventId = headers['last-event-id']
+  await platform.streams.open({
+    subject,
+    client: reply.raw,
+    lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId.slice(0, 100) : undefined,
+    caller: platform.login.active && state.user !== undefined ? `user ${toUserKey(state.user.username)}` : state.clientAddress,
+    identity: identityOf(state, headers),
+    judge: async () => {
+      if (!(await platform.login.stillCounts(state))) throw new GatewayError('LOGIN_REQUIRED', 'The login has ended.')
+      await guard.check(operation, new AskedOperation(exchange))
+    },
+    onWrite: (characters) => {
+      state.streamedBytes = characters
+    },
+    begin: async () => {
+      await platform.audited?.beforeStream(request, 200)
+      reply.hijack()
+      state.streamBeganAtMs = performance.now()
+      return commonHeaders(request, surroundings.settings.echoedHeaders)
+    },
+  })
+  return reply
 }

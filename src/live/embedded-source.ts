@@ -1,0 +1,184 @@
+/** Changes of the embedded engine: one connection to its feed for all streams of this process. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Dispatcher } from 'undici'
+import { GatewayError } from '../errors.ts'
+import { pathTo } from '../http/encode-path.ts'
+import { isObject } from '../json/values.ts'
+import { foldName } from '../permissions/fold-name.ts'
+import { jsonObject } from '../upstreams/answer-form.ts'
+import { anonymousIdentity } from '../upstreams/identity.ts'
+import { readJson, type Upstreams } from '../upstreams/upstreams.ts'
+import type { ChangeSource, LiveSubject, RunChange, Snapshot, Watch, Watcher } from './source.ts'
+
+interface EmbeddedSourceOptions {
+  upstreams: Upstreams
+  log: FastifyBaseLogger
+}
+
+/** A change as the engine tells it. */
+interface ChangeLine extends RunChange {
+  readonly type: 'PIPELINE' | 'ORCHESTRATION'
+  readonly application: string
+}
+
+/** The engine gives a sign every ten seconds. */
+const silenceMs = 30_000
+/** The feed outlives its last stream for this time: browsers reconnect. */
+const lingerMs = 30_000
+/** A worker that restarts is back within this time. */
+const openMs = 15_000
+const firstPauseMs = 50
+const maxPauseMs = 5000
+
+export class EmbeddedSource implements ChangeSource {
+  readonly #options: EmbeddedSourceOptions
+  readonly #watchers = new Map<string, Set<Watcher>>()
+  #feed: AbortController | undefined
+  /** Resolves once the feed is open; snapshots wait for it, so that nothing lies between the two. */
+  #open = Promise.withResolvers<void>()
+  #isOpen = false
+  #linger: NodeJS.Timeout | undefined
+
+  constructor(options: EmbeddedSourceOptions) {
+    this.#options = options
+  }
+
+  watch(subject: LiveSubject, watcher: Watcher): Watch {
+    const key = keyOf(subject)
+    const watchers = this.#watchers.getOrInsertComputed(key, () => new Set())
+    watchers.add(watcher)
+    clearTimeout(this.#linger)
+    if (this.#feed === undefined) void this.#follow()
+    return {
+      snapshot: async (since) => {
+        await this.#awaitFeed()
+        return this.#snapshot(subject, since)
+      },
+      close: () => {
+        watchers.delete(watcher)
+        if (watchers.size === 0 && this.#watchers.get(key) === watchers) this.#watchers.delete(key)
+        if (this.#watchers.size === 0) this.#linger = setTimeout(() => this.close(), lingerMs).unref()
+      },
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#linger)
+    this.#feed?.abort()
+    this.#feed = undefined
+  }
+
+  /** @throws {GatewayError} UPSTREAM_UNREACHABLE */
+  async #awaitFeed(): Promise<void> {
+    if (this.#isOpen) return
+    const limit = setTimeout(() => late.reject(notOpened()), openMs)
+    const late = Promise.withResolvers<void>()
+    await Promise.race([this.#open.promise, late.promise]).finally(() => clearTimeout(limit))
+  }
+
+  async #snapshot({ kind, name }: LiveSubject, since: string | undefined): Promise<Snapshot> {
+    const query = kind === 'application' ? { application: name, ...(since !== undefined && { since }) } : { id: name }
+    const answer = await this.#options.upstreams.call('orca', { path: pathTo`/changes`, query }, anonymousIdentity)
+    if (answer.status === 404) throw unknown(kind, name)
+    const snapshot = readJson(answer, 'orca', jsonObject) as Omit<Snapshot, 'changes'> & { changes: ChangeLine[] }
+    if (kind !== 'application' && snapshot.changes.some(({ type }) => type !== typeOf(kind))) throw unknown(kind, name)
+    return snapshot
+  }
+
+  /** Reads the feed until it is closed, and connects again when it breaks off. */
+  async #follow(): Promise<void> {
+    const feed = new AbortController()
+    this.#feed = feed
+    for (let pauseMs = firstPauseMs, isFirst = true; !feed.signal.aborted; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+      try {
+        for await (const line of this.#lines(feed.signal)) {
+          if (isChange(line)) this.#tell(line)
+          else {
+            pauseMs = firstPauseMs
+            this.#opened(isFirst)
+            isFirst = false
+          }
+        }
+      } catch (error) {
+        if (!feed.signal.aborted) this.#options.log.info({ err: error }, 'the feed of changes broke off and is opened again')
+      }
+      this.#lost(feed.signal.aborted)
+      await new Promise((resolve) => setTimeout(resolve, pauseMs).unref())
+    }
+  }
+
+  #opened(isFirst: boolean): void {
+    this.#isOpen = true
+    this.#open.resolve()
+    if (isFirst) return
+    for (const watcher of this.#all()) {
+      watcher.stale(false)
+      watcher.lost()
+    }
+  }
+
+  #lost(isClosed: boolean): void {
+    if (!this.#isOpen) return
+    this.#open = Promise.withResolvers<void>()
+    this.#isOpen = false
+    if (!isClosed) for (const watcher of this.#all()) watcher.stale(true)
+  }
+
+  #all(): Watcher[] {
+    return [...this.#watchers.values()].flatMap((watchers) => [...watchers])
+  }
+
+  #tell(change: ChangeLine): void {
+    for (const watcher of this.#watchers.get(`run ${change.id}`) ?? []) watcher.changed(change)
+    if (change.type !== 'PIPELINE') return
+    for (const watcher of this.#watchers.get(`application ${foldName(change.application)}`) ?? []) watcher.changed(change)
+  }
+
+  async *#lines(signal: AbortSignal): AsyncGenerator<unknown> {
+    const { upstreams } = this.#options
+    const call = { path: '/changes/feed', readTimeoutMs: silenceMs }
+    const endpoint = upstreams.choose('orca', call, anonymousIdentity)
+    await endpoint.enter(signal)
+    const connection = endpoint.takeConnection()
+    try {
+      const { options } = upstreams.target(endpoint, call, anonymousIdentity)
+      const answer = await connection.request({ ...options, signal } as Dispatcher.RequestOptions)
+      if (answer.statusCode !== 200) {
+        await answer.body.dump()
+        throw new Error(`The feed of changes answered ${answer.statusCode}.`)
+      }
+      answer.body.setEncoding('utf8')
+      let text = ''
+      for await (const chunk of answer.body) {
+        text += chunk as string
+        const lines = text.split('\n')
+        text = lines.pop() ?? ''
+        for (const line of lines) if (line !== '') yield JSON.parse(line)
+      }
+    } finally {
+      endpoint.leave(connection)
+    }
+  }
+}
+
+function isChange(line: unknown): line is ChangeLine {
+  return isObject(line) && typeof line['id'] === 'string'
+}
+
+function keyOf({ kind, name }: LiveSubject): string {
+  return kind === 'application' ? `application ${foldName(name)}` : `run ${name}`
+}
+
+function typeOf(kind: LiveSubject['kind']): ChangeLine['type'] {
+  return kind === 'task' ? 'ORCHESTRATION' : 'PIPELINE'
+}
+
+export function unknown(kind: LiveSubject['kind'], name: string): GatewayError {
+  return new GatewayError('NOT_FOUND', `There is no ${kind} with the id "${name}".`)
+}
+
+function notOpened(): GatewayError {
+  return new GatewayError('UPSTREAM_UNREACHABLE', 'orca does not answer. Try again in a moment.', {
+    upstream: { service: 'orca' },
+  })
+}

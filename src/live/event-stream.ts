@@ -1,0 +1,244 @@
+/** One stream of Server-Sent Events: a bounded buffer of newest states between a feed and a client. */
+import type { ServerResponse } from 'node:http'
+import { isOlder } from './source.ts'
+
+/** @see HTML Living Standard, section 9.2, "Server-sent events" */
+export const eventStreamType = 'text/event-stream'
+
+/** What may wait for clients that read slowly, for one and for all. */
+export interface Allowance {
+  /** Characters that all streams hold at present. */
+  held: number
+  readonly maxHeld: number
+}
+
+/** Reasons that a client is told. */
+export type EndReason = 'access' | 'age' | 'stopping' | 'removed' | 'unavailable'
+
+export interface EventStreamOptions {
+  client: ServerResponse
+  allowance: Allowance
+  /** Throws once the caller may not read any more, or is not logged in any more. */
+  judge: () => Promise<void>
+  /** Changes whenever rights or logins may have changed: then the stream is judged before its next event. */
+  rightsVersion: () => number
+  /** Monotonic, milliseconds. */
+  now: () => number
+  /** Told how many characters were written so far. */
+  onWrite: (characters: number) => void
+  /** Called once. */
+  onClose: () => void
+}
+
+interface PendingEvent {
+  readonly version: string
+  readonly text: string
+}
+
+/** Runs whose newest state waits for the client; beyond it the client is told to read the list again. */
+const maxPending = 100
+const maxPendingCharacters = 256 * 1024
+/** Events that are written at once; what is written cannot be replaced by newer states. */
+const maxWriteCharacters = 64 * 1024
+/** States that follow one another faster reach the client as one. */
+const batchMs = 250
+/** A judgement counts for as long as a session that another replica has ended may be seen here. */
+const judgedForMs = 3000
+/** A client that takes nothing for so long is disconnected. */
+const maxStallMs = 30_000
+const firstRetryMs = 2000
+const lastRetryMs = { least: 1000, most: 5000 }
+
+export class EventStream {
+  readonly #options: EventStreamOptions
+  /** By run, in the order of versions. */
+  readonly #pending = new Map<string, PendingEvent>()
+  /** Said before the next states. */
+  #notices = ''
+  #pendingCharacters = 0
+  #written = 0
+  #isStarted = false
+  #isBlocked = false
+  #judging: Promise<void> | undefined
+  #judgedAtMs: number
+  #judgedVersion: number
+  #stalledSinceMs: number | undefined
+  #flushedAtMs = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
+  #hasEnded = false
+  readonly beganAtMs: number
+
+  constructor(options: EventStreamOptions) {
+    this.#options = options
+    this.beganAtMs = options.now()
+    this.#judgedAtMs = this.beganAtMs
+    this.#judgedVersion = options.rightsVersion()
+    options.client.once('close', () => this.#close())
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** Begins to write: first these states, oldest first, then what was pushed meanwhile. */
+  start(states: readonly (readonly [run: string, event: PendingEvent])[]): void {
+    this.#notices = `retry: ${firstRetryMs}\n\n${this.#notices}`
+    const meanwhile = [...this.#pending]
+    this.#clear()
+    for (const [run, event] of [...states, ...meanwhile]) this.push(run, event)
+    this.#isStarted = true
+    this.#flush()
+  }
+
+  /** The newest state of a run takes the place of an older one that was not sent yet. */
+  push(run: string, event: PendingEvent): void {
+    const known = this.#pending.get(run)
+    if (this.#hasEnded || (known !== undefined && isOlder(event.version, known.version))) return
+    this.#drop(run)
+    this.#pending.set(run, event)
+    this.#hold(event.text.length)
+    const { allowance } = this.#options
+    if (this.#pending.size > maxPending || this.#pendingCharacters > maxPendingCharacters || allowance.held > allowance.maxHeld) {
+      // A single state cannot be made smaller, and is replaced by the next.
+      if (this.#pending.size > 1) this.resync(event.version, 'slow')
+    }
+    this.#schedule()
+  }
+
+  /** States were missed: the client has to read what it shows again. */
+  resync(version: string, reason: 'slow' | 'gap'): void {
+    this.#clear()
+    this.notify('resync', { reason }, version)
+  }
+
+  notify(name: string, data: object, version?: string): void {
+    if (this.#hasEnded) return
+    this.#notices += formatEvent(name, JSON.stringify(data), version)
+    this.#schedule()
+  }
+
+  /** A comment, which clients ignore; proxies see that the stream lives. */
+  beat(): void {
+    if (this.#isStarted && !this.#isBlocked && !this.#hasEnded) this.#write(':\n\n')
+  }
+
+  /** Ends the stream where the client is stalled, or its rights have gone. */
+  async check(): Promise<void> {
+    if (this.#hasEnded) return
+    const { client, now } = this.#options
+    if (this.#stalledSinceMs !== undefined && now() - this.#stalledSinceMs > maxStallMs) return void client.destroy()
+    if (this.#isStarted && this.#mustJudge()) await this.#judge()
+  }
+
+  /** @param last What the client still gets, instead of what waits for it. */
+  end(reason: EndReason, last = ''): void {
+    if (this.#hasEnded) return
+    if (!this.#isStarted) {
+      this.#close()
+      return
+    }
+    const retryMs = Math.round(lastRetryMs.least + Math.random() * (lastRetryMs.most - lastRetryMs.least))
+    const { client } = this.#options
+    const isBlocked = this.#isBlocked
+    this.#close()
+    // What the client has not taken until now must not keep the connection.
+    if (isBlocked) client.destroy()
+    else client.end(`${last}retry: ${retryMs}\n\n${formatEvent('end', JSON.stringify({ reason }))}`)
+  }
+
+  #schedule(): void {
+    if (!this.#isStarted || this.#timer !== undefined || this.#isBlocked || this.#hasEnded) return
+    const waitMs = this.#flushedAtMs + batchMs - this.#options.now()
+    if (waitMs <= 0) this.#flush()
+    else {
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined
+        this.#flush()
+      }, waitMs).unref()
+    }
+  }
+
+  #flush(): void {
+    if (this.#hasEnded || this.#isBlocked || (this.#pending.size === 0 && this.#notices === '')) return
+    if (this.#mustJudge()) return void this.#judge().then(() => this.#flush())
+    let text = this.#notices
+    this.#notices = ''
+    for (const [run, event] of this.#pending) {
+      if (text.length > maxWriteCharacters) break
+      text += event.text
+      this.#drop(run)
+    }
+    this.#flushedAtMs = this.#options.now()
+    this.#write(text)
+    if (this.#pending.size > 0) this.#schedule()
+  }
+
+  #write(text: string): void {
+    const { client, now, onWrite } = this.#options
+    this.#written += text.length
+    onWrite(this.#written)
+    if (client.write(text)) return
+    this.#isBlocked = true
+    this.#stalledSinceMs = now()
+    client.once('drain', () => {
+      this.#isBlocked = false
+      this.#stalledSinceMs = undefined
+      this.#schedule()
+    })
+  }
+
+  #mustJudge(): boolean {
+    const { now, rightsVersion } = this.#options
+    return now() - this.#judgedAtMs > judgedForMs || this.#judgedVersion !== rightsVersion()
+  }
+
+  /** While the judgement is out, nothing is sent. A failure ends the stream: the next connection tells the client why. */
+  #judge(): Promise<void> {
+    const { judge, now, rightsVersion } = this.#options
+    const version = rightsVersion()
+    const judgedAtMs = now()
+    this.#judging ??= judge()
+      .then(
+        () => {
+          this.#judgedAtMs = judgedAtMs
+          this.#judgedVersion = version
+        },
+        () => this.end('access'),
+      )
+      .finally(() => {
+        this.#judging = undefined
+      })
+    return this.#judging
+  }
+
+  #drop(run: string): void {
+    const event = this.#pending.get(run)
+    if (event === undefined) return
+    this.#pending.delete(run)
+    this.#hold(-event.text.length)
+  }
+
+  #clear(): void {
+    this.#pending.clear()
+    this.#hold(-this.#pendingCharacters)
+  }
+
+  #hold(characters: number): void {
+    this.#pendingCharacters += characters
+    this.#options.allowance.held += characters
+  }
+
+  #close(): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    clearTimeout(this.#timer)
+    this.#clear()
+    this.#notices = ''
+    this.#options.onClose()
+  }
+}
+
+/** @param data One line. */
+export function formatEvent(name: string, data: string, version?: string): string {
+  return `${version === undefined ? '' : `id: ${version}\n`}event: ${name}\ndata: ${data}\n\n`
+}

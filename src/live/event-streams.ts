@@ -1,0 +1,254 @@
+/** Event streams of all clients: who listens to what, within bounds, and for how long. */
+import type { ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import { GatewayError } from '../errors.ts'
+import type { IdentityHeaders } from '../upstreams/identity.ts'
+import { type Allowance, EventStream, eventStreamType, formatEvent } from './event-stream.ts'
+import type { LiveSettings } from './settings.ts'
+import type { ChangeSource, LiveSubject, RunChange, Snapshot, Watch } from './source.ts'
+
+interface EventStreamsOptions {
+  source: ChangeSource
+  settings: LiveSettings
+  log: FastifyBaseLogger
+  /** Changes whenever rights or logins may have changed in this process. */
+  rightsVersion: () => number
+  /** Monotonic, milliseconds. */
+  now?: () => number
+}
+
+/** A client that wants to listen. */
+export interface Listener {
+  readonly subject: LiveSubject
+  readonly client: ServerResponse
+  readonly lastEventId: string | undefined
+  /** Whom the stream is counted for: a user, or an address. */
+  readonly caller: string
+  /** As which the service is asked for what this client may read. */
+  readonly identity: IdentityHeaders
+  /** Throws once the caller may not read the subject any more, or is not logged in any more. */
+  readonly judge: () => Promise<void>
+  readonly onWrite: (characters: number) => void
+  /** Called before the head is written. @returns headers that every answer has */
+  readonly begin: () => Promise<Record<string, string | string[]>>
+}
+
+const checkMs = 1000
+/** Characters that wait for slow clients, over all streams. */
+const maxHeldCharacters = 16 * 1024 * 1024
+
+/** Listeners to one subject share one watch of the source. */
+interface Topic {
+  readonly subject: LiveSubject
+  readonly streams: Map<EventStream, Listener>
+  watch: Watch
+  /** Up to which all listeners were told. */
+  version: string | undefined
+}
+
+/** Headers of a stream: no cache or proxy keeps, packs or buffers it. */
+export const streamHeaders = {
+  'content-type': eventStreamType,
+  'cache-control': 'no-cache, no-store, no-transform',
+  'x-accel-buffering': 'no',
+} as const
+
+export class EventStreams {
+  readonly #options: EventStreamsOptions
+  readonly #now: () => number
+  readonly #topics = new Map<string, Topic>()
+  readonly #streams = new Set<EventStream>()
+  /** By caller, those included that are about to begin. */
+  readonly #counts = new Map<string, number>()
+  readonly #allowance: Allowance = { held: 0, maxHeld: maxHeldCharacters }
+  #opened = 0
+  #checks: NodeJS.Timeout | undefined
+  #beatAtMs = 0
+  #closed = false
+
+  constructor(options: EventStreamsOptions) {
+    this.#options = options
+    this.#now = options.now ?? (() => performance.now())
+  }
+
+  /** Open streams. */
+  get size(): number {
+    return this.#streams.size
+  }
+
+  /**
+   * Opens a stream; it goes on after the promise has been resolved.
+   *
+   * @throws {GatewayError} TOO_MANY_STREAMS, SHUTTING_DOWN, NOT_FOUND, and those of calls to services, before anything was written
+   */
+  async open(listener: Listener): Promise<void> {
+    const release = this.#reserve(listener.caller)
+    const { subject, client, lastEventId } = listener
+    const stream = new EventStream({
+      client,
+      allowance: this.#allowance,
+      judge: listener.judge,
+      rightsVersion: this.#options.rightsVersion,
+      now: this.#now,
+      onWrite: listener.onWrite,
+      onClose: () => {
+        release()
+        this.#leave(topic, stream)
+      },
+    })
+    const topic = this.#join(subject, stream, listener)
+    let snapshot: Snapshot
+    try {
+      snapshot = await topic.watch.snapshot(lastEventId)
+    } catch (error) {
+      stream.end('unavailable')
+      throw error
+    }
+    topic.version ??= snapshot.version
+    if (stream.hasEnded && !client.destroyed) throw stopping()
+    const headers = await listener.begin()
+    if (stream.hasEnded) return void client.destroy()
+    client.writeHead(200, { ...headers, ...streamHeaders })
+    client.flushHeaders()
+    this.#streams.add(stream)
+    this.#checkRegularly()
+    greet(stream, topic, snapshot, lastEventId)
+  }
+
+  /** Ends all streams one after the other, so that clients come back to other replicas while this one drains. */
+  async drain(forMs: number): Promise<void> {
+    const streams = [...this.#streams]
+    for (const [index, stream] of streams.entries()) {
+      if (this.#closed) return
+      stream.end('stopping')
+      if (index % 10 === 9) await pause((forMs * 10) / streams.length, undefined, { ref: false })
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    clearInterval(this.#checks)
+    for (const stream of [...this.#streams, ...[...this.#topics.values()].flatMap(({ streams }) => [...streams.keys()])]) {
+      stream.end('stopping')
+    }
+    this.#options.source.close()
+  }
+
+  #reserve(caller: string): () => void {
+    const { maxStreams, maxStreamsPerUser } = this.#options.settings
+    if (this.#closed) throw stopping()
+    const count = this.#counts.get(caller) ?? 0
+    if (count >= maxStreamsPerUser) {
+      throw tooMany(`You have ${count} event streams open, which is the limit. Close some, or raise live.maxStreamsPerUser.`, 429)
+    }
+    if (this.#opened >= maxStreams) {
+      throw tooMany(
+        `This replica serves ${this.#opened} event streams, which is the limit. Poll instead, or raise live.maxStreams.`,
+      )
+    }
+    this.#opened++
+    this.#counts.set(caller, count + 1)
+    return () => {
+      this.#opened--
+      const left = (this.#counts.get(caller) ?? 1) - 1
+      if (left > 0) this.#counts.set(caller, left)
+      else this.#counts.delete(caller)
+    }
+  }
+
+  #join(subject: LiveSubject, stream: EventStream, listener: Listener): Topic {
+    const key = `${subject.kind} ${subject.name}`
+    const known = this.#topics.get(key)
+    if (known !== undefined) {
+      known.streams.set(stream, listener)
+      return known
+    }
+    const streams = new Map([[stream, listener]])
+    const topic = { subject, streams } as Omit<Topic, 'watch'> as Topic
+    topic.watch = this.#options.source.watch(subject, {
+      changed: (change) => tell(topic, change),
+      lost: () => void this.#recover(topic),
+      stale: (isStale) => {
+        for (const each of streams.keys()) each.notify(isStale ? 'stale' : 'fresh', { service: 'orca' })
+      },
+      refused: () => streams.keys().next().value?.end('access'),
+      identity: () => streams.values().next().value?.identity ?? listener.identity,
+    })
+    this.#topics.set(key, topic)
+    return topic
+  }
+
+  #leave(topic: Topic, stream: EventStream): void {
+    this.#streams.delete(stream)
+    if (this.#streams.size === 0) {
+      clearInterval(this.#checks)
+      this.#checks = undefined
+    }
+    if (!topic.streams.delete(stream) || topic.streams.size > 0) return
+    topic.watch.close()
+    const key = `${topic.subject.kind} ${topic.subject.name}`
+    if (this.#topics.get(key) === topic) this.#topics.delete(key)
+  }
+
+  /** Brings all listeners to the present state after the source has lost count. */
+  async #recover(topic: Topic): Promise<void> {
+    try {
+      const { version, isComplete, changes } = await topic.watch.snapshot(topic.version)
+      for (const change of changes) tell(topic, change)
+      topic.version = version
+      if (!isComplete) for (const stream of topic.streams.keys()) stream.resync(version, 'gap')
+    } catch (error) {
+      this.#options.log.info({ err: error, subject: topic.subject }, 'event streams end, since their state cannot be read')
+      for (const stream of topic.streams.keys()) stream.end('unavailable')
+    }
+  }
+
+  #checkRegularly(): void {
+    this.#checks ??= setInterval(() => this.#check(), checkMs).unref()
+  }
+
+  #check(): void {
+    const { settings } = this.#options
+    const nowMs = this.#now()
+    const beats = nowMs - this.#beatAtMs >= settings.heartbeatMs
+    if (beats) this.#beatAtMs = nowMs
+    for (const stream of this.#streams) {
+      if (nowMs - stream.beganAtMs >= settings.maxAgeMs) stream.end('age')
+      else if (beats) stream.beat()
+      void stream.check()
+    }
+  }
+}
+
+/** The first events: nothing that the client has seen already. */
+function greet(stream: EventStream, { subject }: Topic, snapshot: Snapshot, lastEventId: string | undefined): void {
+  const { version, isComplete, changes } = snapshot
+  if (subject.kind === 'application' && lastEventId === undefined) stream.notify('ready', {}, version)
+  else if (!isComplete) stream.resync(version, 'gap')
+  const unseen = changes.filter((change) => change.version !== lastEventId)
+  stream.start(unseen.map((change) => [change.id, toEvent(subject, change)]))
+}
+
+function tell(topic: Topic, change: RunChange): void {
+  const { subject, streams } = topic
+  topic.version = change.version
+  const event = toEvent(subject, change)
+  for (const stream of streams.keys()) {
+    if (change.summary === undefined && subject.kind !== 'application') stream.end('removed', event.text)
+    else stream.push(change.id, event)
+  }
+}
+
+function toEvent({ kind }: LiveSubject, { id, version, summary }: RunChange): { version: string; text: string } {
+  if (summary === undefined) return { version, text: formatEvent('removed', JSON.stringify({ id }), version) }
+  return { version, text: formatEvent(kind === 'task' ? 'task' : 'execution', summary, version) }
+}
+
+function stopping(): GatewayError {
+  return new GatewayError('SHUTTING_DOWN', 'This replica is stopping. Connect again.')
+}
+
+function tooMany(message: string, status = 503): GatewayError {
+  return new GatewayError('TOO_MANY_STREAMS', message, { status, headers: { 'retry-after': '10' } })
+}

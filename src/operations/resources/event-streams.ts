@@ -1,0 +1,75 @@
+/** Event streams: changes of executions and tasks as Server-Sent Events. */
+import { z } from 'zod'
+import { eventStreamType } from '../../live/event-stream.ts'
+import type { LiveSubject } from '../../live/source.ts'
+import { type Demands, streamsApplication, streamsExecution, streamsTask } from '../demands.ts'
+import { LiveAnswer, type Operation } from '../operation.ts'
+
+const common =
+  'Server-Sent Events. Other events: `resync`: events were missed, read the state again; `stale` and `fresh`: the orchestrator ' +
+  'has stopped or begun to answer; `end`: the stream ends, with the reason. Send `Last-Event-ID` to continue. docs/guides/live-data.md ' +
+  'describes all of them.'
+
+const tooMany = {
+  429: 'The caller has too many event streams open.',
+  503: 'The replica serves as many event streams as it may, or is stopping.',
+}
+
+interface Stream {
+  id: string
+  path: string
+  demands: Demands
+  summary: string
+  description: string
+  unknown?: string
+  subject: (path: Readonly<Record<string, string>>) => LiveSubject
+}
+
+function stream({ id, path, demands, summary, description, unknown, subject }: Stream): Operation {
+  return {
+    id,
+    method: 'GET',
+    path,
+    demands,
+    summary,
+    description: `${description} ${common}`,
+    handle: async (request) => new LiveAnswer(subject(request.path)),
+    answer: z.string(),
+    answerType: eventStreamType,
+    errors: unknown === undefined ? tooMany : { 404: unknown, ...tooMany },
+  }
+}
+
+export const executionStreamOperations: Operation[] = [
+  stream({
+    id: 'streamExecutionUsingGET',
+    path: '/executions/{id}/events',
+    demands: streamsExecution,
+    summary: 'Follow an execution',
+    description:
+      'Each event `execution` has the whole summary: its state and that of its stages, without contexts and outputs. The first comes at once.',
+    unknown: 'There is no execution with this id.',
+    subject: ({ id = '' }) => ({ kind: 'execution', name: id }),
+  }),
+  stream({
+    id: 'streamExecutionsUsingGET',
+    path: '/applications/{application}/executions/events',
+    demands: streamsApplication,
+    summary: 'Follow executions of an application',
+    description:
+      'Begins with `ready`. Each event `execution` has the summary of an execution that has changed or is new; `removed` has the id of one that was deleted.',
+    subject: ({ application = '' }) => ({ kind: 'application', name: application }),
+  }),
+]
+
+export const taskStreamOperations: Operation[] = [
+  stream({
+    id: 'streamTaskUsingGET',
+    path: '/tasks/{id}/events',
+    demands: streamsTask,
+    summary: 'Follow a task',
+    description: 'Each event `task` has the whole summary: its state and that of its steps. The first comes at once.',
+    unknown: 'There is no task with this id.',
+    subject: ({ id = '' }) => ({ kind: 'task', name: id }),
+  }),
+]
