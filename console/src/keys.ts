@@ -2,6 +2,8 @@
 import { useEffect } from 'preact/hooks'
 import { basePath } from './address.ts'
 import { refreshAll } from './api/live.ts'
+import { copyText } from './components/copy-button.tsx'
+import { openKeys, singleKeys } from './components/keys-dialog.tsx'
 import { openPalette } from './components/palette.tsx'
 import { routes } from './routes.ts'
 
@@ -17,6 +19,7 @@ export function useKeys(navigate: (url: string) => void): void {
         openPalette()
         return
       }
+      if (!singleKeys.peek()) return
       if (
         event.ctrlKey ||
         event.metaKey ||
@@ -33,6 +36,8 @@ export function useKeys(navigate: (url: string) => void): void {
       }
       if (event.key === 'g') goAtMs = event.timeStamp
       else if (event.key === 'r') refreshAll()
+      else if (event.key === 'y') void copyText(location.href)
+      else if (event.key === '?') openKeys()
       else if (event.key === '/') {
         event.preventDefault()
         openPalette()

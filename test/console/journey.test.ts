@@ -140,6 +140,16 @@ test('a person deploys and rolls back a program at the console', { timeout: 900_
     await heading('Roll back web-prod-v001 to web-prod-v000')
   })
 
+  await step('reads what a program writes', async () => {
+    await open('applications/web/server-groups/dev/east/web-prod-v000')
+    await page.getByRole('link', { name: /^i-/ }).click()
+    await page.getByRole('tab', { name: 'Console output' }).click()
+    await page.getByText(/listening as i-/).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor()
+    await page.keyboard.press('Escape')
+  })
+
   await step('searches by keyboard', async () => {
     await page.keyboard.press('Control+k')
     await page.keyboard.type('relea')

@@ -6,7 +6,7 @@ import { Icon } from './icon.tsx'
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false)
   const copy = async () => {
-    await writeClipboard(text)
+    await copyText(text)
     setCopied(true)
     setTimeout(() => setCopied(false), 2000)
   }
@@ -24,7 +24,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
 }
 
 /** Pages without HTTPS have no clipboard of their own. */
-async function writeClipboard(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const field = document.createElement('textarea')
   field.value = text

@@ -8,6 +8,7 @@ import { routes } from '../routes.ts'
 import { words } from '../words.ts'
 import { DialogOutlet } from './dialog.tsx'
 import { Icon, Mark } from './icon.tsx'
+import { openKeys } from './keys-dialog.tsx'
 import { LoginEndedDialog } from './login-ended.tsx'
 import { Menu } from './menu.tsx'
 import { openPalette } from './palette.tsx'
@@ -73,6 +74,7 @@ function UserMenu() {
       checked: theme.value === id,
       onSelect: () => chooseTheme(id),
     })),
+    { label: words.keys, icon: 'list' as const, onSelect: openKeys },
     { label: words.apiReference, href: to.api(), icon: 'external' as const },
     { label: words.signOut, href: to.logout(), icon: 'signout' as const },
   ]

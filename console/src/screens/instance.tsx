@@ -1,6 +1,7 @@
 /** One instance: its checks, what happened to it, and its output. */
 import { to } from '../address.ts'
 import { useLive } from '../api/live.ts'
+import { useOutput } from '../api/output.ts'
 import { useQueryChange } from '../components/filter-field.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { KeyValue } from '../components/key-value.tsx'
@@ -8,7 +9,7 @@ import { LogView } from '../components/log-view.tsx'
 import { Name } from '../components/name.tsx'
 import { PageHead } from '../components/page-head.tsx'
 import { Panel } from '../components/panel.tsx'
-import { EmptyState, Loaded } from '../components/states.tsx'
+import { EmptyState, ErrorState, Loaded, Loading } from '../components/states.tsx'
 import { StatusMark } from '../components/status-mark.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { Time } from '../components/time.tsx'
@@ -16,7 +17,7 @@ import { numberOf, objectOf, objectsOf, textOf } from '../model/read.ts'
 import { type Instance, instanceId } from '../model/server-groups.ts'
 import { instanceStatus } from '../model/status.ts'
 import type { ScreenProps } from '../screen.ts'
-import { words } from '../words.ts'
+import { describeError, words } from '../words.ts'
 
 const tabs = [
   { id: 'details', label: words.details },
@@ -152,23 +153,14 @@ interface OutputProps {
   readonly provider: string | undefined
 }
 
-function Output({ account, region, id, provider }: OutputProps) {
-  const live = useLive(
-    '/instances/{account}/{region}/{instanceId}/console',
-    { path: { account, region, instanceId: id }, query: { provider } },
-    { refresh: 'live', isBusy: () => true },
-  )
+function Output(place: OutputProps) {
+  const { text, error } = useOutput(place).value
+  if (text === undefined)
+    return error === undefined ? <Loading rows={8} /> : <ErrorState error={error} onRetry={() => location.reload()} />
   return (
-    <Loaded live={live} rows={8} empty={<p class="quiet">{words.noOutput}</p>}>
-      {({ output }) => <LogView text={toText(output)} name={id} />}
-    </Loaded>
+    <>
+      {error !== undefined && <p class="stale">{describeError(error).title}</p>}
+      <LogView text={text} name={place.id} />
+    </>
   )
-}
-
-/** One text, or a list of logs with their names. */
-function toText(output: unknown): string {
-  if (typeof output === 'string') return output
-  const logs = objectsOf(output)
-  if (logs.length === 1) return textOf(logs[0]?.['output']) ?? ''
-  return logs.map((log) => `== ${textOf(log['name']) ?? ''} ==\n${textOf(log['output']) ?? ''}`).join('\n')
 }
