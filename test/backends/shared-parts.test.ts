@@ -11,6 +11,7 @@ import { formatJson, parseJson } from '../../src/json/json.ts'
 import { openDatabase } from '../../src/storage/database.ts'
 import { startBackends } from '../support/backends.ts'
 import { createFolder, removeFolder } from '../support/temporary-folder.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 function openParts(t: TestContext) {
   const folder = createFolder('parts')
@@ -86,7 +87,7 @@ test('one webhook that starts several pipelines stores its payload once', async 
     const { body } = await backends.ask('orca', 'GET', '/pipelines?pipelineConfigIds=one,two,three,four')
     return body as { trigger: { payload: unknown; parameters: unknown; artifacts: unknown[] } }[]
   }
-  for (let tries = 0; (await runs()).length < 4 && tries < 500; tries++) await new Promise((resolve) => setTimeout(resolve, 10))
+  await waitUntil(async () => (await runs()).length >= 4, 'four executions')
 
   const found = await runs()
   assert.equal(found.length, 4)

@@ -27,7 +27,8 @@ async function start(t: test.TestContext, sync: unknown, settings: GatewaySettin
     {
       fairlead: { admin: { password: 'correct horse' } },
       ...settings,
-      services: { fiat: { baseUrl: fiat.url, readTimeoutMs: 50 } },
+      // A silent service needs no patience, and one that answers is given all that a busy machine takes.
+      services: { fiat: { baseUrl: fiat.url, readTimeoutMs: sync === silence ? 50 : 60_000 } },
     },
     { log: (line) => lines.push(line) },
   )

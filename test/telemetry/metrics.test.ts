@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { Browser } from '../login/browser.ts'
 import { runGateway, startGateway } from '../support/gateway.ts'
@@ -35,9 +34,12 @@ test('requests are counted by operation, method and status', async (t) => {
   for (const path of ['/networks', '/networks', '/instanceTypes', '/nothing', '/networks?limit=1'])
     await (await fetch(gateway + path)).text()
   await fetch(`${gateway}/networks`, { method: 'HEAD' })
-  await pause(20)
+  const read = () => readMetrics(gateway)
+  // An answer is counted once it is over, which its client may know first.
+  const isCounted = async () => (await read()).get('fairlead_request_duration_seconds_count{operation="allUsingGET"}') === 4
+  await waitUntil(isCounted, 'four requests')
 
-  const metrics = await readMetrics(gateway)
+  const metrics = await read()
 
   const at = (name: string) => metrics.get(name)
   assert.equal(
@@ -60,26 +62,25 @@ test('requests in flight are counted in and out, however they end', async (t) =>
     services: { clouddriver: { baseUrl: clouddriver.url } },
     server: { servlet: { 'context-path': '/gate' } },
   })
-  const inFlight = async () => {
-    await pause(50)
-    const metrics = await readMetrics(gateway)
-    return [
-      metrics.get('fairlead_requests_in_flight'),
-      metrics.get('fairlead_upstream_requests_in_flight{service="clouddriver"}'),
-    ]
-  }
+  const untilInFlight = (requests: number, calls: number | undefined) =>
+    waitUntil(async () => {
+      const metrics = await readMetrics(gateway)
+      return (
+        metrics.get('fairlead_requests_in_flight') === requests &&
+        metrics.get('fairlead_upstream_requests_in_flight{service="clouddriver"}') === calls
+      )
+    }, `${requests} requests and ${calls} calls in flight`)
   // The request that reads the metrics counts itself.
-  assert.equal((await inFlight())[0], 1)
+  assert.equal((await readMetrics(gateway)).get('fairlead_requests_in_flight'), 1)
   const waiting = [1, 2, 3].map(() => get(`${gateway}/networks`).on('error', () => {}))
-  while (clouddriver.requests.length < 3) await pause(10)
-  assert.deepEqual(await inFlight(), [4, 3])
+  await untilInFlight(4, 3)
 
   for (const request of waiting) request.destroy()
   await fetch(`${gateway}/instanceTypes`)
   await fetch(gateway.replace('/gate', '/outside'))
   await fetch(`${gateway}/a%2Fb`)
 
-  assert.deepEqual(await inFlight(), [1, 0])
+  await untilInFlight(1, 0)
   const metrics = await readMetrics(gateway)
   assert.equal(metrics.get('fairlead_requests_total{operation="allUsingGET",method="GET",status="499"}'), 3)
 })

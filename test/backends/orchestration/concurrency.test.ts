@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { waitUntil } from '../../support/wait-until.ts'
 import { F, startEngine, type TestEngine, W } from './support.ts'
 
 const limited = { id: 'C', limitConcurrent: true, keepWaitingPipelines: true }
@@ -148,12 +148,10 @@ test('orchestration-scenario 193: five hundred executions run side by side while
     }[]
     return listed.filter((each) => each.status === 'SUCCEEDED').length
   }
-  for (let round = 0; round < 200 && (await succeeded()) < ids.length; round++) {
+  await waitUntil(async () => {
     engine.clock.pass(1)
-    await sleep(100)
-  }
-
-  assert.equal(await succeeded(), 500)
+    return (await succeeded()) === ids.length
+  }, 'the end of five hundred executions')
 })
 
 test('the metrics show for how long executions and steps wait', async (t) => {
