@@ -38,8 +38,8 @@ interface FileResults extends Results {
 const root = resolve(import.meta.dirname, '..')
 /** Processes at a time; most tests wait for timers and sockets, so two cores carry three. */
 const concurrency = 3
-const filesPerProcess = 40
-/** A process that takes longer has a handle that it does not close, or waits for something that never comes. */
+const filesPerProcess = 100
+/** A process without results for longer has a handle that it does not close, or waits for something that never comes. */
 const processTimeoutMs = 1_800_000
 const cache = resolve(root, 'node_modules/.cache')
 const bundleMaxAgeMs = 3_600_000
@@ -165,16 +165,26 @@ async function runTests(files: string[], results: Results): Promise<number> {
   const before = results.passed + results.failed
   const count = Math.max(Math.min(files.length, concurrency), Math.ceil(files.length / filesPerProcess))
   // Neighbours go to different processes: the dear files of one folder are spread over the run.
-  const batches = Array.from({ length: count }, (_, index) => files.filter((_file, at) => at % count === index))
+  const inBrowser = files.filter(usesBrowser)
+  const others = files.filter((file) => !inBrowser.includes(file))
+  const batches = Array.from({ length: count }, (_, index) => others.filter((_file, at) => at % count === index))
+  // One process starts the one browser, and late: an open browser takes processor time without a page, too.
+  batches.at(-1)?.push(...inBrowser)
   const work = async () => {
-    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) await runBatch(batch, results, failures)
+    for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
+      if (batch.length > 0) await runBatch(batch, results, failures)
+    }
   }
   await Promise.all(Array.from({ length: concurrency }, work))
   for (const failure of failures) console.log(`\n${'─'.repeat(100)}\n${failure}`)
   return results.passed + results.failed - before
 }
 
-/** Runs files in a process, which is ended after `processTimeoutMs`. */
+function usesBrowser(file: string): boolean {
+  return readFileSync(join(root, file), 'utf8').includes('support/chromium.ts')
+}
+
+/** Runs files in a process, which is ended when no test ends for `processTimeoutMs`. */
 async function runBatch(files: string[], results: Results, failures: string[]): Promise<void> {
   const found = new Map(
     files.map((file) => [file, { passed: 0, failed: 0, skipped: 0, ms: 0, processorMs: 0, notes: [] as string[] }]),
@@ -191,20 +201,32 @@ async function runBatch(files: string[], results: Results, failures: string[]): 
   const output: Buffer[] = []
   child.stdout?.on('data', (chunk) => output.push(chunk))
   child.stderr?.on('data', (chunk) => output.push(chunk))
-  child.on('message', (report: Report) => {
-    const file = found.get(relative(root, report.file))
-    if (report.kind === 'failed') messages.push(report.message.replace(`${root}/`, ''))
-    if (report.kind === 'note') file?.notes.push(report.text)
-    else if (file !== undefined) {
-      file[report.kind] += 1
-      file.ms += report.ms
-      file.processorMs += report.processorMs
-    }
-  })
   const timeout = setTimeout(() => {
-    messages.push(`✗ ${files.join(', ')} did not end within ${seconds(processTimeoutMs)}: a handle stays open, or a test waits.`)
+    messages.push(`✗ ${files.join(', ')}: no test ended for ${seconds(processTimeoutMs)}: a handle stays open, or a test waits.`)
     child.kill('SIGKILL')
   }, processTimeoutMs)
+  const finished = new Set<string>()
+  let running = ''
+  child.on('message', (message: Report) => {
+    timeout.refresh()
+    const name = relative(root, message.file)
+    const file = found.get(name)
+    if (message.kind === 'failed') messages.push(message.message.replace(`${root}/`, ''))
+    if (file === undefined) return
+    if (finished.has(name)) {
+      if (message.kind !== 'note') results[message.kind] += 1
+      return
+    }
+    // Files run one after the other: the first result of a file is the end of the one before.
+    const before = found.get(running)
+    if (name !== running && before !== undefined) report(running, before, results)
+    if (name !== running) finished.add(running)
+    running = name
+    if (message.kind === 'note') return void file.notes.push(message.text)
+    file[message.kind] += 1
+    file.ms += message.ms
+    file.processorMs += message.processorMs
+  })
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
   clearTimeout(timeout)
 
@@ -225,7 +247,7 @@ async function runBatch(files: string[], results: Results, failures: string[]): 
     const text = Buffer.concat(output).toString()
     failures.push(`${messages.join('\n\n')}${text === '' ? '' : `\n\nOutput of ${files.join(', ')}\n\n${text}`}`)
   }
-  for (const [name, file] of found) report(name, file, results)
+  for (const [name, file] of found) if (!finished.has(name)) report(name, file, results)
   if (left.length > 0) await runBatch(left, results, failures)
 }
 
