@@ -6,7 +6,7 @@
 import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Asked, measure, print, type Row, round, toRows } from './measure.ts'
+import { type Asked, measure, print, type Row, round, toRows, warmUp } from './measure.ts'
 import { type BenchOptions, parseOptions } from './options.ts'
 import { measureAttacks, measureOverload, measureSoak } from './steady.ts'
 import {
@@ -117,6 +117,7 @@ async function measurePath(options: BenchOptions, scratch: Scratch): Promise<voi
     }
     targets.push(await logIn(await startGateway({ dir: scratch.dir('fairlead'), dist, service, env })))
     const asked = { path: applicationPath, connections: 50 }
+    for (const target of targets.slice(1)) await warmUp(target, asked)
     const full = await measure(targets.slice(1), options, asked)
     print('Request path: session, permission, metrics and log; 2 KB answers, 50 connections', toRows(full, 'bare'))
     const saturated = full.at(-1)?.best.requestsPerSecond ?? Number.NaN
