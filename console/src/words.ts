@@ -1,6 +1,5 @@
 /** All words of the console, in one place. Names of users are given to functions and never become markup. */
 import type { ApiError } from './api/api-error.ts'
-import type { Kind } from './model/status.ts'
 
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`
@@ -16,13 +15,10 @@ export const words = {
   copied: 'Copied',
   copyReport: 'Copy the report',
   copyRequestId: 'Copy the request id',
-  copyAddress: 'Copy the address of this page',
   request: 'Request',
   more: 'More actions',
-  showAll: 'Show all',
   clearFilters: 'Clear filters',
   filter: 'Filter',
-  live: 'live',
   skipLink: 'Skip to the content',
   menu: 'Menu',
   panelFailed: 'This panel could not be drawn. The rest of the page works. Copy the report for your operator.',
@@ -39,7 +35,6 @@ export const words = {
   lastLines: (shown: number, total: number) => `The last ${shown.toLocaleString()} of ${total.toLocaleString()} lines.`,
   whomToAsk: 'Ask the owner of the application or an administrator for the missing permission.',
   stale: (time: string, why: string, seconds: number) => `Data from ${time}. ${why} Next try in ${seconds} s.`,
-  newRows: (count: number) => `${count} new`,
   cut: (shown: number, total: number) => `Showing ${shown} of ${total.toLocaleString()}.`,
 
   // Frame
@@ -106,7 +101,6 @@ export const words = {
   homeEmpty: 'Nothing has run yet.',
   homeEmptyAdvice: 'Create an application, then a pipeline; its runs appear here.',
   waitingForYou: 'Waiting for you',
-  waitingForOthers: 'Waiting',
   running: 'Running',
   failedLately: 'Failed in the last 24 hours',
   mine: 'Mine',
@@ -114,7 +108,6 @@ export const words = {
   scope: 'Executions',
   judge: 'Judge',
   nothingWaits: 'Nothing waits for you.',
-  nothingWaitsForAnyone: 'Nothing waits for a judgment.',
   nothingRuns: 'Nothing is running.',
   nothingFailed: 'Nothing failed in the last 24 hours.',
   stagesDone: (done: number, total: number) => `${done} of ${plural(total, 'stage')}`,
@@ -348,19 +341,4 @@ export function describeError(error: ApiError): { title: string; advice: string 
   if (status === 502)
     return { title: `${service ?? 'A service'} does not answer (${message})`, advice: 'Other parts of this page are current.' }
   return { title: message, advice: '' }
-}
-
-/** For names of states in filters and legends. */
-export const kindWords: Readonly<Record<Kind, string>> = {
-  succeeded: 'succeeded',
-  running: 'running',
-  failed: 'failed',
-  warning: 'failed, went on',
-  waiting: 'waiting',
-  paused: 'paused',
-  queued: 'queued',
-  skipped: 'skipped',
-  cancelled: 'cancelled',
-  disabled: 'disabled',
-  unknown: 'unknown',
 }

@@ -2,10 +2,10 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { type ApiError, asApiError } from '../api/api-error.ts'
-import { describeError, words } from '../words.ts'
+import { words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
-import { RequestId } from './states.tsx'
+import { FailedAction } from './states.tsx'
 
 export interface Confirmation {
   readonly title: string
@@ -101,11 +101,7 @@ export function ConfirmDialog({
             <input value={text} onInput={(event) => setText(event.currentTarget.value)} autoComplete="off" spellcheck={false} />
           </label>
         )}
-        {error !== undefined && (
-          <Banner tone="failed">
-            <strong>{describeError(error).title}</strong> {describeError(error).advice} <RequestId id={error.requestId} />
-          </Banner>
-        )}
+        {error !== undefined && <FailedAction error={error} />}
       </form>
     </Dialog>
   )

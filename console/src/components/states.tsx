@@ -5,6 +5,7 @@ import type { ApiError } from '../api/api-error.ts'
 import type { Live, Reading } from '../api/live.ts'
 import { formatClock, now } from '../model/time.ts'
 import { describeError, words } from '../words.ts'
+import { Banner } from './banner.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Name } from './name.tsx'
@@ -59,6 +60,16 @@ export function ErrorState({ error, onRetry }: { error: ApiError; onRetry: () =>
         <RequestId id={error.requestId} />
       </div>
     </div>
+  )
+}
+
+/** In a dialog whose action has failed; its fields stay. */
+export function FailedAction({ error }: { error: ApiError }) {
+  const { title, advice } = describeError(error)
+  return (
+    <Banner tone="failed">
+      <strong>{title}</strong> {advice} <RequestId id={error.requestId} />
+    </Banner>
   )
 }
 

@@ -6,13 +6,12 @@ import { to } from '../address.ts'
 import { ApiError, asApiError } from '../api/api-error.ts'
 import { actionHeaders, client, type Schemas, unwrap } from '../api/client.ts'
 import { refreshMatching, useLive } from '../api/live.ts'
-import { Banner } from '../components/banner.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { Field } from '../components/field.tsx'
 import { Name } from '../components/name.tsx'
-import { RequestId } from '../components/states.tsx'
+import { FailedAction } from '../components/states.tsx'
 import { objectOf, objectsOf, textOf } from '../model/read.ts'
-import { describeError, words } from '../words.ts'
+import { words } from '../words.ts'
 
 type Pipeline = Schemas['Pipeline']
 type Parameter = Schemas['Parameter']
@@ -140,11 +139,7 @@ function Form({ pipeline, initial, onClose }: FormProps) {
             <input type="checkbox" checked={dryRun} onChange={(event) => setDryRun(event.currentTarget.checked)} /> {words.dryRun}
           </label>
         </details>
-        {error !== undefined && (
-          <Banner tone="failed">
-            <strong>{describeError(error).title}</strong> {describeError(error).advice} <RequestId id={error.requestId} />
-          </Banner>
-        )}
+        {error !== undefined && <FailedAction error={error} />}
       </form>
     </Dialog>
   )
