@@ -57,5 +57,20 @@ export const routes: readonly ScreenRoute[] = [
   { path: 'access/explain', load: () => import('./screens/explain.tsx').then(({ Explain }) => Explain) },
   { path: 'access/tokens', load: () => import('./screens/tokens.tsx').then(({ Tokens }) => Tokens) },
   { path: 'access/logins', load: () => import('./screens/logins.tsx').then(({ Logins }) => Logins) },
+  {
+    path: 'health',
+    load: () => import('./screens/health.tsx').then(({ Health }) => Health),
+    rail: { label: words.health, icon: 'info', isLess: true },
+  },
+  {
+    path: 'audit',
+    load: () => import('./screens/audit.tsx').then(({ Audit }) => Audit),
+    rail: { label: words.audit, icon: 'list', adminOnly: true, isLess: true },
+  },
+  {
+    path: 'users',
+    load: () => import('./screens/users.tsx').then(({ Users }) => Users),
+    rail: { label: words.users, icon: 'people', adminOnly: true, isLess: true },
+  },
   { path: 'signed-in', load: () => import('./screens/signed-in.tsx').then(({ SignedIn }) => SignedIn) },
 ]

@@ -1,0 +1,271 @@
+/** Users of the login form: add, give roles and passwords, unlock, remove. For administrators. */
+import { useState } from 'preact/hooks'
+import { adminWords } from '../admin-words.ts'
+import { client, type Schemas, unwrap } from '../api/client.ts'
+import { refreshMatching, useLive } from '../api/live.ts'
+import { user as self } from '../api/session.ts'
+import { Banner } from '../components/banner.tsx'
+import { confirm } from '../components/confirm-dialog.tsx'
+import { DataTable } from '../components/data-table.tsx'
+import { openDialog } from '../components/dialog.tsx'
+import { Field } from '../components/field.tsx'
+import { FilterField } from '../components/filter-field.tsx'
+import { FormDialog } from '../components/form-dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
+import { PageHead } from '../components/page-head.tsx'
+import { SecretDialog } from '../components/secret-dialog.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { Time } from '../components/time.tsx'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { splitList } from './tokens.tsx'
+
+type User = Schemas['FormUser']
+
+export function Users({ query: { q = '' } }: ScreenProps) {
+  const live = useLive('/auth/users', {}, { refresh: 'slow' })
+  const { error, body } = live.reading.value
+  const isElsewhere = error?.status === 404 && body === undefined
+  const add = (
+    <button type="button" class="button is-primary" onClick={() => openDialog(<AddUser />)}>
+      <Icon name="plus" /> {adminWords.addUser}
+    </button>
+  )
+  return (
+    <>
+      <PageHead
+        tab={adminWords.users}
+        title={adminWords.users}
+        state={body !== undefined && <span class="count">{body.length.toLocaleString()}</span>}
+        actions={!isElsewhere && body !== undefined && add}
+      >
+        <p class="muted">{adminWords.usersMeaning}</p>
+      </PageHead>
+      {isElsewhere ? (
+        <EmptyState icon="people" text={adminWords.usersElsewhere} />
+      ) : (
+        <Loaded
+          live={live}
+          empty={
+            <EmptyState icon="people" text={adminWords.usersEmpty}>
+              {add}
+            </EmptyState>
+          }
+        >
+          {(users) => <List users={users} filter={q} />}
+        </Loaded>
+      )}
+    </>
+  )
+}
+
+function List({ users, filter }: { users: readonly User[]; filter: string }) {
+  const wanted = filter.toLowerCase()
+  const shown = users.filter(({ username, roles }) => [username, ...roles].some((text) => text.toLowerCase().includes(wanted)))
+  const administrators = users.filter(({ isAdmin }) => isAdmin)
+  return (
+    <>
+      <div class="filters">
+        <FilterField value={filter} />
+      </div>
+      {shown.length === 0 ? (
+        <EmptyState icon="search" text={adminWords.noMatch(adminWords.userName.toLowerCase(), filter)} />
+      ) : (
+        <div class="panel is-flush">
+          <DataTable
+            label={adminWords.users}
+            rows={shown}
+            keyOf={({ username }) => username}
+            columns={[
+              {
+                key: 'name',
+                head: words.name,
+                cell: ({ username }) => (
+                  <strong>
+                    <Name text={username} max={50} />
+                  </strong>
+                ),
+              },
+              {
+                key: 'roles',
+                head: adminWords.roles,
+                grow: true,
+                cell: ({ roles, isAdmin }) => (
+                  <span class="chips">
+                    {isAdmin && (
+                      <span class="chip">
+                        <Icon name="lock" /> {adminWords.administrator}
+                      </span>
+                    )}
+                    {roles.map((role) => (
+                      <span key={role} class="chip">
+                        <Name text={role} max={40} />
+                      </span>
+                    ))}
+                  </span>
+                ),
+              },
+              { key: 'tokens', head: adminWords.tokens, align: 'end', hideBelow: 'narrow', cell: ({ tokens }) => tokens ?? '–' },
+              {
+                key: 'used',
+                head: adminWords.lastUsed,
+                hideBelow: 'phone',
+                cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? '–' : <Time at={Date.parse(lastUsedAt)} />),
+              },
+              {
+                key: 'actions',
+                head: words.actions,
+                align: 'end',
+                cell: (user) => <Actions user={user} isLastAdmin={user.isAdmin && administrators.length === 1} />,
+              },
+            ]}
+          />
+        </div>
+      )}
+    </>
+  )
+}
+
+function Actions({ user, isLastAdmin }: { user: User; isLastAdmin: boolean }) {
+  const { username } = user
+  const isSelf = username === self.value?.username
+  const path = { username }
+  const unlock = () =>
+    confirm({
+      title: adminWords.unlockTitle(username),
+      effect: <p>{adminWords.unlockEffect(username)}</p>,
+      action: adminWords.unlockAction(username),
+      level: 1,
+      run: async () => {
+        await unwrap(client.POST('/auth/users/{username}/unlock', { params: { path } }))
+      },
+    })
+  const remove = () =>
+    confirm({
+      title: adminWords.removeTitle(username),
+      effect: <p>{adminWords.removeEffect(username, user.tokens ?? 0)}</p>,
+      action: adminWords.removeAction(username),
+      level: 2,
+      typed: username,
+      destructive: true,
+      run: async () => {
+        await unwrap(client.DELETE('/auth/users/{username}', { params: { path } }))
+        refreshMatching('/auth/users')
+      },
+    })
+  return (
+    <Menu
+      label={words.actionsOf(username)}
+      items={[
+        { label: adminWords.newPassword, icon: 'refresh', onSelect: () => openDialog(<NewPassword username={username} />) },
+        { label: adminWords.editRoles, icon: 'people', onSelect: () => openDialog(<EditRoles user={user} />) },
+        { label: adminWords.unlock, icon: 'lock', onSelect: unlock },
+        {
+          label: adminWords.remove,
+          icon: 'trash',
+          destructive: true,
+          denied: isSelf ? adminWords.notYourself : isLastAdmin ? adminWords.notLastAdmin : undefined,
+          onSelect: remove,
+        },
+      ]}
+    />
+  )
+}
+
+function passwordOf({ username, password = '' }: Schemas['FormUserPassword']) {
+  refreshMatching('/auth/users')
+  return (
+    <SecretDialog
+      title={adminWords.addedTitle(username)}
+      text={adminWords.passwordOnce(username)}
+      label={adminWords.copyPassword}
+      secret={password}
+    />
+  )
+}
+
+function AddUser() {
+  const [values] = useState({ username: '', roles: '' })
+  const add = async () =>
+    passwordOf(
+      await unwrap(client.POST('/auth/users', { body: { username: values.username.trim(), roles: splitList(values.roles) } })),
+    )
+  return (
+    <FormDialog title={adminWords.addUser} action={adminWords.addUser} run={add}>
+      <p class="muted">{adminWords.addUserHelp}</p>
+      <Field label={words.name} required>
+        {(tied) => (
+          <input
+            {...tied}
+            onInput={(event) => (values.username = event.currentTarget.value)}
+            autoComplete="off"
+            spellcheck={false}
+          />
+        )}
+      </Field>
+      <Field label={adminWords.roles} help={adminWords.rolesHelp}>
+        {(tied) => (
+          <input
+            {...tied}
+            onInput={(event) => (values.roles = event.currentTarget.value)}
+            autoComplete="off"
+            spellcheck={false}
+          />
+        )}
+      </Field>
+    </FormDialog>
+  )
+}
+
+function NewPassword({ username }: { username: string }) {
+  const [values] = useState({ revokeTokens: false })
+  const set = async () =>
+    passwordOf(
+      await unwrap(
+        client.PUT('/auth/users/{username}/password', {
+          params: { path: { username } },
+          body: { revokeTokens: values.revokeTokens },
+        }),
+      ),
+    )
+  return (
+    <FormDialog title={adminWords.newPasswordTitle(username)} action={adminWords.newPasswordAction} run={set}>
+      <p>{adminWords.newPasswordEffect(username)}</p>
+      <p class="field">
+        <label class="check">
+          <input type="checkbox" onChange={(event) => (values.revokeTokens = event.currentTarget.checked)} />{' '}
+          {adminWords.revokeTokensToo}
+        </label>
+      </p>
+    </FormDialog>
+  )
+}
+
+function EditRoles({ user: { username, roles, isAdmin } }: { user: User }) {
+  const [text, setText] = useState(roles.join(', '))
+  const isSelf = username === self.value?.username
+  const keepsRoles = roles.every((role) => splitList(text.toLowerCase()).includes(role))
+  const save = async () => {
+    await unwrap(client.PUT('/auth/users/{username}/roles', { params: { path: { username } }, body: { roles: splitList(text) } }))
+    refreshMatching('/auth/users')
+    return undefined
+  }
+  return (
+    <FormDialog title={adminWords.editRolesTitle(username)} action={adminWords.editRolesAction} run={save}>
+      <Field label={adminWords.roles} help={adminWords.rolesHelp}>
+        {(tied) => (
+          <input
+            {...tied}
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+            autoComplete="off"
+            spellcheck={false}
+          />
+        )}
+      </Field>
+      {isSelf && isAdmin && !keepsRoles && <Banner tone="warning">{adminWords.mayLoseAdmin}</Banner>}
+    </FormDialog>
+  )
+}
