@@ -49,6 +49,34 @@ export const routes: readonly ScreenRoute[] = [
   { path: 'applications/:application/tasks', load: () => import('./screens/tasks.tsx').then(({ Tasks }) => Tasks) },
   { path: 'tasks/:id', load: () => import('./screens/task.tsx').then(({ TaskScreen }) => TaskScreen) },
   {
+    path: 'applications/:application/load-balancers',
+    load: () =>
+      import('./screens/application-load-balancers.tsx').then(({ ApplicationLoadBalancers }) => ApplicationLoadBalancers),
+  },
+  {
+    path: 'infrastructure',
+    load: () => import('./screens/infrastructure-lists.tsx').then(({ Infrastructure }) => Infrastructure),
+    rail: { label: words.infrastructure, icon: 'box', isLess: true },
+    goKey: 'i',
+  },
+  {
+    path: 'infrastructure/load-balancers',
+    load: () => import('./screens/infrastructure-lists.tsx').then(({ LoadBalancers }) => LoadBalancers),
+  },
+  { path: 'infrastructure/images', load: () => import('./screens/images.tsx').then(({ Images }) => Images) },
+  {
+    path: 'infrastructure/security-groups',
+    load: () => import('./screens/infrastructure-lists.tsx').then(({ SecurityGroups }) => SecurityGroups),
+  },
+  {
+    path: 'infrastructure/networks',
+    load: () => import('./screens/infrastructure-lists.tsx').then(({ Networks }) => Networks),
+  },
+  {
+    path: 'infrastructure/accounts',
+    load: () => import('./screens/infrastructure-lists.tsx').then(({ Accounts }) => Accounts),
+  },
+  {
     path: 'access',
     load: () => import('./screens/access.tsx').then(({ Access }) => Access),
     rail: { label: words.access, icon: 'lock', isLess: true },

@@ -31,6 +31,7 @@ export function ApplicationHead({ application, tab, state, actions }: Applicatio
         tabs={[
           { label: words.overview, href: to.application(application) },
           { label: words.pipelines, href: to.pipelines(application) },
+          { label: words.loadBalancers, href: to.loadBalancers(application) },
           { label: words.tasks, href: to.tasks(application) },
         ]}
       />

@@ -5,7 +5,7 @@ export type Fact = readonly [name: string, value: ComponentChildren]
 
 /** Facts without a value are left out. */
 export function KeyValue({ facts }: { facts: readonly Fact[] }) {
-  const given = facts.filter(([, value]) => value !== undefined && value !== null && value !== '')
+  const given = facts.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== '')
   return (
     <dl class="key-value">
       {given.map(([name, value]) => (

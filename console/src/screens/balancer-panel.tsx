@@ -1,0 +1,292 @@
+/** One load balancer: where it listens, and which instances receive its traffic, or why they do not. */
+import { to } from '../address.ts'
+import { adminWords } from '../admin-words.ts'
+import { objectKey, pendingOf, submitTask } from '../api/actions.ts'
+import type { Schemas } from '../api/client.ts'
+import { refreshMatching } from '../api/live.ts'
+import { changeOperation, useRight } from '../api/rights.ts'
+import { confirm } from '../components/confirm-dialog.tsx'
+import { Icon } from '../components/icon.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { Menu } from '../components/menu.tsx'
+import { Name } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
+import { PendingChip } from '../components/pending-chip.tsx'
+import { StatusMark } from '../components/status-mark.tsx'
+import { type Json, numberOf, objectOf, objectsOf, textOf, textsOf } from '../model/read.ts'
+import { words } from '../words.ts'
+
+export type Balancer = Schemas['LoadBalancer']
+
+export function BalancerPanel({ balancer }: { balancer: Balancer }) {
+  const { account, region, provider, name } = placeOf(balancer)
+  const application = textOf(objectOf(balancer.moniker)['app'])
+  const right = useRight(application === undefined ? undefined : { operation: changeOperation, application, account })
+  const groups = objectsOf(balancer.serverGroups)
+  const instances = groups.flatMap(instancesOf)
+  const inService = instances.filter(isInService).length
+  const check = objectOf(balancer['healthCheck'])
+  const problems = textsOf(balancer['problems'])
+  const key = objectKey('loadBalancer', account, region, name)
+  const remove = (owner: string) =>
+    confirm({
+      title: adminWords.deleteBalancerTitle(name),
+      effect: <p>{adminWords.deleteBalancerEffect}</p>,
+      action: adminWords.deleteAction(name),
+      level: 2,
+      typed: name,
+      destructive: true,
+      facts: [
+        [words.account, account],
+        [words.region, region],
+      ],
+      run: async () => {
+        await submitTask({
+          application: owner,
+          description: adminWords.deleteAction(name),
+          job: [
+            {
+              type: 'deleteLoadBalancer',
+              cloudProvider: provider,
+              credentials: account,
+              loadBalancerName: name,
+              region,
+              regions: [region],
+            },
+          ],
+          object: key,
+        })
+        refreshMatching('oadBalancers')
+      },
+    })
+  const used = groups.flatMap((group) => textOf(group['name']) ?? [])
+  return (
+    <Panel
+      title={
+        <a href={to.infrastructure('load-balancers', { provider, account, region, name })}>
+          <Name text={name} max={60} />
+        </a>
+      }
+      actions={
+        <>
+          <PendingChip object={key} />
+          {inService === 0 ? (
+            <span class="status-badge is-warning">
+              <StatusMark kind="warning" /> {adminWords.servesNothing}
+            </span>
+          ) : (
+            <span class="status-badge is-succeeded">
+              <StatusMark kind="succeeded" /> {adminWords.inService(inService)}
+            </span>
+          )}
+          {instances.length > inService && (
+            <span class="status-badge is-failed">
+              <StatusMark kind="failed" /> {adminWords.notInService(instances.length - inService)}
+            </span>
+          )}
+          {application !== undefined && (
+            <Menu
+              label={words.actionsOf(name)}
+              items={[
+                {
+                  label: adminWords.delete,
+                  icon: 'trash',
+                  destructive: true,
+                  denied: right.reason ?? (used.length > 0 ? adminWords.usedBy(used) : undefined),
+                  onSelect: () => remove(application),
+                },
+              ]}
+            />
+          )}
+        </>
+      }
+    >
+      <div class="answer">
+        <KeyValue
+          facts={[
+            [words.place, `${account}, ${region}`],
+            [adminWords.listeners, objectsOf(balancer['listeners']).map(listenerText).join('; ')],
+            [
+              adminWords.healthCheck,
+              [textOf(check['target']), secondsText(check['interval'])].filter((text) => text !== undefined).join(', '),
+            ],
+            [adminWords.securityGroups, textsOf(balancer.securityGroups).join(', ')],
+            [adminWords.problems, problems.length > 0 && <Name text={problems.join(' ')} max={400} />],
+          ]}
+        />
+        {groups.length === 0 ? (
+          <p class="quiet">{adminWords.receivesNone}</p>
+        ) : (
+          <div class="who-serves">
+            {groups.map((group) => (
+              <Group
+                key={textOf(group['name'])}
+                group={group}
+                balancer={balancer}
+                application={application}
+                denied={right.reason}
+              />
+            ))}
+          </div>
+        )}
+        <details>
+          <summary>{words.rawRecord}</summary>
+          <JsonTree value={balancer} name={name} />
+        </details>
+      </div>
+    </Panel>
+  )
+}
+
+interface GroupProps {
+  readonly group: Json
+  readonly balancer: Balancer
+  readonly application: string | undefined
+  /** Why nothing may be changed. */
+  readonly denied: string | undefined
+}
+
+function Group({ group, balancer, application, denied }: GroupProps) {
+  const { account, region } = placeOf(balancer)
+  const name = textOf(group['name']) ?? ''
+  const isDisabled = group['isDisabled'] === true
+  const instances = instancesOf(group)
+  const context = { balancer, application, denied }
+  return (
+    <div class="traffic-group">
+      <div>
+        {application === undefined ? (
+          <Name text={name} max={50} />
+        ) : (
+          <a href={to.serverGroup(application, { account, region, name })}>
+            <Name text={name} max={50} />
+          </a>
+        )}
+        {isDisabled && <p class="quiet">{adminWords.disabledGroup}</p>}
+      </div>
+      <ul>
+        {instances.length === 0 && textsOf(group['detachedInstances']).length === 0 && (
+          <li class="quiet">{adminWords.noInstances}</li>
+        )}
+        {instances.map((instance) => (
+          <li key={textOf(instance['id'])}>
+            <StatusMark
+              kind={isInService(instance) ? 'succeeded' : isDisabled ? 'disabled' : 'failed'}
+              label={textOf(objectOf(instance['health'])['state']) ?? words.unknown}
+            />
+            <InstanceName id={textOf(instance['id']) ?? ''} {...context} />
+            <span class="grow muted">
+              <Name text={textOf(objectOf(instance['health'])['description']) ?? ''} max={160} />
+            </span>
+            <Move id={textOf(instance['id']) ?? ''} isOut={false} {...context} />
+          </li>
+        ))}
+        {textsOf(group['detachedInstances']).map((id) => (
+          <li key={id}>
+            <StatusMark kind="disabled" label={adminWords.detached} />
+            <InstanceName id={id} {...context} />
+            <span class="grow muted">{adminWords.detached}</span>
+            <Move id={id} isOut {...context} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+interface InstanceProps {
+  readonly id: string
+  readonly balancer: Balancer
+  readonly application: string | undefined
+  readonly denied: string | undefined
+}
+
+function InstanceName({ id, balancer, application }: InstanceProps) {
+  const { account, region } = placeOf(balancer)
+  if (application === undefined) return <Name text={id} max={40} />
+  return (
+    <a href={to.instance(application, { account, region, id })}>
+      <Name text={id} max={40} />
+    </a>
+  )
+}
+
+/** Takes an instance out of the traffic of this load balancer, or puts it back. */
+function Move({ id, isOut, balancer, application, denied }: InstanceProps & { readonly isOut: boolean }) {
+  if (application === undefined) return null
+  const { account, region, provider, name } = placeOf(balancer)
+  const key = objectKey('instance', account, region, id)
+  if (pendingOf(key) !== undefined) return <PendingChip object={key} />
+  const submit = async () => {
+    await submitTask({
+      application,
+      description: isOut ? adminWords.putInTask(id, name) : adminWords.takeOutTask(id, name),
+      job: [
+        {
+          type: isOut ? 'registerInstancesWithLoadBalancer' : 'deregisterInstancesFromLoadBalancer',
+          cloudProvider: provider,
+          credentials: account,
+          region,
+          instanceIds: [id],
+          loadBalancerNames: [name],
+        },
+      ],
+      object: key,
+    })
+  }
+  const ask = () => {
+    if (denied !== undefined) return
+    confirm(
+      isOut
+        ? {
+            title: `${adminWords.putIn}: ${id}`,
+            effect: adminWords.putInTask(id, name),
+            action: adminWords.putIn,
+            level: 1,
+            run: submit,
+          }
+        : {
+            title: adminWords.takeOutTitle(id),
+            effect: <p>{adminWords.takeOutEffect(id, name)}</p>,
+            action: adminWords.takeOutAction(id),
+            level: 1,
+            run: submit,
+          },
+    )
+  }
+  return (
+    <button type="button" class="button small" aria-disabled={denied !== undefined} title={denied} onClick={ask}>
+      <Icon name={isOut ? 'plus' : 'power'} /> {isOut ? adminWords.putIn : adminWords.takeOut}
+    </button>
+  )
+}
+
+function placeOf(balancer: Balancer) {
+  return {
+    name: balancer.name ?? textOf(balancer['loadBalancerName']) ?? '',
+    account: balancer.account ?? '',
+    region: balancer.region ?? '',
+    provider: balancer.cloudProvider ?? balancer.type ?? '',
+  }
+}
+
+function instancesOf(group: Json): readonly Json[] {
+  return objectsOf(group['instances'])
+}
+
+function isInService(instance: Json): boolean {
+  const state = textOf(objectOf(instance['health'])['state'])
+  return state === 'InService' || state === 'Up' || state === 'healthy'
+}
+
+function listenerText(listener: Json): string {
+  const outside = [textOf(listener['externalProtocol']), textOf(listener['externalPort'])].filter(Boolean).join(' ')
+  const inside = [textOf(listener['internalProtocol']), textOf(listener['internalPort'])].filter(Boolean).join(' ')
+  return inside === '' || inside === outside ? outside : `${outside} → ${inside}`
+}
+
+function secondsText(value: unknown): string | undefined {
+  const seconds = numberOf(value)
+  return seconds === undefined ? undefined : adminWords.every(seconds)
+}

@@ -1,0 +1,226 @@
+/** Images: what was made from what, and where it runs. */
+import { to } from '../address.ts'
+import { adminWords } from '../admin-words.ts'
+import type { Schemas } from '../api/client.ts'
+import { type Live, useLive } from '../api/live.ts'
+import { CopyButton } from '../components/copy-button.tsx'
+import { DataTable } from '../components/data-table.tsx'
+import { FilterField, useQueryChange } from '../components/filter-field.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
+import { KeyValue } from '../components/key-value.tsx'
+import { LogView } from '../components/log-view.tsx'
+import { Name } from '../components/name.tsx'
+import { Panel } from '../components/panel.tsx'
+import { EmptyState, Loaded } from '../components/states.tsx'
+import { Time } from '../components/time.tsx'
+import { numberOf, objectOf, textOf } from '../model/read.ts'
+import { accountOf, isEnabled, versionOf } from '../model/server-groups.ts'
+import type { ScreenProps } from '../screen.ts'
+import { words } from '../words.ts'
+import { InfrastructureHead, useAccounts } from './infrastructure-head.tsx'
+
+type Image = Schemas['Image']
+
+const minCharacters = 3
+/** Applications whose server groups are searched for an image. */
+const maxApplications = 50
+
+export function Images({ query }: ScreenProps) {
+  const change = useQueryChange()
+  const accounts = useAccounts().reading.value.body
+  const providers = [...new Set((accounts ?? []).map(({ cloudProvider, type }) => cloudProvider ?? type))]
+  const provider = query['provider'] ?? providers[0]
+  const filter = query['q'] ?? ''
+  return (
+    <>
+      <InfrastructureHead tab={adminWords.images} />
+      <div class="filters">
+        {providers.length > 1 && (
+          <select
+            aria-label={words.provider}
+            value={provider}
+            onChange={(event) => change({ provider: event.currentTarget.value, image: undefined })}
+          >
+            {providers.map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        )}
+        <FilterField value={filter} label={adminWords.imagesFilter} />
+      </div>
+      {provider === 'local' ? (
+        <LocalImages filter={filter} chosen={query['image']} />
+      ) : (
+        provider !== undefined && <FoundImages provider={provider} filter={filter} chosen={query['image']} />
+      )}
+    </>
+  )
+}
+
+function LocalImages({ filter, chosen }: { filter: string; chosen: string | undefined }) {
+  return <Found live={useLive('/local/images', {}, { refresh: 'steady' })} filter={filter} chosen={chosen} />
+}
+
+function FoundImages({ provider, filter, chosen }: { provider: string; filter: string; chosen: string | undefined }) {
+  const isShort = filter.length < minCharacters
+  const live = useLive('/images/find', isShort ? undefined : { query: { provider, q: filter, count: 100 } }, { refresh: 'open' })
+  if (isShort) return <EmptyState icon="search" text={adminWords.imagesShort} />
+  return <Found live={live} filter="" chosen={chosen} />
+}
+
+interface FoundProps {
+  readonly live: Live<readonly Image[]>
+  readonly filter: string
+  readonly chosen: string | undefined
+}
+
+function Found({ live, filter, chosen }: FoundProps) {
+  return (
+    <Loaded live={live} rows={6} empty={<EmptyState text={adminWords.imagesEmpty} />}>
+      {(images) => {
+        const shown = images.filter((image) => idOf(image).toLowerCase().includes(filter.toLowerCase()))
+        const image = images.find((one) => idOf(one) === chosen)
+        return (
+          <div class="stack">
+            {image !== undefined && <ImagePanel key={chosen} image={image} />}
+            {chosen !== undefined && image === undefined && <EmptyState text={adminWords.gone(words.image, chosen)} />}
+            {shown.length === 0 ? <EmptyState icon="search" text={adminWords.imagesEmpty} /> : <List images={shown} />}
+          </div>
+        )
+      }}
+    </Loaded>
+  )
+}
+
+function List({ images }: { images: readonly Image[] }) {
+  const change = useQueryChange()
+  return (
+    <div class="panel is-flush">
+      <div class="panel-body">
+        <DataTable
+          label={adminWords.images}
+          rows={images}
+          keyOf={idOf}
+          columns={[
+            {
+              key: 'name',
+              head: words.image,
+              grow: true,
+              cell: (image) => (
+                <button type="button" class="link" onClick={() => change({ image: idOf(image) })}>
+                  <Name text={idOf(image)} max={80} />
+                </button>
+              ),
+            },
+            {
+              key: 'from',
+              head: adminWords.madeFrom,
+              hideBelow: 'phone',
+              cell: (image) => <Name text={originOf(image) ?? '–'} max={80} />,
+            },
+            { key: 'created', head: adminWords.createdAt, cell: (image) => <Time at={createdAt(image)} /> },
+          ]}
+        />
+      </div>
+    </div>
+  )
+}
+
+function ImagePanel({ image }: { image: Image }) {
+  const attributes = objectOf(image['attributes'])
+  const origin = objectOf(attributes['origin'])
+  const [bytes, bake, run] = [numberOf(attributes['size']), textOf(origin['bake']), textOf(origin['execution'])]
+  const digest = textOf(attributes['digest'])
+  const labels = Object.entries(objectOf(attributes['labels'])).map(([key, value]) => `${key}=${String(value)}`)
+  return (
+    <Panel
+      title={<Name text={idOf(image)} max={80} />}
+      actions={<CopyButton text={idOf(image)} label={words.copyPath(idOf(image))} />}
+    >
+      <div class="answer">
+        <KeyValue
+          facts={[
+            [adminWords.createdAt, <Time key="created" at={createdAt(image)} />],
+            [adminWords.madeFrom, originOf(image)],
+            [
+              adminWords.pipelineRun,
+              run !== undefined && (
+                <a key="run" href={to.execution(run)}>
+                  {words.openDetails}
+                </a>
+              ),
+            ],
+            [adminWords.imageSize, bytes === undefined ? undefined : `${bytes.toLocaleString()} B`],
+            [adminWords.files, numberOf(attributes['files'])?.toLocaleString()],
+            [words.digest, digest !== undefined && <Name text={digest} max={40} />],
+            [adminWords.labels, labels.length > 0 && <Name text={labels.join(', ')} max={300} />],
+            [adminWords.runsIn, <Uses key="uses" image={idOf(image)} />],
+          ]}
+        />
+        {bake !== undefined && <BakeLog id={bake} />}
+        <details>
+          <summary>{words.rawRecord}</summary>
+          <JsonTree value={image} name={idOf(image)} />
+        </details>
+      </div>
+    </Panel>
+  )
+}
+
+/** Server groups that run it, among those that the reader may see. */
+function Uses({ image }: { image: string }) {
+  const applications = useLive('/applications', {}, { refresh: 'slow' }).reading.value.body
+  const names = (applications ?? []).map(({ name }) => name).slice(0, maxApplications)
+  const live = useLive('/serverGroups', names.length === 0 ? undefined : { query: { applications: names } }, { refresh: 'open' })
+  const groups = live.reading.value.body
+  if (groups === undefined) return <span class="muted">{words.loading}</span>
+  const using = groups.filter((group) => versionOf(group) === image)
+  if (using.length === 0) return <>{adminWords.runsNowhere}</>
+  return (
+    <span class="chips">
+      {using.map((group) => {
+        const place = { account: accountOf(group), region: group.region, name: group.name }
+        const application = group.moniker?.app ?? textOf(group['application']) ?? ''
+        return (
+          <a key={Object.values(place).join()} class="chip" href={to.serverGroup(application, place)}>
+            <Name text={group.name} max={50} />
+            {!isEnabled(group) && <span class="muted">{words.disabled}</span>}
+          </a>
+        )
+      })}
+    </span>
+  )
+}
+
+function BakeLog({ id }: { id: string }) {
+  const live = useLive('/bakery/logs/{region}/{statusId}', { path: { region: 'local', statusId: id } }, { refresh: 'open' })
+  const { body, error } = live.reading.value
+  if (error?.status === 404) return <p class="quiet">{adminWords.noBakeLog}</p>
+  return (
+    <details open>
+      <summary>{adminWords.bakeLog}</summary>
+      <Loaded live={live} rows={2}>
+        {() => <LogView text={textOf(objectOf(body)['logsContent']) ?? textOf(body) ?? ''} name={id} isEnded />}
+      </Loaded>
+    </details>
+  )
+}
+
+function idOf(image: Image): string {
+  return textOf(image['imageId']) ?? textOf(image['imageName']) ?? ''
+}
+
+function createdAt(image: Image): number | undefined {
+  const text = textOf(objectOf(image['attributes'])['creationDate'])
+  const moment = Date.parse(text ?? '')
+  return Number.isNaN(moment) ? undefined : moment
+}
+
+function originOf(image: Image): string | undefined {
+  const origin = objectOf(objectOf(image['attributes'])['origin'])
+  if (textOf(origin['kind']) === 'upload') return adminWords.uploadedBy(textOf(origin['user']) ?? words.unknown)
+  const base = textOf(origin['baseOs'])
+  return base === undefined ? textOf(origin['kind']) : adminWords.bakedFrom(base)
+}

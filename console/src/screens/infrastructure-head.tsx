@@ -1,0 +1,27 @@
+/** The head of the screens about infrastructure, with the tabs between them, and the cloud providers that they ask. */
+import { to } from '../address.ts'
+import { adminWords } from '../admin-words.ts'
+import { useLive } from '../api/live.ts'
+import { PageHead } from '../components/page-head.tsx'
+import { LinkTabs } from '../components/tabs.tsx'
+
+export function InfrastructureHead({ tab }: { tab: string }) {
+  return (
+    <PageHead tab={`${adminWords.infrastructure}: ${tab}`} title={adminWords.infrastructure}>
+      <LinkTabs
+        label={adminWords.infrastructure}
+        tabs={[
+          { label: adminWords.loadBalancers, href: to.infrastructure('load-balancers') },
+          { label: adminWords.images, href: to.infrastructure('images') },
+          { label: adminWords.securityGroups, href: to.infrastructure('security-groups') },
+          { label: adminWords.networks, href: to.infrastructure('networks') },
+          { label: adminWords.accounts, href: to.infrastructure('accounts') },
+        ]}
+      />
+    </PageHead>
+  )
+}
+
+export function useAccounts() {
+  return useLive('/credentials', { query: { expand: true } }, { refresh: 'slow' })
+}

@@ -1,0 +1,158 @@
+/** An administrator at the console: access, users, the audit log, health and infrastructure. */
+import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { findBarriers } from '../support/barriers.ts'
+import { type Chromium, openChromium } from '../support/chromium.ts'
+import { startGateway } from '../support/gateway.ts'
+
+const password = 'correct-horse-1'
+const hostile = 'e\u202evil<b>'
+
+/** Signs in, and returns the page at the console. */
+async function signIn(browser: Chromium, url: string, name: string, secret: string, options = {}): Promise<Page> {
+  const page = await browser.newPage(options)
+  await page.goto(`${url}/console/access`)
+  await page.getByLabel('User name').fill(name)
+  await page.getByLabel('Password').fill(secret)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Access' }).waitFor()
+  return page
+}
+
+test('an administrator works at the console', { timeout: 900_000 }, async (t) => {
+  const browser = await openChromium(t)
+  if (browser === undefined) return
+  const settings = { fairlead: { admin: { password } }, 'api-tokens': { enabled: true } }
+  const url = await startGateway(t, settings, { embedded: true })
+  const page = await signIn(browser, url, 'admin', password)
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  const click = (role: 'button' | 'link' | 'menuitem', name: string | RegExp) => page.getByRole(role, { name }).first().click()
+  const open = (path: string) => page.goto(`${url}/console/${path}`)
+  let benPassword = ''
+
+  await t.test('adds a user, whose password is shown once', async () => {
+    await click('link', 'Users')
+    await click('button', 'Add user')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('ben')
+    await dialog.getByLabel('Roles').fill('dev, dev , ops')
+    await dialog.getByRole('button', { name: 'Add user' }).click()
+    await page.getByRole('heading', { name: 'The password of ben' }).waitFor()
+    benPassword = (await page.locator('.secret code').textContent()) ?? ''
+    await page.keyboard.press('Escape')
+    await click('button', 'I have stored it')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.ok(!((await page.locator('main').textContent()) ?? '').includes(benPassword))
+    await page.getByRole('row', { name: /ben dev ops/ }).waitFor()
+  })
+
+  await t.test('does not remove the last administrator', async () => {
+    await click('button', 'Actions of admin')
+    const remove = page.getByRole('menuitem', { name: /^Remove/ })
+    assert.equal(await remove.getAttribute('aria-disabled'), 'true')
+    assert.match((await remove.textContent()) ?? '', /You cannot remove yourself/)
+    await page.keyboard.press('Escape')
+  })
+
+  await t.test('creates a token, which works until it is revoked', async () => {
+    await open('access/tokens')
+    await click('button', 'Create token')
+    await page.getByRole('dialog').getByLabel('Name').fill(hostile)
+    await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
+    await page.getByText('This secret is shown once.').waitFor()
+    const token = (await page.locator('.secret code').textContent()) ?? ''
+    await click('button', 'I have stored it')
+    const status = async () => (await fetch(`${url}/applications`, { headers: { authorization: `Bearer ${token}` } })).status
+    assert.equal(await status(), 200)
+    await page.getByText('e␣202evil<b>').waitFor()
+    await page.getByRole('row', { name: /evil/ }).getByRole('button').click()
+    await click('menuitem', 'Revoke')
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Revoke/ })
+      .click()
+    await page.getByText('You have no token.').waitFor()
+    assert.equal(await status(), 401)
+  })
+
+  await t.test('asks what another user may do, at an address', async () => {
+    await open('access/explain')
+    await page.getByLabel('User', { exact: true }).fill('ben')
+    await page.getByLabel('What').selectOption({ label: 'read the audit log' })
+    await click('button', 'Ask')
+    await page.getByText('Denied.').waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('username'), 'ben')
+    await page.reload()
+    await page.getByText('Denied.').waitFor()
+  })
+
+  await t.test('filters, exports and verifies the audit log', async () => {
+    await open('audit?kind=change')
+    await click('button', 'addFormUserUsingPOST')
+    await page.waitForURL(/operation=addFormUserUsingPOST/)
+    await page.locator('.audit-table tbody tr').first().waitFor()
+    const [download] = await Promise.all([page.waitForEvent('download'), click('button', 'Export')])
+    const lines = (await text(await download.createReadStream())).trim().split('\n')
+    assert.deepEqual(
+      lines.map((line) => (JSON.parse(line) as { operation: string }).operation),
+      ['addFormUserUsingPOST'],
+    )
+    await page.getByText('Verification').click()
+    await click('button', 'Verify the log')
+    await page.getByText(/The chain is intact/).waitFor()
+    await page.getByLabel('Hash that you kept (optional)').fill('0'.repeat(64))
+    await click('button', 'Verify the log')
+    await page.getByText('The record with the hash that you kept is missing.').waitFor()
+  })
+
+  await t.test('meets no barrier on any screen, in light and dark', async () => {
+    const paths = [
+      'access',
+      'access/explain?operation=POST+/pipelines',
+      'access/tokens',
+      'access/logins',
+      'audit',
+      'audit?user=nobody',
+      'users',
+      'health',
+      'infrastructure/load-balancers',
+      'infrastructure/images',
+      'infrastructure/security-groups',
+      'infrastructure/networks',
+      'infrastructure/accounts',
+      'applications/nothing/load-balancers',
+    ]
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      for (const path of paths) {
+        await page.setViewportSize({ width: 1280, height: 900 })
+        await open(path)
+        await page.getByRole('heading', { level: 1 }).first().waitFor()
+        await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+        assert.deepEqual(await findBarriers(page), [], `${path} ${colorScheme}`)
+        await page.setViewportSize({ width: 320, height: 900 })
+        const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+        assert.ok(Number(wide) <= 0, `${path} is ${wide} px wider than 320`)
+      }
+    }
+  })
+
+  await t.test('another user is offered nothing of administration', async () => {
+    const other = await signIn(browser, url, 'ben', benPassword)
+    const rail = other.getByRole('navigation', { name: 'Main' })
+    await rail.getByRole('link', { name: 'Health' }).waitFor()
+    assert.equal(await rail.getByRole('link', { name: 'Audit log' }).count(), 0)
+    assert.equal(await rail.getByRole('link', { name: 'Users' }).count(), 0)
+    await other.goto(`${url}/console/audit`)
+    await other.locator('.state.is-forbidden').waitFor()
+    await other.goto(`${url}/console/users`)
+    await other.locator('.state.is-forbidden').waitFor()
+    await other.goto(`${url}/console/access`)
+    assert.equal(await other.getByRole('button', { name: 'Read roles again' }).count(), 0)
+  })
+
+  assert.deepEqual(complaints, [])
+})
