@@ -15,7 +15,7 @@ export const routes: readonly ScreenRoute[] = [
     goKey: 'h',
   },
   // Screens to come, whose addresses no pattern below may take for its own.
-  ...['executions/compare', 'applications/:application/pipelines/new'].map((path) => ({ path, load: unknownAddress })),
+  ...['applications/:application/pipelines/new'].map((path) => ({ path, load: unknownAddress })),
   {
     path: 'applications',
     load: () => import('./screens/applications.tsx').then(({ Applications }) => Applications),
@@ -42,6 +42,7 @@ export const routes: readonly ScreenRoute[] = [
     path: 'applications/:application/pipelines/:id/start',
     load: () => import('./screens/pipelines.tsx').then(({ Pipelines }) => Pipelines),
   },
+  { path: 'executions/compare', load: () => import('./screens/compare.tsx').then(({ Compare }) => Compare) },
   {
     path: 'executions/:id',
     load: () => import('./screens/execution.tsx').then(({ ExecutionScreen }) => ExecutionScreen),

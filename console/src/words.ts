@@ -300,6 +300,7 @@ export const words = {
   cancelAction: (run: string) => `Cancel run ${run}`,
   reason: 'Reason (optional)',
   startAgain: 'Start again',
+  compareRun: 'Compare …',
   deleteRecord: 'Delete the record',
   deleteTitle: (run: string) => `Delete the record of run ${run}?`,
   deleteEffect: 'The record and its logs are removed. What it deployed stays. This cannot be undone.',

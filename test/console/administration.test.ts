@@ -124,6 +124,7 @@ test('an administrator works at the console', { timeout: 900_000 }, async (t) =>
       'infrastructure/networks',
       'infrastructure/accounts',
       'applications/nothing/load-balancers',
+      'executions/compare',
     ]
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })

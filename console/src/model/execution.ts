@@ -1,7 +1,9 @@
 /** What the console derives from an execution: order and nesting of stages, what waits, what failed and why. */
-import type { Schemas } from '../api/client.ts'
+import type { components } from '../api/schema.d.ts'
 import { numberOf, objectOf, objectsOf, textOf, textsOf } from './read.ts'
 import { executionStatus, isComplete, type Status, waitingForJudgment } from './status.ts'
+
+type Schemas = components['schemas']
 
 export type Execution = Schemas['Execution']
 export type Stage = Schemas['Stage']

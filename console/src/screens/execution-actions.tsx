@@ -36,6 +36,7 @@ export function useExecutionActions(execution: Execution): readonly MenuItem[] {
             denied,
             ...(denied === undefined && { href: to.startPipeline(application, pipelineConfigId, { from: id }) }),
           },
+          { label: words.compareRun, icon: 'resize' as const, href: to.compare({ left: id }) },
         ]
       : []),
     ...(complete

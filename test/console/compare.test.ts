@@ -1,0 +1,65 @@
+/** What the console says differs between two executions. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { compareExecutions } from '../../console/src/model/compare.ts'
+import type { Execution, Stage } from '../../console/src/model/execution.ts'
+
+function run(parameters: object, stages: readonly Partial<Stage>[]): Execution {
+  const whole = stages.map((stage, index) => ({
+    id: `${index}`,
+    refId: `${index}`,
+    type: 'deploy',
+    context: {},
+    outputs: {},
+    tasks: [],
+    requisiteStageRefIds: [],
+    ...stage,
+  }))
+  return { id: 'run', status: 'SUCCEEDED', trigger: { type: 'manual', parameters }, stages: whole } as unknown as Execution
+}
+
+test('values that differ are named by their paths', () => {
+  const left = run({ version: '1', list: [1, 2], same: null }, [])
+  const right = run({ version: '2', list: [1, 3, 4], same: null }, [])
+  const differing = compareExecutions(left, right).facts.filter(({ differs }) => differs)
+  assert.deepEqual(
+    differing.map((difference) => [difference.path, difference.left, difference.right]),
+    [
+      ['parameters.version', '1', '2'],
+      ['parameters.list.1', '2', '3'],
+      ['parameters.list.2', undefined, '4'],
+    ],
+  )
+})
+
+test('stages are paired by reference and name; one that is missing stays alone', () => {
+  const left = run({}, [
+    { name: 'Bake', status: 'SUCCEEDED' },
+    { name: 'Deploy', status: 'TERMINAL' },
+  ])
+  const right = run({}, [
+    { name: 'Deploy', status: 'SUCCEEDED' },
+    { name: 'Notify', status: 'SUCCEEDED' },
+  ])
+  const { stages } = compareExecutions(left, right)
+  assert.deepEqual(
+    stages.map(({ name, differences }) => {
+      const status = differences.find(({ path }) => path === 'status')
+      return [name, status?.left, status?.right]
+    }),
+    [
+      ['Bake', 'SUCCEEDED', undefined],
+      ['Deploy', 'TERMINAL', 'SUCCEEDED'],
+      ['Notify', undefined, 'SUCCEEDED'],
+    ],
+  )
+})
+
+test('a value without end, a hostile key and an empty record are compared', () => {
+  let deep: Record<string, unknown> = {}
+  for (let depth = 0; depth < 1000; depth++) deep = { deep }
+  const hostile = JSON.parse('{"__proto__": {"x": 1}, "": ""}') as object
+  const { facts } = compareExecutions(run({ deep, ...hostile }, []), run({ deep }, []))
+  assert.ok(facts.some(({ path, differs }) => path === 'parameters.' && differs))
+  assert.ok(facts.some(({ path, differs }) => path.startsWith('parameters.deep') && !differs))
+})
