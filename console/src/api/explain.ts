@@ -1,7 +1,7 @@
 /** Several questions to the API about what a user may do, answered in one request. */
 import { signal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import { ApiError } from './api-error.ts'
+import { asApiError } from './api-error.ts'
 import { client, type Schemas, unwrap } from './client.ts'
 import type { Live, Reading } from './live.ts'
 
@@ -48,7 +48,7 @@ class Answers implements Live<readonly Explanation[]> {
         failures: 0,
       }
     } catch (cause) {
-      const error = cause instanceof ApiError ? cause : new ApiError({ status: 500, message: String((cause as Error).message) })
+      const error = asApiError(cause)
       this.reading.value = { ...this.reading.peek(), error, failures: this.reading.peek().failures + 1 }
     }
   }

@@ -1,7 +1,7 @@
 /** A dialog of fields whose answer may lead to another dialog, such as one with a secret. */
 import type { ComponentChildren, VNode } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { ApiError } from '../api/api-error.ts'
+import { type ApiError, asApiError } from '../api/api-error.ts'
 import { describeError, words } from '../words.ts'
 import { Banner } from './banner.tsx'
 import { closeDialog, Dialog, openDialog } from './dialog.tsx'
@@ -31,7 +31,7 @@ export function FormDialog({ title, action, children, isReady = true, run }: For
       if (next === undefined) closeDialog()
       else openDialog(next)
     } catch (cause) {
-      setError(cause instanceof ApiError ? cause : new ApiError({ status: 500, message: String((cause as Error).message) }))
+      setError(asApiError(cause))
       setBusy(false)
     }
   }

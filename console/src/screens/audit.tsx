@@ -1,7 +1,7 @@
 /** Who did what: the audit log with its columns as filters, its export and its verification. For administrators. */
 import { useEffect, useState } from 'preact/hooks'
 import { adminWords } from '../admin-words.ts'
-import { ApiError } from '../api/api-error.ts'
+import { type ApiError, asApiError } from '../api/api-error.ts'
 import { client, type Schemas, unwrap } from '../api/client.ts'
 import { type ReadParameters, useLive } from '../api/live.ts'
 import { Banner } from '../components/banner.tsx'
@@ -133,7 +133,7 @@ function Events({ filters, follows }: { filters: Filters; follows: boolean }) {
       const page = await readPage(filters, pageSize, cursor)
       setOlder({ events: [...(older?.events ?? []), ...page.events], next: page.next })
     } catch (cause) {
-      setError(asError(cause))
+      setError(asApiError(cause))
     }
   }
   return (
@@ -181,10 +181,6 @@ function readPage(filters: Filters, limit: number, cursor: string | undefined) {
   return unwrap(
     client.GET('/audit/events', { params: { query: { ...filters, limit, ...(cursor !== undefined && { cursor }) } } }),
   )
-}
-
-function asError(cause: unknown): ApiError {
-  return cause instanceof ApiError ? cause : new ApiError({ status: 500, message: String((cause as Error).message) })
 }
 
 const marks: Readonly<Record<Event['decision'], Kind>> = {
@@ -294,7 +290,7 @@ function Export({ filters }: { filters: Filters }) {
       downloadText('audit.ndjson', 'application/x-ndjson', kept.map((event) => `${JSON.stringify(event)}\n`).join(''))
       setState(cursor === undefined ? adminWords.exported(kept.length) : adminWords.exportCut(maxExported))
     } catch (cause) {
-      setState(asError(cause).message)
+      setState(asApiError(cause).message)
     }
     setBusy(false)
   }
