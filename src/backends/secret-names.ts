@@ -2,10 +2,17 @@
 
 export const mask = '******'
 
-const secretName = /pass(?:word|wd|phrase)?|secret|token|credential|private|api_?key|access_?key|auth|_key$/i
+const secretName = /pass(?:word|wd|phrase)?|secret|token|credential|private|api_?key|access_?key|auth(?!or(?!i[sz]))|_key$/i
+const secretHeader = /cookie|-key$|api-?key|signature/i
+/** They tell of credentials, and hold none. */
+const openHeader = /^access-control-|-authenticate$/i
 
 export function looksSecret(name: string): boolean {
   return secretName.test(name)
+}
+
+export function looksSecretHeader(name: string): boolean {
+  return !openHeader.test(name) && (secretHeader.test(name) || looksSecret(name))
 }
 
 /** @param secrets Longest first: one may be part of another. */

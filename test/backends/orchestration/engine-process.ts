@@ -4,6 +4,7 @@ import pino from 'pino'
 import type { CallService } from '../../../src/backends/backend.ts'
 import { definitionsBackend } from '../../../src/backends/definitions/definitions.ts'
 import { orchestrationBackend } from '../../../src/backends/orchestration/orchestration.ts'
+import { defaultOutsideSettings } from '../../../src/backends/outside/settings.ts'
 import { createBackendServer } from '../../../src/backends/server.ts'
 import { openDatabase } from '../../../src/storage/database.ts'
 
@@ -26,7 +27,12 @@ const { server, start } = createBackendServer({
   call,
   now: () => Date.now() + Number(offsetMs ?? 0),
   log: pino({ level: 'silent' }),
-  settings: { adminRoles: ['admins'], timeZone: 'UTC', serviceAccounts: [] },
+  settings: {
+    adminRoles: ['admins'],
+    timeZone: 'UTC',
+    serviceAccounts: [],
+    outside: { ...defaultOutsideSettings, allowed: ['127.0.0.1'] },
+  },
 })
 base = await server.listen({ host: '127.0.0.1', port: 0 })
 start()

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -184,6 +187,46 @@ test('orchestration-scenario 108 and 179: a crash leads to exactly one child and
   await waitUntil(async () => (await runsOf(dependent)).length > 0, 'the dependent run')
   assert.equal((await runsOf(child)).length, 1)
   assert.equal((await runsOf(dependent)).length, 1)
+})
+
+test('orchestration-scenario 178: a crash during a webhook repeats the call at most once', async (t) => {
+  const calls: { path: string | undefined; token: unknown; body: string }[] = []
+  const server = createServer(async (request, response) => {
+    const call = { path: request.url, token: request.headers['x-token'], body: await text(request) }
+    calls.push(call)
+    // The first call is held until the engine is dead.
+    if (calls.filter(({ path }) => path === call.path).length > 1 || call.path === '/next') response.end('{}')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const secrets = { customHeaders: { 'X-Token': 'real-token-1' }, payload: { password: 'real-pass-22' } }
+  const webhook = (refId: string, path: string, ...after: string[]) => ({
+    refId,
+    type: 'webhook',
+    requisiteStageRefIds: after,
+    url: `${url}${path}`,
+    ...secrets,
+  })
+  const start = createMachine(t)
+  const first = await start()
+  const id = await first.run({ stages: [webhook('1', '/held'), webhook('2', '/next', '1')] })
+  await waitUntil(async () => calls.length === 1, 'the call')
+  await first.crash()
+
+  const second = await start(60_000)
+
+  const done = await second.ends(id, 'SUCCEEDED')
+  assert.deepEqual(
+    calls.map(({ path }) => path),
+    ['/held', '/held', '/next'],
+  )
+  const real = { token: 'real-token-1', body: '{"password":"real-pass-22"}' }
+  for (const { token, body } of calls) assert.deepEqual({ token, body }, real, 'the engine goes on with what the author wrote')
+  assert.doesNotMatch(JSON.stringify(done), /real-/)
 })
 
 test('orchestration-scenario 180: a save that a crash interrupts leaves one pipeline', async (t) => {

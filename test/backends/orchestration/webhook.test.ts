@@ -244,3 +244,66 @@ test('orchestration-scenario 194: webhooks that hang do not delay other executio
   await Promise.all(hanging.map((id) => engine.ends(id, 'SUCCEEDED')))
   assert.equal(held.length, 0)
 })
+
+test('views mask secret headers, payloads and addresses of webhooks', async (t) => {
+  const seen = { seen: 'hdr-bearer-0002', region: 'east' }
+  const echo = { token: 'cfg-fixed-0001', other: 'cfg-odd-value-0009' }
+  const { url, calls } = await startOutside(t, {
+    '/a?access_token=url-query-0005&page=2': [[200, seen, { 'set-cookie': 'sid=set-cookie-0006' }]],
+    '/b': [[200]],
+    '/c': [[200]],
+    '/fixed?key_token=cfg-url-0008': [
+      [200, echo],
+      [200, { state: 'done', ...echo }],
+    ],
+  })
+  const fixed = {
+    type: 'fixed',
+    label: 'Fixed',
+    description: '',
+    enabled: true,
+    url: `${url}/fixed?key_token=cfg-url-0008`,
+    method: 'GET',
+    customHeaders: { 'X-Token': 'cfg-fixed-0001', 'X-Region': 'east', 'X-Odd': 'cfg-odd-value-0009' },
+    waitForCompletion: true,
+    statusJsonPath: '$.state',
+    successStatuses: 'done',
+    parameters: [],
+  }
+  const engine = await startEngine(t, { outside: { ...loopback, preconfigured: [fixed] }, clock: realClock })
+  const payload = { author: 'jane', list: [{ login: { password: 'pay-deep-0003' } }], auth: { key: 'pay-auth-0004' } }
+  const customHeaders = { Authorization: 'Bearer hdr-bearer-0002', 'X-Api-Key': ['hdr-list-0007'], Accept: 'text/plain' }
+  const texts = { json: JSON.stringify({ api_key: 'txt-"json-0010' }), form: 'grant=x&client_secret=txt%2Dform-0011' }
+  const webhook = (refId: string, settings: object) => ({ refId, type: 'webhook', requisiteStageRefIds: [], ...settings })
+  const id = await engine.run({
+    stages: [
+      webhook('1', { url: `${url}/a?access_token=url-query-0005&page=2`, payload, customHeaders }),
+      webhook('2', { url: `${url}/b`, payload: texts.json }),
+      webhook('3', { url: `${url}/c`, payload: texts.form }),
+      webhook('4', { type: 'fixed' }),
+    ],
+  })
+  await engine.ends(id, 'SUCCEEDED')
+
+  const sent = (path: string) => calls.find((call) => call.path?.startsWith(path))
+  assert.deepEqual(JSON.parse(sent('/a')?.body ?? ''), payload)
+  assert.equal(sent('/a')?.headers.authorization, 'Bearer hdr-bearer-0002')
+  assert.deepEqual([sent('/b')?.body, sent('/c')?.body], [texts.json, texts.form])
+  assert.equal(calls.filter(({ headers }) => headers['x-token'] === 'cfg-fixed-0001').length, 2)
+  const stage = await engine.stage(id, '1')
+  const query = new URLSearchParams({ expression: '${execution}' })
+  for (const path of [`/pipelines/${id}`, `/pipelines?executionIds=${id}`, `/pipelines/${id}/evaluateExpression?${query}`]) {
+    const shown = JSON.stringify((await engine.ask('GET', path)).body)
+    assert.deepEqual(shown.match(/(?:cfg|hdr|pay|url|txt|set)-[^,]*00\d\d/g), null, path)
+  }
+  assert.equal(at(stage, 'context', 'payload', 'author'), 'jane')
+  assert.equal(at(stage, 'context', 'customHeaders', 'Accept'), 'text/plain')
+  assert.equal(at(stage, 'context', 'webhook', 'body', 'region'), 'east')
+
+  const shownText = at(await engine.stage(id, '2'), 'context', 'payload')
+  const second = (await engine.stage(id, '2')).id
+  await engine.ask('PATCH', `/pipelines/${id}/stages/${second}`, { payload: shownText })
+  await engine.ask('PUT', `/pipelines/${id}/stages/${second}/restart`, {})
+  await engine.eventually(async () => calls.filter(({ path }) => path === '/b').length === 2)
+  assert.equal(calls.findLast(({ path }) => path === '/b')?.body, texts.json, 'a text with masks keeps its secrets')
+})

@@ -10,6 +10,7 @@ import { type OutsideAnswer, OutsideError, type OutsideRequest } from '../../out
 import type { PreconfiguredWebhook } from '../../outside/settings.ts'
 import { failureRecord, StageError } from '../machine/failure.ts'
 import type { Stage } from '../model.ts'
+import { maskCopies, secretsOfSettings } from '../secrets.ts'
 import { resolveArtifacts } from '../submission/artifacts.ts'
 import type { StageType, Step, TaskContext, TaskResult } from './stage-type.ts'
 
@@ -67,13 +68,22 @@ function describePreconfigured(webhook: PreconfiguredWebhook): StageDescription 
 
 function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefined): StageType {
   const complete = (context: JsonObject) => (preconfigured === undefined ? context : withPreconfigured(context, preconfigured))
+  /** The server may repeat in its response what the configuration holds and no stage shows. An address in it stays: it is called. */
+  const withoutFixed = (result: TaskResult, { stage }: TaskContext): TaskResult => {
+    if (preconfigured === undefined) return result
+    const settings = fixedSettings(stage.context, preconfigured)
+    const shown = maskCopies(result, secretsOfSettings(settings))
+    const endpoint = result.context?.['statusEndpoint']
+    if (endpoint === undefined || callsOwnAddress(settings)) return shown
+    return { ...shown, context: { ...shown.context, statusEndpoint: endpoint } }
+  }
   const withSettings = (step: Step): Step => {
     const given = (context: TaskContext): TaskContext => ({
       ...context,
       stage: { ...context.stage, context: complete(context.stage.context) },
     })
     return 'execute' in step
-      ? { ...step, execute: (context) => step.execute(given(context)) }
+      ? { ...step, execute: async (context) => withoutFixed(await step.execute(given(context)), context) }
       : { ...step, decide: (context) => step.decide(given(context)) }
   }
   const steps = [create, pause, monitor, bind].map(withSettings)
@@ -100,7 +110,11 @@ function webhookType(type: string, preconfigured: PreconfiguredWebhook | undefin
 }
 
 /** `${parameterValues.name}` in the fixed texts takes what the stage gives, else the default. */
-function withPreconfigured(
+function withPreconfigured(context: JsonObject, preconfigured: PreconfiguredWebhook): JsonObject {
+  return { ...context, ...fixedSettings(context, preconfigured) }
+}
+
+function fixedSettings(
   context: JsonObject,
   { parameters, type: _type, label: _label, ...fixed }: PreconfiguredWebhook,
 ): JsonObject {
@@ -119,7 +133,7 @@ function withPreconfigured(
       : value
   }
   const settings = Object.fromEntries(Object.entries(fixed).filter(([, value]) => value !== undefined))
-  return { ...context, ...(fill(settings) as JsonObject), parameterValues: values }
+  return { ...(fill(settings) as JsonObject), parameterValues: values }
 }
 
 async function callWebhook(context: TaskContext): Promise<TaskResult> {
@@ -198,13 +212,17 @@ function codesOf(value: unknown): number[] | undefined {
   return Array.isArray(value) ? value.map(Number) : undefined
 }
 
+/** Whether the status is asked of the address of the webhook itself. */
+function callsOwnAddress(settings: JsonObject): boolean {
+  return (textOf(settings['statusUrlResolution']) ?? 'getMethod') === 'getMethod'
+}
+
 function statusEndpointOf(
   settings: JsonObject,
   { url, answer, body }: { url: string; answer: OutsideAnswer; body: unknown },
 ): string | undefined {
-  const resolution = textOf(settings['statusUrlResolution']) ?? 'getMethod'
-  if (resolution === 'getMethod') return url
-  if (resolution === 'locationHeader') {
+  if (callsOwnAddress(settings)) return url
+  if (settings['statusUrlResolution'] === 'locationHeader') {
     const { location } = answer.headers
     return typeof location === 'string' && URL.canParse(location, url) ? new URL(location, url).href : undefined
   }
@@ -222,7 +240,8 @@ function waitBeforeMonitor({ stage, now }: TaskContext): TaskResult {
 async function monitorWebhook(context: TaskContext): Promise<TaskResult> {
   const settings = context.stage.context
   const webhook = objectOf(settings['webhook'])
-  const url = textOf(settings['statusEndpoint']) ?? textOf(webhook['statusEndpoint']) ?? textOf(settings['url'])
+  const own = isTrue(settings['monitorOnly']) || !callsOwnAddress(settings) ? undefined : textOf(settings['url'])
+  const url = own ?? textOf(settings['statusEndpoint']) ?? textOf(webhook['statusEndpoint']) ?? textOf(settings['url'])
   if (url === undefined) throw new StageError(['The webhook has no status address: set "statusEndpoint".'])
   const elapsedMs = context.now - (context.stage.startTime ?? context.now)
   const again = (monitor: JsonObject): TaskResult => ({
