@@ -1,5 +1,5 @@
 /** Consoles: log files that processes append to, rotated when they reach their limit. */
-import { closeSync, constants, fstatSync, openSync, readSync, statSync, truncateSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, statSync, truncateSync, writeSync } from 'node:fs'
 
 const pieceBytes = 64 * 1024
 
@@ -10,7 +10,7 @@ export function openConsole(file: string): number {
 
 /**
  * Moves the newest half of the bound into a second file, `FILE.1`, once the first has reached that size. Processes keep the file
- * open, so it is copied and emptied; what they write between these two steps is lost. `FILE.start` keeps count of what was moved.
+ * open, so it is copied and emptied once nothing was added to the copy's source. `FILE.start` keeps count of what was moved.
  *
  * @returns bytes that were dropped
  */
@@ -20,14 +20,42 @@ export function rotateConsole(file: string, maxBytes: number): number {
   if (size <= half) return 0
   const former = statSync(`${file}.1`, { throwIfNoEntry: false })?.size ?? 0
   const start = readStart(file, former)
+  const source = openSync(file, 'r+')
   try {
-    copyTail(file, half)
-    writeStart(file, start + size)
+    copyTail(file, { source, from: size - half, start })
+  } catch (error) {
+    // On a full disk there is no copy; the space is needed all the more, and what is lost counts.
+    truncateSync(`${file}.1`)
+    writeStart(file, start + fstatSync(source).size)
+    throw error
   } finally {
-    // On a full disk there is no copy; the space is needed all the more.
-    truncateSync(file)
+    ftruncateSync(source)
+    closeSync(source)
   }
   return former + size - half
+}
+
+/** A process that writes without pause cannot hold up its rotation for ever. */
+const mostLooks = 1_000
+
+/** @param from Offset in the source. @param start Offset of the source in all output */
+function copyTail(file: string, { source, from, start }: { source: number; from: number; start: number }): void {
+  const copy = openSync(`${file}.1`, 'w', 0o600)
+  try {
+    const piece = Buffer.alloc(pieceBytes)
+    let at = from
+    // Processes write on meanwhile: their bytes follow until a look finds no more.
+    for (let look = 0; look < mostLooks; look++) {
+      for (let count = -1; count !== 0; at += count) {
+        count = readSync(source, piece, 0, piece.length, at)
+        writeSync(copy, piece, 0, count)
+      }
+      writeStart(file, start + at)
+      if (fstatSync(source).size === at) return
+    }
+  } finally {
+    closeSync(copy)
+  }
 }
 
 /** Offset of the first byte of the file; without a note, what is in the second file is all that came before. */
@@ -43,23 +71,6 @@ function writeStart(file: string, start: number): void {
     writeSync(note, String(start).padStart(16, '0'))
   } finally {
     closeSync(note)
-  }
-}
-
-function copyTail(file: string, bytes: number): void {
-  const [from, to] = [openSync(file, 'r'), openSync(`${file}.1`, 'w', 0o600)]
-  try {
-    const end = fstatSync(from).size
-    const piece = Buffer.alloc(pieceBytes)
-    for (let at = Math.max(0, end - bytes); at < end; ) {
-      const count = readSync(from, piece, 0, Math.min(piece.length, end - at), at)
-      if (count === 0) break
-      writeSync(to, piece, 0, count)
-      at += count
-    }
-  } finally {
-    closeSync(from)
-    closeSync(to)
   }
 }
 

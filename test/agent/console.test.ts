@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -35,6 +36,51 @@ test('a follower gets every byte once across rotations', (t) => {
   assert.equal(read, written)
   assert.equal(offset, Buffer.byteLength(written))
   assert.deepEqual(partOf(file, offset), { output: '', offset, nextOffset: offset, endOffset: offset, lostBytes: 0 })
+})
+
+/** Acts after each write of a rotation. @param act Takes its bytes */
+function onWrite(t: TestContext, act: (bytes: number) => void): void {
+  const write = fs.writeSync as (descriptor: number, ...rest: unknown[]) => number
+  t.mock.method(fs, 'writeSync', (descriptor: number, ...rest: unknown[]) => {
+    const written = write(descriptor, ...rest)
+    act(written)
+    return written
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+}
+
+test('bytes that arrive during a rotation are kept', (t) => {
+  const { file, write } = openFile(t)
+  write('a'.repeat(1_000))
+  const late = ['first\n', 'second\n', 'third\n']
+  onWrite(t, () => {
+    const line = late.shift()
+    if (line !== undefined) fs.appendFileSync(file, line)
+  })
+  rotateConsole(file, 1_000)
+  write('after\n')
+  const part = partOf(file, 500)
+  assert.equal(part.output, `${'a'.repeat(500)}first\nsecond\nthird\nafter\n`)
+  assert.deepEqual([part.offset, part.lostBytes, part.endOffset], [500, 0, 1_025])
+})
+
+test('a rotation that fails counts what is lost', (t) => {
+  const { file, write } = openFile(t)
+  write('a'.repeat(1_000))
+  rotateConsole(file, 1_000)
+  write('b'.repeat(1_000))
+  let failures = 1
+  onWrite(t, (bytes) => {
+    if (bytes > 100 && failures-- > 0) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+  })
+  assert.throws(() => rotateConsole(file, 1_000), /no space/)
+  write('next\n')
+  const part = partOf(file, 1_200)
+  assert.deepEqual([part.output, part.offset, part.lostBytes, part.endOffset], ['next\n', 2_000, 800, 2_005])
 })
 
 test('a follower that is late learns how much was dropped', (t) => {
