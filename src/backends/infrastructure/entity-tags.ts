@@ -1,5 +1,5 @@
 /** Reads of entity tags. */
-import { fieldOf, type JsonObject, objectsOf } from '../../json/values.ts'
+import { fieldOf, type JsonObject, objectsOf, textOf } from '../../json/values.ts'
 import { applicationsOf } from './entity-tag-store.ts'
 import { accessOf, checkReadable, type InfrastructureRoute, missing, pathValue, queryValue, queryValues } from './route.ts'
 
@@ -8,15 +8,23 @@ const defaultMaxResults = 5000
 const listed: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const access = await accessOf(request, infrastructure)
   const maxResults = Number(queryValue(request, 'maxResults') ?? defaultMaxResults)
+  const filters = createFilters(request)
   return infrastructure.entityTags
     .all()
-    .filter((each) => createFilters(request).every((holds) => holds(each)))
+    .filter((each) => filters.every((holds) => holds(each)))
     .filter((each) => access.mayOnApplication(applicationOf(each), 'READ'))
+    .filter((each) => accountsOf(each).every((account) => access.mayOnAccount(account, 'READ')))
     .slice(0, Number.isSafeInteger(maxResults) && maxResults >= 0 ? maxResults : defaultMaxResults)
 }
 
 function applicationOf(tags: JsonObject): string {
   return applicationsOf(tags)[0]?.split('-', 1)[0] ?? ''
+}
+
+/** Where the entity is; an account is named, or has an id of its own. */
+function accountsOf({ entityRef }: JsonObject): string[] {
+  const account = textOf(fieldOf(entityRef, 'account')) ?? textOf(fieldOf(entityRef, 'accountId'))
+  return account === undefined || account === '*' ? [] : [account]
 }
 
 const referenceFields = ['cloudProvider', 'application', 'entityType', 'account', 'region', 'namespace'] as const
@@ -45,7 +53,9 @@ function createFilters(request: Parameters<InfrastructureRoute['answer']>[0]): (
 const one: InfrastructureRoute['answer'] = async (request, infrastructure) => {
   const found = infrastructure.entityTags.get(pathValue(request, '*'))
   if (found === undefined) throw missing(request, 'Entity tags', '*')
-  checkReadable(await accessOf(request, infrastructure), applicationOf(found), 'application')
+  const access = await accessOf(request, infrastructure)
+  checkReadable(access, applicationOf(found), 'application')
+  for (const account of accountsOf(found)) checkReadable(access, account, 'account')
   return found
 }
 

@@ -487,6 +487,18 @@ const cases: Record<string, (fixture: Fixture) => Promise<void>> = {
     const tags = await read<string[]>('/images/tags?provider=local&account=dev&repository=shop')
     assert.deepEqual(sorted(tags), ['1.0.0', '1.1.0'])
   },
+  'accounts without READ are in no entity tag and no list of applications': async ({ run, read, ask }) => {
+    for (const account of ['dev', 'secret']) {
+      const entityRef = { entityType: 'servergroup', entityId: 'shop-x', application: 'shop', cloudProvider: 'local', account }
+      await run(account, 'east', 'upsertEntityTags', { entityRef, tags: [{ name: 'alert', value: `of ${account}` }] })
+    }
+    const tagged = async (user: string) => (await read<{ id: string }[]>('/tags?application=shop', user)).map(({ id }) => id)
+    const [id] = (await tagged('alice')).filter((each) => each.includes('secret')) as [string]
+    assert.deepEqual([(await tagged('alice')).length, (await tagged('bob')).length], [2, 1])
+    assert.deepEqual([(await ask(`/tags/${id}`))[0], (await ask(`/tags/${id}`, 'bob'))[0]], [200, 403])
+    const shop = (await read<JsonObject[]>('/applications', 'bob')).find(({ name }) => name === 'shop')
+    assert.deepEqual(sorted(String(shop?.['accounts']).split(',')), ['dev', 'prod'])
+  },
   'infrastructure-scenarios 88, 90: an ended job is read and listed': async ({ run, read }) => {
     const { resultObjects } = await run('dev', 'east', 'runJob', { application: 'shop', command: 'exit 0' })
     const [id] = (resultObjects as JsonObject[])[0]!['deployedNames'] as [string]

@@ -70,6 +70,26 @@ test('auth-scenario 220: the list holds what the caller may read', async (t) => 
   assert.deepEqual(names((await platform.ask('GET /applications', undefined, asAnn)).body), ['shop'])
 })
 
+test('applications name only accounts that the caller may read', async (t) => {
+  const readable = ['shop', 'orphan', 'ledger'].map((name) => ({ name, authorizations: ['READ'] }))
+  const view = { name: 'ann', applications: readable, accounts: [{ name: 'Prod', authorizations: ['READ'] }] }
+  const answers = { 'fiat GET /authorize/ann': view, 'front50 GET /v2/applications/shop': stored[0] }
+  const platform = await startWithList(t, answers, { ...annMayLogIn, services: { fiat: {} } })
+  const accountsOf = async (query: string) => {
+    const { body } = await platform.ask(`GET /applications${query}`, undefined, asAnn)
+    return (body as { name: string; accounts?: string }[]).map(({ name, accounts }) => [name, accounts])
+  }
+  assert.deepEqual(await accountsOf(''), [
+    ['shop', 'prod'],
+    ['ledger', undefined],
+    ['orphan', ''],
+  ])
+  assert.deepEqual(await accountsOf('?account=prod'), [['shop', 'prod']])
+  assert.deepEqual(await accountsOf('?account=dev'), [], 'a filter does not tell either')
+  const { body } = await platform.ask('GET /applications/shop?expand=false', undefined, asAnn)
+  assert.equal((body as { attributes: { accounts: string } }).attributes.accounts, '')
+})
+
 test('auth-scenario 221: an application unknown to the permission service is shown if allowed', async (t) => {
   const view = { name: 'ann', applications: [{ name: 'ledger', authorizations: [] }], allowAccessToUnknownApplications: true }
   const platform = await startWithList(t, { 'fiat GET /authorize/ann': view }, { ...annMayLogIn, services: { fiat: {} } })
