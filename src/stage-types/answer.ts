@@ -2,8 +2,15 @@
 import { stageFields } from './common.ts'
 import type { Field, StageDescription } from './description.ts'
 
-/** @param engine An external engine may know other types, and other fields of these. */
-export function toStageTypesAnswer(descriptions: Iterable<StageDescription>, engine: 'embedded' | 'external'): object {
+/**
+ * @param engine An external engine may know other types, and other fields of these.
+ * @param refusals Why stages of a type fail on this instance, whatever their fields.
+ */
+export function toStageTypesAnswer(
+  descriptions: Iterable<StageDescription>,
+  engine: 'embedded' | 'external',
+  refusals: ReadonlyMap<string, string> = new Map(),
+): object {
   return {
     engine,
     verified: engine === 'embedded',
@@ -13,7 +20,8 @@ export function toStageTypesAnswer(descriptions: Iterable<StageDescription>, eng
       restartable: true,
       skippable: skip !== undefined,
       skipKey: skip,
-      runsHere: engine === 'embedded' ? true : undefined,
+      runsHere: engine === 'embedded' ? !refusals.has(description.type) : undefined,
+      reason: refusals.get(description.type),
       fields: fields.map(toFieldView),
     })),
   }

@@ -173,4 +173,7 @@ test('GET /capabilities/stageTypes lists the types with those of the configurati
     [at(wait, 'skippable'), at(wait, 'skipKey'), at(wait, 'restartable'), at(wait, 'runsHere')],
     [true, 'skipRemainingWait', true, true],
   )
+  const command = types.find(({ type }) => type === 'runCommand')
+  assert.deepEqual([at(command, 'runsHere'), at(wait, 'reason')], [false, undefined])
+  assert.match(String(at(command, 'reason')), /switched off\. Set bakery\.local\.enabled: true/)
 })
