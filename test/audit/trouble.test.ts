@@ -197,7 +197,9 @@ for (const [what, take] of [
 test('a full file keeps its complete records', async (t) => {
   const file = join(temporaryFolder(t), 'audit.log')
   const writer = resolve(import.meta.dirname, 'limited-writer.ts')
-  const { stdout } = await promisify(execFile)('prlimit', ['--fsize=20000', process.execPath, writer, file]).catch(
+  // The cache of compiled modules would be a file of this process, too.
+  const options = { env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' } }
+  const { stdout } = await promisify(execFile)('prlimit', ['--fsize=20000', process.execPath, writer, file], options).catch(
     (error: unknown) => {
       if ((error as { code?: unknown }).code === 'ENOENT') return { stdout: '' }
       throw error

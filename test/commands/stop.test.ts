@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { packageVersion } from '../../bin/version.ts'
 import { openTestAgent, toInstance } from '../support/agent.ts'
 import { program } from '../support/program.ts'
 import { createHome, startServe } from '../support/serve.ts'
@@ -51,7 +52,7 @@ test('the agent runs in the foreground for a service manager', async (t) => {
     child.once('exit', done)
   })
   await waitUntil(() => existsSync(join(dataDir, 'agent.sock')), 'the agent')
-  const agent = openTestAgent(t, { dataDir })
+  const agent = openTestAgent(t, { dataDir, version: packageVersion() })
   await agent.desire([toInstance('one', ['sleep', '1000'])])
   const { pid } = await agent.until('one', ({ phase }) => phase === 'ready')
   assert.equal(agent.client.observed()?.pid, child.pid)

@@ -148,6 +148,13 @@ function parse(text: string, type: string): JsonObject | undefined {
   return isObject(value) ? value : undefined
 }
 
+/** A stream of events has no end; its head is judged like any other. */
+async function readAnswer(answer: Response): Promise<string> {
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer.text()
+  await answer.body?.cancel()
+  return ''
+}
+
 test(`requests from the document get documented answers, seed ${seed}`, async (t) => {
   const failures: string[] = []
   const { url } = await runGateway(
@@ -174,7 +181,7 @@ test(`requests from the document get documented answers, seed ${seed}`, async (t
   )
   for (const { method, operation, path, headers, body } of cases) {
     const answer = await fetch(url + path, { method, headers, body, redirect: 'manual', signal: AbortSignal.timeout(60_000) })
-    const text = method === 'HEAD' ? '' : await answer.text()
+    const text = method === 'HEAD' ? '' : await readAnswer(answer)
     const fault = findFault(document, operation, answer.status, answer.headers.get('content-type') ?? '', text)
     if (fault !== undefined) {
       failures.push(

@@ -191,7 +191,20 @@ export const expressionFunctions: readonly ExpressionFunction[] = [
 /** A stage as expressions see it. */
 function stageObject(stage: Stage, meter?: Meter): JsonObject {
   meter?.spend(stage.tasks.length)
+  if (meter !== undefined) spendOnMembers(stage.context, meter)
   return { ...stageView(stage), hasSucceeded: stage.status === 'SUCCEEDED', hasFailed: stage.status === 'TERMINAL' }
+}
+
+/** Looking for secrets is quick, and what holds some is copied with masks. */
+const stepsPerMember = 0.5
+
+/** A view of a stage looks at every member for secrets. */
+function spendOnMembers(value: unknown, meter: Meter): void {
+  if (typeof value === 'string') meter.spendOnText(value.length)
+  if (!isList(value) && !isObject(value)) return
+  const members = isList(value) ? value : Object.values(value)
+  meter.spend(members.length * stepsPerMember)
+  for (const member of members) spendOnMembers(member, meter)
 }
 
 export function executionObject(execution: Execution): JsonObject {
