@@ -234,6 +234,7 @@ export class Bakes {
       environment: { [planVariable]: planText },
       timeLimitMs: settings.timeLimitMs,
       memoryMb: settings.memoryMb,
+      diskMb: settings.diskMb,
     }).finally(() => {
       this.#starting.delete(id)
       this.#watch()
@@ -327,7 +328,7 @@ export class Bakes {
   async #settle(bake: Bake): Promise<void> {
     const view = await this.#builds.look(bake.id)
     if (view === undefined) return void (await this.#end(bake, 'CANCELED', 'The builder has vanished.'))
-    if (view.exitCode !== 0) return void (await this.#end(bake, 'CANCELED', view.reason))
+    if (view.exitCode !== 0) return void (await this.#end(bake, 'CANCELED', withRemedy(view.reason)))
     try {
       const template = this.#options.settings.templates.find(({ id }) => id === bake.request.base_os)
       const image = await adoptImage(this.#imageStore, bake, { folder: view.folder, template })
@@ -381,4 +382,10 @@ export class Bakes {
   async #consoleOf({ id, secrets }: Bake): Promise<string> {
     return withoutSecrets(await this.#builds.console(id), secrets)
   }
+}
+
+/** The agent knows limits, and not the settings that they come from. */
+function withRemedy(reason: string | undefined): string | undefined {
+  if (reason?.startsWith('Its working directory exceeded its limit') !== true) return reason
+  return `${reason} Let the bake write less, such as caches, or raise bakery.local.disk-mb.`
 }

@@ -11,6 +11,7 @@ export interface BuildOrder {
   readonly environment: Readonly<Record<string, string>>
   readonly timeLimitMs: number
   readonly memoryMb: number
+  readonly diskMb: number
 }
 
 export interface BuildView {

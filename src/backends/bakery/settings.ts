@@ -75,6 +75,11 @@ export const BakeryKeys = z.strictObject({
     .describe('Directory with packages: directories, or archives `.tar`, `.tar.gz` and `.tgz`. Relative to the data directory.'),
   'bakery.local.time-limit-minutes': z.number().min(0.01).max(1440).default(30).describe('Minutes that a bake may take.'),
   'bakery.local.memory-mb': z.int().min(16).default(4096).describe('Memory that one bake may take, in MiB.'),
+  'bakery.local.disk-mb': z
+    .int()
+    .min(16)
+    .default(16_384)
+    .describe('Disk space that one bake may take for its source, its image and temporary files, in MiB.'),
   'bakery.local.max-running': z
     .int()
     .min(1)
@@ -137,6 +142,7 @@ export function toBakerySettings(
     packages,
     timeLimitMs: Math.round(keys['bakery.local.time-limit-minutes'] * 60_000),
     memoryMb: keys['bakery.local.memory-mb'],
+    diskMb: keys['bakery.local.disk-mb'],
     maxRunning: keys['bakery.local.max-running'],
     maxRunningPerUser: keys['bakery.local.max-running-per-user'],
     defaultProvider: keys['bakery.default-provider'],

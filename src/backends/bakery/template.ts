@@ -27,6 +27,8 @@ export interface BakerySettings {
   readonly timeLimitMs: number
   /** Of one bake. */
   readonly memoryMb: number
+  /** Of one bake. */
+  readonly diskMb: number
   readonly maxRunning: number
   readonly maxRunningPerUser: number
   readonly defaultProvider: string

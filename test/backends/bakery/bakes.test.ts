@@ -253,6 +253,16 @@ test('bakery-scenario 24: a bake ends at its time limit', async (t) => {
   assert.match(await logOf(bakery, body['id']), /time limit/)
 })
 
+test('a bake ends when it takes more disk than it may', async (t) => {
+  const filling = template('filling', `head -c 40000000 /dev/zero > "$HOME/cache"; echo filled; ${waiting}`)
+  const bakery = await startBakery(t, { bakery: { 'local.disk-mb': 16, 'local.templates': [filling] } })
+  const { body } = await bakery.bake({ base_os: 'filling' })
+  const ended = await bakery.ended(body['id'])
+  assert.deepEqual([ended['state'], ended['result']], ['CANCELED', 'FAILURE'])
+  assert.match(await logOf(bakery, body['id']), /exceeded its limit of 16.+raise bakery\.local\.disk-mb/)
+  assert.deepEqual(await builds(bakery), [], 'its folder is gone')
+})
+
 test('a bake goes on while Fairlead restarts', async (t) => {
   const [dataDir, folder] = [createFolder('bakery-data'), createFolder('bakery')]
   t.after(() => {

@@ -20,6 +20,7 @@ const Build = z.strictObject({
   environment: z.record(z.string(), z.string()),
   timeLimitMs: z.int().min(1),
   memoryMb: z.int().min(1),
+  diskMb: z.int().min(1),
 })
 
 /** Beside its memory, a build takes what it needs; this is no instance type of the configuration. */
@@ -49,7 +50,7 @@ export function buildRoutes(app: FastifyInstance, { agent, dataDir, parts }: Bui
 
   app.put('/local/builds/:id', (request) => {
     const id = pathValue(request, 'id')
-    const { account, command, environment, timeLimitMs, memoryMb } = Build.parse(request.body)
+    const { account, command, environment, timeLimitMs, ...limits } = Build.parse(request.body)
     const place = settings.accounts.find(({ name }) => name === account)
     if (place === undefined) throw new BackendError(400, `The account "${account}" does not exist.`)
     const problem = users.problemOf(account)
@@ -64,7 +65,7 @@ export function buildRoutes(app: FastifyInstance, { agent, dataDir, parts }: Bui
         createdMs: context.now(),
         timeLimitMs,
         image: undefined,
-        program: toProgram(ImageFile.parse({ command }), { environment, stopSeconds, limits: { memoryMb } }),
+        program: toProgram(ImageFile.parse({ command }), { environment, stopSeconds, limits }),
         digest: undefined,
         instanceType: unlimited,
         labels: {},
