@@ -11,6 +11,7 @@ import { PermissionServiceKeys, toPermissionServiceSettings } from '../backends/
 import { BackendKeys, type EmbeddedSettings, toBackendSettings } from '../backends/settings.ts'
 import type { BannerSettings } from '../banners/banners.ts'
 import { ConsoleKeys, type ConsoleSettings, toConsoleSettings } from '../console/settings.ts'
+import { portSettings } from '../http/listening-fault.ts'
 import { HttpKeys, type HttpSettings, toHttpSettings } from '../http/settings.ts'
 import { LimitKeys, type RateLimitSettings, toRateLimit } from '../limits/settings.ts'
 import { LiveKeys, type LiveSettings, toLiveSettings } from '../live/settings.ts'
@@ -288,7 +289,11 @@ function toConfig(context: BindContext, notices: string[], { cwd, profiles, ...s
     report.notice('Ignored, because fiat is not embedded: auth.group-membership, auth.permissions.')
   }
   if (upstreams.services.clouddriver.kind === 'embedded') {
-    backends.infrastructure = toInfrastructureSettings(bindKeys(InfrastructureKeys, context), report)
+    backends.infrastructure = toInfrastructureSettings(
+      bindKeys(InfrastructureKeys, context),
+      report,
+      portSettings(http).map(([, port]) => port),
+    )
   } else if (report.isSet('local')) {
     report.notice('Passed over, since clouddriver is not embedded: local.')
   }

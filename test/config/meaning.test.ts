@@ -6,6 +6,11 @@ import { formatSettingsReference } from '../../src/config/reference.ts'
 import { serviceNames } from '../../src/upstreams/services.ts'
 import { type Given, load, problemsOf, write } from './given.ts'
 
+test('load balancers and instances get no port that Fairlead listens on', async (t) => {
+  const { config } = await load(t, { settings: { 'server.port': 8099 } })
+  assert.deepEqual(config.backends.infrastructure?.local?.ownPorts, [8099])
+})
+
 test('by default everything is embedded, protected and local', async (t) => {
   const { config, notices, sources } = await load(t, {})
 

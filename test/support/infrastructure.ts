@@ -67,6 +67,8 @@ export interface TestInfrastructure {
 export interface InfrastructureOptions {
   /** Settings below `local`. */
   readonly local?: JsonObject
+  /** Ports that are Fairlead's. */
+  readonly ownPorts?: readonly number[]
   /** Settings of the bakery, below `bakery`. */
   readonly bakery?: JsonObject
   readonly dataDir?: string
@@ -84,7 +86,7 @@ export async function startInfrastructure(t: TestContext, options: Infrastructur
     ...(options.others !== undefined && { others: options.others }),
     ...(options.now !== undefined && { now: options.now }),
     settings: {
-      infrastructure: toSettings(options.local ?? {}),
+      infrastructure: toSettings(options.local ?? {}, options.ownPorts),
       bakery: toTestBakery(options.bakery ?? {}, dataDir),
       version: '0.0.0-test',
       authorization: options.authorization === true,
@@ -148,14 +150,14 @@ export async function followTask(read: (path: string) => Promise<JsonObject>, id
 }
 
 /** What the configuration would make of the keys below `local`. */
-function toSettings(local: JsonObject): InfrastructureSettings {
+function toSettings(local: JsonObject, ownPorts?: readonly number[]): InfrastructureSettings {
   const keys = Object.fromEntries(Object.entries(local).map(([key, value]) => [`local.${key}`, value]))
   const report = {
     problem: (key: string, message: string) => assert.fail(`${key}: ${message}`),
     notice: () => {},
     isSet: () => false,
   }
-  return toInfrastructureSettings(InfrastructureKeys.parse(keys), report)
+  return toInfrastructureSettings(InfrastructureKeys.parse(keys), report, ownPorts)
 }
 
 /** As of a standalone instance that listens on loopback. */

@@ -110,6 +110,8 @@ export interface LocalSettings {
   readonly certificates: readonly LocalCertificate[]
   readonly images: { readonly maxBytes: number; readonly maxEntries: number }
   readonly drainMs: number
+  /** Fairlead's own; also while it is stopped, no load balancer and no instance gets them. */
+  readonly ownPorts: readonly number[]
 }
 
 export interface LocalAccountSettings {
@@ -153,7 +155,11 @@ const usualInstanceTypes: readonly LocalInstanceType[] = [
 
 const usualAccount = LocalAccount.parse({ name: 'local' })
 
-export function toInfrastructureSettings(keys: InfrastructureKeys, report: SettingsReport): InfrastructureSettings {
+export function toInfrastructureSettings(
+  keys: InfrastructureKeys,
+  report: SettingsReport,
+  ownPorts: readonly number[] = [],
+): InfrastructureSettings {
   const instanceTypes = keys['local.instance-types'].map(toInstanceType)
   const types = instanceTypes.length === 0 ? usualInstanceTypes : instanceTypes
   const listed = keys['local.accounts']
@@ -174,6 +180,7 @@ export function toInfrastructureSettings(keys: InfrastructureKeys, report: Setti
           certificates: keys['local.certificates'].map((certificate) => toCertificate(certificate, report)),
           images: { maxBytes: keys['local.images.max-size'], maxEntries: keys['local.images.max-files'] },
           drainMs: keys['local.drain-seconds'] * 1000,
+          ownPorts,
         }
       : undefined,
   }

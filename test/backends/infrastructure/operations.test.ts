@@ -33,7 +33,7 @@ async function refusal(infra: TestInfrastructure, operation: string, description
 }
 
 test('operations are checked before they run', async (t) => {
-  const infra = await startInfrastructure(t, { local: await localSettings() })
+  const infra = await startInfrastructure(t, { local: await localSettings(), ownPorts: [64_030, 64_050] })
   await infra.putImage('shop', '1.0.0')
 
   await t.test('infrastructure-scenarios 134, 135, 136, 137: names follow the newest server group', async () => {
@@ -128,6 +128,7 @@ test('operations are checked before they run', async (t) => {
   await t.test('listeners take no ports of others', async () => {
     const listen = (externalPort: number) => ({ name: 'shop-x', listeners: [{ externalProtocol: 'HTTP', externalPort }] })
     assert.match(await refusal(infra, 'upsertLoadBalancer', listen(64_035)), /64035 belongs to the instances of the account prod/)
+    assert.match(await refusal(infra, 'upsertLoadBalancer', listen(64_050)), /64050 belongs to Fairlead/)
     assert.match(await refusal(infra, 'upsertLoadBalancer', { name: 'shop-x' }), /listeners: it is missing/)
     const https = { name: 'shop-x', listeners: [{ externalProtocol: 'HTTPS', externalPort: 8443 }] }
     assert.match(await refusal(infra, 'upsertLoadBalancer', https), /sslCertificateId/)
@@ -165,6 +166,27 @@ test('operations are checked before they run', async (t) => {
       ],
     )
   })
+})
+
+test('no instance gets a port of Fairlead', async (t) => {
+  const { accounts } = await localSettings()
+  const [dev, prod] = accounts as [JsonObject, JsonObject]
+  const infra = await startInfrastructure(t, {
+    local: { accounts: [dev, { ...prod, ports: '64040-64041' }] },
+    ownPorts: [64_040, 64_041],
+  })
+  await infra.putImage('shop', '1.0.0')
+  const one = { min: 1, max: 1, desired: 1 }
+  const description = {
+    ...place,
+    account: 'prod',
+    credentials: 'prod',
+    application: 'shop',
+    imageId: 'shop:1.0.0',
+    capacity: one,
+  }
+  const task = await infra.run({ createServerGroup: description })
+  assert.match(JSON.stringify(task), /has 0 free ports in 64040-64041/)
 })
 
 test('infrastructure-scenario 168: operations without WRITE are refused with the name of the account', async (t) => {

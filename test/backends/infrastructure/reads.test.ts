@@ -1,5 +1,6 @@
 /** Reads of the infrastructure through the whole gateway, with real processes behind them. */
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -486,6 +487,26 @@ const cases: Record<string, (fixture: Fixture) => Promise<void>> = {
   'infrastructure-scenario 86: versions of an image are its tags': async ({ read }) => {
     const tags = await read<string[]>('/images/tags?provider=local&account=dev&repository=shop')
     assert.deepEqual(sorted(tags), ['1.0.0', '1.1.0'])
+  },
+  'bakery-scenario 1, 19: options and the log of a real bake are read': async ({ gateway, read, ask }) => {
+    const source = join(gateway.dataDir, 'packages', 'page')
+    mkdirSync(source, { recursive: true })
+    writeFileSync(join(source, 'fairlead-image.yml'), 'command: [sh, -c, "exit 0"]\n')
+    const place = { cloudProviderType: 'local', region: 'east', account: 'dev' }
+    await gateway.run('alice', 'shop', { type: 'bake', ...place, package: 'page', baseOs: 'directory', user: 'alice' })
+    const [options] = (await read('/bakery/options')) as unknown as [JsonObject]
+    const ids = (options['baseImages'] as JsonObject[]).map(({ id }) => id)
+    assert.deepEqual([options['cloudProvider'], ids], ['local', ['directory', 'node']])
+    assert.deepEqual(await read('/bakery/options/local'), options)
+    assert.equal((await ask('/bakery/options/gce'))[0], 404)
+
+    const [task] = (await read('/applications/shop/tasks?limit=1')) as unknown as [JsonObject]
+    const status = (task['variables'] as JsonObject[]).find(({ key }) => key === 'status')?.['value'] as { id: string }
+    const log = await read<string>(`/bakery/logs/east/${status.id}`)
+    assert.match(log, /^<pre>[\s\S]*copy \. to \.[\s\S]*The image page:\S+ is stored[\s\S]*<\/pre>$/)
+    assert.equal((await ask('/bakery/logs/east/unknown'))[0], 404)
+    const page = await gateway.ask('bob', `GET /bakery/logs/east/${status.id}`, undefined, { accept: 'text/html' })
+    assert.deepEqual([page.status, page.text], [200, log.replaceAll('"', '&quot;')])
   },
   'accounts without READ are in no entity tag and no list of applications': async ({ run, read, ask }) => {
     for (const account of ['dev', 'secret']) {

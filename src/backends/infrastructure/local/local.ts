@@ -62,7 +62,7 @@ export function openLocalProvider(
     settings,
     desired,
     images,
-    ports: new Ports(desired),
+    ports: new Ports(desired, settings.ownPorts),
     users,
     reconciler,
     newId: createUlids(now),

@@ -14,11 +14,13 @@ function usedPorts(desired: Desired): Set<number> {
 
 export class Ports {
   readonly #desired: Desired
+  readonly #ownPorts: readonly number[]
   /** By account; the search goes on behind it, so that a port rests before it is given again. */
   readonly #latest = new Map<string, number>()
 
-  constructor(desired: Desired) {
+  constructor(desired: Desired, ownPorts: readonly number[]) {
     this.#desired = desired
+    this.#ownPorts = ownPorts
   }
 
   /**
@@ -31,6 +33,7 @@ export class Ports {
     const found: number[] = []
     if (count <= 0) return found
     const used = usedPorts(this.#desired)
+    for (const port of this.#ownPorts) used.add(port)
     const size = ports.last - ports.first + 1
     const start = this.#latest.get(name) ?? this.#highest(ports)
     for (let step = 1; step <= size && found.length < count; step++) {

@@ -201,6 +201,7 @@ function checkListeners(
     const problems = [
       ...(seen.has(number) ? [`listeners: the port ${number} is listed twice.`] : []),
       ...(taken.has(number) ? [`listeners: the port ${number} belongs to ${taken.get(number)}.`] : []),
+      ...(settings.ownPorts.includes(number) ? [`listeners: the port ${number} belongs to Fairlead.`] : []),
       ...(owner === undefined ? [] : [`listeners: the port ${number} belongs to the instances of the account ${owner.name}.`]),
       ...(isWithin(number, place.account.loadBalancerPorts)
         ? []
