@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
+import { ImageFile } from '../../../src/backends/images/image-file.ts'
+import { toProgram, toProgramView } from '../../../src/backends/infrastructure/local/program.ts'
 import type { JsonObject } from '../../../src/json/values.ts'
 import { followTask, somePorts, startInfrastructure, type TestInfrastructure } from '../../support/infrastructure.ts'
 
@@ -166,6 +168,21 @@ test('operations are checked before they run', async (t) => {
       ],
     )
   })
+})
+
+test('readers see no password in addresses and commands', async () => {
+  const image = ImageFile.parse({ command: ['node', 'a.mjs'] })
+  const environment = { DATABASE_URL: 'postgres://shop:pa55-word@db:5432/shop', MODE: 'fast' }
+  const command = ['serve', '--key=k3y-value', 'https://u:pw-2@host/x', 'http://host/a:b@c']
+  const program = toProgram(image, { command, environment, secrets: { API: 'k3y-value' } })
+  const shown = toProgramView(program)
+  assert.deepEqual(shown['command'], ['serve', '--key=******', 'https://u:******@host/x', 'http://host/a:b@c'])
+  const masked = { DATABASE_URL: 'postgres://shop:******@db:5432/shop', MODE: 'fast', API: '******' }
+  assert.deepEqual(shown['environment'], masked)
+
+  const sentBack = { command: shown['command'] as string[], environment: { ...masked, MODE: 'slow' } }
+  const clone = toProgram(image, sentBack, program)
+  assert.deepEqual([clone.command, clone.environment], [command, { ...program.environment, MODE: 'slow' }])
 })
 
 test('no instance gets a port of Fairlead', async (t) => {

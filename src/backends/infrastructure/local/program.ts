@@ -2,7 +2,7 @@
 import type { ProgramLimits } from '../../../agent/protocol.ts'
 import type { JsonObject } from '../../../json/values.ts'
 import type { ImageFile } from '../../images/image-file.ts'
-import { looksSecret, mask } from '../../secret-names.ts'
+import { looksSecret, mask, withoutSecrets } from '../../secret-names.ts'
 import type { LocalInstanceType } from '../settings.ts'
 
 export interface GroupProgram {
@@ -51,30 +51,49 @@ export function toProgram(image: ImageFile, given: ProgramOverrides, source?: Gr
 
 /** A client that has read a masked value sends it back: the former value stays. Fields that are not given are left out. */
 function withoutMasks(given: ProgramOverrides, source: GroupProgram | undefined): ProgramOverrides {
+  const shown = source && shownEnvironment(source)
   const unmask = (values: Readonly<Record<string, string>>) =>
     Object.fromEntries(
       Object.entries(values)
-        .map(([name, value]) => [name, value === mask ? source?.environment[name] : value] as const)
+        .map(([name, value]) => [name, value === mask || value === shown?.[name] ? source?.environment[name] : value] as const)
         .filter((entry): entry is [string, string] => entry[1] !== undefined),
     )
+  const isShownCommand = source !== undefined && given.command?.join('\0') === shownCommand(source).join('\0')
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as ProgramOverrides
   return {
     ...present,
+    ...(isShownCommand && { command: source.command }),
     ...(present.environment !== undefined && { environment: unmask(present.environment) }),
     ...(present.secrets !== undefined && { secrets: unmask(present.secrets) }),
   }
 }
 
-/** The environment with secrets masked. */
-export function shownEnvironment({ environment, secrets }: GroupProgram): Record<string, string> {
-  const hidden = new Set(secrets)
-  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, hidden.has(name) ? mask : value]))
+/** The environment with secrets, their copies and passwords in addresses masked. */
+export function shownEnvironment(program: GroupProgram): Record<string, string> {
+  const hidden = new Set(program.secrets)
+  const show = createMasking(program)
+  return Object.fromEntries(
+    Object.entries(program.environment).map(([name, value]) => [name, hidden.has(name) ? mask : show(value)]),
+  )
+}
+
+function shownCommand(program: GroupProgram): string[] {
+  return program.command.map(createMasking(program))
+}
+
+/** A shorter secret stands in too many other texts. */
+const minCopyLength = 4
+
+function createMasking({ environment, secrets }: GroupProgram): (text: string) => string {
+  const values = secrets.map((name) => environment[name] ?? '').filter((value) => value.length >= minCopyLength)
+  values.sort((one, other) => other.length - one.length)
+  return (text) => withoutSecrets(text, values).replace(/(:\/\/[^\s:/?#@]*:)[^\s/?#@]+(?=@)/g, `$1${mask}`)
 }
 
 /** As launch configurations show it. */
 export function toProgramView(program: GroupProgram): JsonObject {
   return {
-    command: program.command,
+    command: shownCommand(program),
     environment: shownEnvironment(program),
     ready: program.ready,
     limits: program.limits,
