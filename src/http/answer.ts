@@ -8,6 +8,7 @@ import { isNavigation } from './caller.ts'
 import { type ErrorAnswer, toErrorAnswer } from './error-answer.ts'
 import { createErrorPage } from './error-page.ts'
 import { acceptsGzip, parseAccept } from './parse-accept.ts'
+import { entityTagOf, isKnown, keptByBrowser, validatorHeaders, varying, weakened } from './validators.ts'
 
 const gzip = promisify(gzipCallback)
 const minGzipBytes = 2048
@@ -43,13 +44,26 @@ export function commonHeaders(request: FastifyRequest, echoed: EchoedHeaders): R
 }
 
 const securityLines: readonly string[] = Object.entries(securityHeaders).flat()
+const cacheControlAt = securityLines.indexOf('cache-control') + 1
 
 /**
  * The same as a list of names and values in turn, for answers that are written past the framework.
  *
  * @param vary What else the answer depends on.
+ * @param tag Its validator.
  */
-export function listCommonHeaders(request: FastifyRequest, echoed: EchoedHeaders, vary: string | undefined): string[] {
+export function listCommonHeaders(
+  request: FastifyRequest,
+  echoed: EchoedHeaders,
+  vary: string | undefined,
+  tag?: string,
+): string[] {
+  if (tag !== undefined) {
+    const list = listCommonHeaders(request, echoed, vary === undefined ? varying : `${vary}, ${varying}`)
+    list[cacheControlAt] = keptByBrowser
+    list.push('etag', tag)
+    return list
+  }
   const { state } = request
   const list = securityLines.slice()
   const { answerHeaders } = state
@@ -74,6 +88,11 @@ function echoedValue({ state, headers }: FastifyRequest, name: string): string |
   return typeof value === 'string' ? value : undefined
 }
 
+interface SendOptions {
+  /** The answer gets a validator, and is left out for clients that have it. */
+  revalidates?: boolean
+}
+
 /**
  * Sends a value as JSON or YAML, as the client prefers. Undefined and null become an empty body without a content type.
  * The format must have been agreed on before: an unacceptable Accept header falls back to JSON here.
@@ -83,11 +102,12 @@ export async function sendValue(
   reply: FastifyReply,
   status: number,
   value: unknown,
+  options: SendOptions = {},
 ): Promise<FastifyReply> {
   if (value === undefined || value === null) return reply.code(status).header('content-length', '0').send()
   const yaml = parseAccept(request.headers.accept, ['json', 'yaml']) === 'yaml'
   const text = yaml ? (await import('./yaml.ts')).formatYaml(value) : formatJson(value)
-  return sendBytes(request, reply, status, Buffer.from(text), yaml ? 'application/x-yaml' : 'application/json')
+  return sendBytes(request, reply, status, Buffer.from(text), yaml ? 'application/x-yaml' : 'application/json', options)
 }
 
 /** Documents that are kept are compressed once. */
@@ -106,20 +126,30 @@ export async function sendBytes(
   status: number,
   bytes: Buffer,
   contentType: string,
+  { revalidates = false }: SendOptions = {},
 ): Promise<FastifyReply> {
+  if (revalidates && isKnownTo(request, reply, bytes)) return reply.code(304).send()
   reply.code(status).header('content-type', contentType)
   if (bytes.length <= minGzipBytes || !acceptsGzip(request.headers['accept-encoding'])) {
     return reply.header('content-length', String(bytes.length)).send(bytes)
   }
   const packed = await pack(bytes)
-  const vary = request.state.answerHeaders['vary']
+  const vary = reply.getHeader('vary') ?? request.state.answerHeaders['vary']
+  const tag = reply.getHeader('etag')
   return reply
     .headers({
+      ...(tag !== undefined && { etag: weakened(String(tag)) }),
       'content-encoding': 'gzip',
       vary: vary === undefined ? 'Accept-Encoding' : `${vary}, Accept-Encoding`,
       'content-length': String(packed.length),
     })
     .send(packed)
+}
+
+function isKnownTo(request: FastifyRequest, reply: FastifyReply, bytes: Buffer): boolean {
+  const tag = entityTagOf(bytes)
+  reply.headers(validatorHeaders(tag, request.state.answerHeaders['vary']))
+  return isKnown(request.headers['if-none-match'], tag)
 }
 
 /** Sends any thrown value as an error answer. @returns the classified error, for the log */

@@ -45,6 +45,11 @@ export interface Operation {
   readonly whenDisabled?: unknown
   /** With `forward`: while the service is switched off this is a 404 that names the setting, as if the path did not exist. */
   readonly missingWhenDisabled?: boolean
+  /**
+   * Clients poll it: what Fairlead itself builds or filters gets a validator (`ETag`), and 304 answers a client that has it. What is
+   * passed on keeps the validator of the service in any case.
+   */
+  readonly polled?: true
   /** Status of success, 200 unless given. */
   readonly success?: number
   /** As how many requests one counts for the rate limit, 1 unless given. See the classes in docs/guides/limits.md. */

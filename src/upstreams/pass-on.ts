@@ -4,6 +4,7 @@ import { Readable, type Transform } from 'node:stream'
 import { createGunzip, createGzip, constants as zlibConstants } from 'node:zlib'
 import type { Client, Dispatcher } from 'undici'
 import { GatewayError } from '../errors.ts'
+import { weakened } from '../http/validators.ts'
 import type { CallSpan } from '../telemetry/tracing.ts'
 import { type AnswerForm, judgeAnswer, misfit } from './answer-form.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -46,9 +47,10 @@ export interface AnswerReceiver {
    * Called once, when the answer of the service turned out to be good, just before the first byte is written.
    *
    * @param vary What else than the common headers the answer depends on.
+   * @param tag Its validator, which the service has sent.
    * @returns names and values in turn
    */
-  begin(vary: string | undefined): string[]
+  begin(vary: string | undefined, tag?: string): string[]
   /** Told what has arrived from the service so far. */
   progress(status: number, bytes: number): void
   /**
@@ -258,6 +260,10 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#errorBody = []
       return
     }
+    if (status === 304 && this.#options.call.headers?.['if-none-match'] !== undefined) {
+      this.#begin(controller, { status, headers, bytes: noBytes })
+      return
+    }
     if (status >= 300) {
       this.#redirect = this.#target && redirectPath(this.#target.options, this.#target.basePath, headers.location)
       if (this.#redirect === undefined) controller.abort(unfollowed(this.#options.service))
@@ -412,12 +418,21 @@ class Exchange implements Dispatcher.DispatchHandler {
     const empty = status === 204 || status === 205 || headers['content-length'] === '0'
     const type = firstOf(headers['content-type'])
     const encoding = firstOf(headers['content-encoding'])
-    const out = receiver.begin(gzip ? 'Accept-Encoding' : undefined)
+    const etag = firstOf(headers.etag)
+    if (status === 304) {
+      client.writeHead(304, receiver.begin(gzip ? 'Accept-Encoding' : undefined, etag))
+      if (headersOnly) client.end()
+      return
+    }
     const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
+    const unpacks = encoding === 'gzip' && !gzip
+    const packs = isPlain(encoding) && gzip && !empty && isCompressible(type) && (length === undefined || length > minGzipBytes)
+    const tag = etag !== undefined && (packs || unpacks) ? weakened(etag) : etag
+    const out = receiver.begin(gzip ? 'Accept-Encoding' : undefined, status === 200 ? tag : undefined)
     if (!empty) out.push('content-type', toAnswerType(type))
-    if (encoding === 'gzip' && !gzip) this.#transform = createGunzip()
+    if (unpacks) this.#transform = createGunzip()
     else if (encoding !== undefined && encoding !== 'identity') out.push('content-encoding', encoding)
-    else if (gzip && !empty && isCompressible(type) && (length === undefined || length > minGzipBytes)) {
+    else if (packs) {
       this.#transform = createGzip({ level: zlibConstants.Z_BEST_SPEED })
       out.push('content-encoding', 'gzip')
     }
@@ -457,6 +472,10 @@ class Exchange implements Dispatcher.DispatchHandler {
 /** Undici gives what a service sent twice as a list, whatever the types say. */
 function firstOf(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === 'string' ? value : value?.[0]
+}
+
+function isPlain(encoding: string | undefined): boolean {
+  return encoding === undefined || encoding === 'identity'
 }
 
 function clientGone(): Error {

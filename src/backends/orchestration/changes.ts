@@ -1,5 +1,5 @@
 /** Versions of executions and of their applications, for validators, and the feed of changes for event streams. */
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { BoundedMap } from '../../bounded-map.ts'
 import { summarizeExecution, summarizeTask } from '../../live/summary.ts'
 import type { Execution, ExecutionType } from './model.ts'
@@ -45,6 +45,12 @@ export class ExecutionChanges {
   /** What was not changed for long shares a version with all that is as old: it is never lower than that of its last change. */
   versionOf(id: string): string {
     return this.#format(this.#executions.get(id)?.sequence ?? this.#floor())
+  }
+
+  /** Changes with each of a list, and with their order. */
+  versionOfAll(ids: readonly string[], form = ''): string {
+    const versions = ids.map((id) => `${id} ${this.#executions.get(id)?.sequence ?? this.#floor()}`)
+    return `${this.epoch}.${hash('sha1', [form, ...versions].join('\n'), 'base64url')}`
   }
 
   /** Changes with every execution and task of the application. */

@@ -13,6 +13,7 @@ export interface ExecutionStore {
   /** Writes everything but the trigger, which does not change after submission, unless nothing has changed. @returns whether it was written */
   save(execution: Execution, nextDue: number | undefined): boolean
   load(id: string): Execution | undefined
+  typeOf(id: string): ExecutionType | undefined
   /** Characters of the record, its trigger excluded, as it was last read or written. */
   sizeOf(execution: Execution): number
   /** Bytes of a record that has not been read, its trigger included. */
@@ -127,6 +128,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
     WHERE application = ? AND type = 'PIPELINE' AND config_id IS NOT NULL`)
   const counted = db.prepare('SELECT status, count(*) AS n FROM orchestration_executions WHERE complete = 0 GROUP BY status')
   const firstParked = db.prepare('SELECT min(parked_at) AS first FROM orchestration_executions WHERE parked_at IS NOT NULL')
+  const typed = db.prepare('SELECT type FROM orchestration_executions WHERE id = ?')
   const due = db.prepare('SELECT id, next_due FROM orchestration_executions WHERE next_due IS NOT NULL')
 
   const parts = new SharedParts(db, { prefix: 'orchestration', parse: parseStored, format: formatStored })
@@ -195,6 +197,7 @@ export function openExecutionStore(db: DatabaseSync): ExecutionStore {
       )
       return true
     },
+    typeOf: (id) => typed.get(id)?.['type'] as ExecutionType | undefined,
     load(id) {
       const row = select.get(id)
       return row === undefined ? undefined : parseRow(row)

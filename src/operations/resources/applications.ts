@@ -19,6 +19,7 @@ export const applicationOperations: Operation[] = [
   {
     id: 'getAllApplicationsUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications',
     demands: filteredByApplication,
@@ -36,6 +37,7 @@ export const applicationOperations: Operation[] = [
   {
     id: 'getApplicationUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications/{application}',
     demands: readsApplication,

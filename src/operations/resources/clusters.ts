@@ -13,6 +13,7 @@ export const clusterOperations: Operation[] = [
   {
     id: 'getClustersUsingGET2',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications/{application}/clusters',
     demands: readsApplication,

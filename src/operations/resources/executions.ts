@@ -52,6 +52,7 @@ export const executionOperations: Operation[] = [
   {
     id: 'getPipelinesUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications/{application}/pipelines',
     demands: [...readsApplication, ...filteredByApplication],
@@ -71,6 +72,7 @@ export const executionOperations: Operation[] = [
   {
     id: 'getLatestExecutionsByConfigIdsUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/executions',
     demands: filteredByApplication,
@@ -104,6 +106,7 @@ export const executionOperations: Operation[] = [
   {
     id: 'getPipelineUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/pipelines/{id}',
     demands: readsExecution,

@@ -56,6 +56,7 @@ export const loadBalancerOperations: Operation[] = [
   {
     id: 'getApplicationLoadBalancersUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications/{application}/loadBalancers',
     demands: readsApplication,

@@ -45,6 +45,7 @@ export const pipelineOperations: Operation[] = [
   {
     id: 'getPipelineConfigsForApplicationUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications/{application}/pipelineConfigs',
     demands: readsApplication,

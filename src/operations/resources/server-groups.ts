@@ -17,6 +17,7 @@ export const serverGroupOperations: Operation[] = [
   {
     id: 'getServerGroupsUsingGET2',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications/{applicationName}/serverGroups',
     demands: readsApplication,
@@ -32,6 +33,7 @@ export const serverGroupOperations: Operation[] = [
   {
     id: 'getServerGroupDetailsUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications/{applicationName}/serverGroups/{account}/{region}/{serverGroupName}',
     demands: readsApplicationOnAccount,

@@ -29,6 +29,7 @@ export const taskOperations: Operation[] = [
   {
     id: 'getTasksUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications/{application}/tasks',
     demands: readsApplication,
@@ -60,6 +61,7 @@ export const taskOperations: Operation[] = [
   {
     id: 'getTaskUsingGET',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/applications/{application}/tasks/{id}',
     demands: readsTask,
@@ -111,6 +113,7 @@ export const taskOperations: Operation[] = [
   {
     id: 'getTaskUsingGET1',
     core: true,
+    polled: true,
     method: 'GET',
     path: '/tasks/{id}',
     demands: readsTask,

@@ -355,22 +355,18 @@ function asItIs(answer: unknown): unknown {
 }
 
 async function answerParsed(
-  { operation, form, request, reply }: Exchange,
+  exchange: Exchange,
   { service, call, filter = asItIs }: { service: ServiceName; call: UpstreamCall; filter: Filter | undefined },
   operationRequest: OperationRequest,
 ): Promise<FastifyReply> {
+  const { operation, form, request, reply } = exchange
   const answered = await operationRequest.call(service, call)
   if (operation.answer === nothing && operation.pick === undefined) {
     checkDone(answered, service)
     return sendValue(request, reply, operation.success ?? 200, undefined)
   }
   const body = filter(readJson(answered, service, operation.pick === undefined ? form : undefined))
-  return sendValue(
-    request,
-    reply,
-    operation.success ?? 200,
-    operation.pick === undefined ? body : operation.pick(body, operationRequest),
-  )
+  return sendDocument(exchange, operation.pick === undefined ? body : operation.pick(body, operationRequest))
 }
 
 function toCall(forward: ForwardedCall, { path, query, otherQuery }: OperationRequest): UpstreamCall {
@@ -437,7 +433,7 @@ function stream(exchange: Exchange, service: ServiceName, call: UpstreamCall, as
   const { operation, form, request, reply, platform } = exchange
   passOn(platform.upstreams, {
     service,
-    call,
+    call: withCondition(request, call),
     identity: identityOf(request.state, request.headers),
     form: formOfCall(form, call),
     client: reply.raw,
@@ -464,10 +460,10 @@ class StreamReceiver implements AnswerReceiver {
     return platform.audited?.beforeStream(request, operation.success ?? status)
   }
 
-  begin(vary: string | undefined): string[] {
+  begin(vary: string | undefined, tag?: string): string[] {
     const { request, reply, surroundings } = this.#exchange
     reply.hijack()
-    return listCommonHeaders(request, surroundings.settings.echoedHeaders, vary)
+    return listCommonHeaders(request, surroundings.settings.echoedHeaders, vary, tag)
   }
 
   progress(status: number, bytes: number): void {
@@ -495,13 +491,26 @@ class StreamReceiver implements AnswerReceiver {
   }
 }
 
+/** What Fairlead has built itself, or has looked into. */
+function sendDocument({ operation, request, reply }: Exchange, value: unknown): Promise<FastifyReply> {
+  const revalidates = operation.polled === true && (request.method === 'GET' || request.method === 'HEAD')
+  return sendValue(request, reply, operation.success ?? 200, value, { revalidates })
+}
+
+/** The service judges a condition on what is passed on as it is. */
+function withCondition({ headers }: FastifyRequest, call: UpstreamCall): UpstreamCall {
+  const condition = headers['if-none-match']
+  if (condition === undefined || (call.method ?? 'GET') !== 'GET') return call
+  return { ...call, headers: { ...call.headers, 'if-none-match': condition } }
+}
+
 async function answerValue(
   exchange: Exchange,
   value: unknown,
   asked: OperationRequest,
   filter: Filter | undefined,
 ): Promise<FastifyReply> {
-  const { operation, form, request, reply } = exchange
+  const { form, request, reply } = exchange
   if (value instanceof LiveAnswer) return listen(exchange, value)
   if (value instanceof StreamedAnswer) {
     if (filter === undefined && !wantsYaml(request)) {
@@ -510,11 +519,11 @@ async function answerValue(
     }
     const answered = await callAs(exchange, value.service, value.call)
     const body = readJson(answered, value.service, formOfCall(form, value.call))
-    return sendValue(request, reply, operation.success ?? 200, filter === undefined ? body : filter(body))
+    return sendDocument(exchange, filter === undefined ? body : filter(body))
   }
   if (!(value instanceof DirectAnswer)) {
     checkValue(form, value, request.state.upstreamCalls.at(-1)?.service as ServiceName | undefined)
-    return sendValue(request, reply, operation.success ?? 200, filter === undefined ? value : filter(value))
+    return sendDocument(exchange, filter === undefined ? value : filter(value))
   }
   reply.headers(value.headers)
   const contentType = value.headers['content-type']

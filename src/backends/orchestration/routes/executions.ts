@@ -8,7 +8,7 @@ import type { Engine } from '../engine.ts'
 import { executionView } from '../execution-view.ts'
 import { cancelExecution, pauseExecution, resumeExecution } from '../machine/operations.ts'
 import { isComplete } from '../statuses.ts'
-import { sendRecord } from './answers.ts'
+import { isUnchanged, sendRecord } from './answers.ts'
 
 interface ExecutionPath {
   Params: { id: string }
@@ -16,7 +16,9 @@ interface ExecutionPath {
 
 export function executionRoutes(app: FastifyInstance, engine: Engine): void {
   app.get<ExecutionPath>('/pipelines/:id', (request, reply) => {
-    const execution = engine.read(request.params.id, 'PIPELINE')
+    const { id } = request.params
+    if (engine.options.store.typeOf(id) === 'PIPELINE' && isUnchanged(request, reply, engine.changes.versionOf(id))) return reply
+    const execution = engine.read(id, 'PIPELINE')
     return sendRecord(reply, executionView(execution))
   })
 

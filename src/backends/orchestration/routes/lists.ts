@@ -4,7 +4,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isObject, type JsonObject, objectsOf, textOf } from '../../../json/values.ts'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import { createRegexMeter } from '../../regex/bounded-regex.ts'
@@ -15,7 +15,7 @@ import type { Execution, Trigger } from '../model.ts'
 import type { Status } from '../statuses.ts'
 import type { ExecutionStore } from '../store.ts'
 import { matchesTrigger, parseTriggerPattern } from '../trigger-match.ts'
-import { sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
+import { isUnchanged, sendRecord, sendRecords, textList, wantedStatuses, wholeNumber } from './answers.ts'
 
 interface ListQuery {
   limit?: string
@@ -52,11 +52,13 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
   const { store } = engine.options
   const { now } = context
 
-  const send = (reply: FastifyReply, ids: readonly string[], view: (execution: Execution) => JsonObject) =>
-    sendRecords(reply, ids, (id) => {
+  const send = (request: FastifyRequest, reply: FastifyReply, ids: readonly string[], view: (execution: Execution) => JsonObject) => {
+    if (isUnchanged(request, reply, engine.changes.versionOfAll(ids, view.name))) return reply
+    return sendRecords(reply, ids, (id) => {
       const execution = store.load(id)
       return execution?.type === 'PIPELINE' ? view(execution) : undefined
     })
+  }
 
   const newestOf = (configIds: readonly string[], limit: number, statuses: Status[] | undefined, cutOff: boolean): string[] => {
     if (limit <= 0) return []
@@ -74,7 +76,7 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
       const statuses = wantedStatuses(query.statuses)
       if (limit <= 0) return sendRecord(reply, [])
       const ids = await configIdsOf(request.params.application, query, callerOf(request).identity, context, store)
-      return send(reply, newestOf(ids, limit, statuses, true), viewFor(query.expand, true))
+      return send(request, reply, newestOf(ids, limit, statuses, true), viewFor(query.expand, true))
     })
   }
 
@@ -85,9 +87,9 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
       throw new BackendError(400, 'Give either "pipelineConfigIds" or "executionIds", not both.')
     }
     const view = viewFor(query.expand, true)
-    if (executionIds.length > 0) return send(reply, executionIds, view)
+    if (executionIds.length > 0) return send(request, reply, executionIds, view)
     const statuses = wantedStatuses(query.statuses)
-    return send(reply, newestOf(configIds, wholeNumber(query.limit, 'limit', 1), statuses, true), view)
+    return send(request, reply, newestOf(configIds, wholeNumber(query.limit, 'limit', 1), statuses, true), view)
   })
 
   app.get<{ Params: { projectId: string }; Querystring: ListQuery }>('/projects/:projectId/pipelines', async (request, reply) => {
@@ -97,14 +99,14 @@ export function listRoutes(app: FastifyInstance, engine: Engine, context: Backen
     const path = `/v2/projects/${encodeURIComponent(request.params.projectId)}`
     const answer = await context.call('front50', { method: 'GET', path, headers: callerOf(request).identity })
     if (answer.status !== 200 && answer.status !== 404) throw new BackendError(500, 'The project could not be read.')
-    return send(reply, newestOf(projectConfigIds(answer.body), limit, statuses, false), executionView)
+    return send(request, reply, newestOf(projectConfigIds(answer.body), limit, statuses, false), executionView)
   })
 
   app.get<{ Params: { application: string }; Querystring: SearchQuery }>(
     '/applications/:application/pipelines/search',
     async (request, reply) => {
       const found = await search(engine, request.params.application, request.query)
-      return send(reply, found, viewFor(request.query.expand, false))
+      return send(request, reply, found, viewFor(request.query.expand, false))
     },
   )
 }

@@ -1,12 +1,12 @@
 /** Ad-hoc tasks: reading, cancelling, deleting (docs/contracts/orchestration.md#tasks). */
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type BackendContext, BackendError, callerOf } from '../../backend.ts'
 import type { Engine } from '../engine.ts'
 import { taskView } from '../execution-view.ts'
 import { historyMs } from '../history.ts'
 import { cancelExecution } from '../machine/operations.ts'
 import { isComplete } from '../statuses.ts'
-import { sendRecord, sendRecords, wantedStatuses, wholeNumber } from './answers.ts'
+import { isUnchanged, sendRecord, sendRecords, wantedStatuses, wholeNumber } from './answers.ts'
 
 interface TaskListQuery {
   page?: string
@@ -19,11 +19,12 @@ const defaultLimit = 3500
 export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: BackendContext): void {
   const { store } = engine.options
 
-  const list = (reply: FastifyReply, application: string | undefined, query: TaskListQuery) => {
+  const list = (request: FastifyRequest, reply: FastifyReply, application: string | undefined, query: TaskListQuery) => {
     const limit = Math.max(wholeNumber(query.limit, 'limit', defaultLimit), 0)
     const page = Math.max(wholeNumber(query.page, 'page', 1), 1)
     const statuses = wantedStatuses(query.statuses)
     const ids = store.tasks({ application, startedSince: now() - historyMs, statuses, limit, offset: (page - 1) * limit })
+    if (isUnchanged(request, reply, engine.changes.versionOfAll(ids))) return reply
     return sendRecords(reply, ids, (id) => {
       const task = store.load(id)
       return task === undefined ? undefined : taskView(task)
@@ -31,14 +32,16 @@ export function taskRoutes(app: FastifyInstance, engine: Engine, { now }: Backen
   }
 
   app.get<{ Params: { id: string } }>('/tasks/:id', (request, reply) => {
-    const task = engine.read(request.params.id, 'ORCHESTRATION')
+    const { id } = request.params
+    if (store.typeOf(id) === 'ORCHESTRATION' && isUnchanged(request, reply, engine.changes.versionOf(id))) return reply
+    const task = engine.read(id, 'ORCHESTRATION')
     return sendRecord(reply, taskView(task))
   })
 
-  app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => list(reply, undefined, request.query))
+  app.get<{ Querystring: TaskListQuery }>('/tasks', (request, reply) => list(request, reply, undefined, request.query))
 
   app.get<{ Params: { application: string }; Querystring: TaskListQuery }>('/applications/:application/tasks', (request, reply) =>
-    list(reply, request.params.application, request.query),
+    list(request, reply, request.params.application, request.query),
   )
 
   app.delete<{ Params: { id: string } }>('/tasks/:id', (request, reply) => {
